@@ -1,0 +1,1 @@
+//! The HTTP house: a Kubernetes API server over a storage map

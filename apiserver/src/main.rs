@@ -1,0 +1,3 @@
+//! The HTTP house: a Kubernetes API server over a storage map
+
+fn main() {}

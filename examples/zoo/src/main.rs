@@ -1,0 +1,3 @@
+//! An API of one's own: the Enclosure resource and a server that serves it
+
+fn main() {}

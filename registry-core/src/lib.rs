@@ -1,0 +1,1 @@
+//! The engine: API meta types, schema, codecs, patches, storage and the generic registry

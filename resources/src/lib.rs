@@ -1,0 +1,1 @@
+//! Kubernetes' built-in resources, one annotated struct each

@@ -1,0 +1,3 @@
+//! The project's own commands: codegen, new, test, bench, replay, tidy
+
+fn main() {}
