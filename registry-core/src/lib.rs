@@ -1,1 +1,29 @@
-//! The engine: API meta types, schema, codecs, patches, storage and the generic registry
+//! The engine of Orlop: everything a Kubernetes-style API server does that is about *resources* and not
+//! about HTTP.
+//!
+//! Arrows between the modules point down this list and never up:
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`registry`] | the generic store, strategies, subresource stores, dry run, the storage map |
+//! | [`rest`] | the capability traits a handler asks of a storage (`Getter`, `Lister`, `Creater`, …) |
+//! | [`resource`] | what the derive makes of an annotated struct: [`Resource`] and [`ResourceType`] |
+//! | [`storage`] | keys, revisions and bytes: the interface, its backends and decorators |
+//! | [`patch`] | JSON patch, merge patch, strategic merge patch |
+//! | [`codec`] | bytes to objects and back |
+//! | [`schema`] | one compiled form per kind: types, defaults, list keys |
+//! | [`context`] | who asks for what, until when |
+//! | [`api`] | meta types, `Status` errors, selectors, request options |
+
+pub mod api;
+pub mod codec;
+pub mod context;
+pub mod patch;
+pub mod registry;
+pub mod resource;
+pub mod rest;
+pub mod schema;
+pub mod storage;
+
+pub use context::RequestContext;
+pub use resource::{Resource, ResourceType};

@@ -1,0 +1,307 @@
+//! `Status`: how every failure is told to a client.
+//!
+//! Kubernetes concept: [`metav1.Status`](https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#status-v1-meta).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::identity::{GroupResource, GroupVersionKind};
+use super::validation::ErrorList;
+
+/// A failure as a client sees it. `Err` of every REST operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusError {
+    /// The HTTP status code.
+    pub code: u16,
+    /// The machine-readable reason.
+    pub reason: Reason,
+    /// The text for people.
+    pub message: String,
+    /// What the failure is about; boxed to keep `Result`s small.
+    pub details: Option<Box<StatusDetails>>,
+}
+
+/// What a failure is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusDetails {
+    /// The object's name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The object's group.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// The object's resource (or, for invalid objects, kind).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// The object's uid.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub uid: String,
+    /// Each single cause, for example one per invalid field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<StatusCause>,
+    /// After how many seconds trying again makes sense; 0 says nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retry_after_seconds: u32,
+}
+
+/// One cause of a failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusCause {
+    /// The machine-readable kind of cause, for example `FieldValueInvalid`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The text for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// The field, as a path from the root of the object.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub field: String,
+}
+
+/// `metav1.StatusReason`, with the HTTP code each one has by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// 400: the request itself is malformed.
+    BadRequest,
+    /// 401: nobody knows who asks.
+    Unauthorized,
+    /// 403: known, and not allowed.
+    Forbidden,
+    /// 404: no such object, resource or path.
+    NotFound,
+    /// 405: the resource does not serve this verb.
+    MethodNotAllowed,
+    /// 406: no representation the client accepts.
+    NotAcceptable,
+    /// 409: an object with this name is there already.
+    AlreadyExists,
+    /// 409: the object changed in between; read it again and retry.
+    Conflict,
+    /// 410: the resource is gone for good.
+    Gone,
+    /// 410: the resource version is older than the history kept; list again.
+    Expired,
+    /// 413: the body is larger than the server takes.
+    RequestEntityTooLarge,
+    /// 415: a content type the server does not read.
+    UnsupportedMediaType,
+    /// 422: understood, and invalid.
+    Invalid,
+    /// 429: too much at once; retry after the time given.
+    TooManyRequests,
+    /// 500: a fault of the server.
+    InternalError,
+    /// 500: the caller should retry against this server after a while.
+    ServerTimeout,
+    /// 503: not able to serve just now; retry.
+    ServiceUnavailable,
+    /// 504: the operation did not finish in time.
+    Timeout,
+    /// 500 or another code: no closer reason.
+    Unknown,
+}
+
+// === impl Reason ===
+
+impl Reason {
+    /// The HTTP status code that goes with the reason.
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::BadRequest => 400,
+            Self::Unauthorized => 401,
+            Self::Forbidden => 403,
+            Self::NotFound => 404,
+            Self::MethodNotAllowed => 405,
+            Self::NotAcceptable => 406,
+            Self::AlreadyExists | Self::Conflict => 409,
+            Self::Gone | Self::Expired => 410,
+            Self::RequestEntityTooLarge => 413,
+            Self::UnsupportedMediaType => 415,
+            Self::Invalid => 422,
+            Self::TooManyRequests => 429,
+            Self::InternalError | Self::ServerTimeout | Self::Unknown => 500,
+            Self::ServiceUnavailable => 503,
+            Self::Timeout => 504,
+        }
+    }
+
+    /// The reason as `Status.reason` has it; empty for `Unknown`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BadRequest => "BadRequest",
+            Self::Unauthorized => "Unauthorized",
+            Self::Forbidden => "Forbidden",
+            Self::NotFound => "NotFound",
+            Self::MethodNotAllowed => "MethodNotAllowed",
+            Self::NotAcceptable => "NotAcceptable",
+            Self::AlreadyExists => "AlreadyExists",
+            Self::Conflict => "Conflict",
+            Self::Gone => "Gone",
+            Self::Expired => "Expired",
+            Self::RequestEntityTooLarge => "RequestEntityTooLarge",
+            Self::UnsupportedMediaType => "UnsupportedMediaType",
+            Self::Invalid => "Invalid",
+            Self::TooManyRequests => "TooManyRequests",
+            Self::InternalError => "InternalError",
+            Self::ServerTimeout => "ServerTimeout",
+            Self::ServiceUnavailable => "ServiceUnavailable",
+            Self::Timeout => "Timeout",
+            Self::Unknown => "",
+        }
+    }
+}
+
+// === impl StatusError ===
+
+impl StatusError {
+    /// A failure with the reason's own code and no details.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { code: reason.code(), reason, message: message.into(), details: None }
+    }
+
+    /// The same failure, about this object.
+    pub fn about(mut self, resource: GroupResource, name: &str) -> Self {
+        let details = self.details_mut();
+        resource.group.clone_into(&mut details.group);
+        resource.resource.clone_into(&mut details.kind);
+        name.clone_into(&mut details.name);
+        self
+    }
+
+    /// The same failure, with causes.
+    pub fn with_causes(mut self, causes: Vec<StatusCause>) -> Self {
+        self.details_mut().causes = causes;
+        self
+    }
+
+    /// The same failure, with a hint when to retry, in seconds.
+    pub fn retry_after_seconds(mut self, seconds: u32) -> Self {
+        self.details_mut().retry_after_seconds = seconds;
+        self
+    }
+
+    /// 404 for one object.
+    pub fn not_found(resource: GroupResource, name: &str) -> Self {
+        Self::new(Reason::NotFound, format!("{resource} \"{name}\" not found")).about(resource, name)
+    }
+
+    /// 409: the name is taken.
+    pub fn already_exists(resource: GroupResource, name: &str) -> Self {
+        Self::new(Reason::AlreadyExists, format!("{resource} \"{name}\" already exists"))
+            .about(resource, name)
+    }
+
+    /// 409: the object changed, or a precondition does not hold.
+    pub fn conflict(resource: GroupResource, name: &str, why: impl fmt::Display) -> Self {
+        Self::new(Reason::Conflict, format!("Operation cannot be fulfilled on {resource} \"{name}\": {why}"))
+            .about(resource, name)
+    }
+
+    /// 403 for one object.
+    pub fn forbidden(resource: GroupResource, name: &str, why: impl fmt::Display) -> Self {
+        let message = if name.is_empty() {
+            format!("{resource} is forbidden: {why}")
+        } else {
+            format!("{resource} \"{name}\" is forbidden: {why}")
+        };
+        Self::new(Reason::Forbidden, message).about(resource, name)
+    }
+
+    /// 422: one or more fields are invalid. Names the kind, not the resource, as Kubernetes does.
+    pub fn invalid(kind: GroupVersionKind, name: &str, errors: &ErrorList) -> Self {
+        let mut failure = Self::new(
+            Reason::Invalid,
+            format!("{}{} \"{name}\" is invalid: {errors}", kind.kind, dotted(kind.group)),
+        );
+        let details = failure.details_mut();
+        kind.group.clone_into(&mut details.group);
+        kind.kind.clone_into(&mut details.kind);
+        name.clone_into(&mut details.name);
+        details.causes = errors.causes();
+        failure
+    }
+
+    /// 400.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(Reason::BadRequest, message)
+    }
+
+    /// 500: a fault of the server.
+    pub fn internal(error: impl fmt::Display) -> Self {
+        Self::new(Reason::InternalError, format!("Internal error occurred: {error}"))
+            .with_causes(vec![StatusCause { message: error.to_string(), ..StatusCause::default() }])
+    }
+
+    /// 405 for a resource that does not serve the verb.
+    pub fn method_not_supported(resource: GroupResource, verb: &str) -> Self {
+        Self::new(
+            Reason::MethodNotAllowed,
+            format!("{verb} is not supported on resources of kind \"{resource}\""),
+        )
+        .about(resource, "")
+    }
+
+    /// 410: the resource version is older than the history kept.
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::new(Reason::Expired, message)
+    }
+
+    /// 504: the server gave up waiting; the outcome is unknown.
+    pub fn timeout(message: impl Into<String>, retry_after_seconds: u32) -> Self {
+        Self::new(Reason::Timeout, format!("Timeout: {}", message.into()))
+            .retry_after_seconds(retry_after_seconds)
+    }
+
+    /// 429: retry after the given seconds.
+    pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
+        Self::new(Reason::TooManyRequests, message).retry_after_seconds(retry_after_seconds)
+    }
+
+    /// Whether the failure says the object is not there.
+    pub fn is_not_found(&self) -> bool {
+        self.reason == Reason::NotFound
+    }
+
+    /// Whether the failure is a 409 that reading again may cure.
+    pub fn is_conflict(&self) -> bool {
+        self.reason == Reason::Conflict
+    }
+
+    /// The failure as a `v1 Status` object.
+    pub fn to_value(&self) -> serde_json::Value {
+        let mut status = serde_json::json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "code": self.code,
+        });
+        if self.reason != Reason::Unknown {
+            status["reason"] = self.reason.as_str().into();
+        }
+        if let Some(details) = &self.details {
+            status["details"] = serde_json::to_value(details.as_ref()).unwrap_or_default();
+        }
+        status
+    }
+
+    fn details_mut(&mut self) -> &mut StatusDetails {
+        self.details.get_or_insert_default()
+    }
+}
+
+impl fmt::Display for StatusError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for StatusError {}
+
+fn dotted(group: &str) -> String {
+    if group.is_empty() { String::new() } else { format!(".{group}") }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if wants a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}

@@ -1,0 +1,257 @@
+//! Field errors, as validation collects them.
+//!
+//! Kubernetes concept: `k8s.io/apimachinery/pkg/util/validation/field`.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::status::StatusCause;
+
+pub mod names;
+pub mod object_meta;
+
+/// Where in an object a field is: `spec.containers[0].name`, `metadata.labels[a/b]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldPath(String);
+
+/// One thing wrong with one field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldError {
+    /// What kind of wrong.
+    pub kind: FieldErrorKind,
+    /// Which field.
+    pub field: FieldPath,
+    /// The value found, for the kinds whose message shows it.
+    pub value: Option<Value>,
+    /// The text for people.
+    pub detail: String,
+}
+
+/// The kinds of field errors, as `Status.details.causes[].reason` names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldErrorKind {
+    /// The value names something that is not there.
+    NotFound,
+    /// The field must be set.
+    Required,
+    /// The value must be unique and is not.
+    Duplicate,
+    /// The value breaks a rule.
+    Invalid,
+    /// The value is none of the accepted ones.
+    NotSupported,
+    /// The field may not be set, or not changed, here.
+    Forbidden,
+    /// The value is too long (characters or bytes).
+    TooLong,
+    /// The list or map has too many entries.
+    TooMany,
+    /// The value has another type.
+    TypeInvalid,
+    /// Something went wrong in the server itself.
+    Internal,
+}
+
+/// All that is wrong with one object, in the order found. Empty means valid.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ErrorList(pub Vec<FieldError>);
+
+// === impl FieldPath ===
+
+impl FieldPath {
+    /// A path that starts at a top-level field.
+    pub fn new(root: &str) -> Self {
+        Self(root.to_owned())
+    }
+
+    /// The object itself.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// A field below this one.
+    pub fn child(&self, name: &str) -> Self {
+        if self.0.is_empty() { Self(name.to_owned()) } else { Self(format!("{}.{name}", self.0)) }
+    }
+
+    /// An element of this list.
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0))
+    }
+
+    /// An entry of this map.
+    pub fn key(&self, key: &str) -> Self {
+        Self(format!("{}[{key}]", self.0))
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str("<nil>") } else { f.write_str(&self.0) }
+    }
+}
+
+// === impl FieldError ===
+
+impl FieldError {
+    /// A field that must be set.
+    pub fn required(field: FieldPath, detail: impl Into<String>) -> Self {
+        Self { kind: FieldErrorKind::Required, field, value: None, detail: detail.into() }
+    }
+
+    /// A value that breaks a rule.
+    pub fn invalid(field: FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self { kind: FieldErrorKind::Invalid, field, value: Some(value.into()), detail: detail.into() }
+    }
+
+    /// A value that must be unique and is not.
+    pub fn duplicate(field: FieldPath, value: impl Into<Value>) -> Self {
+        Self { kind: FieldErrorKind::Duplicate, field, value: Some(value.into()), detail: String::new() }
+    }
+
+    /// A field that may not be set or changed here.
+    pub fn forbidden(field: FieldPath, detail: impl Into<String>) -> Self {
+        Self { kind: FieldErrorKind::Forbidden, field, value: None, detail: detail.into() }
+    }
+
+    /// A value that names something that is not there.
+    pub fn not_found(field: FieldPath, value: impl Into<Value>) -> Self {
+        Self { kind: FieldErrorKind::NotFound, field, value: Some(value.into()), detail: String::new() }
+    }
+
+    /// A value that is none of the accepted ones.
+    pub fn not_supported(field: FieldPath, value: impl Into<Value>, accepted: &[&str]) -> Self {
+        let mut accepted: Vec<_> = accepted.iter().map(|one| format!("{one:?}")).collect();
+        accepted.sort();
+        let detail = format!("supported values: {}", accepted.join(", "));
+        Self { kind: FieldErrorKind::NotSupported, field, value: Some(value.into()), detail }
+    }
+
+    /// A value longer than `limit` bytes.
+    pub fn too_long(field: FieldPath, limit_bytes: usize) -> Self {
+        let detail = format!("may not be more than {limit_bytes} bytes");
+        Self { kind: FieldErrorKind::TooLong, field, value: None, detail }
+    }
+
+    /// A list or map with more than `limit` entries.
+    pub fn too_many(field: FieldPath, count: usize, limit: usize) -> Self {
+        let detail = format!("must have at most {limit} items");
+        Self { kind: FieldErrorKind::TooMany, field, value: Some(count.into()), detail }
+    }
+
+    fn body(&self) -> String {
+        let name = self.kind.title();
+        let detail = if self.detail.is_empty() { String::new() } else { format!(": {}", self.detail) };
+        match &self.value {
+            Some(value) => format!("{name}: {}{detail}", shown(value)),
+            None => format!("{name}{detail}"),
+        }
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.body())
+    }
+}
+
+impl FieldErrorKind {
+    /// The machine-readable name in `Status` causes.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::NotFound => "FieldValueNotFound",
+            Self::Required => "FieldValueRequired",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Invalid => "FieldValueInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::Internal => "InternalError",
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::NotFound => "Not found",
+            Self::Required => "Required value",
+            Self::Duplicate => "Duplicate value",
+            Self::Invalid | Self::TypeInvalid => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Forbidden => "Forbidden",
+            Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+            Self::Internal => "Internal error",
+        }
+    }
+}
+
+/// A value as Kubernetes' messages show it: strings quoted, all else as JSON.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+// === impl ErrorList ===
+
+impl ErrorList {
+    /// Whether nothing was found wrong.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Notes one more error.
+    pub fn push(&mut self, error: FieldError) {
+        self.0.push(error);
+    }
+
+    /// Takes over all errors of another list.
+    pub fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    /// One cause per error, for `Status.details.causes`.
+    pub fn causes(&self) -> Vec<StatusCause> {
+        self.0
+            .iter()
+            .map(|error| StatusCause {
+                reason: error.kind.reason().to_owned(),
+                message: error.body(),
+                field: error.field.to_string(),
+            })
+            .collect()
+    }
+}
+
+impl From<FieldError> for ErrorList {
+    fn from(error: FieldError) -> Self {
+        Self(vec![error])
+    }
+}
+
+impl FromIterator<FieldError> for ErrorList {
+    fn from_iter<I: IntoIterator<Item = FieldError>>(errors: I) -> Self {
+        Self(errors.into_iter().collect())
+    }
+}
+
+/// One error bare, several in brackets, each distinct text once: as an aggregate error is written.
+impl fmt::Display for ErrorList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut texts: Vec<String> = Vec::with_capacity(self.0.len());
+        for error in &self.0 {
+            let text = error.to_string();
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        match texts.as_slice() {
+            [only] => f.write_str(only),
+            many => write!(f, "[{}]", many.join(", ")),
+        }
+    }
+}

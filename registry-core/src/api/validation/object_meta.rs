@@ -1,0 +1,1 @@
+//! What must hold of every object's metadata, at creation and at update.

@@ -1,0 +1,36 @@
+//! Bytes to objects and back.
+
+pub mod json;
+pub mod stored;
+pub mod yaml;
+
+use serde_json::Value;
+
+/// A decoded body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// The value.
+    pub value: Value,
+    /// Paths of fields that came more than once (the last one counts), for example `data.k`.
+    pub duplicates: Vec<String>,
+}
+
+/// How much a decoder takes before it refuses.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How deep lists and objects may nest.
+    pub depth: usize,
+    /// How many values YAML aliases may expand to in all.
+    pub alias_expansions: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: 128, alias_expansions: 100_000 }
+    }
+}
+
+/// A body that cannot be decoded: 400 at the edge. The text says where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DecodeError(pub String);

@@ -1,0 +1,64 @@
+//! Request-scoped facts. They travel as an argument, never in globals or task-locals.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Who asks for what, until when. One per request, shared by reference down to the store.
+#[derive(Debug, Default)]
+pub struct RequestContext {
+    /// Who asks.
+    pub user: UserInfo,
+    /// The namespace in the request's path; empty for cluster-scoped requests and lists over all.
+    pub namespace: String,
+    /// When the client no longer waits for the answer.
+    pub deadline: Option<Instant>,
+    /// The request's id in the audit log.
+    pub audit_id: String,
+    /// The client's user agent, up to its first `/`: the field manager when none is given.
+    pub user_agent: String,
+    warnings: Mutex<Vec<String>>,
+}
+
+/// Who asks, as authentication found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserInfo {
+    /// The user's name.
+    pub name: String,
+    /// An identifier that outlives renames; may be empty.
+    pub uid: String,
+    /// The groups the user is in.
+    pub groups: Vec<String>,
+    /// What else the authenticator knows.
+    pub extra: Vec<(String, Vec<String>)>,
+}
+
+impl RequestContext {
+    /// A context for a user in a namespace.
+    pub fn new(user: UserInfo, namespace: impl Into<String>) -> Self {
+        Self { user, namespace: namespace.into(), ..Self::default() }
+    }
+
+    /// The server's own context: a member of `system:masters`.
+    pub fn system(namespace: impl Into<String>) -> Self {
+        let user = UserInfo {
+            name: "system:apiserver".to_owned(),
+            groups: vec!["system:masters".to_owned()],
+            ..UserInfo::default()
+        };
+        Self::new(user, namespace)
+    }
+
+    /// Notes a warning for the client's `Warning` headers. The same text is told once.
+    pub fn warn(&self, text: impl Into<String>) {
+        let text = text.into();
+        let mut warnings = self.warnings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
+    /// All warnings noted so far, taken out.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,139 @@
+//! The storage map: group → version → path → storage, checked by the compiler.
+//!
+//! `cargo xtask codegen` writes one `storage_map!` per crate from the annotated structs; the
+//! compiler refuses one that contradicts itself, and the server installs it.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::resource::{Resource, ResourceType};
+use crate::rest::Capabilities;
+use crate::storage::{Interface, StorageError};
+
+use super::store::Store;
+
+/// All storages of a server, or of one crate of resources.
+#[derive(Clone, Copy, Debug)]
+pub struct StorageMap {
+    /// The versions, in the order discovery shows them.
+    pub versions: &'static [MapVersion],
+}
+
+/// One group and version of a map.
+#[derive(Clone, Copy, Debug)]
+pub struct MapVersion {
+    /// The group; empty for the core group.
+    pub group: &'static str,
+    /// The version.
+    pub version: &'static str,
+    /// Its paths; every subresource comes after its parent.
+    pub entries: &'static [MapEntry],
+}
+
+/// One path of a map.
+#[derive(Clone, Copy, Debug)]
+pub struct MapEntry {
+    /// The resource this path is, or is below.
+    pub resource: &'static ResourceType,
+    /// The subresource; `None` for the resource itself.
+    pub subresource: Option<&'static str>,
+    /// Makes the storage over the resource's store.
+    pub install: fn(&Arc<Store>) -> Capabilities,
+    /// Where the author declared it, as `file:line`.
+    pub declared_at: &'static str,
+}
+
+/// A type that is one path of the API: a [`Resource`], or one of the subresource markers below.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a path of the API")]
+pub trait ApiPath {
+    /// The path's entry in the map.
+    const ENTRY: MapEntry;
+}
+
+/// The `status` subresource of `R`.
+pub struct Status<R>(PhantomData<R>);
+
+/// The `scale` subresource of `R`.
+pub struct Scale<R>(PhantomData<R>);
+
+/// A subresource of its author's own: `binding`, `eviction`, `token`, …
+pub struct Custom<S>(PhantomData<S>);
+
+/// What an author implements for a subresource that is neither `status` nor `scale`.
+pub trait Subresource: Send + Sync + 'static {
+    /// The resource it is below.
+    type Parent: Resource;
+    /// Its name in the path, for example `binding`.
+    const NAME: &'static str;
+    /// Makes its storage over the parent's store, with the capabilities it has
+    /// (see [`capabilities!`](crate::capabilities)).
+    fn install(parent: &Arc<Store>) -> Capabilities;
+}
+
+/// Opens the storage of one resource: backend, cache, encryption. (RESTOptionsGetter.)
+pub trait OpenStorage: Send + Sync {
+    /// The storage of this resource's objects.
+    ///
+    /// # Errors
+    /// The backend cannot be opened.
+    fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError>;
+
+    /// The prefix of all keys, for example `/registry`.
+    fn prefix(&self) -> &str;
+}
+
+/// A map whose storages are open: what the server routes to.
+#[derive(Clone, Default)]
+pub struct InstalledApi {
+    /// The paths, in the order of the map.
+    pub paths: Vec<InstalledPath>,
+}
+
+/// One path that is being served.
+#[derive(Clone)]
+pub struct InstalledPath {
+    /// The resource this path is, or is below.
+    pub resource: &'static ResourceType,
+    /// The subresource; `None` for the resource itself.
+    pub subresource: Option<&'static str>,
+    /// What the path can do.
+    pub capabilities: Capabilities,
+    /// The store of the resource.
+    pub store: Arc<Store>,
+}
+
+impl StorageMap {
+    /// Opens the storage of every entry that `enabled` lets pass, and installs it.
+    pub fn install(
+        &self,
+        storage: &dyn OpenStorage,
+        enabled: &dyn Fn(&ResourceType) -> bool,
+    ) -> Result<InstalledApi, StorageError> {
+        let mut installed = InstalledApi::default();
+        for entry in self.versions.iter().flat_map(|version| version.entries) {
+            if !enabled(entry.resource) {
+                continue;
+            }
+            let store = match installed.store(entry.resource) {
+                Some(store) => store,
+                None => Store::new(entry.resource, storage.open(entry.resource)?, storage.prefix()),
+            };
+            let capabilities = (entry.install)(&store);
+            installed.paths.push(InstalledPath {
+                resource: entry.resource,
+                subresource: entry.subresource,
+                capabilities,
+                store,
+            });
+        }
+        Ok(installed)
+    }
+}
+
+impl InstalledApi {
+    /// The store of a resource, if it is installed.
+    pub fn store(&self, resource: &ResourceType) -> Option<Arc<Store>> {
+        let path = self.paths.iter().find(|path| path.resource.resource() == resource.resource())?;
+        Some(path.store.clone())
+    }
+}

@@ -1,0 +1,147 @@
+//! What the derive makes of an annotated struct.
+//!
+//! [`Resource`] is the typed face; [`ResourceType`] is the same facts erased, so that one engine serves every
+//! resource and seventy of them do not mean seventy monomorphised servers.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
+use crate::schema::Schema;
+use crate::storage::Attributes;
+
+mod columns;
+mod strategy;
+
+pub use columns::{Cell, Column, ColumnFormat, ColumnType};
+pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy};
+
+/// A type the API serves. Implemented by `#[derive(Resource)]`, on the object's own struct or on a unit struct
+/// that stands for a foreign one (`object = …`).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an API resource",
+    label = "needs `#[derive(Resource)]`",
+    note = "annotate the struct with `#[derive(Resource)]` and `#[resource(group = …, version = …)]`"
+)]
+pub trait Resource: Send + Sync + 'static {
+    /// The Rust type of one object.
+    type Object: Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// Everything the engine knows of the resource.
+    const TYPE: &'static ResourceType;
+}
+
+/// Everything the engine knows of one resource in one version.
+pub struct ResourceType {
+    /// Group, version and kind of one object.
+    pub kind: GroupVersionKind,
+    /// The kind of a list, for example `PodList`.
+    pub list_kind: &'static str,
+    /// The resource's name in paths: plural, lower case.
+    pub plural: &'static str,
+    /// The name for one object, lower case.
+    pub singular: &'static str,
+    /// What users may type instead of the plural.
+    pub short_names: &'static [&'static str],
+    /// Which groups of resources it belongs to, for example `all`.
+    pub categories: &'static [&'static str],
+    /// In a namespace, or in the cluster.
+    pub scope: Scope,
+    /// Where objects are kept below the store's prefix, without slashes at the ends: `pods`, `services/specs`.
+    pub storage_prefix: &'static str,
+    /// The fields selectors may name, beside `metadata.name` and `metadata.namespace`, which all have.
+    pub selectable: &'static [SelectableField],
+    /// Names of selectable fields by which watchers and lists are looked up instead of scanned.
+    pub indexes: &'static [&'static str],
+    /// The names of all selectable fields, `metadata.name` and `metadata.namespace` first: what
+    /// [`Attributes::field_names`] holds.
+    pub field_names: &'static [&'static str],
+    /// The columns of a table, the `Name` first.
+    pub columns: &'static [Column],
+    /// Whether objects have a status that only the `status` subresource writes.
+    pub has_status: bool,
+    /// Whether `metadata.generation` counts changes of everything but metadata and status.
+    pub has_generation: bool,
+    /// Where the `scale` subresource finds its numbers.
+    pub scale: Option<ScalePaths>,
+    /// Removes objects by themselves so many seconds after each write; `None` keeps them.
+    pub time_to_live_seconds: Option<u64>,
+    /// What is special about creating, updating and deleting these objects.
+    pub strategy: &'static dyn ObjectStrategy,
+    /// The object's schema; made on first use.
+    pub schema: fn() -> &'static Schema,
+    /// An object of this type with nothing set but its type (NewFunc).
+    pub new: fn() -> Object,
+    /// Where the author declared it, as `file:line`.
+    pub declared_at: &'static str,
+}
+
+/// A field that selectors may name.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectableField {
+    /// The name in selectors, for example `spec.nodeName`.
+    pub name: &'static str,
+    /// The path in the JSON object.
+    pub path: &'static [&'static str],
+}
+
+/// Where `autoscaling/v1 Scale` finds its numbers in an object.
+#[derive(Clone, Copy, Debug)]
+pub struct ScalePaths {
+    /// How many are wanted.
+    pub replicas: &'static [&'static str],
+    /// How many there are.
+    pub current: &'static [&'static str],
+    /// Which ones they are: a label selector as an object or as a string.
+    pub selector: Option<&'static [&'static str]>,
+}
+
+// === impl ResourceType ===
+
+impl ResourceType {
+    /// Group, version and plural.
+    pub const fn resource(&self) -> GroupVersionResource {
+        GroupVersionResource { group: self.kind.group, version: self.kind.version, resource: self.plural }
+    }
+
+    /// Group and plural: what error messages name.
+    pub const fn group_resource(&self) -> GroupResource {
+        GroupResource { group: self.kind.group, resource: self.plural }
+    }
+
+    /// Group and version.
+    pub const fn group_version(&self) -> GroupVersion {
+        self.kind.group_version()
+    }
+
+    /// Whether objects live in a namespace.
+    pub const fn is_namespaced(&self) -> bool {
+        matches!(self.scope, Scope::Namespaced)
+    }
+
+    /// AttrFunc: labels and selectable fields, as the storage keeps them beside each object.
+    pub fn attributes(&self, object: &Object) -> Attributes {
+        let mut labels: Vec<(Box<str>, Box<str>)> =
+            object.labels().map(|(key, value)| (key.into(), value.into())).collect();
+        labels.sort();
+        let own = self.selectable.iter().map(|field| field_text(object, field.path));
+        let fields = [object.name().into(), object.namespace().into()].into_iter().chain(own).collect();
+        Attributes { labels: labels.into(), fields, field_names: self.field_names }
+    }
+}
+
+impl fmt::Debug for ResourceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} {}", self.group_version(), self.plural, self.kind.kind)
+    }
+}
+
+/// A selectable field as selectors compare it: strings bare, numbers and booleans as JSON, absent as empty.
+fn field_text(object: &Object, path: &[&str]) -> Box<str> {
+    match object.get(path) {
+        None | Some(serde_json::Value::Null) => "".into(),
+        Some(serde_json::Value::String(text)) => text.as_str().into(),
+        Some(other) => other.to_string().into(),
+    }
+}

@@ -1,0 +1,39 @@
+//! Storage: keys, revisions and bytes, with the attributes selectors look at. No Rust type of any resource,
+//! no HTTP.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`interface`] | [`Interface`]: what the registry asks of a store; one instance per resource |
+//! | [`versioned`] | the one implementation over any [`mvcc::Mvcc`] engine: retries, paging, selection, watch transitions |
+//! | [`cacher`] | the watch cache: a decorator of any [`Interface`] |
+//! | [`transform`] | what a value looks like at rest: identity, encrypted |
+//! | [`mvcc`] | the contract of a multi-version key-value engine, etcd's |
+//! | [`etcd3`] | that contract by a real etcd |
+//! | [`embedded`] | that contract in this process, durable |
+//! | [`factory`] | a storage type's name to a backend |
+//! | [`testing`] | the conformance suite every backend and decorator passes |
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/storage`.
+
+pub mod cacher;
+pub mod embedded;
+pub mod entry;
+pub mod error;
+pub mod etcd3;
+pub mod factory;
+pub mod interface;
+pub mod mvcc;
+pub mod predicate;
+pub mod testing;
+pub mod transform;
+pub mod versioned;
+
+pub use entry::{Attributes, AttributesOf, Entry, StoredObject};
+pub use error::{StorageError, WatchError};
+pub use interface::{
+    Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, WatchEvent, WatchRequest, WatchStream,
+};
+pub use predicate::Predicate;
+
+/// A point in the store's one history. 0 is before the first write.
+pub type Revision = u64;

@@ -1,0 +1,63 @@
+//! One stored object at one revision: bytes encoded once, attributes extracted once, shared by everyone.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::Revision;
+
+/// A stored object, cheap to clone and to hand around.
+pub type StoredObject = Arc<Entry>;
+
+/// One object at one revision.
+#[derive(Debug)]
+pub struct Entry {
+    /// The whole key, for example `/registry/pods/default/web`.
+    pub key: Arc<str>,
+    /// The revision that wrote this state; what clients see as `resourceVersion`.
+    pub revision: Revision,
+    /// The object as JSON, `metadata.resourceVersion` included: what a `get` answers, byte for byte.
+    pub json: Bytes,
+    /// Where in `json` the fields after `apiVersion` and `kind` begin (the `"` of `"metadata"`): items of a
+    /// typed list are written without those two, as `{` and this tail.
+    pub item_offset: u32,
+    /// What selectors and indexes look at.
+    pub attributes: Attributes,
+}
+
+/// What selectors and indexes look at, extracted from an object once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// The labels, sorted by key.
+    pub labels: Box<[(Box<str>, Box<str>)]>,
+    /// The values of the resource's selectable fields, in the order its type declares them.
+    pub fields: Box<[Box<str>]>,
+    /// Which fields those are.
+    pub field_names: &'static [&'static str],
+}
+
+/// Extracts attributes from a stored value: the bridge from bytes to a resource's AttrFunc, given to a
+/// backend when it is opened.
+///
+/// Kubernetes concept: `storage.AttrFunc`.
+pub trait AttributesOf: Send + Sync + 'static {
+    /// The attributes of a value (the canonical encoding, with or without `resourceVersion`).
+    ///
+    /// # Errors
+    /// The value is no object of the resource: it was written by something else, or is damaged.
+    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
+}
+
+impl Attributes {
+    /// The value of a label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        let at = self.labels.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
+        self.labels.get(at).map(|(_, value)| &**value)
+    }
+
+    /// The value of a selectable field; empty when the object has none or the resource does not declare it.
+    pub fn field(&self, name: &str) -> &str {
+        let position = self.field_names.iter().position(|own| *own == name);
+        position.and_then(|at| self.fields.get(at)).map_or("", |value| value)
+    }
+}
