@@ -58,6 +58,62 @@ pub enum Cell {
     Computed(fn(&Object) -> Value),
 }
 
+impl Column {
+    /// The object's name: the first column of every table.
+    pub const NAME: Self = Self {
+        format: ColumnFormat::Name,
+        ..Self::new("Name", ColumnType::String, Cell::Path(&["metadata", "name"])).described(NAME_DESCRIPTION)
+    };
+
+    /// How old the object is, as built-in tables show it.
+    pub const AGE: Self = Self::new("Age", ColumnType::String, Cell::Age(&["metadata", "creationTimestamp"]))
+        .described(AGE_DESCRIPTION);
+
+    /// When the object was made, as tables of kinds without columns of their own show it.
+    pub const CREATED_AT: Self =
+        Self::new("Created At", ColumnType::Date, Cell::Path(&["metadata", "creationTimestamp"]))
+            .described(AGE_DESCRIPTION);
+
+    /// A column that is always shown.
+    pub const fn new(name: &'static str, kind: ColumnType, cell: Cell) -> Self {
+        Self { name, kind, format: ColumnFormat::Plain, priority: 0, description: "", cell }
+    }
+
+    /// A text column made by a function of the object.
+    pub const fn text(name: &'static str, cell: fn(&Object) -> Value) -> Self {
+        Self::new(name, ColumnType::String, Cell::Computed(cell))
+    }
+
+    /// A column of whole numbers made by a function of the object.
+    pub const fn integer(name: &'static str, cell: fn(&Object) -> Value) -> Self {
+        Self::new(name, ColumnType::Integer, Cell::Computed(cell))
+    }
+
+    /// A yes-or-no column made by a function of the object.
+    pub const fn boolean(name: &'static str, cell: fn(&Object) -> Value) -> Self {
+        Self::new(name, ColumnType::Boolean, Cell::Computed(cell))
+    }
+
+    /// The same column, shown in wide output only.
+    pub const fn wide(self) -> Self {
+        Self { priority: 1, ..self }
+    }
+
+    /// The same column, shown as a name.
+    pub const fn as_name(self) -> Self {
+        Self { format: ColumnFormat::Name, ..self }
+    }
+
+    /// The same column with words on what it means.
+    pub const fn described(self, description: &'static str) -> Self {
+        Self { description, ..self }
+    }
+}
+
+const NAME_DESCRIPTION: &str = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
+
+const AGE_DESCRIPTION: &str = "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
+
 impl std::fmt::Debug for Cell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
