@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::api::Object;
+use crate::api::{Object, time};
 
 /// One column of a resource's table.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +120,71 @@ impl std::fmt::Debug for Cell {
             Self::Path(path) => f.debug_tuple("Path").field(path).finish(),
             Self::Age(path) => f.debug_tuple("Age").field(path).finish(),
             Self::Computed(_) => f.write_str("Computed"),
+        }
+    }
+}
+
+impl Cell {
+    /// The cell of one object, at this moment.
+    pub fn of(&self, object: &Object) -> Value {
+        match self {
+            Self::Path(path) => object.get(path).cloned().unwrap_or_default(),
+            Self::Age(path) => match object.get_str(path).and_then(time::parse) {
+                Some(moment) => duration_text(jiff::Timestamp::now().as_second() - moment.as_second()).into(),
+                None => "<unknown>".into(),
+            },
+            Self::Computed(make) => make(object),
+        }
+    }
+}
+
+/// A duration as people read it, the more roughly the longer: `45s`, `5m30s`, `3h`, `6d4h`, `2y10d`.
+pub fn duration_text(seconds: i64) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    const YEAR: i64 = 365 * DAY;
+    let two = |large: i64, large_unit: &str, small: i64, small_unit: &str| {
+        if small == 0 { format!("{large}{large_unit}") } else { format!("{large}{large_unit}{small}{small_unit}") }
+    };
+    match seconds {
+        ..-1 => "<invalid>".to_owned(),
+        -1..0 => "0s".to_owned(),
+        ..120 => format!("{seconds}s"),
+        ..600 => two(seconds / MINUTE, "m", seconds % MINUTE, "s"),
+        ..10_800 => format!("{}m", seconds / MINUTE),
+        ..28_800 => two(seconds / HOUR, "h", seconds % HOUR / MINUTE, "m"),
+        ..172_800 => format!("{}h", seconds / HOUR),
+        ..691_200 => two(seconds / DAY, "d", seconds % DAY / HOUR, "h"),
+        ..63_072_000 => format!("{}d", seconds / DAY),
+        ..252_288_000 => two(seconds / YEAR, "y", seconds % YEAR / DAY, "d"),
+        _ => format!("{}y", seconds / YEAR),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration_text;
+
+    #[test]
+    fn durations_get_rougher_the_longer_they_are() {
+        let cases = [
+            (-5, "<invalid>"),
+            (-1, "0s"),
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (330, "5m30s"),
+            (601, "10m"),
+            (3 * 3_600 + 61, "3h1m"),
+            (9 * 3_600 + 61, "9h"),
+            (3 * 86_400 + 3_600, "3d1h"),
+            (30 * 86_400, "30d"),
+            (6 * 365 * 86_400 + 325 * 86_400, "6y325d"),
+            (10 * 365 * 86_400, "10y"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(duration_text(seconds), expected, "{seconds} s");
         }
     }
 }
