@@ -32,8 +32,8 @@ impl FieldSelector {
     }
 
     /// Whether fields, given by a look-up (absent reads as empty), satisfy all requirements.
-    pub fn matches<'a>(&self, _field: impl Fn(&str) -> &'a str) -> bool {
-        todo!("api helper")
+    pub fn matches<'a>(&self, field: impl Fn(&str) -> &'a str) -> bool {
+        self.requirements.iter().all(|one| (field(&one.path) == one.value) == one.equal)
     }
 
     /// The value a field must equal, when the selector says one: lets a store look at one key or bucket.

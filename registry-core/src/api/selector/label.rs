@@ -47,7 +47,18 @@ impl LabelSelector {
     }
 
     /// Whether labels, given by a look-up, satisfy all requirements.
-    pub fn matches<'a>(&self, _label: impl Fn(&str) -> Option<&'a str>) -> bool {
-        todo!("api helper")
+    pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
+        self.requirements.iter().all(|one| {
+            let value = label(&one.key);
+            let number = value.and_then(|text| text.parse::<i64>().ok());
+            match &one.operator {
+                LabelOperator::In(values) => value.is_some_and(|own| values.iter().any(|v| v == own)),
+                LabelOperator::NotIn(values) => !value.is_some_and(|own| values.iter().any(|v| v == own)),
+                LabelOperator::Exists => value.is_some(),
+                LabelOperator::DoesNotExist => value.is_none(),
+                LabelOperator::GreaterThan(bound) => number.is_some_and(|own| own > *bound),
+                LabelOperator::LessThan(bound) => number.is_some_and(|own| own < *bound),
+            }
+        })
     }
 }
