@@ -54,8 +54,7 @@ impl Etcd {
         for _ in 0..STARTS {
             let directory = std::env::temp_dir().join(format!("orlop-etcd-{}", uuid::Uuid::new_v4()));
             std::fs::create_dir_all(&directory)?;
-            let mut etcd =
-                Self { directory, client_url: free_url()?, peer_url: free_url()?, process: None };
+            let mut etcd = Self { directory, client_url: free_url()?, peer_url: free_url()?, process: None };
             match etcd.restart().await {
                 Err(EtcdError::Silent(log)) => failure = log,
                 Err(error) => return Err(error),

@@ -30,7 +30,10 @@ pub(in crate::storage) fn uid(json: &[u8]) -> Result<Cow<'_, str>, DecodeError> 
 }
 
 /// The same object with another `metadata.resourceVersion`; all else, and every offset before it, stays.
-pub(in crate::storage) fn replace_resource_version(json: &Bytes, revision: Revision) -> Result<Bytes, DecodeError> {
+pub(in crate::storage) fn replace_resource_version(
+    json: &Bytes,
+    revision: Revision,
+) -> Result<Bytes, DecodeError> {
     let text = head(json)?
         .metadata
         .resource_version

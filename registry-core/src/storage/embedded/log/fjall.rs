@@ -146,7 +146,11 @@ impl Log for FjallLog {
             if removed == 0 || dead < RECLAIM_BYTES_MIN.max(live_bytes) {
                 return Ok(());
             }
-            tracing::info!(used, live_bytes, "rewriting the embedded log to free the space of removed records");
+            tracing::info!(
+                used,
+                live_bytes,
+                "rewriting the embedded log to free the space of removed records"
+            );
             self.removed_since_reclaim.store(0, Ordering::Relaxed);
             open.keyspace.major_compact().map_err(|error| log_error(&error))
         });
