@@ -1,11 +1,11 @@
 //! Lists: which revision they show, and how they are cut into pages.
 
 use crate::api::ResourceVersionMatch;
+use crate::storage::Revision;
 use crate::storage::entry::{Attributes, StoredObject};
 use crate::storage::error::StorageError;
 use crate::storage::interface::{ListPage, ListRequest};
 use crate::storage::mvcc::{KeyValue, MvccError, RangeRequest};
-use crate::storage::Revision;
 
 use super::continue_token::{self, Position};
 use super::state::entry;
@@ -151,7 +151,10 @@ impl Listing<'_> {
     fn into_page(self) -> Result<ListPage, StorageError> {
         let revision = self.revision.unwrap_or_default();
         let mut page = ListPage { revision, items: self.items, continue_token: None, remaining: None };
-        if self.left > 0 && !self.range.exact && let Some(last) = &self.last_key {
+        if self.left > 0
+            && !self.range.exact
+            && let Some(last) = &self.last_key
+        {
             let token = continue_token::encode(&successor(last), &self.range.start, Some(revision))?;
             page.continue_token = Some(token);
             page.remaining = self.request.predicate.is_everything().then_some(self.left);
