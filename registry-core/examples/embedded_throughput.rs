@@ -19,7 +19,8 @@ const VALUE_BYTES: usize = 1400;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let directory = arguments.next().map_or_else(|| PathBuf::from("target/embedded-throughput"), PathBuf::from);
+    let directory =
+        arguments.next().map_or_else(|| PathBuf::from("target/embedded-throughput"), PathBuf::from);
     let duration = Duration::from_secs(arguments.next().map_or(Ok(5), |seconds| seconds.parse())?);
 
     let begin = Instant::now();
@@ -36,7 +37,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         client.await??;
     }
     let (count, elapsed) = (creates.load(Ordering::Relaxed), begin.elapsed());
-    println!("{count} creates in {elapsed:.2?}: {} per second", u128::from(count) * 1000 / elapsed.as_millis().max(1));
+    println!(
+        "{count} creates in {elapsed:.2?}: {} per second",
+        u128::from(count) * 1000 / elapsed.as_millis().max(1)
+    );
 
     let begin = Instant::now();
     for number in 0..10_000 {

@@ -32,7 +32,8 @@ fn child() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let store = open(Path::new(&directory));
-        let writers: Vec<_> = (0..16).map(|writer| tokio::spawn(write_forever(store.clone(), writer))).collect();
+        let writers: Vec<_> =
+            (0..16).map(|writer| tokio::spawn(write_forever(store.clone(), writer))).collect();
         for writer in writers {
             writer.await.unwrap();
         }
@@ -91,6 +92,10 @@ fn crash(directory: &Path, lifetime: Duration) -> Vec<(u64, String, bool)> {
     reader.join().unwrap()
 }
 
+fn changed_after(changes: &[(u64, String)], key: &str, revision: u64) -> bool {
+    changes.iter().any(|(at, changed)| *at > revision && changed == key)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_acknowledged_write_is_lost_however_often_the_process_is_killed() {
     let directory = TempDir::new().unwrap();
@@ -100,7 +105,7 @@ async fn no_acknowledged_write_is_lost_however_often_the_process_is_killed() {
         let acknowledged = crash(directory.path(), Duration::from_millis(5 + round * 7 % 60));
         assert!(!acknowledged.is_empty(), "round {round} did nothing");
         for (revision, key, is_deletion) in acknowledged {
-            assert!(revision > highest - 200, "time runs backwards");
+            assert!(revision > highest, "round {round}: revision {revision} was given twice");
             let known = newest.entry(key).or_default();
             *known = (*known).max((revision, is_deletion));
         }
@@ -113,18 +118,21 @@ async fn no_acknowledged_write_is_lost_however_often_the_process_is_killed() {
         let statistics = store.statistics();
         let mut watch = store.watch("/", "0", statistics.compacted_revision).await.unwrap();
         let mut expected = statistics.compacted_revision + 1;
+        let mut history = Vec::new();
         while expected <= highest {
             for change in watch.next().await.unwrap().unwrap().changes {
                 assert_eq!(change.revision, expected, "round {round}");
                 expected += 1;
+                history.push((change.revision, change.key.to_string()));
             }
         }
         for (key, (revision, is_deletion)) in &newest {
-            match store.get(key).await.unwrap().key_value {
-                // One write per key may have been made without the acknowledgement reaching anybody.
-                Some(found) => assert!(found.mod_revision > *revision || !is_deletion, "round {round}: {key}"),
-                None => assert!(*is_deletion || highest > *revision, "round {round}: {key} is lost"),
-            }
+            let found = store.get(key).await.unwrap().key_value;
+            let found = found.map_or(0, |found| found.mod_revision);
+            // Later writes may be there whose acknowledgement reached nobody, of each writer one.
+            let is_as_acknowledged = found == if *is_deletion { 0 } else { *revision };
+            let is_later = found > *revision || (found == 0 && changed_after(&history, key, *revision));
+            assert!(is_as_acknowledged || is_later, "round {round}: {key} is lost");
         }
         store.close().await;
     }

@@ -31,7 +31,10 @@ async fn fill(directory: &Path) -> Ranged {
     }
     for number in (0..KEYS).step_by(3) {
         let expected = revisions[usize::try_from(number).unwrap()];
-        store.put_if(&format!("/key/{number}"), expected, Bytes::from_static(b"changed"), None).await.unwrap();
+        store
+            .put_if(&format!("/key/{number}"), expected, Bytes::from_static(b"changed"), None)
+            .await
+            .unwrap();
     }
     store.compact(KEYS / 2).await.unwrap();
     let outcome = store.delete_if("/key/1", revisions[1]).await.unwrap();

@@ -70,8 +70,7 @@ impl Index {
         let key = record.key.as_ref();
         let known = self.keys.get_key_value(key).map(|(own, _)| own.clone());
         let own = known.unwrap_or_else(|| Arc::from(key));
-        let superfluous =
-            |revision| Superseded { at: version.revision, revision, key: own.clone() };
+        let superfluous = |revision| Superseded { at: version.revision, revision, key: own.clone() };
         if let Some(history) = self.keys.get_mut(key) {
             let before = std::mem::replace(&mut history.newest, version);
             history.older.push_back(before);
@@ -106,10 +105,8 @@ impl Index {
     /// The key as it is now.
     pub(super) fn get(&self, key: &str) -> Option<Present> {
         let (own, history) = self.keys.get_key_value(key)?;
-        (!history.newest.is_deletion).then(|| Present {
-            key: own.clone(),
-            mod_revision: history.newest.revision,
-        })
+        (!history.newest.is_deletion)
+            .then(|| Present { key: own.clone(), mod_revision: history.newest.revision })
     }
 
     /// Adds to `found` what `[start, end)` held at a revision, looking at `chunk` keys at most; where to go on, unless
@@ -200,9 +197,13 @@ mod tests {
     #[test]
     fn old_states_stay_until_they_are_forgotten_in_order() {
         let (mut index, mut superseded) = (Index::default(), Vec::new());
-        for (key, revision, kind) in
-            [("a", 2, Kind::Put), ("b", 3, Kind::Put), ("a", 4, Kind::Put), ("a", 5, Kind::Delete), ("a", 6, Kind::Put)]
-        {
+        for (key, revision, kind) in [
+            ("a", 2, Kind::Put),
+            ("b", 3, Kind::Put),
+            ("a", 4, Kind::Put),
+            ("a", 5, Kind::Delete),
+            ("a", 6, Kind::Put),
+        ] {
             index.apply(&change(key, revision, kind), 10, &mut superseded);
         }
         let at = |revision| keys_at(&index, revision);

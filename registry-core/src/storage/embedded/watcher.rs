@@ -126,8 +126,7 @@ impl Watcher {
 
     /// The next changes, moving the cursor past them; none if the records looked at were all of other keys.
     async fn changes(&mut self, newest: Revision) -> Result<Vec<Change>, MvccError> {
-        let tail =
-            self.shared.read().tail.after(self.after, &self.start, &self.end, BATCH_CHANGES_MAX);
+        let tail = self.shared.read().tail.after(self.after, &self.start, &self.end, BATCH_CHANGES_MAX);
         let (upto, changes) = match tail {
             Some(recent) => recent,
             None => {
