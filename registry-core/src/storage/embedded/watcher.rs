@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::log::LogError;
 use super::record::{Kind, Record};
-use super::state::{Head, Shared};
+use super::state::{EMPTY_REVISION, Head, Shared};
 use super::{Change, ChangeBatch, ChangeStream, MvccError, Revision};
 
 /// A batch has so many changes at most.
@@ -46,6 +46,8 @@ pub(super) fn watch_range(
     progress_interval: Option<Duration>,
 ) -> Result<ChangeStream, MvccError> {
     shared.read().refuse_compacted(after)?;
+    // The empty store's revision changed nothing.
+    let after = after.max(EMPTY_REVISION);
     let head = shared.head.subscribe();
     let progress_seen = head.borrow().progress_requests;
     let watcher = Watcher {
