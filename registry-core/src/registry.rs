@@ -7,6 +7,8 @@ pub mod scale;
 pub mod status;
 pub mod storage_map;
 pub mod store;
+#[cfg(test)]
+mod testing;
 
 pub use errors::interpret_watch;
 pub use scale::ScaleStore;

@@ -2,9 +2,11 @@
 //!
 //! Kubernetes concept: [the scale subresource](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#scale-subresource).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
+use k8s_openapi::api::autoscaling::v1::Scale;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 use crate::api::{
@@ -201,6 +203,15 @@ fn scale_of(paths: &ScalePaths, object: &Object, unset: Unset) -> Result<Object,
     Ok(scale)
 }
 
+/// The schema of a scale; compiled on first use.
 fn scale_schema() -> &'static Schema {
-    todo!()
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+        let settings = SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true);
+        let json = settings.into_generator().into_root_schema_for::<Scale>().to_value();
+        match Schema::from_json_schema(&json, SCALE) {
+            Ok(schema) => schema,
+            Err(error) => unreachable!("the schema of Scale never changes: {error}"),
+        }
+    });
+    &SCHEMA
 }

@@ -15,6 +15,9 @@ use super::scale::ScaleStore;
 use super::status::StatusStore;
 use super::store::{Store, StoreOptions};
 
+#[cfg(test)]
+mod tests;
+
 /// All storages of a server, or of one crate of resources.
 #[derive(Clone, Copy, Debug)]
 pub struct StorageMap {

@@ -19,7 +19,6 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde_json::Value;
 
 use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
@@ -126,11 +125,9 @@ impl Store {
     /// # Errors
     /// The stored value cannot be read: 500.
     pub fn read(&self, entry: &StoredObject) -> Result<Object, StatusError> {
-        let mut object = stored::decode(&entry.json).map_err(|error| {
+        stored::decode(&entry.json).map_err(|error| {
             StatusError::internal(format!("the stored value of {} cannot be read: {error}", entry.key))
-        })?;
-        set_resource_version(&mut object, entry.revision);
-        Ok(object)
+        })
     }
 
     fn strategy(&self) -> &'static dyn ObjectStrategy {
@@ -138,12 +135,8 @@ impl Store {
     }
 
     /// An object as it is handed to storage: encoded once, its attributes extracted once.
-    fn new_value(&self, mut object: Object) -> NewValue {
-        let metadata = object.metadata_mut();
-        metadata.remove("resourceVersion");
-        metadata.remove("selfLink");
-        let bytes: Bytes = stored::encode(&object);
-        NewValue { bytes, attributes: self.resource.attributes(&object) }
+    fn new_value(&self, object: &Object) -> NewValue {
+        NewValue { bytes: stored::encode(object), attributes: self.resource.attributes(object) }
     }
 
     fn time_to_live(&self) -> Option<Duration> {

@@ -67,7 +67,7 @@ impl Store {
                 Err(error) => Err(self.creation_failure(&key, &name, generated, error).await),
             };
         }
-        match self.storage.create(&key, self.new_value(object), self.time_to_live()).await {
+        match self.storage.create(&key, self.new_value(&object), self.time_to_live()).await {
             Ok(stored) => {
                 pending.commit();
                 self.created(&stored);

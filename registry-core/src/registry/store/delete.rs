@@ -146,7 +146,7 @@ impl TryUpdate for Attempt<'_> {
             Step::Pending => UpdateAction::Keep,
             Step::Remove => UpdateAction::Delete,
             Step::Mark(object) | Step::MarkAndRemove(object) => {
-                UpdateAction::Write { value: self.store.new_value(object), ttl: self.store.time_to_live() }
+                UpdateAction::Write { value: self.store.new_value(&object), ttl: self.store.time_to_live() }
             }
         })
     }

@@ -4,6 +4,7 @@
 use async_trait::async_trait;
 use serde_json::Value;
 
+use crate::api::validation::names::NameRule;
 use crate::api::validation::object_meta::{validate_object_meta, validate_object_meta_update};
 use crate::api::{
     ErrorList, FieldError, FieldPath, GroupVersionKind, Object, Preconditions, StatusError, UpdateOptions,
@@ -95,17 +96,25 @@ impl Store {
             .map_err(|error| self.operation(Verb::Update, name, &key).interpret(error))?;
         let Attempt { pending, removed, .. } = attempt;
         match updated.outcome {
-            UpdateOutcome::Unchanged => return Ok((Answer::Stored(updated.object), false)),
-            UpdateOutcome::Created => self.created(&updated.object),
-            UpdateOutcome::Changed => self.changed(&updated.object),
-            UpdateOutcome::Deleted => self.removed(&updated.object),
-        }
-        pending.commit();
-        let created = updated.outcome == UpdateOutcome::Created;
-        match removed {
-            // Clients expect the object of a successful update back, although it is gone.
-            Some(object) if updated.outcome == UpdateOutcome::Deleted => Ok((Answer::Object(object), false)),
-            _ => Ok((Answer::Stored(updated.object), created)),
+            // Nothing was written, so what was set aside for it (`pending`) is given back.
+            UpdateOutcome::Unchanged => Ok((Answer::Stored(updated.object), false)),
+            UpdateOutcome::Created => {
+                pending.commit();
+                self.created(&updated.object);
+                Ok((Answer::Stored(updated.object), true))
+            }
+            UpdateOutcome::Changed => {
+                pending.commit();
+                self.changed(&updated.object);
+                Ok((Answer::Stored(updated.object), false))
+            }
+            UpdateOutcome::Deleted => {
+                pending.commit();
+                self.removed(&updated.object);
+                // Clients expect the object of a successful update back, although it is gone.
+                let answer = removed.map_or(Answer::Stored(updated.object), Answer::Object);
+                Ok((answer, false))
+            }
         }
     }
 
@@ -125,7 +134,8 @@ impl Store {
 
         let path = FieldPath::new("metadata");
         let namespaced = self.resource.is_namespaced();
-        let mut errors = validate_object_meta(new, namespaced, self.strategy().name_rule(), &path);
+        // The name was checked by the kind's own rule when the object was created, and cannot have changed.
+        let mut errors = validate_object_meta(new, namespaced, NameRule::PathSegment, &path);
         errors.append(validate_object_meta_update(new, old, &path));
         errors.append(rules.validate(self.resource, context, new, old));
         if !errors.is_empty() {
@@ -233,7 +243,7 @@ impl TryUpdate for Attempt<'_> {
     async fn try_update(&mut self, current: Option<&StoredObject>) -> Result<UpdateAction, StatusError> {
         match self.decide(current).await? {
             Decision::Create(object) | Decision::Change(object) => Ok(UpdateAction::Write {
-                value: self.store.new_value(object),
+                value: self.store.new_value(&object),
                 ttl: self.store.time_to_live(),
             }),
             Decision::Remove(object) => {
