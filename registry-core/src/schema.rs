@@ -77,23 +77,17 @@ impl Schema {
         self.table.apply_defaults(self.root, value);
     }
 
+    /// Whether [`validate`](Self::validate) can find anything: an author's schema says what values there may be.
+    pub fn has_rules(&self) -> bool {
+        matches!(self.table.dialect, types::Dialect::JsonSchema)
+    }
+
     /// Checks a conformed object against what an author's schema demands beyond types: required fields, ranges,
     /// lengths, patterns, enums, distinct list keys. Kubernetes' own kinds have Go code for this, and no such rules.
     pub fn validate(&self, value: &Value) -> ErrorList {
         let mut errors = ErrorList::default();
         self.table.validate(self.root, value, &FieldPath::root(), &mut errors);
         errors
-    }
-
-    /// Compiles the JSON schema of an author's own struct.
-    ///
-    /// # Errors
-    /// It is not the schema of an API object.
-    pub fn from_json_schema(
-        _json: &Value,
-        _kind: crate::api::GroupVersionKind,
-    ) -> Result<Self, ConformError> {
-        todo!("schema helper")
     }
 }
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
+use crate::api::{ErrorList, GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
 use crate::codec::stored;
 use crate::resource::{Column, ObjectStrategy, ResourceType};
 use crate::rest::Storage;
@@ -151,6 +151,18 @@ impl Store {
             blank.get("status").cloned()
         };
         self.blank_status.get_or_init(make).as_ref()
+    }
+
+    /// What the schema itself finds wrong. Kubernetes' own kinds have code for this instead.
+    fn schema_errors(&self, object: &mut Object) -> ErrorList {
+        let schema = (self.resource.schema)();
+        if !schema.has_rules() {
+            return ErrorList::default();
+        }
+        let value = Value::Object(std::mem::take(&mut object.0));
+        let errors = schema.validate(&value);
+        *object = Object::from_value(value).unwrap_or_default();
+        errors
     }
 
     fn operation<'a>(&self, verb: Verb, name: &'a str, key: &'a str) -> Operation<'a> {

@@ -1,7 +1,7 @@
 //! For the tests of this module: a storage in memory, and a resource to keep in it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,6 +13,7 @@ use crate::codec::stored;
 use crate::context::RequestContext;
 use crate::resource::{ObjectStrategy, ResourceType, ScalePaths, SelectableField};
 use crate::rest::{Answer, UpdatedObject};
+use crate::schema::Schema;
 use crate::storage::interface::{UpdateAction, UpdateOutcome, ValidateDeletion};
 use crate::storage::{
     Entry, Interface, ListPage, ListRequest, NewValue, Revision, StorageError, StoredObject, TryUpdate,
@@ -244,10 +245,12 @@ impl Interface for MemoryStorage {
 
 // === the resource ===
 
+const WIDGET: GroupVersionKind = GroupVersionKind { group: "example.com", version: "v1", kind: "Widget" };
+
 /// Widgets, with everything a resource can have.
 pub(crate) const fn widgets(strategy: &'static dyn ObjectStrategy) -> ResourceType {
     ResourceType {
-        kind: GroupVersionKind { group: "example.com", version: "v1", kind: "Widget" },
+        kind: WIDGET,
         list_kind: "WidgetList",
         plural: "widgets",
         singular: "widget",
@@ -268,10 +271,21 @@ pub(crate) const fn widgets(strategy: &'static dyn ObjectStrategy) -> ResourceTy
         }),
         time_to_live_seconds: None,
         strategy,
-        schema: || unreachable!("these tests decode nothing"),
+        schema: widget_schema,
         new: Object::default,
         declared_at: "here",
     }
+}
+
+fn widget_schema() -> &'static Schema {
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+        let replicas = json!({"type": "integer", "maximum": 100});
+        let report = json!({"type": "object", "properties": {"replicas": {"type": "integer"}}});
+        let spec = json!({"type": "object", "properties": {"replicas": replicas}});
+        let properties = json!({"spec": spec, "status": report});
+        Schema::from_json_schema(&json!({"type": "object", "properties": properties}), WIDGET)
+    });
+    &SCHEMA
 }
 
 /// A widget of that name, with more on top.

@@ -105,6 +105,7 @@ impl Store {
             strategy.name_rule(),
             &FieldPath::new("metadata"),
         );
+        errors.append(self.schema_errors(object));
         errors.append(strategy.validate(context, object));
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, object.name(), &errors));

@@ -94,7 +94,6 @@ impl Fixture {
     fn with_options(resource: &'static ResourceType, options: StoreOptions) -> Self {
         let storage = Arc::new(MemoryStorage::default());
         let store = Store::with_options(resource, storage.clone(), "/registry", options);
-        store.blank_status.set(None).unwrap();
         Self { store, storage, context: RequestContext::system("zoo") }
     }
 

@@ -137,6 +137,7 @@ impl Store {
         // The name was checked by the kind's own rule when the object was created, and cannot have changed.
         let mut errors = validate_object_meta(new, namespaced, NameRule::PathSegment, &path);
         errors.append(validate_object_meta_update(new, old, &path));
+        errors.append(self.schema_errors(new));
         errors.append(rules.validate(self.resource, context, new, old));
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));

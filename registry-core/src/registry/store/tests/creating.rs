@@ -56,6 +56,13 @@ async fn what_cannot_be_created_is_refused() {
             Reason::Invalid,
             "Widget.example.com \"new\" is invalid: spec.color: Invalid value: \"red\": too loud",
         ),
+        (
+            json!({"spec": {"replicas": 101}}),
+            422,
+            Reason::Invalid,
+            "Widget.example.com \"new\" is invalid: spec.replicas: Invalid value: 101: spec.replicas in body should \
+             be less than or equal to 100",
+        ),
     ];
     for (more, code, reason, message) in table {
         let refused = fixture.create(widget("new", more)).await.unwrap_err();

@@ -127,3 +127,20 @@ async fn an_unset_scale_can_be_set_but_not_shown() {
     let raised = put(&*store, &fixture, Edit(raise)).await.unwrap();
     assert_eq!(raised.get_i64(&["spec", "replicas"]), Some(1));
 }
+
+#[tokio::test]
+async fn a_scale_is_read_by_the_schema_of_scales() {
+    use crate::rest::Storage;
+
+    let store = ScaleStore::new(Fixture::new(&PLAIN).store);
+    let mut sent = json!({
+        "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "lion"},
+        "spec": {"replicas": 3, "zork": 1},
+    });
+    let mut issues = Vec::new();
+    store.schema().conform(&mut sent, &mut issues).unwrap();
+    assert_eq!(sent["spec"], json!({"replicas": 3}));
+    assert_eq!(issues, [crate::schema::FieldIssue::Unknown("spec.zork".to_owned())]);
+    sent["spec"]["replicas"] = "many".into();
+    assert!(store.schema().conform(&mut sent, &mut issues).is_err());
+}
