@@ -1,10 +1,26 @@
 //! One compiled form per kind: what its fields are, which are lists with keys, what their defaults are.
+//!
+//! Built-in kinds come from a [table of facts](TypeTable::parse) about Kubernetes' Go structs, an author's own
+//! from the JSON schema of the Rust struct. Both end as types in a [`TypeTable`]; a [`Schema`] is a table and
+//! the type to begin at. Engines that walk objects (patches, apply, protobuf) walk [`TypeRef`]s beside them.
+//!
+//! Kubernetes concept: [structural schemas](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema)
+//! and the markers of `k8s.io/api` (`+listType`, `patchStrategy`, `+default`).
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
+mod types;
+
+pub use types::{FieldRef, ListKind, PatchStrategy, TypeRef, TypeTable};
+
 /// A kind's compiled schema.
-#[derive(Debug)]
-pub struct Schema {}
+#[derive(Clone, Debug)]
+pub struct Schema {
+    table: Arc<TypeTable>,
+    root: types::TypeId,
+}
 
 /// Something odd about one field that decoding can live with: field validation decides what becomes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +36,14 @@ pub enum FieldIssue {
 #[error("{0}")]
 pub struct ConformError(pub String);
 
+// === impl Schema ===
+
 impl Schema {
+    /// The type of the whole object, to walk the schema beside a value.
+    pub fn root(&self) -> TypeRef<'_> {
+        self.table.type_ref(self.root)
+    }
+
     /// Brings a decoded object into the form the server keeps: checks types, drops unknown fields (noting each
     /// with its path), drops what Go's `omitempty` would, adds the empty structs Go would write.
     ///
