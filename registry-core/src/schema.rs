@@ -11,9 +11,22 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-mod types;
+use crate::api::{ErrorList, FieldPath};
 
-pub use types::{FieldRef, ListKind, PatchStrategy, TypeRef, TypeTable};
+mod conform;
+mod defaults;
+mod facts;
+mod json_schema;
+pub mod openapi;
+pub mod quantity;
+mod scalars;
+mod times;
+mod types;
+mod validate;
+
+pub use facts::FactsError;
+pub use quantity::{Quantity, QuantityError};
+pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
 
 /// A kind's compiled schema.
 #[derive(Clone, Debug)]
@@ -44,17 +57,34 @@ impl Schema {
         self.table.type_ref(self.root)
     }
 
+    /// The table the schema's types live in.
+    pub fn table(&self) -> &Arc<TypeTable> {
+        &self.table
+    }
+
     /// Brings a decoded object into the form the server keeps: checks types, drops unknown fields (noting each
-    /// with its path), drops what Go's `omitempty` would, adds the empty structs Go would write.
+    /// with its path), drops what Go's `omitempty` would, adds the empty structs Go would write, and writes
+    /// quantities, times and base64 the canonical way. Doing it again changes nothing.
     ///
     /// # Errors
     /// A field has a type it cannot have.
-    pub fn conform(&self, _value: &mut Value, _issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
-        todo!("schema helper")
+    pub fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
+        conform::Walk { table: &self.table, issues }.value(self.root, value, conform::Place::Root)
     }
 
     /// Fills in the schema's defaults where a field is absent.
-    pub fn apply_defaults(&self, _value: &mut Value) {
-        todo!("schema helper")
+    pub fn apply_defaults(&self, value: &mut Value) {
+        self.table.apply_defaults(self.root, value);
+    }
+
+    /// Checks a conformed object against what an author's schema demands beyond types: required fields, ranges,
+    /// lengths, patterns, enums, distinct list keys. Kubernetes' own kinds have Go code for this, and no such rules.
+    pub fn validate(&self, value: &Value) -> ErrorList {
+        let mut errors = ErrorList::default();
+        self.table.validate(self.root, value, &FieldPath::root(), &mut errors);
+        errors
     }
 }
+
+#[cfg(test)]
+mod tests;

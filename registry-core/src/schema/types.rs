@@ -1,70 +1,177 @@
-//! The arena of types, and references into it for engines that walk objects.
+//! The arena of types.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
+use super::openapi::Descriptions;
+use super::validate::Rules;
+
+mod arena;
+mod walk;
+
+pub use walk::{FieldRef, TypeRef};
+
 /// Types that refer to each other, shared by all kinds that use them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     pub(super) types: Vec<Type>,
+    /// Named types by their OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
+    pub(super) names: BTreeMap<Arc<str>, TypeId>,
+    /// Which kinds are which types.
+    pub(super) kinds: Vec<KindEntry>,
+    /// Where the types were declared.
+    pub(super) dialect: Dialect,
+    /// Texts for people, of types that bring their own.
+    pub(super) descriptions: Descriptions,
+}
+
+/// Where types were declared, which decides what absence and null mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Go structs: value fields are never absent, a null element is a zero.
+    #[default]
+    Go,
+    /// A JSON schema: what is absent stays absent, a null element is an error.
+    JsonSchema,
+}
+
+/// A kind and its type.
+#[derive(Clone, Debug)]
+pub(super) struct KindEntry {
+    pub(super) ty: TypeId,
+    pub(super) group: Arc<str>,
+    pub(super) version: Arc<str>,
+    pub(super) kind: Arc<str>,
 }
 
 /// One type's place in its table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct TypeId(pub(super) u32);
 
 /// One type.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Type {
+    /// Its OpenAPI name, when it is a component of its own.
+    pub(super) name: Option<Arc<str>>,
     /// The Go type as decoding errors name it: `v1.PodSpec`, `[]string`, `int32`.
     pub(super) go_name: Arc<str>,
     /// What it looks like.
     pub(super) shape: Shape,
+    /// What its values must be beyond that.
+    pub(super) rules: Option<Box<Rules>>,
+    /// Whether it or anything inside it has defaults worth looking for.
+    pub(super) has_defaults: bool,
 }
 
 /// What a type looks like.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Shape {
     /// One value, or a tree the schema does not look into.
     Scalar(Scalar),
     /// A struct.
     Struct(Struct),
-    /// A list.
-    List { element: TypeId, kind: ListKind, keys: Box<[Arc<str>]> },
+    /// A list; `keys` tell the elements of a keyed one apart. `declared`: someone said of which kind it is.
+    List { element: TypeId, kind: ListKind, keys: Box<[Arc<str>]>, declared: bool },
     /// A map with string keys.
     Map { value: TypeId, atomic: bool },
+    /// A JSON schema, or something simpler in its place (`additionalProperties: false`).
+    SchemaOr { schema: TypeId, or: SchemaOr },
+}
+
+/// What may stand in the place of a JSON schema in a CRD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaOr {
+    /// A boolean (Go's `JSONSchemaPropsOrBool`).
+    Bool,
+    /// A list of schemas (`JSONSchemaPropsOrArray`).
+    List,
+    /// A list of strings (`JSONSchemaPropsOrStringArray`).
+    Strings,
 }
 
 /// Formats of single values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
-    /// Any JSON at all: raw extensions, table cells.
+    /// Any JSON: table cells.
     Any,
+    /// Any JSON kept as its text: Go's `runtime.RawExtension`, `metav1.FieldsV1`, CRDs' `JSON`. In protobuf a
+    /// message with the text as field 1.
+    Raw,
     /// A boolean.
     Bool,
+    /// A whole number of 32 bits.
+    Int32,
+    /// A whole number of 64 bits.
+    Int64,
+    /// A floating point number.
+    Double,
     /// A string.
     String,
+    /// Bytes: base64 in JSON.
+    Bytes,
+    /// A time in whole seconds, `2026-01-02T03:04:05Z`.
+    Time,
+    /// A time in microseconds, `2026-01-02T03:04:05.000006Z`.
+    MicroTime,
+    /// A number with a suffix, such as `500m` or `1Gi`.
+    Quantity,
+    /// A whole number of 32 bits, or a string.
+    IntOrString,
 }
 
 /// A struct's fields, sorted by their JSON names.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Struct {
     pub(super) fields: Box<[Field]>,
     /// Replaced as a whole by server-side apply (`+structType=atomic`).
     pub(super) atomic: bool,
+    /// Unknown fields stay (`x-kubernetes-preserve-unknown-fields`).
+    pub(super) keeps_unknown: bool,
+    /// Places of the fields JSON always has.
+    pub(super) always: Box<[u16]>,
+    /// Places of the fields that have defaults, or whose types do.
+    pub(super) defaulted: Box<[u16]>,
 }
 
 /// One field of a struct.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) name: Arc<str>,
     pub(super) ty: TypeId,
-    pub(super) pointer: bool,
-    pub(super) omit_empty: bool,
+    pub(super) traits: FieldTraits,
     pub(super) patch_strategy: PatchStrategy,
     pub(super) merge_key: Option<Arc<str>>,
-    pub(super) default: Option<Box<Value>>,
+    pub(super) default: Option<Arc<Value>>,
+    /// Field numbers in protobuf: the last is the field's own, those before it of the inlined messages around it.
+    pub(super) proto: Box<[u32]>,
+    /// Overrides whether the field's type is one value for server-side apply.
+    pub(super) atomic: Option<bool>,
+    pub(super) absent: Absent,
+}
+
+/// What Go's struct tags say of a field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FieldTraits {
+    pub(super) pointer: bool,
+    pub(super) omit_empty: bool,
+    pub(super) omit_zero: bool,
+    pub(super) required: bool,
+    /// An empty list or map is stored as nil: protobuf, in which Kubernetes stores it, has no empty lists.
+    pub(super) nil_when_empty: bool,
+}
+
+/// What JSON has in the place of an absent field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// Nothing.
+    #[default]
+    Omit,
+    /// `null`.
+    Null,
+    /// The type's zero value.
+    Zero,
 }
 
 /// Who owns what of a list, for server-side apply (`+listType`).
@@ -90,145 +197,67 @@ pub struct PatchStrategy {
     pub retain_keys: bool,
 }
 
-/// One type of a table.
-#[derive(Clone, Copy, Debug)]
-pub struct TypeRef<'a> {
-    table: &'a TypeTable,
-    ty: &'a Type,
-}
+/// What an id that is in no table stands for: anything.
+static ANY: LazyLock<Type> =
+    LazyLock::new(|| Type::unnamed("interface {}".into(), Shape::Scalar(Scalar::Any)));
 
-/// One field of a struct type.
-#[derive(Clone, Copy, Debug)]
-pub struct FieldRef<'a> {
-    table: &'a TypeTable,
-    field: &'a Field,
-}
+// === impl Type ===
 
-// === impl TypeTable ===
-
-impl TypeTable {
-    pub(super) fn type_ref(&self, id: TypeId) -> TypeRef<'_> {
-        TypeRef { table: self, ty: self.get(id) }
-    }
-
-    /// The type with this id; ids are checked when a table is made, so the fallback is never seen.
-    pub(super) fn get(&self, id: TypeId) -> &Type {
-        static ANY: std::sync::LazyLock<Type> = std::sync::LazyLock::new(|| Type {
-            go_name: "interface {}".into(),
-            shape: Shape::Scalar(Scalar::Any),
-        });
-        self.types.get(id.0 as usize).unwrap_or(&ANY)
+impl Type {
+    /// A type that is no component of its own.
+    pub(super) fn unnamed(go_name: Arc<str>, shape: Shape) -> Self {
+        Self { name: None, go_name, shape, rules: None, has_defaults: false }
     }
 }
 
-// === impl TypeRef ===
+// === impl Scalar ===
 
-impl<'a> TypeRef<'a> {
-    /// The field with this JSON name; `None` when this is no struct or has no such field.
-    pub fn field(&self, name: &str) -> Option<FieldRef<'a>> {
-        let Shape::Struct(shape) = &self.ty.shape else { return None };
-        let index = shape.fields.binary_search_by(|field| (*field.name).cmp(name)).ok()?;
-        Some(FieldRef { table: self.table, field: shape.fields.get(index)? })
+impl Scalar {
+    /// The name in tables of facts.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "any" => Self::Any,
+            "raw" => Self::Raw,
+            "bool" => Self::Bool,
+            "int32" => Self::Int32,
+            "int64" => Self::Int64,
+            "double" => Self::Double,
+            "string" => Self::String,
+            "bytes" => Self::Bytes,
+            "time" => Self::Time,
+            "microtime" => Self::MicroTime,
+            "quantity" => Self::Quantity,
+            "intorstring" => Self::IntOrString,
+            _ => return None,
+        })
     }
 
-    /// All fields, sorted by JSON name; none when this is no struct.
-    pub fn fields(&self) -> impl Iterator<Item = FieldRef<'a>> + use<'a> {
-        let table = self.table;
-        let fields = match &self.ty.shape {
-            Shape::Struct(shape) => &*shape.fields,
-            _ => &[],
-        };
-        fields.iter().map(move |field| FieldRef { table, field })
-    }
-
-    /// The element type; `None` when this is no list.
-    pub fn element(&self) -> Option<TypeRef<'a>> {
-        match &self.ty.shape {
-            Shape::List { element, .. } => Some(self.table.type_ref(*element)),
-            _ => None,
-        }
-    }
-
-    /// The type of a map's values; `None` when this is no map.
-    pub fn value(&self) -> Option<TypeRef<'a>> {
-        match &self.ty.shape {
-            Shape::Map { value, .. } => Some(self.table.type_ref(*value)),
-            _ => None,
-        }
-    }
-
-    /// How a list's elements are told apart; `None` when this is no list.
-    pub fn list_kind(&self) -> Option<ListKind> {
-        match &self.ty.shape {
-            Shape::List { kind, .. } => Some(*kind),
-            _ => None,
-        }
-    }
-
-    /// The fields that tell a keyed list's elements apart, in declared order; empty for all else.
-    pub fn list_keys(&self) -> &'a [Arc<str>] {
-        match &self.ty.shape {
-            Shape::List { keys, .. } => keys,
-            _ => &[],
-        }
-    }
-
-    /// Whether server-side apply treats the whole value as one: scalars, atomic lists, maps and structs.
-    pub fn is_atomic(&self) -> bool {
-        match &self.ty.shape {
-            Shape::Scalar(_) => true,
-            Shape::Struct(shape) => shape.atomic,
-            Shape::List { kind, .. } => *kind == ListKind::Atomic,
-            Shape::Map { atomic, .. } => *atomic,
-        }
-    }
-
-    /// Whether this is a struct.
-    pub fn is_struct(&self) -> bool {
-        matches!(self.ty.shape, Shape::Struct(_))
-    }
-
-    /// The Go type as decoding errors name it: `v1.PodSpec`, `[]string`, `int32`.
-    pub fn go_name(&self) -> &'a str {
-        &self.ty.go_name
+    /// Whether Go has a struct for it, which `omitempty` never leaves out.
+    pub(super) const fn is_go_struct(self) -> bool {
+        matches!(self, Self::Raw | Self::Time | Self::MicroTime | Self::Quantity | Self::IntOrString)
     }
 }
 
-// === impl FieldRef ===
+// === impl SchemaOr ===
 
-impl<'a> FieldRef<'a> {
-    /// The field's JSON name.
-    pub fn name(&self) -> &'a str {
-        &self.field.name
+impl SchemaOr {
+    /// The name in tables of facts.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "bool" => Self::Bool,
+            "list" => Self::List,
+            "strings" => Self::Strings,
+            _ => return None,
+        })
     }
+}
 
-    /// The field's type.
-    pub fn ty(&self) -> TypeRef<'a> {
-        self.table.type_ref(self.field.ty)
-    }
+// === impl PatchStrategy ===
 
-    /// How a strategic merge patch treats the field.
-    pub fn patch_strategy(&self) -> PatchStrategy {
-        self.field.patch_strategy
-    }
-
-    /// The field by which a strategic merge patch tells list elements apart.
-    pub fn merge_key(&self) -> Option<&'a str> {
-        self.field.merge_key.as_deref()
-    }
-
-    /// Whether the Go field is a pointer: absent and zero are different things.
-    pub fn is_pointer(&self) -> bool {
-        self.field.pointer
-    }
-
-    /// Whether a zero (empty list, empty map) is left out of JSON.
-    pub fn omits_empty(&self) -> bool {
-        self.field.omit_empty
-    }
-
-    /// The schema's default, when the field is absent.
-    pub fn default(&self) -> Option<&'a Value> {
-        self.field.default.as_deref()
+impl PatchStrategy {
+    /// Reads Go's tag: `merge`, `replace`, `merge,retainKeys`, ….
+    pub(super) fn from_tag(tag: &str) -> Self {
+        let has = |wanted| tag.split(',').any(|flag| flag == wanted);
+        Self { replace: has("replace"), merge: has("merge"), retain_keys: has("retainKeys") }
     }
 }
