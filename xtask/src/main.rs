@@ -6,9 +6,9 @@ mod test;
 use clap::Parser;
 #[derive(Parser)]
 enum Cli {
-    Bench(bench::BenchArguments),
-    Test(test::TestArguments),
-    Replay(replay::ReplayArguments),
+    Bench(bench::Options),
+    Test(test::Options),
+    Replay(replay::Options),
 }
 fn main() -> std::process::ExitCode {
     let result = match Cli::parse() {

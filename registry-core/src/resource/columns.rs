@@ -69,6 +69,9 @@ impl Column {
     pub const AGE: Self = Self::new("Age", ColumnType::String, Cell::Age(&["metadata", "creationTimestamp"]))
         .described(AGE_DESCRIPTION);
 
+    /// How old the object is, as tables of custom kinds show it.
+    pub const CUSTOM_AGE: Self = Self { kind: ColumnType::Date, ..Self::AGE };
+
     /// When the object was made, as tables of kinds without columns of their own show it.
     pub const CREATED_AT: Self =
         Self::new("Created At", ColumnType::Date, Cell::Path(&["metadata", "creationTimestamp"]))

@@ -20,9 +20,8 @@ use super::mvcc::{Committed, Mvcc, MvccError, prefix_end};
 use super::transform::Transformer;
 use super::Revision;
 
-mod continue_token;
 mod list;
-mod metadata;
+pub(in crate::storage) mod metadata;
 mod state;
 mod update;
 mod watch;

@@ -7,7 +7,7 @@ use crate::storage::interface::{ListPage, ListRequest};
 use crate::storage::mvcc::{KeyValue, MvccError, RangeRequest};
 use crate::storage::Revision;
 
-use super::continue_token::{self, Position};
+use crate::storage::continue_token::{self, Position};
 use super::state::entry;
 use super::{KeyRange, VersionedStore, not_in_the_future, successor};
 

@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use crate::storage::error::StorageError;
-use crate::storage::Revision;
+use super::error::StorageError;
+use super::Revision;
 
 const API_VERSION: &str = "meta.k8s.io/v1";
 
@@ -22,15 +22,15 @@ struct Token {
 
 /// Where to go on.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Position {
+pub(in crate::storage) struct Position {
     /// The first key of the page.
-    pub(super) start: String,
+    pub(in crate::storage) start: String,
     /// The revision all pages show; `None`: the newest (after the old one was compacted).
-    pub(super) revision: Option<Revision>,
+    pub(in crate::storage) revision: Option<Revision>,
 }
 
 /// The token for a page that begins at `start`, a key below `prefix`.
-pub(super) fn encode(start: &str, prefix: &str, revision: Option<Revision>) -> Result<String, StorageError> {
+pub(in crate::storage) fn encode(start: &str, prefix: &str, revision: Option<Revision>) -> Result<String, StorageError> {
     let suffix = start.strip_prefix(prefix).ok_or_else(|| {
         StorageError::InvalidRequest(format!(
             "unable to encode next field: the key and key prefix do not match {prefix} {start}"
@@ -46,7 +46,7 @@ pub(super) fn encode(start: &str, prefix: &str, revision: Option<Revision>) -> R
 }
 
 /// Reads a token back. Refusals are in kube-apiserver's words.
-pub(super) fn decode(token: &str, prefix: &str) -> Result<Position, StorageError> {
+pub(in crate::storage) fn decode(token: &str, prefix: &str) -> Result<Position, StorageError> {
     let json = URL_SAFE_NO_PAD.decode(token).map_err(|error| not_valid(&format!(": {}", base64_text(&error))))?;
     let token: Token =
         serde_json::from_slice(&json).map_err(|error| not_valid(&format!(": {}", json_text(&json, &error))))?;
