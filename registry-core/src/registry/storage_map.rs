@@ -12,6 +12,12 @@ use crate::storage::{Interface, StorageError};
 
 use super::store::Store;
 
+#[doc(hidden)]
+pub mod check;
+mod written;
+
+pub use written::{WrittenPath, WrittenVersion};
+
 /// All storages of a server, or of one crate of resources.
 #[derive(Clone, Copy, Debug)]
 pub struct StorageMap {

@@ -67,3 +67,35 @@ impl std::fmt::Debug for Cell {
         }
     }
 }
+
+// === impl Column ===
+
+impl Column {
+    /// The column every table begins with.
+    pub const NAME: Self = Self {
+        name: "Name",
+        kind: ColumnType::String,
+        format: ColumnFormat::Name,
+        priority: 0,
+        description: "Name must be unique within a namespace. Is required when creating resources, although some \
+                      resources may allow a client to request the generation of an appropriate name \
+                      automatically. Name is primarily intended for creation idempotence and configuration \
+                      definition. Cannot be updated. More info: \
+                      https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
+        cell: Cell::Path(&["metadata", "name"]),
+    };
+
+    /// The column that ends the table of a custom kind.
+    pub const AGE: Self = Self {
+        name: "Age",
+        kind: ColumnType::Date,
+        format: ColumnFormat::Plain,
+        priority: 0,
+        description: "CreationTimestamp is a timestamp representing the server time when this object was \
+                      created. It is not guaranteed to be set in happens-before order across separate \
+                      operations. Clients may not set this value. It is represented in RFC3339 form and is in \
+                      UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: \
+                      https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+        cell: Cell::Age(&["metadata", "creationTimestamp"]),
+    };
+}

@@ -15,7 +15,6 @@ const BUILT_IN_GROUPS: [&str; 21] = [
     "discovery.k8s.io",
     "events.k8s.io",
     "flowcontrol.apiserver.k8s.io",
-    "imagepolicy.k8s.io",
     "internal.apiserver.k8s.io",
     "networking.k8s.io",
     "node.k8s.io",
@@ -24,6 +23,7 @@ const BUILT_IN_GROUPS: [&str; 21] = [
     "resource.k8s.io",
     "scheduling.k8s.io",
     "storage.k8s.io",
+    "storagemigration.k8s.io",
 ];
 
 /// The resources whose keys kube-apiserver has never renamed with them.
