@@ -51,9 +51,9 @@ fn access(path: &FieldPath) -> TokenStream {
     let mut value = quote!(object);
     for step in path.steps() {
         let field = quote_spanned!(step.span()=> &#value.#step);
-        value = quote!(::registry_core::expansion::field::Field(#field).get()?);
+        value = quote_spanned!(step.span()=> ::registry_core::expansion::field::Field(#field).get()?);
     }
-    quote!((|| ::core::option::Option::Some(#value))())
+    quote_spanned!(path.span()=> (|| ::core::option::Option::Some(#value))())
 }
 
 fn bounded(path: &FieldPath, bound: &str) -> TokenStream {

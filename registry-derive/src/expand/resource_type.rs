@@ -131,9 +131,10 @@ fn scale(model: &ResourceModel) -> TokenStream {
 }
 
 fn strategy(model: &ResourceModel) -> TokenStream {
-    match &model.strategy {
-        Some(strategy) => quote_spanned!(strategy.span()=> &#strategy),
-        None => quote!(&::registry_core::resource::NoStrategy),
+    if let Some(strategy) = &model.strategy {
+        quote_spanned!(strategy.span()=> &#strategy)
+    } else {
+        quote!(&::registry_core::resource::NoStrategy)
     }
 }
 
@@ -159,8 +160,9 @@ fn json_path(path: &FieldPath) -> TokenStream {
 }
 
 fn optional(value: Option<TokenStream>) -> TokenStream {
-    match value {
-        Some(value) => quote!(::core::option::Option::Some(#value)),
-        None => quote!(::core::option::Option::None),
+    if let Some(value) = value {
+        quote!(::core::option::Option::Some(#value))
+    } else {
+        quote!(::core::option::Option::None)
     }
 }
