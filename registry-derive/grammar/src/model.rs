@@ -68,7 +68,7 @@ pub struct ResourceModel {
 #[derive(Clone, Debug)]
 pub enum ObjectKind {
     /// The annotated struct itself.
-    Own(OwnObject),
+    Own(Box<OwnObject>),
     /// Another crate's type, for which a unit struct stands.
     Foreign(Path),
 }
@@ -184,6 +184,14 @@ impl ResourceModel {
     }
 }
 
+// === impl ObjectKind ===
+
+impl ObjectKind {
+    fn own(metadata: Type) -> Self {
+        Self::Own(Box::new(OwnObject { metadata }))
+    }
+}
+
 /// The struct itself when it has fields, the foreign type when it is a unit struct. What fits neither is told.
 fn object_kind(attributes: &Attributes, complaints: &mut Complaints) -> ObjectKind {
     let fields = attributes.data.as_ref().take_struct().map(|fields| fields.fields).unwrap_or_default();
@@ -198,7 +206,7 @@ fn object_kind(attributes: &Attributes, complaints: &mut Complaints) -> ObjectKi
             }
             ObjectKind::Foreign(foreign.clone())
         }
-        (None, Some(metadata)) => ObjectKind::Own(OwnObject { metadata: metadata.ty.clone() }),
+        (None, Some(metadata)) => ObjectKind::own(metadata.ty.clone()),
         (None, None) => {
             let message = if fields.is_empty() {
                 "a unit struct stands for a foreign type: say which with `object = path::To::Type`, \
@@ -208,7 +216,7 @@ fn object_kind(attributes: &Attributes, complaints: &mut Complaints) -> ObjectKi
             };
             complaints.add(attributes.ident.span(), message);
             // The model is thrown away with the complaint; any type will do.
-            ObjectKind::Own(OwnObject { metadata: syn::parse_quote!(!) })
+            ObjectKind::own(syn::parse_quote!(!))
         }
     }
 }

@@ -30,7 +30,9 @@ pub(super) fn emit(workspace: &Workspace, crates: &[Crate<'_>]) -> Output {
         });
         // Writing to a String cannot fail.
         let _ = write!(text, "\n## `{}`\n\n", found.package.name);
-        text.push_str("| group/version | kind | resource | short | scope | subresources | selectable | declared |\n");
+        text.push_str(
+            "| group/version | kind | resource | short | scope | subresources | selectable | declared |\n",
+        );
         text.push_str("|---|---|---|---|---|---|---|---|\n");
         for one in declared {
             text.push_str(&row(one));

@@ -116,14 +116,12 @@ impl Walk {
         }
         let inner: Vec<String> = module.iter().cloned().chain([name.clone()]).collect();
         let folder = children.join(name.trim_start_matches("r#"));
-        match item.content {
-            Some((_, items)) => self.items(items, file, &folder, &inner),
-            None => {
-                let beside = folder.with_extension("rs");
-                let inside = folder.join("mod.rs");
-                self.file(if beside.exists() { &beside } else { &inside }, &folder, &inner)
-            }
+        if let Some((_, items)) = item.content {
+            return self.items(items, file, &folder, &inner);
         }
+        let beside = folder.with_extension("rs");
+        let inside = folder.join("mod.rs");
+        self.file(if beside.exists() { &beside } else { &inside }, &folder, &inner)
     }
 
     fn into_resources(self, workspace: &Workspace) -> Result<Resources, Failure> {
@@ -151,15 +149,12 @@ impl Walk {
         let line = annotated.item.ident.span().start().line;
         let mut found = Vec::new();
         for attribute in &model.subresources {
-            let implementation = subresources::resolve(&self.implementations, &attribute.storage, &annotated.module)
-                .map_err(|told| format!("{}:{line}: {told}", self.shown(&annotated.file)))?;
+            let implementation =
+                subresources::resolve(&self.implementations, &attribute.storage, &annotated.module)
+                    .map_err(|told| format!("{}:{line}: {told}", self.shown(&annotated.file)))?;
             let mut verbs: Vec<&str> = attribute.verbs.iter().map(|(verb, _)| verb.name()).collect();
             verbs.sort_unstable();
-            found.push(Subresource {
-                name: implementation.name.clone(),
-                path: implementation.path(),
-                verbs,
-            });
+            found.push(Subresource { name: implementation.name.clone(), path: implementation.path(), verbs });
         }
         Ok(Declared {
             path: path_of(&annotated.module, &model.ident.to_string()),

@@ -19,7 +19,7 @@ pub(super) struct Implementation {
 impl Implementation {
     /// The implementation, if this is one whose name is a string literal.
     pub(super) fn of(item: &ItemImpl, module: &[String]) -> Option<Self> {
-        let (_, implemented, _) = item.trait_.as_ref()?;
+        let (implemented, _) = item.trait_.as_ref()?;
         if implemented.segments.last()?.ident != "Subresource" {
             return None;
         }

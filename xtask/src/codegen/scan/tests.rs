@@ -44,9 +44,15 @@ fn structs_are_found_through_the_module_tree() {
     .expect("a sound package");
     assert!(found.has_generated_module);
     let [pods, own] = found.declared.as_slice() else { panic!("two structs: {:?}", found.declared) };
-    assert_eq!((pods.path.as_str(), pods.file.as_str(), pods.line), ("crate::core::pods::Pods", "core/pods.rs", 7));
+    assert_eq!(
+        (pods.path.as_str(), pods.file.as_str(), pods.line),
+        ("crate::core::pods::Pods", "core/pods.rs", 7)
+    );
     let [binding] = pods.subresources.as_slice() else { panic!("one subresource") };
-    assert_eq!((binding.name.as_str(), binding.path.as_str()), ("binding", "crate::core::binding::PodBinding"));
+    assert_eq!(
+        (binding.name.as_str(), binding.path.as_str()),
+        ("binding", "crate::core::binding::PodBinding")
+    );
     assert_eq!(binding.verbs, ["create", "get"]);
     assert_eq!(own.path, "crate::inline::deep::Own");
 }
