@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 
 pub use k8s_openapi;
 
@@ -23,19 +22,8 @@ pub fn new_object(kind: GroupVersionKind) -> Object {
 }
 
 /// The schema of an author's own struct, compiled on first use.
-///
-/// # Panics
-/// The struct's JSON schema cannot be that of an API object. It is the same on every run, so the first start of a
-/// server with the resource tells its author.
 pub fn own_schema<T: JsonSchema>(cell: &'static OnceLock<Schema>, kind: GroupVersionKind) -> &'static Schema {
-    cell.get_or_init(|| {
-        let settings = SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true);
-        let json = settings.into_generator().into_root_schema_for::<T>().to_value();
-        match Schema::from_json_schema(&json, kind) {
-            Ok(schema) => schema,
-            Err(error) => panic!("the schema of {} {}: {error}", kind.group_version(), kind.kind),
-        }
-    })
+    cell.get_or_init(|| Schema::from_json_schema(schemars::schema_for!(T).as_value(), kind))
 }
 
 /// The type of object a strategy handles: the strategy's own for typed ones; any for erased ones, which have

@@ -17,7 +17,7 @@ mod columns;
 pub mod field;
 mod strategy;
 
-pub use columns::{Cell, Column, ColumnFormat, ColumnType};
+pub use columns::{Cell, Column, ColumnFormat, ColumnType, duration_text};
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy};
 
 /// A type the API serves. Implemented by `#[derive(Resource)]`, on the object's own struct or on a unit struct

@@ -5,6 +5,8 @@ mod output;
 mod scan;
 mod storage_map;
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use crate::Failure;
@@ -19,9 +21,12 @@ use scan::Resources;
 /// `docs/reference/resources.md`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Change nothing; fail when a file is not what it would be written as.
+    /// Change nothing; fail when a file is not what it would be written as
     #[arg(long)]
     check: bool,
+    /// Also write the tables of facts about Kubernetes' types, from this directory with its specifications
+    #[arg(long, value_name = "DIR")]
+    upstream: Option<PathBuf>,
 }
 
 /// One package's resources.
@@ -33,7 +38,11 @@ pub(crate) struct Crate<'a> {
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let workspace = Workspace::load()?;
-    let outputs = outputs(&workspace)?;
+    let mut outputs = outputs(&workspace)?;
+    if let Some(upstream) = &options.upstream {
+        let tables = crate::facts::generate(upstream)?;
+        outputs.extend(tables.into_iter().map(|(path, bytes)| Output { path: workspace.root.join(path), bytes }));
+    }
     if options.check { output::check(&workspace, &outputs) } else { output::write(&workspace, &outputs) }
 }
 

@@ -1,7 +1,12 @@
-//! The project's own commands: `cargo xtask codegen`, `new`, `tidy`.
+//! The project's own commands, `cargo xtask …`.
 
+mod bench;
 mod codegen;
+mod facts;
 mod new;
+mod provision;
+mod replay;
+mod test;
 mod tidy;
 mod workspace;
 
@@ -26,6 +31,12 @@ enum Command {
     Codegen(codegen::Options),
     New(new::Options),
     Tidy(tidy::Options),
+    /// Run all tests, with everything they need.
+    Test(test::Options),
+    /// Measure what one operation costs, in CPU time, latency and memory.
+    Bench(bench::Options),
+    /// Replay recorded requests and compare the answers with those of a real kube-apiserver.
+    Replay(replay::Options),
 }
 
 fn main() -> ExitCode {
@@ -33,6 +44,9 @@ fn main() -> ExitCode {
         Command::Codegen(options) => codegen::run(&options),
         Command::New(options) => new::run(&options),
         Command::Tidy(options) => tidy::run(&options),
+        Command::Test(options) => test::run(&options).map_err(Failure::from),
+        Command::Bench(options) => bench::run(&options).map_err(Failure::from),
+        Command::Replay(options) => replay::run(&options).map_err(Failure::from),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

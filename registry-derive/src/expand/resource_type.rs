@@ -20,7 +20,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
         ResourceScope::Cluster => quote!(Cluster),
     };
     let fields = fields(model);
-    let columns = columns(&model.columns);
+    let columns = columns(model);
     let scale = scale(model);
     let time_to_live = optional(model.time_to_live_seconds.map(|seconds| quote!(#seconds)));
     let strategy = strategy(model);
@@ -76,8 +76,13 @@ fn fields(model: &ResourceModel) -> TokenStream {
     }
 }
 
-fn columns(columns: &Columns) -> TokenStream {
-    match columns {
+fn columns(model: &ResourceModel) -> TokenStream {
+    // Tables of custom kinds have a date where built-in ones have a text.
+    let age = match model.object {
+        ObjectKind::Own(_) => quote!(CUSTOM_AGE),
+        ObjectKind::Foreign(_) => quote!(AGE),
+    };
+    match &model.columns {
         Columns::Slice(slice) => quote!(#slice),
         Columns::Declared(declared) => {
             let declared = declared.iter().map(column);
@@ -85,7 +90,7 @@ fn columns(columns: &Columns) -> TokenStream {
                 &[
                     ::registry_core::resource::Column::NAME,
                     #(#declared,)*
-                    ::registry_core::resource::Column::AGE,
+                    ::registry_core::resource::Column::#age,
                 ]
             }
         }

@@ -38,7 +38,7 @@ pub(super) fn emit(workspace: &Workspace, crates: &[Crate<'_>]) -> Output {
             text.push_str(&row(one));
         }
     }
-    Output { path: workspace.root.join("docs/reference/resources.md"), text }
+    Output { path: workspace.root.join("docs/reference/resources.md"), bytes: text.into_bytes() }
 }
 
 fn row(declared: &Declared) -> String {

@@ -10,19 +10,19 @@ use crate::workspace::Workspace;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Output {
     pub(crate) path: PathBuf,
-    pub(crate) text: String,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Writes what differs.
 pub(crate) fn write(workspace: &Workspace, outputs: &[Output]) -> Result<(), Failure> {
     for output in outputs {
-        if std::fs::read_to_string(&output.path).is_ok_and(|present| present == output.text) {
+        if std::fs::read(&output.path).is_ok_and(|present| present == output.bytes) {
             continue;
         }
         if let Some(folder) = output.path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        std::fs::write(&output.path, &output.text)
+        std::fs::write(&output.path, &output.bytes)
             .map_err(|error| format!("{}: {error}", workspace.shown(&output.path)))?;
         println!("wrote {}", workspace.shown(&output.path));
     }
@@ -33,8 +33,16 @@ pub(crate) fn write(workspace: &Workspace, outputs: &[Output]) -> Result<(), Fai
 pub(crate) fn check(workspace: &Workspace, outputs: &[Output]) -> Result<(), Failure> {
     let mut stale = String::new();
     for output in outputs {
-        let present = std::fs::read_to_string(&output.path).unwrap_or_default();
-        if let Some(difference) = difference(&present, &output.text) {
+        let present = std::fs::read(&output.path).unwrap_or_default();
+        if present == output.bytes {
+            continue;
+        }
+        let texts = (std::str::from_utf8(&present), std::str::from_utf8(&output.bytes));
+        let difference = match texts {
+            (Ok(present), Ok(wanted)) => difference(present, wanted),
+            _ => Some(format!("{} bytes that differ\n", output.bytes.len())),
+        };
+        if let Some(difference) = difference {
             // Writing to a String cannot fail.
             let _ = write!(stale, "\n--- {}\n{difference}", workspace.shown(&output.path));
         }

@@ -68,7 +68,7 @@ pub(super) fn emit(found: &Crate<'_>) -> Output {
         }
     }
     let path = found.package.folder().join("src/generated/storage_map.rs");
-    Output { path, text: text(groups, &markers) }
+    Output { path, bytes: text(groups, &markers).into_bytes() }
 }
 
 /// The module that declares what is in `src/generated`, and re-exports the map.
@@ -99,7 +99,7 @@ pub(super) fn emit_module(found: &Crate<'_>) -> Result<Output, Failure> {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "pub mod {module};");
     }
-    Ok(Output { path: source.join("generated.rs"), text })
+    Ok(Output { path: source.join("generated.rs"), bytes: text.into_bytes() })
 }
 
 /// The paths of one resource: path, marker, type.
