@@ -84,17 +84,6 @@ impl Schema {
         self.table.validate(self.root, value, &FieldPath::root(), &mut errors);
         errors
     }
-
-    /// Compiles the JSON schema of an author's own struct.
-    ///
-    /// # Errors
-    /// It is not the schema of an API object.
-    pub fn from_json_schema(
-        _json: &Value,
-        _kind: crate::api::GroupVersionKind,
-    ) -> Result<Self, ConformError> {
-        todo!("schema helper")
-    }
 }
 
 #[cfg(test)]
