@@ -69,6 +69,12 @@ pub struct ResourceType {
     pub scale: Option<ScalePaths>,
     /// Removes objects by themselves so many seconds after each write; `None` keeps them.
     pub time_to_live_seconds: Option<u64>,
+    /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
+    /// (`ReturnDeletedObject`.)
+    pub returns_deleted_object: bool,
+    /// Whether the `status` subresource may also change metadata, labels and annotations above all: so it is with
+    /// built-in kinds; custom ones keep the stored metadata.
+    pub status_updates_metadata: bool,
     /// What is special about creating, updating and deleting these objects.
     pub strategy: &'static dyn ObjectStrategy,
     /// The object's schema; made on first use.

@@ -270,6 +270,8 @@ pub(crate) const fn widgets(strategy: &'static dyn ObjectStrategy) -> ResourceTy
             selector: Some(&["spec", "selector"]),
         }),
         time_to_live_seconds: None,
+        returns_deleted_object: true,
+        status_updates_metadata: true,
         strategy,
         schema: widget_schema,
         new: Object::default,

@@ -86,18 +86,6 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         true
     }
 
-    /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
-    /// (`ReturnDeletedObject`.)
-    fn returns_deleted_object(&self) -> bool {
-        false
-    }
-
-    /// Whether the `status` subresource may also change metadata, labels and annotations above all. Most kinds,
-    /// and all custom ones, keep the stored metadata.
-    fn status_updates_metadata(&self) -> bool {
-        false
-    }
-
     /// How an object is to be deleted: at once, or after a grace period set in `options`.
     fn check_graceful_delete(
         &self,
@@ -140,11 +128,6 @@ pub trait Strategy: Send + Sync + 'static {
     /// What `metadata.name` may look like.
     fn name_rule(&self) -> NameRule {
         NameRule::DnsSubdomain
-    }
-
-    /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
-    fn returns_deleted_object(&self) -> bool {
-        false
     }
 
     /// Fills in defaults that depend on other fields.
@@ -198,10 +181,6 @@ impl ObjectStrategy for NoStrategy {}
 impl<S: Strategy> ObjectStrategy for S {
     fn name_rule(&self) -> NameRule {
         Strategy::name_rule(self)
-    }
-
-    fn returns_deleted_object(&self) -> bool {
-        Strategy::returns_deleted_object(self)
     }
 
     fn apply_defaults(&self, object: &mut Object) {

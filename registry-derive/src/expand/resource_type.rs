@@ -13,7 +13,8 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let ident = &model.ident;
     let object = object_type(model);
     let ResourceModel { plural, singular, short_names, categories, storage_prefix, .. } = model;
-    let ResourceModel { has_status, has_generation, .. } = model;
+    let ResourceModel { has_status, has_generation, returns_deleted_object, .. } = model;
+    let is_foreign = matches!(model.object, ObjectKind::Foreign(_));
     let list_kind = model.list_kind();
     let scope = match model.scope {
         ResourceScope::Namespaced => quote!(Namespaced),
@@ -48,6 +49,8 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 has_generation: #has_generation,
                 scale: #scale,
                 time_to_live_seconds: #time_to_live,
+                returns_deleted_object: #returns_deleted_object,
+                status_updates_metadata: #is_foreign,
                 strategy: #strategy,
                 schema: #schema,
                 new: || ::registry_core::expansion::new_object(RESOURCE_KIND),

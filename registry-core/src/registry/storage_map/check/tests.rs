@@ -20,6 +20,8 @@ const PODS: ResourceType = ResourceType {
     has_generation: false,
     scale: None,
     time_to_live_seconds: None,
+    returns_deleted_object: false,
+    status_updates_metadata: true,
     strategy: &NoStrategy,
     schema: || unreachable!("the check looks at names only"),
     new: || unreachable!("the check looks at names only"),
