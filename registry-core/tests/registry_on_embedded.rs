@@ -1,5 +1,7 @@
 //! The registry over a real engine, behind a cache: one object's life as its users see it.
 
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -100,7 +102,7 @@ fn stores(directory: &tempfile::TempDir) -> [Arc<Store>; 2] {
         indexes: ANIMALS.indexes,
         budget: Arc::new(CacheBudget::new(1 << 20)),
         history_events: 100,
-        bookmark_period: Duration::from_secs(60),
+        bookmark_period: Duration::from_mins(1),
     };
     let cached = Cacher::new(Arc::new(open(directory.path().join("cached"))), options);
     [bare, cached].map(|storage| Store::new(&ANIMALS, storage, "/registry"))
