@@ -9,8 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
+use crate::codec::stored;
 use crate::schema::Schema;
-use crate::storage::Attributes;
+use crate::storage::{Attributes, AttributesOf};
 
 mod columns;
 #[doc(hidden)]
@@ -136,6 +137,14 @@ impl ResourceType {
         let own = self.selectable.iter().map(|field| field_text(object, field.path));
         let fields = [object.name().into(), object.namespace().into()].into_iter().chain(own).collect();
         Attributes { labels: labels.into(), fields, field_names: self.field_names }
+    }
+}
+
+/// The bridge from stored bytes to the resource's AttrFunc, for whoever opens a storage.
+impl AttributesOf for &'static ResourceType {
+    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
+        let object = stored::decode(value).map_err(|error| error.to_string())?;
+        Ok(self.attributes(&object))
     }
 }
 
