@@ -73,6 +73,8 @@ pub struct ResourceType {
     /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
     /// (`ReturnDeletedObject`.)
     pub returns_deleted_object: bool,
+    /// Whether the collection may be deleted as a whole.
+    pub serves_deletecollection: bool,
     /// Whether the `status` subresource may also change metadata, labels and annotations above all: so it is with
     /// built-in kinds; custom ones keep the stored metadata.
     pub status_updates_metadata: bool,

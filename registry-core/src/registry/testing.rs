@@ -271,6 +271,7 @@ pub(crate) const fn widgets(strategy: &'static dyn ObjectStrategy) -> ResourceTy
         }),
         time_to_live_seconds: None,
         returns_deleted_object: true,
+        serves_deletecollection: true,
         status_updates_metadata: true,
         strategy,
         schema: widget_schema,

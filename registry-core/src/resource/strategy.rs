@@ -86,6 +86,14 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         true
     }
 
+    /// Whether something still has to be done before an object may go: its finalizers.
+    fn is_held(&self, object: &Object) -> bool {
+        object.finalizers().next().is_some()
+    }
+
+    /// Shows that an object waits for its end, beside the deletion timestamp it has by now.
+    fn mark_as_deleting(&self, _object: &mut Object) {}
+
     /// How an object is to be deleted: at once, or after a grace period set in `options`.
     fn check_graceful_delete(
         &self,

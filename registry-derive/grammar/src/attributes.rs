@@ -53,6 +53,7 @@ pub(crate) struct Attributes {
 
     // --- how it behaves
     pub(crate) returns_deleted_object: Flag,
+    pub(crate) without_deletecollection: Flag,
     pub(crate) ttl_seconds: Option<SpannedValue<u64>>,
     pub(crate) strategy: Option<syn::Path>,
     #[darling(multiple)]

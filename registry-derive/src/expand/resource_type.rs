@@ -14,6 +14,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let object = object_type(model);
     let ResourceModel { plural, singular, short_names, categories, storage_prefix, .. } = model;
     let ResourceModel { has_status, has_generation, returns_deleted_object, .. } = model;
+    let serves_deletecollection = model.serves_deletecollection;
     let is_foreign = matches!(model.object, ObjectKind::Foreign(_));
     let list_kind = model.list_kind();
     let scope = match model.scope {
@@ -50,6 +51,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 scale: #scale,
                 time_to_live_seconds: #time_to_live,
                 returns_deleted_object: #returns_deleted_object,
+                serves_deletecollection: #serves_deletecollection,
                 status_updates_metadata: #is_foreign,
                 strategy: #strategy,
                 schema: #schema,
@@ -158,7 +160,7 @@ fn schema(model: &ResourceModel) -> TokenStream {
                 ::registry_core::expansion::own_schema::<#ident>(&SCHEMA, RESOURCE_KIND)
             }
         },
-        (None, ObjectKind::Foreign(_)) => quote!(|| crate::generated::schema::of(#group, #version, #kind)),
+        (None, ObjectKind::Foreign(_)) => quote!(|| crate::schema::of(#group, #version, #kind)),
     }
 }
 

@@ -21,6 +21,7 @@ const PODS: ResourceType = ResourceType {
     scale: None,
     time_to_live_seconds: None,
     returns_deleted_object: false,
+    serves_deletecollection: true,
     status_updates_metadata: true,
     strategy: &NoStrategy,
     schema: || unreachable!("the check looks at names only"),
