@@ -25,7 +25,7 @@ static COLUMNS: &[Column] = &[Column::NAME, Column::text("ParentRef", parent)];
 fn parent(object: &Object) -> Value {
     let parts =
         ["group", "resource", "namespace", "name"].map(|field| object.get_str(&["spec", "parentRef", field]));
-    let [group, resource, namespace, name] = parts.map(|part| part.unwrap_or_default());
+    let [group, resource, namespace, name] = parts.map(std::option::Option::unwrap_or_default);
     let resource = if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
     if namespace.is_empty() {
         format!("{resource}/{name}").into()

@@ -86,7 +86,7 @@ fn pull_policy(container: &Fields) -> &'static str {
     // A colon before the last slash belongs to a registry's port.
     let tag = name.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
     match (tag, digest) {
-        (Some("latest"), None) | (None, None) => "Always",
+        (Some("latest") | None, None) => "Always",
         _ => "IfNotPresent",
     }
 }

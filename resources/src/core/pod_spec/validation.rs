@@ -144,7 +144,8 @@ fn check_sysctl(name: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_scheduling(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    for grace in ["terminationGracePeriodSeconds"] {
+    {
+        let grace = "terminationGracePeriodSeconds";
         spec.get(grace).check_not_negative(errors);
     }
     let deadline = spec.get("activeDeadlineSeconds");
