@@ -114,7 +114,9 @@ impl State {
         drop(contents);
         self.reached.send_replace(reached);
         log_bell.notify_waiters();
-        bells.iter().for_each(|bell| bell.notify_waiters());
+        for bell in bells {
+            bell.notify_waiters();
+        }
     }
 
     /// Takes in what happened, in order, in one step; then wakes whom it concerns.
