@@ -4,6 +4,7 @@
 //! drops the database and recovers it from its files, as a restarted process would.
 
 mod journal;
+mod manifest;
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,9 +31,6 @@ const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// for as long as the other compacts.
 const WORKER_THREADS: usize = 1;
 
-/// Space is reclaimed when so much of it is in removed records, and they take more than those that are left.
-const RECLAIM_BYTES_MIN: u64 = 64 * 1024 * 1024;
-
 /// How long the dropped database's threads get to let go of its files.
 const DROP_GRACE: Duration = Duration::from_millis(50);
 
@@ -41,6 +39,8 @@ const DROP_GRACE: Duration = Duration::from_millis(50);
 pub(in super::super) struct FjallOptions {
     pub(in super::super) block_cache_bytes: u64,
     pub(in super::super) memtable_bytes: u64,
+    /// Space is reclaimed when so much of it is in removed records, and they take more than those that are left.
+    pub(in super::super) reclaim_bytes_min: u64,
 }
 
 /// The log on disk.
@@ -147,7 +147,7 @@ impl Log for FjallLog {
             let removed = self.removed_since_reclaim.load(Ordering::Relaxed);
             let used = open.keyspace.disk_space();
             let dead = used.saturating_sub(live_bytes);
-            if removed == 0 || dead < RECLAIM_BYTES_MIN.max(live_bytes) {
+            if removed == 0 || dead < self.options.reclaim_bytes_min.max(live_bytes) {
                 return Ok(());
             }
             tracing::info!(
@@ -177,6 +177,7 @@ impl Log for FjallLog {
 impl Handles {
     fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
         journal::verify_journals(&directory.join(DATABASE))?;
+        manifest::verify_manifests(&directory.join(DATABASE))?;
         // fjall asserts some facts about its files; damaged ones must be an error, not the end of the process.
         catch_unwind(AssertUnwindSafe(|| Self::open_or_panic(directory, options))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -237,5 +238,35 @@ fn io_error(error: &std::io::Error) -> LogError {
         }
         std::io::ErrorKind::StorageFull => LogError::Io(format!("the disk is full: {error}")),
         _ => LogError::Io(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_of_removed_records_is_given_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = FjallOptions {
+            block_cache_bytes: 1 << 20,
+            memtable_bytes: 32 * 1024,
+            reclaim_bytes_min: 256 * 1024,
+        };
+        let log = FjallLog::open(directory.path(), options).unwrap();
+        let used = || log.with(|open| Ok(open.keyspace.disk_space())).unwrap();
+        let record = Bytes::from(vec![b'x'; 10_000]);
+        for revision in 0..400 {
+            log.commit(&Commit { records: vec![(revision, record.clone())], removals: Vec::new() }).unwrap();
+        }
+        for revision in 0..390 {
+            log.commit(&Commit { records: Vec::new(), removals: vec![revision] }).unwrap();
+        }
+        // What is still in memory, removals included, is not in the tables yet.
+        log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(|error| log_error(&error))).unwrap();
+        log.reclaim(100_000);
+        assert!(used() < 300_000, "{} bytes", used());
+        assert!(log.read(389).unwrap().is_none());
+        assert_eq!(log.read(390).unwrap(), Some(record));
     }
 }

@@ -143,7 +143,11 @@ mod tests {
     #[test]
     fn a_journal_of_fjall_is_read_to_its_end() {
         let directory = tempfile::tempdir().unwrap();
-        let options = super::super::FjallOptions { block_cache_bytes: 1 << 20, memtable_bytes: 1 << 20 };
+        let options = super::super::FjallOptions {
+            block_cache_bytes: 1 << 20,
+            memtable_bytes: 1 << 20,
+            reclaim_bytes_min: 1 << 20,
+        };
         let open = super::super::Handles::open(directory.path(), options).unwrap();
         for number in 0_u64..20 {
             let mut batch = open.database.batch().durability(Some(fjall::PersistMode::SyncData));
