@@ -15,11 +15,9 @@ const DEPENDENCIES: [&str; 5] = ["k8s-openapi", "registry-core", "registry-deriv
 
 /// Write an annotated, documented resource to start from.
 ///
-/// Adds a file to the package, in a folder per API group, declares its modules, and says what to do next:
-///
-///     cargo xtask new zoo.example.dev/v1 Enclosure --package zoo
+/// Adds a file to the package, in a folder per API group, declares its modules, and says what to do next.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "EXAMPLE:\n  cargo xtask new zoo.example.dev/v1 Keeper --package zoo")]
 pub(crate) struct Options {
     /// The API group and version, for example `zoo.example.dev/v1`; `v1` alone is the core group
     #[arg(value_name = "GROUP/VERSION")]
