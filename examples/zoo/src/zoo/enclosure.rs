@@ -163,10 +163,8 @@ mod tests {
     #[test]
     fn every_path_of_the_enclosure_is_in_the_storage_map() {
         let paths = crate::STORAGE_MAP.versions.iter().flat_map(|version| version.entries);
-        let subresources: Vec<_> = paths.map(|path| (path.resource.plural, path.subresource)).collect();
-        assert_eq!(
-            subresources,
-            [("enclosures", None), ("enclosures", Some("scale")), ("enclosures", Some("status"))]
-        );
+        let own = paths.filter(|path| path.resource.plural == "enclosures");
+        let subresources: Vec<_> = own.map(|path| path.subresource).collect();
+        assert_eq!(subresources, [None, Some("scale"), Some("status")]);
     }
 }
