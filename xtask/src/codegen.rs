@@ -41,7 +41,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut outputs = outputs(&workspace)?;
     if let Some(upstream) = &options.upstream {
         let tables = crate::facts::generate(upstream)?;
-        outputs.extend(tables.into_iter().map(|(path, bytes)| Output { path: workspace.root.join(path), bytes }));
+        outputs.extend(
+            tables.into_iter().map(|(path, bytes)| Output { path: workspace.root.join(path), bytes }),
+        );
     }
     if options.check { output::check(&workspace, &outputs) } else { output::write(&workspace, &outputs) }
 }

@@ -15,11 +15,9 @@ const DEPENDENCIES: [&str; 5] = ["k8s-openapi", "registry-core", "registry-deriv
 
 /// Write an annotated, documented resource to start from.
 ///
-/// Adds a file to the package, in a folder per API group, declares its modules, and says what to do next:
-///
-///     cargo xtask new zoo.example.dev/v1 Enclosure --package zoo
+/// Adds a file to the package, in a folder per API group, declares its modules, and says what to do next.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "EXAMPLE:\n  cargo xtask new zoo.example.dev/v1 Keeper --package zoo")]
 pub(crate) struct Options {
     /// The API group and version, for example `zoo.example.dev/v1`; `v1` alone is the core group
     #[arg(value_name = "GROUP/VERSION")]
@@ -49,7 +47,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the resource and declares its modules. Returns the files, the resource's own first.
+/// Writes the resource and declares its modules. Returns the files that changed, the
+/// resource's own first.
 fn write(package: &Package, names: &Names) -> Result<Vec<PathBuf>, Failure> {
     let root_file = package.root_file()?;
     let source = root_file.parent().unwrap_or(root_file);
@@ -73,10 +72,15 @@ fn write(package: &Package, names: &Names) -> Result<Vec<PathBuf>, Failure> {
         (group_file, with_module(&group_text, &names.module)),
         (root_file.to_owned(), root_text),
     ];
-    for (path, text) in &files {
-        std::fs::write(path, text)?;
+    let mut written = Vec::new();
+    for (path, text) in files {
+        if std::fs::read_to_string(&path).is_ok_and(|present| present == text) {
+            continue;
+        }
+        std::fs::write(&path, text)?;
+        written.push(path);
     }
-    Ok(files.into_iter().map(|(path, _)| path).collect())
+    Ok(written)
 }
 
 /// A file's text with `pub mod name;`: among the modules it declares, in order; else after its documentation.

@@ -47,11 +47,13 @@ pub(crate) struct Subresource {
 }
 
 /// What the walk collects.
-#[derive(Default)]
-struct Walk {
-    root: PathBuf,
+struct Walk<'a> {
+    workspace: &'a Workspace,
     structs: Vec<Annotated>,
     implementations: Vec<Implementation>,
+    /// Modules that only their parent sees, so that the storage map cannot name what is inside. Those in the root
+    /// are not among them: the whole crate sees them.
+    hidden: Vec<Vec<String>>,
     has_generated_module: bool,
 }
 
@@ -64,17 +66,28 @@ struct Annotated {
 /// Finds the annotated structs of a package.
 pub(crate) fn scan(workspace: &Workspace, package: &Package) -> Result<Resources, Failure> {
     let root_file = package.root_file()?;
-    let mut walk = Walk { root: workspace.root.clone(), ..Walk::default() };
     let folder = root_file.parent().unwrap_or(root_file).to_owned();
+    let mut walk = Walk::new(workspace);
     walk.file(root_file, &folder, &[])?;
-    walk.into_resources(workspace)
+    walk.into_resources()
 }
 
 // === impl Walk ===
 
-impl Walk {
+impl<'a> Walk<'a> {
+    const fn new(workspace: &'a Workspace) -> Self {
+        Self {
+            workspace,
+            structs: Vec::new(),
+            implementations: Vec::new(),
+            hidden: Vec::new(),
+            has_generated_module: false,
+        }
+    }
+
     fn file(&mut self, file: &Path, children: &Path, module: &[String]) -> Result<(), Failure> {
-        let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", self.shown(file)))?;
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| format!("{}: {error}", self.workspace.shown(file)))?;
         let parsed = syn::parse_file(&text).map_err(|error| self.located(file, &error))?;
         self.items(parsed.items, file, children, module)
     }
@@ -115,6 +128,9 @@ impl Walk {
             return Ok(());
         }
         let inner: Vec<String> = module.iter().cloned().chain([name.clone()]).collect();
+        if matches!(item.vis, syn::Visibility::Inherited) && !module.is_empty() {
+            self.hidden.push(inner.clone());
+        }
         let folder = children.join(name.trim_start_matches("r#"));
         if let Some((_, items)) = item.content {
             return self.items(items, file, &folder, &inner);
@@ -124,7 +140,7 @@ impl Walk {
         self.file(if beside.exists() { &beside } else { &inside }, &folder, &inner)
     }
 
-    fn into_resources(self, workspace: &Workspace) -> Result<Resources, Failure> {
+    fn into_resources(self) -> Result<Resources, Failure> {
         let mut declared = Vec::new();
         let mut wrong = Vec::new();
         for annotated in &self.structs {
@@ -139,39 +155,42 @@ impl Walk {
         if !wrong.is_empty() {
             return Err(wrong.join("\n").into());
         }
-        for found in &mut declared {
-            found.file = workspace.shown(Path::new(&found.file));
-        }
         Ok(Resources { declared, has_generated_module: self.has_generated_module })
     }
 
     fn declared(&self, annotated: &Annotated, model: ResourceModel) -> Result<Declared, String> {
+        let file = self.workspace.shown(&annotated.file);
         let line = annotated.item.ident.span().start().line;
+        let here = |told: String| format!("{file}:{line}: {told}");
+        let path = self.nameable(&annotated.module, &model.ident.to_string()).map_err(here)?;
         let mut found = Vec::new();
         for attribute in &model.subresources {
             let implementation =
                 subresources::resolve(&self.implementations, &attribute.storage, &annotated.module)
-                    .map_err(|told| format!("{}:{line}: {told}", self.shown(&annotated.file)))?;
+                    .map_err(here)?;
+            let path = self.nameable(&implementation.module, &implementation.type_name).map_err(here)?;
             let mut verbs: Vec<&str> = attribute.verbs.iter().map(|(verb, _)| verb.name()).collect();
             verbs.sort_unstable();
-            found.push(Subresource { name: implementation.name.clone(), path: implementation.path(), verbs });
+            found.push(Subresource { name: implementation.name.clone(), path, verbs });
         }
-        Ok(Declared {
-            path: path_of(&annotated.module, &model.ident.to_string()),
-            file: annotated.file.to_string_lossy().into_owned(),
-            line,
-            subresources: found,
-            model,
-        })
+        Ok(Declared { path, file, line, subresources: found, model })
     }
 
-    fn shown(&self, file: &Path) -> String {
-        file.strip_prefix(&self.root).unwrap_or(file).display().to_string()
+    /// The path of a type, if the storage map can name it.
+    fn nameable(&self, module: &[String], name: &str) -> Result<String, String> {
+        let path = path_of(module, name);
+        match self.hidden.iter().find(|hidden| module.starts_with(hidden)) {
+            None => Ok(path),
+            Some(hidden) => {
+                let last = hidden.last().map_or("", String::as_str);
+                Err(format!("the storage map cannot name `{path}`: write `pub(crate) mod {last};`"))
+            }
+        }
     }
 
     /// Errors with where they are, one per line.
     fn located(&self, file: &Path, errors: &syn::Error) -> String {
-        let file = self.shown(file);
+        let file = self.workspace.shown(file);
         let lines = errors.clone().into_iter().map(|error| {
             let start = error.span().start();
             format!("{file}:{}:{}: {error}", start.line, start.column + 1)

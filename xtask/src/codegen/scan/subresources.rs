@@ -8,8 +8,10 @@ use super::path_of;
 /// One `impl Subresource for Type`.
 #[derive(Debug)]
 pub(super) struct Implementation {
-    module: Vec<String>,
-    type_name: String,
+    /// Where it is implemented; the type is taken to live there too.
+    pub(super) module: Vec<String>,
+    /// The type.
+    pub(super) type_name: String,
     /// `Subresource::NAME`.
     pub(super) name: String,
 }
@@ -36,11 +38,6 @@ impl Implementation {
         })?;
         let type_name = implementer.path.segments.last()?.ident.to_string();
         Some(Self { module: module.to_vec(), type_name, name })
-    }
-
-    /// The type's path from the crate. It is taken to live where the trait is implemented for it.
-    pub(super) fn path(&self) -> String {
-        path_of(&self.module, &self.type_name)
     }
 }
 
@@ -70,7 +67,8 @@ pub(super) fn resolve<'a>(
             "no `impl Subresource for {written}` with `const NAME: &'static str = \"…\"` in this package"
         )),
         several => here().ok_or_else(|| {
-            let paths: Vec<String> = several.iter().map(|candidate| candidate.path()).collect();
+            let paths: Vec<String> =
+                several.iter().map(|candidate| path_of(&candidate.module, &candidate.type_name)).collect();
             format!("`{written}` may be {}: write its path from `crate`", paths.join(" or "))
         }),
     }

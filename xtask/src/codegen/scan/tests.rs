@@ -9,9 +9,9 @@ fn resources(files: &[(&str, &str)]) -> Result<Resources, String> {
         std::fs::write(path, text).expect("written");
     }
     let workspace = Workspace { root: folder.path().to_owned(), packages: Vec::new() };
-    let mut walk = Walk { root: workspace.root.clone(), ..Walk::default() };
+    let mut walk = Walk::new(&workspace);
     walk.file(&folder.path().join("lib.rs"), folder.path(), &[])
-        .and_then(|()| walk.into_resources(&workspace))
+        .and_then(|()| walk.into_resources())
         .map_err(|error| error.to_string())
 }
 
@@ -35,7 +35,7 @@ impl registry::Subresource for PodBinding {
 #[test]
 fn structs_are_found_through_the_module_tree() {
     let found = resources(&[
-        ("lib.rs", "pub mod core; pub mod generated; #[cfg(test)] mod missing; mod inline { pub mod deep; }"),
+        ("lib.rs", "pub mod core; pub mod generated; #[cfg(test)] mod missing; mod inline { pub(crate) mod deep; }"),
         ("core.rs", "pub mod pods; pub mod binding;"),
         ("core/pods.rs", PODS),
         ("core/binding.rs", BINDING),
@@ -71,6 +71,22 @@ pub struct B { metadata: ObjectMeta }
     let lines: Vec<&str> = told.lines().collect();
     assert!(lines[0].starts_with("lib.rs:3:20: not an API group"), "{told}");
     assert!(lines[1].starts_with("lib.rs:7: no `impl Subresource for Nowhere`"), "{told}");
+}
+
+#[test]
+fn types_the_storage_map_cannot_name_are_told() {
+    let told = resources(&[
+        ("lib.rs", "pub mod core;"),
+        ("core.rs", "pub mod pods; mod binding;"),
+        ("core/pods.rs", PODS),
+        ("core/binding.rs", BINDING),
+    ])
+    .expect_err("a module only its parent sees");
+    assert_eq!(
+        told,
+        "core/pods.rs:7: the storage map cannot name `crate::core::binding::PodBinding`: write `pub(crate) mod \
+         binding;`"
+    );
 }
 
 #[test]
