@@ -15,7 +15,7 @@ use crate::storage::Attributes;
 mod columns;
 mod strategy;
 
-pub use columns::{Cell, Column, ColumnFormat, ColumnType};
+pub use columns::{Cell, Column, ColumnFormat, ColumnType, duration_text};
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy};
 
 /// A type the API serves. Implemented by `#[derive(Resource)]`, on the object's own struct or on a unit struct
