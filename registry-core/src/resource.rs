@@ -13,6 +13,8 @@ use crate::schema::Schema;
 use crate::storage::Attributes;
 
 mod columns;
+#[doc(hidden)]
+pub mod field;
 mod strategy;
 
 pub use columns::{Cell, Column, ColumnFormat, ColumnType, duration_text};

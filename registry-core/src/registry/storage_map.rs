@@ -18,6 +18,12 @@ use super::store::{Store, StoreOptions};
 #[cfg(test)]
 mod tests;
 
+#[doc(hidden)]
+pub mod check;
+mod written;
+
+pub use written::{WrittenPath, WrittenVersion};
+
 /// All storages of a server, or of one crate of resources.
 #[derive(Clone, Copy, Debug)]
 pub struct StorageMap {

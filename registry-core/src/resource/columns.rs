@@ -148,7 +148,11 @@ pub fn duration_text(seconds: i64) -> String {
     const DAY: i64 = 24 * HOUR;
     const YEAR: i64 = 365 * DAY;
     let two = |large: i64, large_unit: &str, small: i64, small_unit: &str| {
-        if small == 0 { format!("{large}{large_unit}") } else { format!("{large}{large_unit}{small}{small_unit}") }
+        if small == 0 {
+            format!("{large}{large_unit}")
+        } else {
+            format!("{large}{large_unit}{small}{small_unit}")
+        }
     };
     match seconds {
         ..-1 => "<invalid>".to_owned(),

@@ -171,11 +171,7 @@ impl EmbeddedOptions {
 
 impl Default for AutoCompaction {
     fn default() -> Self {
-        Self {
-            interval: Duration::from_mins(1),
-            retain: Duration::from_mins(5),
-            retain_revisions: 1000,
-        }
+        Self { interval: Duration::from_mins(1), retain: Duration::from_mins(5), retain_revisions: 1000 }
     }
 }
 
@@ -230,8 +226,7 @@ impl Embedded {
         lock: Option<DirectoryLock>,
         options: EmbeddedOptions,
     ) -> Result<Arc<Self>, OpenError> {
-        let loaded =
-            Loaded::from_log(&*log).map_err(|error| OpenError::new(&options.directory, error))?;
+        let loaded = Loaded::from_log(&*log).map_err(|error| OpenError::new(&options.directory, error))?;
         let state = State {
             index: loaded.index,
             current: loaded.current,

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use etcd_client::{Compare, CompareOp, GetOptions, GetResponse, PutOptions, Txn, TxnOp, TxnOpResponse, TxnResponse};
+use etcd_client::{
+    Compare, CompareOp, GetOptions, GetResponse, PutOptions, Txn, TxnOp, TxnOpResponse, TxnResponse,
+};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Revision;
-use super::mvcc::{
-    ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged,
-};
+use super::mvcc::{ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged};
 
 mod compactor;
 mod connection;
@@ -220,7 +220,9 @@ fn committed(response: TxnResponse) -> Result<Committed, MvccError> {
 }
 
 fn revision_of(header: Option<&etcd_client::ResponseHeader>) -> Result<Revision, MvccError> {
-    header.map(|header| unsigned(header.revision())).ok_or_else(|| unavailable("etcd answered without a header"))
+    header
+        .map(|header| unsigned(header.revision()))
+        .ok_or_else(|| unavailable("etcd answered without a header"))
 }
 
 fn key_value(etcd: etcd_client::KeyValue) -> KeyValue {

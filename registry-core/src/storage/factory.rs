@@ -28,7 +28,9 @@ pub enum BackendConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
     /// A backend that was given up. Not retryable.
-    #[error("{0} is no longer a supported storage backend; use \"etcd3\" (after migrating the data) or \"embedded\"")]
+    #[error(
+        "{0} is no longer a supported storage backend; use \"etcd3\" (after migrating the data) or \"embedded\""
+    )]
     Retired(String),
     /// No such backend. Not retryable.
     #[error("unknown storage type: {0}; use \"embedded\" or \"etcd3\"")]

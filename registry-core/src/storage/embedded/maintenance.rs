@@ -136,12 +136,12 @@ pub fn backup(source: Source<'_>, file: &Path) -> Result<Report, MaintenanceErro
             let store = ClosedStore::open(directory)?;
             write_backup(&store.log, directory, &unfinished)
         }
-        Source::Engine(engine) => {
-            write_backup(&*engine.shared.log, &engine.options.directory, &unfinished)
-        }
+        Source::Engine(engine) => write_backup(&*engine.shared.log, &engine.options.directory, &unfinished),
     };
     let outcome = outcome.and_then(|report| {
-        std::fs::rename(&unfinished, file).and_then(|()| sync_parent(file)).map_err(|error| io(file, error))?;
+        std::fs::rename(&unfinished, file)
+            .and_then(|()| sync_parent(file))
+            .map_err(|error| io(file, error))?;
         Ok(report)
     });
     if outcome.is_err() {

@@ -69,10 +69,8 @@ pub(super) const CHECKS: &[Check<Fixture>] = checks![
 ];
 
 /// Checks that make the engine forget.
-pub(super) const SERIAL_CHECKS: &[Check<Fixture>] = checks![
-    compaction::a_continued_list_is_told_how_to_go_on,
-    compaction::what_was_compacted_is_refused,
-];
+pub(super) const SERIAL_CHECKS: &[Check<Fixture>] =
+    checks![compaction::a_continued_list_is_told_how_to_go_on, compaction::what_was_compacted_is_refused,];
 
 impl Fixture {
     fn key(&self, name: &str) -> String {

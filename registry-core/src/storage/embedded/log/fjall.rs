@@ -3,6 +3,8 @@
 //! fjall refuses all work after a failed write or fsync ([`fjall::Error::Poisoned`]); [`reopen`](Log::reopen) then
 //! drops the database and recovers it from its files, as a restarted process would.
 
+mod journal;
+
 use std::ops::{ControlFlow, RangeInclusive};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -17,6 +19,8 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use super::{Commit, Log, LogError, Revision};
 use crate::storage::embedded::directory::{HighWaterMark, probe_disk};
 
+/// The database's directory in the data directory, and its only keyspace.
+const DATABASE: &str = "log";
 const KEYSPACE: &str = "log";
 
 /// Sealed journals are kept until their memtables are flushed; fjall takes no smaller limit than 64 MiB.
@@ -146,7 +150,11 @@ impl Log for FjallLog {
             if removed == 0 || dead < RECLAIM_BYTES_MIN.max(live_bytes) {
                 return Ok(());
             }
-            tracing::info!(used, live_bytes, "rewriting the embedded log to free the space of removed records");
+            tracing::info!(
+                used,
+                live_bytes,
+                "rewriting the embedded log to free the space of removed records"
+            );
             self.removed_since_reclaim.store(0, Ordering::Relaxed);
             open.keyspace.major_compact().map_err(|error| log_error(&error))
         });
@@ -168,6 +176,7 @@ impl Log for FjallLog {
 
 impl Open {
     fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
+        journal::verify_journals(&directory.join(DATABASE))?;
         // fjall asserts some facts about its files; damaged ones must be an error, not the end of the process.
         catch_unwind(AssertUnwindSafe(|| Self::open_or_panic(directory, options))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -177,7 +186,7 @@ impl Open {
     }
 
     fn open_or_panic(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
-        let database = Database::builder(directory.join("log"))
+        let database = Database::builder(directory.join(DATABASE))
             .cache_size(options.block_cache_bytes)
             .worker_threads(WORKER_THREADS)
             .max_cached_files(Some(64))
@@ -219,8 +228,12 @@ fn log_error(error: &fjall::Error) -> LogError {
 
 fn io_error(error: &std::io::Error) -> LogError {
     match error.kind() {
-        std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData => {
-            LogError::Damaged(format!("a file of the log is cut short or malformed: {error}"))
+        // The data directory itself is there, and what is asked of its files follows from what they say.
+        std::io::ErrorKind::NotFound
+        | std::io::ErrorKind::InvalidInput
+        | std::io::ErrorKind::InvalidData
+        | std::io::ErrorKind::UnexpectedEof => {
+            LogError::Damaged(format!("a file of the log is missing, cut short or malformed: {error}"))
         }
         std::io::ErrorKind::StorageFull => LogError::Io(format!("the disk is full: {error}")),
         _ => LogError::Io(error.to_string()),

@@ -37,23 +37,20 @@ pub(super) async fn initial_events_end_with_a_bookmark(fixture: Fixture) {
         (Some(0), with_color("red"), 1),
         (Some(last), Predicate::default(), 5),
     ] {
-        let request = WatchRequest {
-            predicate,
-            revision,
-            send_initial_events: Some(true),
-            bookmarks: true,
-        };
+        let request = WatchRequest { predicate, revision, send_initial_events: Some(true), bookmarks: true };
         let mut watcher = fixture.watch(request).await;
         let (state, bookmark) = watcher.initial_state().await;
         assert_eq!(state.len(), count);
         assert!(bookmark >= last);
     }
-    let request = WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
+    let request =
+        WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
     let mut watcher = fixture.watch(request).await;
     watcher.initial_state().await;
     let changed = fixture.update("w001", &mut increment(), None).await.unwrap().object.revision;
     assert_eq!(watcher.changes(1).await, [("MODIFIED", "w001".to_owned(), changed)]);
-    let request = WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
+    let request =
+        WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
     let mut empty = Watcher::start(fixture.store.as_ref(), &fixture.key("none/"), request).await;
     assert!(empty.initial_state().await.0.is_empty());
 }
@@ -87,11 +84,8 @@ pub(super) async fn a_watch_goes_on_from_a_revision(fixture: Fixture) {
 
 pub(super) async fn selectors_see_objects_come_and_go(fixture: Fixture) {
     let start = fixture.store.current_revision().await.unwrap();
-    let request = WatchRequest {
-        predicate: with_color("red"),
-        revision: Some(start),
-        ..WatchRequest::default()
-    };
+    let request =
+        WatchRequest { predicate: with_color("red"), revision: Some(start), ..WatchRequest::default() };
     let mut watcher = fixture.watch(request).await;
     fixture.create(&Widget::named("a").color("blue")).await;
     let came = fixture.replace(&Widget::named("a").color("red").count(1)).await.revision;
@@ -104,7 +98,11 @@ pub(super) async fn selectors_see_objects_come_and_go(fixture: Fixture) {
     let red = |count| Widget::named("a").color("red").count(count);
     assert_eq!(watcher.change().await, ("ADDED", red(1), came));
     assert_eq!(watcher.change().await, ("MODIFIED", red(2), changed));
-    assert_eq!(watcher.change().await, ("DELETED", red(2), went), "the state that matched, the change's revision");
+    assert_eq!(
+        watcher.change().await,
+        ("DELETED", red(2), went),
+        "the state that matched, the change's revision"
+    );
     assert_eq!(watcher.change().await, ("ADDED", red(5), created));
     assert_eq!(watcher.change().await, ("DELETED", red(5), deleted));
 }
@@ -149,7 +147,8 @@ pub(super) async fn large_initial_states_come_whole(fixture: Fixture) {
     for task in tasks {
         task.await.unwrap();
     }
-    let request = WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
+    let request =
+        WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
     let mut watcher = fixture.watch(request).await;
     let deleted = fixture.delete("w01100").await.unwrap().revision;
     let (state, revision) = watcher.initial_state().await;
@@ -183,7 +182,8 @@ pub(super) async fn every_event_comes_exactly_once(fixture: Fixture) {
     const WRITERS: usize = 5;
     const ROUNDS: usize = 30;
     let start = fixture.store.current_revision().await.unwrap();
-    let writers: Vec<_> = (0..WRITERS).map(|number| tokio::spawn(churn(fixture.clone(), number, ROUNDS))).collect();
+    let writers: Vec<_> =
+        (0..WRITERS).map(|number| tokio::spawn(churn(fixture.clone(), number, ROUNDS))).collect();
     let mut wanted = Vec::new();
     let mut seen = Vec::new();
     let mut state = BTreeMap::new();
@@ -209,8 +209,12 @@ pub(super) async fn every_event_comes_exactly_once(fixture: Fixture) {
     wanted.sort_unstable();
     assert_eq!(seen, wanted);
     let listed = fixture.list(&ListRequest::default()).await;
-    let listed: BTreeMap<_, _> =
-        listed.items.iter().map(|object| Widget::of(object)).map(|widget| (widget.name.clone(), widget)).collect();
+    let listed: BTreeMap<_, _> = listed
+        .items
+        .iter()
+        .map(|object| Widget::of(object))
+        .map(|widget| (widget.name.clone(), widget))
+        .collect();
     assert_eq!(state, listed);
 }
 
