@@ -3,5 +3,6 @@
 pub mod admission;
 pub mod discovery;
 pub mod handlers;
+mod json_fields;
 pub mod openapi;
 pub mod request_info;
