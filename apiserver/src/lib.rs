@@ -1,1 +1,3 @@
 //! The HTTP house: a Kubernetes API server over a storage map
+
+pub mod request_info;
