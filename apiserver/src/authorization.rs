@@ -3,6 +3,7 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authorization/authorizer`.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use async_trait::async_trait;
 use registry_core::api::status::StatusDetails;
@@ -124,7 +125,7 @@ fn qualified(resource: &ResourceRequest) -> String {
         text.push_str(&resource.group);
     }
     if !resource.name.is_empty() {
-        text.push_str(&format!(" {:?}", resource.name));
+        let _ = write!(text, " {:?}", resource.name);
     }
     text
 }

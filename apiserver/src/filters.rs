@@ -32,7 +32,7 @@ mod panics;
 #[cfg(test)]
 mod tests;
 
-pub use bounds::MAX_BODY_BYTES;
+pub use bounds::{MAX_BODY_BYTES, too_large};
 
 use audit_id::AuditIds;
 use in_flight::InFlight;
@@ -199,10 +199,10 @@ fn context_of(
     let namespace = info.resource.as_ref().map(|resource| resource.namespace.clone()).unwrap_or_default();
     let mut context = RequestContext::new(user, namespace);
     context.deadline = deadline;
-    context.audit_id = audit_id.to_str().unwrap_or_default().to_owned();
+    audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
     let agent = headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
     let agent = agent.unwrap_or_default();
-    context.user_agent = agent.split_once('/').map_or(agent, |(name, _)| name).to_owned();
+    agent.split_once('/').map_or(agent, |(name, _)| name).clone_into(&mut context.user_agent);
     context
 }
 

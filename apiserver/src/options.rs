@@ -13,7 +13,7 @@ mod storage;
 #[cfg(test)]
 mod tests;
 
-pub use duration::{format_duration, parse_duration};
+pub use duration::parse_duration;
 pub use lists::{CacheSize, ServiceRange};
 pub use runtime_config::{RuntimeConfig, RuntimeSwitch};
 pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
@@ -40,7 +40,7 @@ Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
 /// Without any flag it serves on https://127.0.0.1:6443, keeps its objects in an embedded, durable store below
 /// ./apiserver-data, and writes a kubeconfig for its administrator there.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "apiserver", version, after_long_help = EXAMPLES)]
+#[command(name = "apiserver", version, after_long_help = EXAMPLES, args_override_self = true)]
 pub struct Options {
     /// Where the server keeps everything it writes: objects, keys, certificates and the admin.kubeconfig
     #[arg(long, value_name = "DIRECTORY", default_value = "./apiserver-data", help_heading = "General")]

@@ -1,5 +1,6 @@
 //! Servers for tests: on a free port, with a directory of their own, gone when dropped.
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -168,7 +169,7 @@ impl TestServerBuilder {
 
     /// Lets one more user in; `groups` are separated by commas.
     pub fn token(mut self, token: &str, user: &str, groups: &str) -> Self {
-        self.tokens.push_str(&format!("{token},{user},{user},\"{groups}\"\n"));
+        let _ = writeln!(self.tokens, "{token},{user},{user},\"{groups}\"");
         self
     }
 

@@ -44,8 +44,8 @@ pub(super) async fn bounded(request: Request<Body>) -> Result<Request<Body>, Sta
     }
 }
 
-/// 413 for a body.
-pub(super) fn too_large() -> StatusError {
+/// 413 for a body: also what a body that ends with a length error is to be answered with.
+pub fn too_large() -> StatusError {
     StatusError::new(
         Reason::RequestEntityTooLarge,
         format!("Request entity too large: limit is {MAX_BODY_BYTES}"),

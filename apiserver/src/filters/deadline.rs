@@ -29,7 +29,8 @@ pub(super) fn of(
         },
         _ => server_timeout,
     };
-    Ok(Instant::now().checked_add(timeout))
+    // The runtime's clock, which is the one that the timeout is measured by.
+    Ok(tokio::time::Instant::now().into_std().checked_add(timeout))
 }
 
 /// 504: the answer took too long.

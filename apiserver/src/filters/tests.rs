@@ -87,7 +87,7 @@ async fn slow_requests_time_out_and_watches_do_not() {
     assert_eq!(before.elapsed().as_secs(), 62);
 
     let watch = get("/api/v1/watch/nodes/wait?timeout=1s", &[]);
-    let watching = tokio::time::timeout(Duration::from_secs(3600), filters.serve(None, watch));
+    let watching = tokio::time::timeout(Duration::from_hours(1), filters.serve(None, watch));
     assert!(watching.await.is_err(), "a watch has no request timeout");
     let status = status_of(filters.serve(None, get("/api/v1/nodes?timeout=zork", &[])).await).await;
     assert_eq!(status["code"], 400);

@@ -35,17 +35,6 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if text.is_empty() { Err(invalid()) } else { Ok(total) }
 }
 
-/// Writes a duration as Go does, to the second: `1h30m0s`, `45s`.
-pub fn format_duration(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds}s"),
-        (0, _) => format!("{minutes}m{seconds}s"),
-        _ => format!("{hours}h{minutes}m{seconds}s"),
-    }
-}
-
 /// `number` times a unit of so many nanoseconds.
 fn part(number: &str, unit_nanoseconds: u64) -> Option<Duration> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));

@@ -22,7 +22,7 @@ pub struct RuntimeConfig {
     switches: Vec<RuntimeSwitch>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Target {
     /// `api/all`.
     Everything,
@@ -34,7 +34,7 @@ enum Target {
     Resource { group: String, version: String, resource: String },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stability {
     Stable,
     Beta,

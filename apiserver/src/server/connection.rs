@@ -29,7 +29,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an HTTP/1.1 client may take for its next request's headers, the time between requests included.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(90);
 /// After so long without a request or a running answer a connection is ended.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(180);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(3);
 /// The most bytes of headers the protocol layer reads; the filters refuse half of it with a better answer.
 const MAX_HEADER_BYTES: u32 = 128 * 1024;
 /// The most headers of an HTTP/1.1 request.

@@ -57,10 +57,9 @@ impl Authority {
             (false, _) => Self::issue(directory)?,
         };
         let unusable = |reason: String| PkiError::Unusable { path: certificate_path.clone(), reason };
-        let (der, expires) = inspect(&pair.certificate_pem).map_err(unusable)?;
+        let (_, expires) = inspect(&pair.certificate_pem).map_err(unusable)?;
         let pair = if expires_soon(expires) { Self::issue(directory)? } else { pair };
-        let der =
-            if expires_soon(expires) { inspect(&pair.certificate_pem).map_err(unusable)?.0 } else { der };
+        let (der, _) = inspect(&pair.certificate_pem).map_err(unusable)?;
         let key = KeyPair::from_pem(&pair.key_pem)
             .map_err(|error| PkiError::Unusable { path: key_path, reason: error.to_string() })?;
         let (_, parsed) = X509Certificate::from_der(&der).map_err(|error| unusable(error.to_string()))?;
