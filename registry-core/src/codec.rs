@@ -1,5 +1,6 @@
 //! Bytes to objects and back.
 
+mod duplicates;
 pub mod json;
 pub mod stored;
 pub mod yaml;
@@ -11,7 +12,8 @@ use serde_json::Value;
 pub struct Decoded {
     /// The value.
     pub value: Value,
-    /// Paths of fields that came more than once (the last one counts), for example `data.k`.
+    /// Paths of fields that came more than once, for example `data.k`. The last one counts, objects grow
+    /// together, as in Go. At most 100 are told.
     pub duplicates: Vec<String>,
 }
 

@@ -13,9 +13,11 @@ use crate::schema::Schema;
 use crate::storage::Attributes;
 
 mod columns;
+#[doc(hidden)]
+pub mod field;
 mod strategy;
 
-pub use columns::{Cell, Column, ColumnFormat, ColumnType};
+pub use columns::{Cell, Column, ColumnFormat, ColumnType, duration_text};
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy};
 
 /// A type the API serves. Implemented by `#[derive(Resource)]`, on the object's own struct or on a unit struct

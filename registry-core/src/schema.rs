@@ -1,10 +1,39 @@
 //! One compiled form per kind: what its fields are, which are lists with keys, what their defaults are.
+//!
+//! Built-in kinds come from a [table of facts](TypeTable::parse) about Kubernetes' Go structs, an author's own
+//! from the JSON schema of the Rust struct. Both end as types in a [`TypeTable`]; a [`Schema`] is a table and
+//! the type to begin at. Engines that walk objects (patches, apply, protobuf) walk [`TypeRef`]s beside them.
+//!
+//! Kubernetes concept: [structural schemas](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema)
+//! and the markers of `k8s.io/api` (`+listType`, `patchStrategy`, `+default`).
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::api::{ErrorList, FieldPath};
+
+mod conform;
+mod defaults;
+mod facts;
+mod json_schema;
+pub mod openapi;
+pub mod quantity;
+mod scalars;
+mod times;
+mod types;
+mod validate;
+
+pub use facts::FactsError;
+pub use quantity::{Quantity, QuantityError};
+pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
+
 /// A kind's compiled schema.
-#[derive(Debug)]
-pub struct Schema {}
+#[derive(Clone, Debug)]
+pub struct Schema {
+    table: Arc<TypeTable>,
+    root: types::TypeId,
+}
 
 /// Something odd about one field that decoding can live with: field validation decides what becomes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,18 +49,47 @@ pub enum FieldIssue {
 #[error("{0}")]
 pub struct ConformError(pub String);
 
+// === impl Schema ===
+
 impl Schema {
+    /// The type of the whole object, to walk the schema beside a value.
+    pub fn root(&self) -> TypeRef<'_> {
+        self.table.type_ref(self.root)
+    }
+
+    /// The table the schema's types live in.
+    pub fn table(&self) -> &Arc<TypeTable> {
+        &self.table
+    }
+
     /// Brings a decoded object into the form the server keeps: checks types, drops unknown fields (noting each
-    /// with its path), drops what Go's `omitempty` would, adds the empty structs Go would write.
+    /// with its path), drops what Go's `omitempty` would, adds the empty structs Go would write, and writes
+    /// quantities, times and base64 the canonical way. Doing it again changes nothing.
     ///
     /// # Errors
     /// A field has a type it cannot have.
-    pub fn conform(&self, _value: &mut Value, _issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
-        todo!("schema helper")
+    pub fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
+        conform::Walk { table: &self.table, issues }.value(self.root, value, conform::Place::Root)
     }
 
     /// Fills in the schema's defaults where a field is absent.
-    pub fn apply_defaults(&self, _value: &mut Value) {
-        todo!("schema helper")
+    pub fn apply_defaults(&self, value: &mut Value) {
+        self.table.apply_defaults(self.root, value);
+    }
+
+    /// Whether [`validate`](Self::validate) can find anything: an author's schema says what values there may be.
+    pub fn has_rules(&self) -> bool {
+        matches!(self.table.dialect, types::Dialect::JsonSchema)
+    }
+
+    /// Checks a conformed object against what an author's schema demands beyond types: required fields, ranges,
+    /// lengths, patterns, enums, distinct list keys. Kubernetes' own kinds have Go code for this, and no such rules.
+    pub fn validate(&self, value: &Value) -> ErrorList {
+        let mut errors = ErrorList::default();
+        self.table.validate(self.root, value, &FieldPath::root(), &mut errors);
+        errors
     }
 }
+
+#[cfg(test)]
+mod tests;

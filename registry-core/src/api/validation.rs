@@ -120,10 +120,9 @@ impl FieldError {
         Self { kind: FieldErrorKind::NotFound, field, value: Some(value.into()), detail: String::new() }
     }
 
-    /// A value that is none of the accepted ones.
+    /// A value that is none of the accepted ones, which the message lists in this order.
     pub fn not_supported(field: FieldPath, value: impl Into<Value>, accepted: &[&str]) -> Self {
-        let mut accepted: Vec<_> = accepted.iter().map(|one| format!("{one:?}")).collect();
-        accepted.sort();
+        let accepted: Vec<_> = accepted.iter().map(|one| format!("{one:?}")).collect();
         let detail = format!("supported values: {}", accepted.join(", "));
         Self { kind: FieldErrorKind::NotSupported, field, value: Some(value.into()), detail }
     }

@@ -1,8 +1,173 @@
 //! JSON in.
+//!
+//! One pass builds the value, notes duplicate fields and bounds the depth. Numbers come out as Go's decoder
+//! keeps them: whole ones that fit as 64-bit integers, all else as floats, and floats without a fraction are
+//! written as whole numbers.
 
-use super::{DecodeError, Decoded, Limits};
+use std::fmt;
+
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use super::{DecodeError, Decoded, Limits, duplicates};
+use duplicates::Duplicates;
+
+mod errors;
 
 /// Decodes a JSON body, noting duplicate fields with their paths.
-pub fn decode(_bytes: &[u8], _limits: &Limits) -> Result<Decoded, DecodeError> {
-    todo!("codec helper")
+///
+/// # Errors
+/// The body is malformed, is no UTF-8, has something after its one value, or nests deeper than the limit.
+pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
+    let mut duplicates = Duplicates::default();
+    let value = read(bytes, limits.depth, Some(&mut duplicates))?;
+    Ok(Decoded { value, duplicates: duplicates.into_paths() })
 }
+
+/// Decodes a JSON text of which duplicates are no news.
+pub(super) fn decode_value(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
+    read(bytes, depth, None)
+}
+
+fn read(bytes: &[u8], depth: usize, duplicates: Option<&mut Duplicates>) -> Result<Value, DecodeError> {
+    // serde_json's own limit is replaced by ours, so that stored values may nest deeper than requests.
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    deserializer.disable_recursion_limit();
+    let seed = Node { depth_left: depth, duplicates };
+    seed.deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value))
+        .map_err(|error| errors::translate(bytes, &error))
+}
+
+/// A number as Go writes it after reading it: without a fraction when it has none.
+pub(super) fn float(number: f64) -> Option<Number> {
+    // Whole numbers of this size fit an i64, also when their last digits become zeros below.
+    const LIMIT: f64 = 9.2e18;
+    if number.fract() == 0.0 && number.abs() < LIMIT {
+        // Through text: the shortest digits that mean this float, padded with zeros, as Go prints it.
+        if let Ok(whole) = number.to_string().parse::<i64>() {
+            return Some(whole.into());
+        }
+    }
+    Number::from_f64(number)
+}
+
+// === the visitor ===
+
+/// Reads one value, and those in it.
+struct Node<'d> {
+    depth_left: usize,
+    duplicates: Option<&'d mut Duplicates>,
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Node<'_> {
+    fn enter<E: serde::de::Error>(&self) -> Result<usize, E> {
+        self.depth_left.checked_sub(1).ok_or_else(|| E::custom(errors::TOO_DEEP))
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
+        #[expect(clippy::cast_precision_loss, reason = "Go keeps what is larger than int64 as float64")]
+        i64::try_from(value).map_or_else(|_| self.visit_f64(value as f64), |value| Ok(value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        float(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
+        let depth_left = self.enter()?;
+        let mut list = Vec::new();
+        loop {
+            let noted = self.duplicates.as_ref().map_or(0, |noted| noted.len());
+            let child = Node { depth_left, duplicates: self.duplicates.as_deref_mut() };
+            let Some(item) = items.next_element_seed(child)? else { return Ok(Value::Array(list)) };
+            if let Some(duplicates) = &mut self.duplicates {
+                duplicates.below_index(noted, list.len());
+            }
+            list.push(item);
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Value, A::Error> {
+        let depth_left = self.enter()?;
+        let begin = self.duplicates.as_ref().map_or(0, |noted| noted.len());
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let noted = self.duplicates.as_ref().map_or(0, |noted| noted.len());
+            let child = Node { depth_left, duplicates: self.duplicates.as_deref_mut() };
+            let value = entries.next_value_seed(child)?;
+            if let Some(duplicates) = &mut self.duplicates {
+                duplicates.below_field(noted, &key);
+            }
+            match map.entry(key) {
+                serde_json::map::Entry::Vacant(slot) => {
+                    slot.insert(value);
+                }
+                serde_json::map::Entry::Occupied(mut slot) => {
+                    if let Some(duplicates) = &mut self.duplicates {
+                        duplicates.note(begin, slot.key());
+                    }
+                    merge(slot.get_mut(), value);
+                }
+            }
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+/// What a field that comes again does to the value it had: Go decodes into the struct or map that is there
+/// already, so objects grow together; all else is replaced.
+pub(super) fn merge(present: &mut Value, again: Value) {
+    match (present, again) {
+        (Value::Object(present), Value::Object(again)) => {
+            for (key, value) in again {
+                match present.get_mut(&key) {
+                    Some(slot) => merge(slot, value),
+                    None => {
+                        present.insert(key, value);
+                    }
+                }
+            }
+        }
+        (present, again) => *present = again,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,25 +2,250 @@
 //!
 //! Canonical: `apiVersion`, `kind`, `metadata` first, everything below in key order, no white space, neither
 //! `metadata.resourceVersion` nor `metadata.selfLink`.
+//!
+//! That order is what makes a read cheap: where `metadata` opens is found by looking at a few bytes, so the
+//! resource version is put in without parsing, and the item of a typed list is the same bytes from
+//! `"metadata"` on.
+
+use std::io::Write;
 
 use bytes::Bytes;
+use serde_json::{Map, Value};
 
 use crate::api::Object;
 
-use super::DecodeError;
+use super::{DecodeError, json};
+
+/// Metadata that belongs to an answer and not to the store.
+const NEVER_STORED: [&str; 2] = ["resourceVersion", "selfLink"];
+
+/// How deep stored values may nest: deeper than requests, because `managedFields` mirrors an object's fields
+/// a few levels down.
+const STORED_DEPTH: usize = 512;
 
 /// The canonical encoding of an object.
-pub fn encode(_object: &Object) -> Bytes {
-    todo!("codec helper")
+pub fn encode(object: &Object) -> Bytes {
+    let mut out = Vec::with_capacity(1024);
+    write_object(&mut out, &object.0, None);
+    out.into()
 }
 
 /// Reads a stored value back: canonical JSON, or JSON as kube-apiserver writes it.
-pub fn decode(_value: &[u8]) -> Result<Object, DecodeError> {
-    todo!("codec helper")
+///
+/// # Errors
+/// The value is no JSON object, or nests absurdly deep.
+pub fn decode(value: &[u8]) -> Result<Object, DecodeError> {
+    let decoded = json::decode_value(value, STORED_DEPTH)?;
+    Object::from_value(decoded).map_err(|_| DecodeError("the stored value is not a JSON object".to_owned()))
 }
 
 /// The bytes a client gets: the stored value with `metadata.resourceVersion` spliced in, without parsing it
 /// when it is canonical; and where in them the fields after `apiVersion` and `kind` begin.
-pub fn with_resource_version(_value: &Bytes, _revision: u64) -> Result<(Bytes, u32), DecodeError> {
-    todo!("codec helper")
+///
+/// # Errors
+/// The value is not canonical, and no JSON object either.
+pub fn with_resource_version(value: &Bytes, revision: u64) -> Result<(Bytes, u32), DecodeError> {
+    if let Some(opening) = metadata_opening(value) {
+        return Ok((splice(value, opening, revision), offset(opening - METADATA.len())));
+    }
+    let object = decode(value)?;
+    let mut out = Vec::with_capacity(value.len() + RESOURCE_VERSION.len() + 24);
+    let metadata_at = write_object(&mut out, &object.0, Some(revision));
+    Ok((out.into(), offset(metadata_at)))
+}
+
+// === without parsing ===
+
+const METADATA: &[u8] = b"\"metadata\":{";
+const RESOURCE_VERSION: &[u8] = b"\"resourceVersion\":\"";
+
+/// The position right after `{"apiVersion":"…","kind":"…","metadata":{`, when the value begins so.
+fn metadata_opening(value: &[u8]) -> Option<usize> {
+    let rest = after_string(value.strip_prefix(b"{\"apiVersion\":\"")?)?;
+    let rest = after_string(rest.strip_prefix(b",\"kind\":\"")?)?;
+    let rest = rest.strip_prefix(b",")?.strip_prefix(METADATA)?;
+    Some(value.len() - rest.len())
+}
+
+/// What follows a string's closing quote. Versions and kinds need no escapes; a value that has one is parsed.
+fn after_string(text: &[u8]) -> Option<&[u8]> {
+    let end = text.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+    text.get(end..)?.strip_prefix(b"\"")
+}
+
+/// One allocation, of exactly the size needed.
+fn splice(value: &[u8], opening: usize, revision: u64) -> Bytes {
+    let value = value.trim_ascii_end();
+    let (before, after) = value.split_at(opening.min(value.len()));
+    let separator: &[u8] = if after.first() == Some(&b'}') { b"\"" } else { b"\"," };
+    let digits = revision.checked_ilog10().map_or(1, |log| log as usize + 1);
+    let length = value.len() + RESOURCE_VERSION.len() + digits + separator.len();
+    let mut out = Vec::with_capacity(length);
+    out.extend_from_slice(before);
+    out.extend_from_slice(RESOURCE_VERSION);
+    write_number(&mut out, revision);
+    out.extend_from_slice(separator);
+    out.extend_from_slice(after);
+    debug_assert_eq!(out.len(), length, "the size was computed beforehand");
+    out.into()
+}
+
+/// Values are limited to a few MiB, so that offsets into them fit.
+fn offset(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+// === writing ===
+
+/// Writes the object in canonical order; returns where `"metadata"` begins (or would: the end).
+fn write_object(out: &mut Vec<u8>, object: &Map<String, Value>, revision: Option<u64>) -> usize {
+    out.push(b'{');
+    for field in ["apiVersion", "kind"] {
+        if let Some(value) = object.get(field) {
+            write_field(out, field, value);
+        }
+    }
+    write_comma(out);
+    let metadata_at = out.len();
+    let empty = Map::new();
+    match object.get("metadata") {
+        Some(Value::Object(metadata)) => write_metadata(out, metadata, revision),
+        Some(other) if revision.is_none() => write_field(out, "metadata", other),
+        None if revision.is_none() => {}
+        _ => write_metadata(out, &empty, revision),
+    }
+    for (field, value) in object {
+        if !matches!(field.as_str(), "apiVersion" | "kind" | "metadata") {
+            write_field(out, field, value);
+        }
+    }
+    if out.last() == Some(&b',') {
+        out.pop();
+    }
+    out.push(b'}');
+    metadata_at
+}
+
+fn write_metadata(out: &mut Vec<u8>, metadata: &Map<String, Value>, revision: Option<u64>) {
+    write_comma(out);
+    out.extend_from_slice(METADATA);
+    if let Some(revision) = revision {
+        out.extend_from_slice(RESOURCE_VERSION);
+        write_number(out, revision);
+        out.push(b'"');
+    }
+    for (field, value) in metadata {
+        if !NEVER_STORED.contains(&field.as_str()) {
+            write_field(out, field, value);
+        }
+    }
+    out.push(b'}');
+}
+
+fn write_field(out: &mut Vec<u8>, field: &str, value: &Value) {
+    write_comma(out);
+    write_json(out, field);
+    out.push(b':');
+    write_json(out, value);
+}
+
+/// A comma, unless nothing stands before it.
+fn write_comma(out: &mut Vec<u8>) {
+    if !matches!(out.last(), Some(b'{' | b',')) {
+        out.push(b',');
+    }
+}
+
+/// Writing strings and trees into memory cannot fail: there is no I/O, and all keys are strings.
+fn write_json<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    let written = serde_json::to_writer(out, value);
+    debug_assert!(written.is_ok(), "memory takes everything");
+}
+
+fn write_number(out: &mut Vec<u8>, number: u64) {
+    let written = write!(out, "{number}");
+    debug_assert!(written.is_ok(), "memory takes everything");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Object {
+        Object::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn the_order_is_canonical_and_versions_are_not_kept() {
+        let full = object(json!({
+            "data": {"b": "2", "a": "1"}, "kind": "ConfigMap", "apiVersion": "v1",
+            "metadata": {"resourceVersion": "7", "name": "x", "selfLink": "/x", "labels": {"k": "{\"metadata\":{"}},
+            "a": 1,
+        }));
+        let bytes = encode(&full);
+        let expected = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"k":"{\"metadata\":{"},"name":"x"},"a":1,"data":{"a":"1","b":"2"}}"#;
+        assert_eq!(bytes, expected);
+        assert_eq!(encode(&decode(&bytes).unwrap()), bytes);
+        for (partial, expected) in [
+            (json!({}), "{}"),
+            (json!({"kind": "A"}), r#"{"kind":"A"}"#),
+            (json!({"spec": 1}), r#"{"spec":1}"#),
+            (json!({"metadata": null, "spec": 1}), r#"{"metadata":null,"spec":1}"#),
+            (json!({"metadata": {"resourceVersion": "1"}}), r#"{"metadata":{}}"#),
+        ] {
+            assert_eq!(encode(&object(partial)), expected);
+        }
+    }
+
+    #[test]
+    fn versions_are_spliced_in_or_written_in() {
+        let table = [
+            // Canonical: spliced.
+            (
+                r#"{"apiVersion":"v1","kind":"A","metadata":{"name":"x"},"s":1}"#,
+                r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12","name":"x"},"s":1}"#,
+            ),
+            (
+                "{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{}}\n",
+                r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12"}}"#,
+            ),
+            // As kube-apiserver writes, or anyhow: written anew.
+            (
+                "{\"kind\":\"A\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"3\"},\"s\":1}\n",
+                r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12","name":"x"},"s":1}"#,
+            ),
+            (
+                r#"{ "metadata": {"name":"x"}, "kind":"A" }"#,
+                r#"{"kind":"A","metadata":{"resourceVersion":"12","name":"x"}}"#,
+            ),
+            (
+                r#"{"apiVersion":"v\u0031","kind":"A","metadata":{"name":"x"}}"#,
+                r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12","name":"x"}}"#,
+            ),
+            (r#"{"spec":1}"#, r#"{"metadata":{"resourceVersion":"12"},"spec":1}"#),
+        ];
+        for (stored, expected) in table {
+            let (bytes, offset) = with_resource_version(&Bytes::from_static(stored.as_bytes()), 12).unwrap();
+            assert_eq!(bytes, expected);
+            assert!(
+                bytes[offset as usize..].starts_with(b"\"metadata\":{\"resourceVersion\":\"12\""),
+                "{stored}"
+            );
+        }
+        for revision in [0, 9, 10, u64::MAX] {
+            let canonical = Bytes::from_static(br#"{"apiVersion":"v1","kind":"A","metadata":{"name":"x"}}"#);
+            let (bytes, _) = with_resource_version(&canonical, revision).unwrap();
+            assert_eq!(decode(&bytes).unwrap().resource_version(), revision.to_string());
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for garbage in ["", "[]", "null", "{", "{}x", "k8s\0"] {
+            assert!(decode(garbage.as_bytes()).is_err(), "{garbage}");
+            assert!(with_resource_version(&Bytes::from_static(garbage.as_bytes()), 1).is_err(), "{garbage}");
+        }
+    }
 }

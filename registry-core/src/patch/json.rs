@@ -1,21 +1,263 @@
-//! JSON patch, [RFC 6902](https://www.rfc-editor.org/rfc/rfc6902).
+//! JSON patch, [RFC 6902](https://www.rfc-editor.org/rfc/rfc6902), with the habits of Kubernetes' library:
+//! negative indexes count from the end, a missing `value` is null, and the document as a whole (the empty
+//! path) cannot be replaced.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::PatchError;
+use super::{MAX_DEPTH, PatchError, json_type};
+
+mod pointer;
+
+use pointer::Pointer;
+
+/// So many operations a patch may have.
+const MAX_OPERATIONS: usize = 10_000;
+
+/// So many bytes of JSON all copies of a patch may add.
+const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
+
+/// So many list elements and tree nodes a patch may move or walk in all: inserting at the front of long lists
+/// thousands of times would keep a core busy for minutes.
+const MAX_STEPS: usize = 50_000_000;
 
 /// A parsed patch.
 #[derive(Clone, Debug)]
-pub struct JsonPatch {}
+pub struct JsonPatch {
+    operations: Vec<Operation>,
+}
+
+/// One operation. What is missing in it is only told when it is applied.
+#[derive(Clone, Debug)]
+struct Operation {
+    kind: String,
+    path: Option<Pointer>,
+    from: Option<Pointer>,
+    value: Value,
+}
+
+/// A patch at work, with what it may still use up.
+struct Application {
+    value: Value,
+    copied_bytes: usize,
+    steps: usize,
+}
+
+// === impl JsonPatch ===
 
 impl JsonPatch {
     /// Reads a patch from its JSON form.
-    pub fn parse(_patch: &Value) -> Result<Self, PatchError> {
-        todo!("patch helper")
+    ///
+    /// # Errors
+    /// [`PatchError::Malformed`] when it is no list of operations, [`PatchError::TooLarge`] when there are too
+    /// many.
+    pub fn parse(patch: &Value) -> Result<Self, PatchError> {
+        let operations = match patch {
+            Value::Array(operations) => operations.as_slice(),
+            Value::Null => &[],
+            other => return Err(mismatch(other, "value of type []handlers.jsonPatchOp")),
+        };
+        if operations.len() > MAX_OPERATIONS {
+            let count = operations.len();
+            return Err(PatchError::TooLarge(format!(
+                "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
+            )));
+        }
+        let operations = operations.iter().map(Operation::parse).collect::<Result<_, _>>()?;
+        Ok(Self { operations })
     }
 
     /// Applies all operations or none.
-    pub fn apply(&self, _value: &mut Value) -> Result<(), PatchError> {
-        todo!("patch helper")
+    ///
+    /// # Errors
+    /// [`PatchError::Inapplicable`] when an operation does not fit the value, [`PatchError::TooLarge`] when the
+    /// operations cost too much.
+    pub fn apply(&self, value: &mut Value) -> Result<(), PatchError> {
+        let mut application = Application { value: value.clone(), copied_bytes: 0, steps: 0 };
+        for operation in &self.operations {
+            application.run(operation)?;
+        }
+        *value = application.value;
+        Ok(())
     }
 }
+
+impl Operation {
+    fn parse(operation: &Value) -> Result<Self, PatchError> {
+        let empty = Map::new();
+        let fields = match operation {
+            Value::Object(fields) => fields,
+            Value::Null => &empty,
+            other => return Err(mismatch(other, "value of type handlers.jsonPatchOp")),
+        };
+        let text = |name: &str| match fields.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str())),
+            Some(other) => Err(mismatch(other, &format!("struct field jsonPatchOp.{name} of type string"))),
+        };
+        Ok(Self {
+            kind: text("op")?.unwrap_or("unknown").to_owned(),
+            path: text("path")?.map(Pointer::parse),
+            from: text("from")?.map(Pointer::parse),
+            value: fields.get("value").cloned().unwrap_or_default(),
+        })
+    }
+
+    fn path(&self) -> Result<&Pointer, PatchError> {
+        let missing =
+            || inapplicable(format!("{} operation failed to decode path: missing value", self.kind));
+        self.path.as_ref().ok_or_else(missing)
+    }
+
+    fn from(&self) -> Result<&Pointer, PatchError> {
+        let missing =
+            || inapplicable(format!("{} operation failed to decode from: missing value", self.kind));
+        self.from.as_ref().ok_or_else(missing)
+    }
+}
+
+// === impl Application ===
+
+impl Application {
+    fn run(&mut self, operation: &Operation) -> Result<(), PatchError> {
+        match operation.kind.as_str() {
+            "add" => self.add(operation.path()?, operation.value.clone()),
+            "remove" => self.remove(operation.path()?).map(drop),
+            "replace" => self.replace(operation.path()?, operation.value.clone()),
+            "move" => {
+                let moved = self.remove(operation.from()?)?;
+                self.add(operation.path()?, moved)
+            }
+            "copy" => {
+                let copy = self.copy(operation.from()?)?;
+                self.add(operation.path()?, copy)
+            }
+            "test" => self.test(operation.path()?, &operation.value),
+            other => Err(inapplicable(format!("Unexpected kind: {other}"))),
+        }
+    }
+
+    fn add(&mut self, path: &Pointer, value: Value) -> Result<(), PatchError> {
+        self.check_depth(path, &value)?;
+        let (parent, key) = path.parent_mut(&mut self.value)?;
+        match parent {
+            Value::Object(map) => {
+                map.insert(key.to_owned(), value);
+            }
+            Value::Array(list) if key == "-" => list.push(value),
+            Value::Array(list) => {
+                let index = path.index(key, list.len() + 1)?;
+                self.steps += list.len() - index;
+                list.insert(index, value);
+            }
+            _ => return Err(path.missing()),
+        }
+        self.check_steps()
+    }
+
+    fn remove(&mut self, path: &Pointer) -> Result<Value, PatchError> {
+        let (parent, key) = path.parent_mut(&mut self.value)?;
+        let removed = match parent {
+            Value::Object(map) => map.remove(key).ok_or_else(|| path.missing())?,
+            Value::Array(list) => {
+                let index = path.index(key, list.len())?;
+                self.steps += list.len() - index;
+                list.remove(index)
+            }
+            _ => return Err(path.missing()),
+        };
+        self.check_steps()?;
+        Ok(removed)
+    }
+
+    fn replace(&mut self, path: &Pointer, value: Value) -> Result<(), PatchError> {
+        self.check_depth(path, &value)?;
+        let (parent, key) = path.parent_mut(&mut self.value)?;
+        *path.child_mut(parent, key)?.ok_or_else(|| path.missing())? = value;
+        Ok(())
+    }
+
+    fn copy(&mut self, from: &Pointer) -> Result<Value, PatchError> {
+        let (parent, key) = from.parent_mut(&mut self.value)?;
+        let source = from.child_mut(parent, key)?.ok_or_else(|| from.missing())?;
+        let mut counter = ByteCounter { left: MAX_COPIED_BYTES.saturating_sub(self.copied_bytes) };
+        let allowed = counter.left;
+        if serde_json::to_writer(&mut counter, source).is_err() {
+            return Err(PatchError::TooLarge(format!(
+                "the copies of a JSON patch may add {MAX_COPIED_BYTES} bytes at most"
+            )));
+        }
+        self.copied_bytes += allowed - counter.left;
+        Ok(source.clone())
+    }
+
+    fn test(&mut self, path: &Pointer, expected: &Value) -> Result<(), PatchError> {
+        let (parent, key) = path.parent_mut(&mut self.value)?;
+        // A field that is not there tests as null.
+        let found = path.child_mut(parent, key)?;
+        if found.map_or(expected.is_null(), |found| found == expected) {
+            return Ok(());
+        }
+        Err(inapplicable(format!("testing value {path} failed: test failed")))
+    }
+
+    /// Moves and copies could nest a value ever deeper, until reading or dropping it overflows the stack.
+    fn check_depth(&mut self, path: &Pointer, value: &Value) -> Result<(), PatchError> {
+        if matches!(value, Value::Array(_) | Value::Object(_)) {
+            let room = MAX_DEPTH.saturating_sub(path.depth());
+            if !fits(value, room, &mut self.steps) {
+                return Err(PatchError::TooLarge(format!("{path} would nest more than {MAX_DEPTH} levels")));
+            }
+        }
+        self.check_steps()
+    }
+
+    fn check_steps(&self) -> Result<(), PatchError> {
+        if self.steps > MAX_STEPS {
+            return Err(PatchError::TooLarge("the JSON patch takes too many steps".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a value nests at most so many levels; counts the nodes looked at.
+fn fits(value: &Value, room: usize, steps: &mut usize) -> bool {
+    let Some(room) = room.checked_sub(1) else { return !matches!(value, Value::Array(_) | Value::Object(_)) };
+    let mut child_fits = |child: &Value| {
+        *steps += 1;
+        fits(child, room, steps)
+    };
+    match value {
+        Value::Array(list) => list.iter().all(child_fits),
+        Value::Object(map) => map.values().all(&mut child_fits),
+        _ => true,
+    }
+}
+
+/// Counts what is written to it, up to a limit.
+struct ByteCounter {
+    left: usize,
+}
+
+impl std::io::Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn inapplicable(text: String) -> PatchError {
+    PatchError::Inapplicable(text)
+}
+
+/// What Go's decoder says when JSON of one type stands where another is wanted.
+fn mismatch(found: &Value, wanted: &str) -> PatchError {
+    let found = json_type(found);
+    PatchError::Malformed(format!("error decoding patch: json: cannot unmarshal {found} into Go {wanted}"))
+}
+
+#[cfg(test)]
+mod tests;

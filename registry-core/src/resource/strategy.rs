@@ -9,6 +9,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::api::validation::names::NameRule;
 use crate::api::validation::{ErrorList, FieldError, FieldPath};
 use crate::api::{DeleteOptions, Object, PropagationPolicy};
 use crate::context::RequestContext;
@@ -59,6 +60,11 @@ pub trait ObjectStrategy: Send + Sync + 'static {
     /// Writes an accepted object in its one normal form.
     fn canonicalize(&self, _object: &mut Object) {}
 
+    /// What `metadata.name` may look like.
+    fn name_rule(&self) -> NameRule {
+        NameRule::DnsSubdomain
+    }
+
     /// Whether an update of an absent object creates it.
     fn allow_create_on_update(&self) -> bool {
         false
@@ -72,6 +78,24 @@ pub trait ObjectStrategy: Send + Sync + 'static {
     /// What becomes of dependents when a deletion does not say.
     fn default_propagation_policy(&self) -> PropagationPolicy {
         PropagationPolicy::Background
+    }
+
+    /// Whether objects may wait for the garbage collector: those that have no dependents by nature (events) never
+    /// get its finalizers. (`rest.Unsupported`.)
+    fn supports_garbage_collection(&self) -> bool {
+        true
+    }
+
+    /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
+    /// (`ReturnDeletedObject`.)
+    fn returns_deleted_object(&self) -> bool {
+        false
+    }
+
+    /// Whether the `status` subresource may also change metadata, labels and annotations above all. Most kinds,
+    /// and all custom ones, keep the stored metadata.
+    fn status_updates_metadata(&self) -> bool {
+        false
     }
 
     /// How an object is to be deleted: at once, or after a grace period set in `options`.
@@ -112,6 +136,16 @@ pub enum Deletion {
 pub trait Strategy: Send + Sync + 'static {
     /// The object's type.
     type Object: Serialize + DeserializeOwned;
+
+    /// What `metadata.name` may look like.
+    fn name_rule(&self) -> NameRule {
+        NameRule::DnsSubdomain
+    }
+
+    /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
+    fn returns_deleted_object(&self) -> bool {
+        false
+    }
 
     /// Fills in defaults that depend on other fields.
     fn apply_defaults(&self, _object: &mut Self::Object) {}
@@ -162,6 +196,14 @@ impl ObjectStrategy for NoStrategy {}
 // === every typed strategy is an erased one ===
 
 impl<S: Strategy> ObjectStrategy for S {
+    fn name_rule(&self) -> NameRule {
+        Strategy::name_rule(self)
+    }
+
+    fn returns_deleted_object(&self) -> bool {
+        Strategy::returns_deleted_object(self)
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         edit::<S::Object>(object, |typed| Strategy::apply_defaults(self, typed));
     }

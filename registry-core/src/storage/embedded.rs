@@ -1,1 +1,377 @@
-//! (being built)
+//! The durable engine in this process: [`Mvcc`] over a log on disk, with the key index in memory.
+//!
+//! Every change is one record under its revision in an append-only log; which revisions of a key there are is kept in
+//! memory and rebuilt by one scan at the start. One thread writes: it takes all that is queued, checks the conditions,
+//! gives revisions, and makes one commit with a real fsync of it before anybody hears of it. Readers look up the index
+//! and read one record; they never wait for a disk's write. Watches are cursors over the log and its shared tail.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `log` | what is needed of a log engine; `fjall` on disk, `memory` without |
+//! | `record` | one change at rest |
+//! | `index` | which revisions of which keys there are |
+//! | `state` | what readers, watchers and the writer share |
+//! | `load` | from records to state, finding damage |
+//! | `writer` | the one thread that writes: group commit, expiry, compaction, recovery |
+//! | `watcher` | a watch's cursor |
+//! | `directory` | the lock and the high-water mark |
+//! | [`maintenance`] | check, backup, restore |
+
+mod directory;
+mod index;
+mod load;
+mod log;
+pub mod maintenance;
+mod record;
+mod state;
+mod watcher;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::sync::{oneshot, watch};
+
+use self::directory::DirectoryLock;
+use self::load::Loaded;
+use self::log::fjall::{FjallLog, FjallOptions};
+use self::log::memory::MemoryLog;
+use self::log::{Log, LogError};
+use self::state::{Head, Shared, State, Tail};
+use self::writer::{Action, Queue, Request, Write};
+use super::Revision;
+use super::mvcc::{
+    Change, ChangeBatch, ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged,
+};
+
+/// How an embedded store is opened. [`EmbeddedOptions::new`] gives the defaults.
+#[derive(Clone, Debug)]
+pub struct EmbeddedOptions {
+    /// Where the data is; made if it is not there. One process at a time uses it.
+    pub directory: PathBuf,
+    /// A key and its value together have so many bytes at most. Default 1.5 MiB, what etcd takes: a store stays one
+    /// that can move to etcd.
+    pub write_bytes_max: usize,
+    /// So many requests wait for the writer at most, others are refused as overload. Default 4,096.
+    pub queue_writes_max: usize,
+    /// The waiting requests have so many bytes at most. Default 64 MiB.
+    pub queue_bytes_max: usize,
+    /// How often a quiet watch gets a progress notification. Default `None`: on request only.
+    pub progress_interval: Option<Duration>,
+    /// Compaction by the store itself; `None` leaves it to [`Mvcc::compact`] and `history_revisions_max`.
+    pub auto_compaction: Option<AutoCompaction>,
+    /// Longer history is compacted away whatever its age, because the index has it in memory (some 100 bytes each).
+    /// Default 500,000 revisions.
+    pub history_revisions_max: u64,
+    /// What the log's cache of disk blocks takes of memory at most. Default 8 MiB.
+    pub block_cache_bytes: u64,
+    /// What the log gathers in memory before it writes a table (it may hold some of these at once). Default 16 MiB.
+    pub memtable_bytes: u64,
+}
+
+/// Compaction by the store itself.
+///
+/// Kubernetes concept: `--etcd-compaction-interval`.
+#[derive(Clone, Copy, Debug)]
+pub struct AutoCompaction {
+    /// How often to look. Default one minute.
+    pub interval: Duration,
+    /// History so young is kept. Default five minutes.
+    pub retain: Duration,
+    /// At least so many revisions are kept, whatever their age. Default 1,000.
+    pub retain_revisions: u64,
+}
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process uses the directory. Retryable, once that has ended.
+    #[error(
+        "the data directory {} is in use by another process (id {holder}): stop that process, or use another directory",
+        directory.display()
+    )]
+    Locked {
+        /// The data directory.
+        directory: PathBuf,
+        /// The other process's id, if it is known.
+        holder: String,
+    },
+    /// What is on disk is not what was written. Not retryable.
+    #[error(
+        "the store in {} is damaged: {reason}. It is not opened, so that nothing is built on lost data: see \
+         `apiserver storage check` for the whole extent, move the directory away, and restore the newest backup with \
+         `apiserver storage restore`",
+        directory.display()
+    )]
+    Damaged {
+        /// The data directory.
+        directory: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The operating system refuses. Retryable, once the cause is gone.
+    #[error("the data directory {} cannot be used: {source}", directory.display())]
+    Io {
+        /// The data directory.
+        directory: PathBuf,
+        /// The operating system's words.
+        source: std::io::Error,
+    },
+}
+
+/// Numbers about a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// The newest revision.
+    pub revision: Revision,
+    /// The compaction point: the oldest revision that can be read.
+    pub compacted_revision: Revision,
+    /// How many keys the index has, just deleted ones included.
+    pub keys: usize,
+    /// What all records take, without overhead.
+    pub record_bytes: u64,
+    /// What the log takes on disk.
+    pub disk_bytes: u64,
+}
+
+/// An embedded store.
+pub struct Embedded {
+    shared: Arc<Shared>,
+    queue: Queue,
+    options: EmbeddedOptions,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    lock: Mutex<Option<DirectoryLock>>,
+}
+
+// === impl EmbeddedOptions ===
+
+impl EmbeddedOptions {
+    /// The defaults, for a directory.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            write_bytes_max: 1536 * 1024,
+            queue_writes_max: 4096,
+            queue_bytes_max: 64 * 1024 * 1024,
+            progress_interval: None,
+            auto_compaction: Some(AutoCompaction::default()),
+            history_revisions_max: 500_000,
+            block_cache_bytes: 8 * 1024 * 1024,
+            memtable_bytes: 16 * 1024 * 1024,
+        }
+    }
+}
+
+impl Default for AutoCompaction {
+    fn default() -> Self {
+        Self { interval: Duration::from_mins(1), retain: Duration::from_mins(5), retain_revisions: 1000 }
+    }
+}
+
+// === impl OpenError ===
+
+impl OpenError {
+    fn new(directory: &Path, error: LogError) -> Self {
+        let directory = directory.to_owned();
+        match error {
+            LogError::Io(text) => Self::Io { directory, source: std::io::Error::other(text) },
+            LogError::Damaged(reason) => Self::Damaged { directory, reason },
+            LogError::Locked => Self::Locked { directory, holder: "unknown".to_owned() },
+            LogError::Closed => Self::Io { directory, source: std::io::Error::other("it was closed") },
+        }
+    }
+}
+
+// === impl Embedded ===
+
+impl Embedded {
+    /// Opens the store in a directory, or makes a new one. Reads the whole log to rebuild the index: some 100 ms for
+    /// 100,000 objects.
+    pub fn open(options: EmbeddedOptions) -> Result<Arc<Self>, OpenError> {
+        let lock = DirectoryLock::acquire(&options.directory)?;
+        let disk = FjallOptions {
+            block_cache_bytes: options.block_cache_bytes,
+            memtable_bytes: options.memtable_bytes,
+        };
+        let log = FjallLog::open(&options.directory, disk);
+        let log = log.map_err(|error| OpenError::new(&options.directory, error))?;
+        Self::start(Box::new(log), Some(lock), options)
+    }
+
+    /// A store that is gone with the process: the same engine without a disk.
+    ///
+    /// # Panics
+    /// When the operating system gives no thread.
+    pub fn in_memory() -> Arc<Self> {
+        match Self::in_memory_with(EmbeddedOptions::new(PathBuf::new())) {
+            Ok(store) => store,
+            Err(error) => panic!("cannot start a store in memory: {error}"),
+        }
+    }
+
+    /// A store that is gone with the process, with options (those about the disk do not matter).
+    pub fn in_memory_with(options: EmbeddedOptions) -> Result<Arc<Self>, OpenError> {
+        Self::start(Box::new(MemoryLog::default()), None, options)
+    }
+
+    fn start(
+        log: Box<dyn Log>,
+        lock: Option<DirectoryLock>,
+        options: EmbeddedOptions,
+    ) -> Result<Arc<Self>, OpenError> {
+        let loaded = Loaded::from_log(&*log).map_err(|error| OpenError::new(&options.directory, error))?;
+        let state = State {
+            index: loaded.index,
+            current: loaded.current,
+            compacted: loaded.compacted,
+            tail: Tail::default(),
+            failure: None,
+        };
+        let (head, _) = watch::channel(Head { revision: loaded.current, ..Head::default() });
+        let shared = Arc::new(Shared { state: RwLock::new(state), log, head });
+        let (queue, writer) = writer::start(shared.clone(), &options, loaded.superseded, loaded.expiries)
+            .map_err(|source| OpenError::Io { directory: options.directory.clone(), source })?;
+        let (writer, lock) = (Mutex::new(Some(writer)), Mutex::new(lock));
+        Ok(Arc::new(Self { shared, queue, options, writer, lock }))
+    }
+
+    /// Finishes what is queued, ends all watches, closes the log and gives the directory up. Later calls fail as
+    /// [`MvccError::Unavailable`]; closing again does nothing.
+    pub async fn close(self: &Arc<Self>) {
+        let store = self.clone();
+        // Joining the thread waits for its last fsync: not on the runtime's threads.
+        let _panics_have_been_reported = tokio::task::spawn_blocking(move || store.close_blocking()).await;
+    }
+
+    /// Numbers for metrics.
+    pub fn statistics(&self) -> Statistics {
+        let disk_bytes = self.shared.log.disk_bytes();
+        let state = self.shared.read();
+        Statistics {
+            revision: state.current,
+            compacted_revision: state.compacted,
+            keys: state.index.len(),
+            record_bytes: state.index.record_bytes(),
+            disk_bytes,
+        }
+    }
+
+    fn close_blocking(&self) {
+        let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            self.queue.close();
+            let _panics_have_been_reported = thread.join();
+        }
+        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    async fn write(&self, key: &str, expected: Revision, action: Action) -> Result<Committed, MvccError> {
+        let (reply, answer) = oneshot::channel();
+        let write = Write { key: key.into(), expected, action, reply: Some(reply) };
+        self.queue.submit(Request::Write(write))?;
+        answer.await.unwrap_or_else(|_gone| Err(writer::closed()))
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.close_blocking();
+    }
+}
+
+#[async_trait]
+impl Mvcc for Embedded {
+    async fn get(&self, key: &str) -> Result<Got, MvccError> {
+        self.shared.get(key)
+    }
+
+    async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError> {
+        let (start, end) = (range.start.to_owned(), range.end.to_owned());
+        let (limit, at) = (range.limit, range.revision.unwrap_or(0));
+        self.blocking(move |shared| shared.range(&start, &end, limit, at)).await
+    }
+
+    async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
+        let (start, end) = (start.to_owned(), end.to_owned());
+        self.blocking(move |shared| shared.count(&start, &end)).await
+    }
+
+    async fn put_if(
+        &self,
+        key: &str,
+        expected: Revision,
+        value: Bytes,
+        ttl: Option<Duration>,
+    ) -> Result<Committed, MvccError> {
+        let (bytes, most) = (key.len() + value.len(), self.options.write_bytes_max);
+        if bytes > most {
+            let text = format!("key and value have {bytes} bytes, the store takes {most}");
+            return Err(MvccError::TooLarge(text));
+        }
+        let expires_at_seconds = ttl.map_or(0, expires_at_seconds);
+        self.write(key, expected, Action::Put { value, expires_at_seconds }).await
+    }
+
+    async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
+        self.write(key, expected, Action::Delete).await
+    }
+
+    async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
+        watcher::watch_range(&self.shared, start, end, after, self.options.progress_interval)
+    }
+
+    async fn request_progress(&self) -> Result<(), MvccError> {
+        self.shared.head.send_modify(|head| head.progress_requests += 1);
+        Ok(())
+    }
+
+    async fn current_revision(&self) -> Result<Revision, MvccError> {
+        Ok(self.shared.read().current)
+    }
+
+    async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
+        let (reply, answer) = oneshot::channel();
+        self.queue.submit(Request::Compact { revision, reply })?;
+        answer.await.unwrap_or_else(|_gone| Err(writer::closed()))
+    }
+
+    async fn health(&self) -> Result<(), String> {
+        let is_gone = self
+            .writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .is_none_or(JoinHandle::is_finished);
+        match &self.shared.read().failure {
+            Some(reason) => Err(reason.to_string()),
+            None if is_gone => Err("the embedded store's writer has ended".to_owned()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Embedded {
+    /// Reads many records off the runtime's threads.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Shared) -> Result<T, MvccError> + Send + 'static,
+    ) -> Result<T, MvccError> {
+        let shared = self.shared.clone();
+        let outcome = tokio::task::spawn_blocking(move || read(&shared)).await;
+        outcome.unwrap_or_else(|error| Err(MvccError::Unavailable(error.to_string().into())))
+    }
+}
+
+/// When a time to live that begins now ends, in whole seconds since 1970, rounded up.
+fn expires_at_seconds(ttl: Duration) -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let end = now.saturating_add(ttl);
+    end.as_secs().saturating_add(u64::from(end.subsec_nanos() > 0))
+}

@@ -1,1 +1,246 @@
-//! (being built)
+//! The engine's contract by a real etcd, over the `etcd-client` crate.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | [`options`] | which etcd, how to reach it, how long to wait |
+//! | `connection` | a few shared connections, deadlines, retries of what is safe to retry |
+//! | `errors` | etcd's words to the contract's errors, in one table |
+//! | `lease` | one lease for many keys with about the same time to live |
+//! | `watch` | one gRPC stream per watch, turned into whole revisions |
+//! | `compactor` | one of several servers compacts per interval, as kube-apiservers agree on it |
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use etcd_client::{
+    Compare, CompareOp, GetOptions, GetResponse, PutOptions, Txn, TxnOp, TxnOpResponse, TxnResponse,
+};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Revision;
+use super::mvcc::{ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged};
+
+mod compactor;
+mod connection;
+mod errors;
+mod lease;
+pub mod options;
+mod watch;
+
+use compactor::COMPACT_REVISION_KEY;
+use connection::{Connection, Safety};
+use errors::{Failure, unavailable};
+use lease::LeasePool;
+pub use options::{ConnectError, Etcd3Options};
+
+/// The key that health checks read; it need not exist.
+const HEALTH_KEY: &str = "health";
+
+/// A real etcd, as an engine.
+pub struct Etcd3 {
+    connection: Arc<Connection>,
+    leases: LeasePool,
+    watches: watch::Watches,
+    _compactor: Option<AbortOnDropHandle<()>>,
+}
+
+// === impl Etcd3 ===
+
+impl Etcd3 {
+    /// Connects to an etcd cluster. Waits until a member answers, for at most the connect timeout.
+    pub async fn connect(options: Etcd3Options) -> Result<Arc<Self>, ConnectError> {
+        let connection = Arc::new(Connection::open(&options).await?);
+        let progress = connection.reports_progress_safely().await;
+        let compactor = (!options.compaction_interval.is_zero()).then(|| {
+            let task = compactor::run(Arc::clone(&connection), options.compaction_interval);
+            AbortOnDropHandle::new(tokio::spawn(task))
+        });
+        Ok(Arc::new(Self {
+            leases: LeasePool::default(),
+            watches: watch::Watches::new(Arc::clone(&connection), progress),
+            connection,
+            _compactor: compactor,
+        }))
+    }
+
+    async fn fetch(&self, key: &str, options: GetOptions) -> Result<GetResponse, Failure> {
+        self.connection
+            .call(Safety::Read, || {
+                let (mut kv, key, options) = (self.connection.kv(), key.to_owned(), options.clone());
+                async move { kv.get(key, Some(options)).await }
+            })
+            .await
+    }
+
+    /// Commits `operation` if the key's newest revision is `expected`; else reads the key.
+    async fn commit(&self, key: &str, expected: Revision, operation: TxnOp) -> Result<TxnResponse, Failure> {
+        let transaction = Txn::new()
+            .when([Compare::mod_revision(key, CompareOp::Equal, signed(expected))])
+            .and_then([operation])
+            .or_else([TxnOp::get(key, None)]);
+        self.connection
+            .call(Safety::Write, || {
+                let (mut kv, transaction) = (self.connection.kv(), transaction.clone());
+                async move { kv.txn(transaction).await }
+            })
+            .await
+    }
+
+    /// A refusal that names a revision, completed with what only another read can tell.
+    async fn explain(&self, failure: Failure, requested: Revision) -> MvccError {
+        match failure {
+            Failure::Compacted => {
+                MvccError::Compacted { requested, oldest: self.oldest_revision(requested).await }
+            }
+            Failure::Future => match self.current_revision().await {
+                Ok(current) => MvccError::FutureRevision { requested, current },
+                Err(error) => error,
+            },
+            other => other.into(),
+        }
+    }
+
+    /// The oldest revision that can still be read: what compactors noted, or at least more than `compacted`.
+    async fn oldest_revision(&self, compacted: Revision) -> Revision {
+        let noted = match self.get(COMPACT_REVISION_KEY).await {
+            Ok(Got { key_value: Some(noted), .. }) => {
+                std::str::from_utf8(&noted.value).ok().and_then(|text| text.parse::<Revision>().ok())
+            }
+            _ => None,
+        };
+        noted.unwrap_or_default().max(compacted + 1)
+    }
+}
+
+#[async_trait]
+impl Mvcc for Etcd3 {
+    async fn get(&self, key: &str) -> Result<Got, MvccError> {
+        let mut response = self.fetch(key, GetOptions::new()).await?;
+        let revision = revision_of(response.header())?;
+        Ok(Got { revision, key_value: response.take_kvs().pop().map(key_value) })
+    }
+
+    async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError> {
+        let options = GetOptions::new()
+            .with_range(range.end)
+            .with_limit(signed(range.limit))
+            .with_revision(signed(range.revision.unwrap_or_default()));
+        let mut response = match self.fetch(range.start, options).await {
+            Ok(response) => response,
+            Err(failure) => return Err(self.explain(failure, range.revision.unwrap_or_default()).await),
+        };
+        Ok(Ranged {
+            revision: revision_of(response.header())?,
+            count: unsigned(response.count()),
+            key_values: response.take_kvs().into_iter().map(key_value).collect(),
+        })
+    }
+
+    async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
+        let response = self.fetch(start, GetOptions::new().with_range(end).with_count_only()).await?;
+        Ok(unsigned(response.count()))
+    }
+
+    async fn put_if(
+        &self,
+        key: &str,
+        expected: Revision,
+        value: Bytes,
+        ttl: Option<Duration>,
+    ) -> Result<Committed, MvccError> {
+        let Some(ttl) = ttl else {
+            let response = self.commit(key, expected, TxnOp::put(key, value, None)).await?;
+            return committed(response);
+        };
+        // A pooled lease may have been revoked behind our back: then ask for a new one, once.
+        for _ in 0..2 {
+            let lease = self.leases.lease(&self.connection, ttl).await?;
+            let put = TxnOp::put(key, value.clone(), Some(PutOptions::new().with_lease(lease)));
+            match self.commit(key, expected, put).await {
+                Ok(response) => return committed(response),
+                Err(Failure::LeaseNotFound) => self.leases.forget(lease),
+                Err(failure) => return Err(failure.into()),
+            }
+        }
+        Err(Failure::LeaseNotFound.into())
+    }
+
+    async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
+        committed(self.commit(key, expected, TxnOp::delete(key, None)).await?)
+    }
+
+    async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
+        self.watches.open(start, end, after).await
+    }
+
+    /// # Errors
+    /// [`MvccError::Unavailable`] on an etcd whose answer may overtake changes (before 3.4.31 and 3.5.13, see
+    /// [etcd#15220](https://github.com/etcd-io/etcd/issues/15220)): the caller must then read from etcd itself.
+    async fn request_progress(&self) -> Result<(), MvccError> {
+        self.watches.request_progress()
+    }
+
+    async fn current_revision(&self) -> Result<Revision, MvccError> {
+        let response = self.fetch(HEALTH_KEY, GetOptions::new().with_count_only()).await?;
+        revision_of(response.header())
+    }
+
+    async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
+        match compactor::compact(&self.connection, revision).await {
+            // Somebody has forgotten even more.
+            Ok(()) | Err(Failure::Compacted) => Ok(()),
+            Err(failure) => Err(self.explain(failure, revision).await),
+        }
+    }
+
+    async fn health(&self) -> Result<(), String> {
+        let read = self.fetch(HEALTH_KEY, GetOptions::new());
+        match tokio::time::timeout(self.connection.health_timeout(), read).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(failure)) => Err(format!("error getting data from etcd: {failure}")),
+            Err(_) => Err("etcd did not answer the health check in time".to_owned()),
+        }
+    }
+}
+
+fn committed(response: TxnResponse) -> Result<Committed, MvccError> {
+    let revision = revision_of(response.header())?;
+    if response.succeeded() {
+        return Ok(Committed::At(revision));
+    }
+    match response.op_responses().pop() {
+        Some(TxnOpResponse::Get(mut present)) => {
+            let key_value = present.take_kvs().pop().map(key_value);
+            Ok(Committed::ConditionFailed(Got { revision, key_value }))
+        }
+        _ => Err(unavailable("etcd answered a transaction without the state it was asked for")),
+    }
+}
+
+fn revision_of(header: Option<&etcd_client::ResponseHeader>) -> Result<Revision, MvccError> {
+    header
+        .map(|header| unsigned(header.revision()))
+        .ok_or_else(|| unavailable("etcd answered without a header"))
+}
+
+fn key_value(etcd: etcd_client::KeyValue) -> KeyValue {
+    let (mod_revision, create_revision) = (unsigned(etcd.mod_revision()), unsigned(etcd.create_revision()));
+    let (key, value) = etcd.into_key_value();
+    KeyValue { key: text(&key), value: Bytes::from(value), mod_revision, create_revision }
+}
+
+/// A key as text. Ours always are; a foreign one that is not is shown with replacement characters.
+fn text(key: &[u8]) -> Arc<str> {
+    String::from_utf8_lossy(key).into()
+}
+
+/// etcd counts in `i64`, never below 0.
+fn unsigned(number: i64) -> u64 {
+    number.try_into().unwrap_or_default()
+}
+
+fn signed(number: u64) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}

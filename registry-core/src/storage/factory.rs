@@ -1,1 +1,82 @@
-//! (being built)
+//! A storage type's name to a backend.
+//!
+//! Kubernetes concept: `--storage-backend`, `storagebackend/factory`.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::etcd3::{ConnectError, Etcd3, Etcd3Options};
+use super::mvcc::Mvcc;
+
+/// The backends there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackendType {
+    /// In this process, durable. The default.
+    Embedded,
+    /// A real etcd.
+    Etcd3,
+}
+
+/// A backend with all it needs to be opened.
+#[derive(Clone, Debug)]
+pub enum BackendConfig {
+    /// A real etcd.
+    Etcd3(Etcd3Options),
+}
+
+/// A backend cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// A backend that was given up. Not retryable.
+    #[error(
+        "{0} is no longer a supported storage backend; use \"etcd3\" (after migrating the data) or \"embedded\""
+    )]
+    Retired(String),
+    /// No such backend. Not retryable.
+    #[error("unknown storage type: {0}; use \"embedded\" or \"etcd3\"")]
+    Unknown(String),
+    /// etcd cannot be used.
+    #[error(transparent)]
+    Etcd3(#[from] ConnectError),
+}
+
+// === impl BackendType ===
+
+impl FromStr for BackendType {
+    type Err = BackendError;
+
+    fn from_str(name: &str) -> Result<Self, BackendError> {
+        match name {
+            "embedded" => Ok(Self::Embedded),
+            "etcd3" => Ok(Self::Etcd3),
+            "etcd2" => Err(BackendError::Retired(name.to_owned())),
+            _ => Err(BackendError::Unknown(name.to_owned())),
+        }
+    }
+}
+
+// === impl BackendConfig ===
+
+impl BackendConfig {
+    /// Opens the backend.
+    pub async fn open(self) -> Result<Arc<dyn Mvcc>, BackendError> {
+        match self {
+            Self::Etcd3(options) => Ok(Etcd3::connect(options).await?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_to_backends_or_to_advice() {
+        assert_eq!("embedded".parse::<BackendType>().unwrap(), BackendType::Embedded);
+        assert_eq!("etcd3".parse::<BackendType>().unwrap(), BackendType::Etcd3);
+        let retired = "etcd2".parse::<BackendType>().unwrap_err().to_string();
+        assert!(retired.starts_with("etcd2 is no longer a supported storage backend"), "{retired}");
+        let unknown = "consul".parse::<BackendType>().unwrap_err().to_string();
+        assert_eq!(unknown, "unknown storage type: consul; use \"embedded\" or \"etcd3\"");
+    }
+}

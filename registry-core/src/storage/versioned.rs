@@ -1,1 +1,219 @@
-//! (being built)
+//! The semantics of API objects, once, over any multi-version engine: conditional writes with retries, paging
+//! at one revision, selection, and watches that see an object come and go.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/storage/etcd3`, without what is etcd's own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::api::Preconditions;
+
+use super::Revision;
+use super::entry::{Attributes, AttributesOf, StoredObject};
+use super::error::{StorageError, WatchError};
+use super::interface::{
+    Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, ValidateDeletion, WatchRequest,
+    WatchStream,
+};
+use super::mvcc::{Committed, Mvcc, MvccError, prefix_end};
+use super::transform::Transformer;
+
+mod list;
+pub(in crate::storage) mod metadata;
+mod state;
+mod update;
+mod watch;
+
+/// One resource's objects in an engine.
+///
+/// Attributes are extracted where they are looked at: entries from watches and from lists with a selector
+/// carry them, and so do those just written (with the attributes they were given). Entries from `get` and
+/// from lists without a selector come with [`Attributes::default`]; who needs all of them (a cache) watches
+/// with initial events.
+#[derive(Clone)]
+pub struct VersionedStore {
+    engine: Arc<dyn Mvcc>,
+    transformer: Arc<dyn Transformer>,
+    attributes: Arc<dyn AttributesOf>,
+}
+
+/// The keys an operation is about: a prefix with a trailing `/` is a range, anything else one exact key.
+#[derive(Clone, Debug)]
+struct KeyRange {
+    start: String,
+    end: String,
+    exact: bool,
+}
+
+// === impl KeyRange ===
+
+impl KeyRange {
+    fn of(prefix: &str) -> Self {
+        if prefix.ends_with('/') {
+            Self { start: prefix.to_owned(), end: prefix_end(prefix), exact: false }
+        } else {
+            Self { start: prefix.to_owned(), end: successor(prefix), exact: true }
+        }
+    }
+}
+
+/// The least key that is greater than this one.
+fn successor(key: &str) -> String {
+    format!("{key}\0")
+}
+
+// === impl VersionedStore ===
+
+impl VersionedStore {
+    /// A store over `engine`, its values transformed by `transformer`, selected by what `attributes` finds.
+    pub fn new(
+        engine: Arc<dyn Mvcc>,
+        transformer: Arc<dyn Transformer>,
+        attributes: Arc<dyn AttributesOf>,
+    ) -> Self {
+        Self { engine, transformer, attributes }
+    }
+
+    /// Reads one key, newest.
+    async fn read(&self, key: &str) -> Result<state::Seen, StorageError> {
+        let got = self.engine.get(key).await?;
+        self.seen(key, got).await
+    }
+}
+
+#[async_trait]
+impl Interface for VersionedStore {
+    async fn create(
+        &self,
+        key: &str,
+        value: NewValue,
+        ttl: Option<Duration>,
+    ) -> Result<StoredObject, StorageError> {
+        let at_rest = self.at_rest(key, value.bytes.clone()).await?;
+        match self.engine.put_if(key, 0, at_rest, whole_seconds(ttl)).await? {
+            Committed::At(revision) => state::entry(key.into(), &value.bytes, revision, value.attributes),
+            Committed::ConditionFailed(_) => Err(StorageError::Exists { key: key.to_owned() }),
+        }
+    }
+
+    async fn get(
+        &self,
+        key: &str,
+        not_older_than: Option<Revision>,
+    ) -> Result<Option<StoredObject>, StorageError> {
+        let got = self.engine.get(key).await?;
+        not_in_the_future(not_older_than, got.revision)?;
+        let Some(key_value) = got.key_value else { return Ok(None) };
+        let plain = self.plain(&key_value.key, key_value.value).await?;
+        state::entry(key_value.key, &plain.value, key_value.mod_revision, Attributes::default()).map(Some)
+    }
+
+    async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
+        list::list(self, prefix, request).await
+    }
+
+    async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
+        watch::watch(self, prefix, request).await
+    }
+
+    async fn guaranteed_update(
+        &self,
+        key: &str,
+        preconditions: &Preconditions,
+        update: &mut dyn TryUpdate,
+        hint: Option<StoredObject>,
+    ) -> Result<Updated, StorageError> {
+        update::guaranteed_update(self, key, preconditions, update, hint).await
+    }
+
+    async fn delete(
+        &self,
+        key: &str,
+        preconditions: &Preconditions,
+        validate: &mut dyn ValidateDeletion,
+        hint: Option<StoredObject>,
+    ) -> Result<StoredObject, StorageError> {
+        update::delete(self, key, preconditions, validate, hint).await
+    }
+
+    async fn count(&self, prefix: &str) -> Result<u64, StorageError> {
+        let range = KeyRange::of(prefix);
+        Ok(self.engine.count(&range.start, &range.end).await?)
+    }
+
+    async fn current_revision(&self) -> Result<Revision, StorageError> {
+        Ok(self.engine.current_revision().await?)
+    }
+
+    async fn request_progress(&self) -> Result<(), StorageError> {
+        Ok(self.engine.request_progress().await?)
+    }
+
+    /// Always: this store keeps nothing that would have to be filled first.
+    fn readiness(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Times to live are whole seconds, rounded up; nothing lives for 0 s.
+fn whole_seconds(ttl: Option<Duration>) -> Option<Duration> {
+    let ttl = ttl.filter(|ttl| !ttl.is_zero())?;
+    let started = u64::from(ttl.subsec_nanos() > 0);
+    Some(Duration::from_secs(ttl.as_secs().saturating_add(started)))
+}
+
+/// Refuses to answer for a revision that has not happened yet.
+fn not_in_the_future(wanted: Option<Revision>, current: Revision) -> Result<(), StorageError> {
+    match wanted {
+        Some(requested) if requested > current => Err(StorageError::FutureRevision { requested, current }),
+        _ => Ok(()),
+    }
+}
+
+// === errors ===
+
+impl From<MvccError> for StorageError {
+    fn from(error: MvccError) -> Self {
+        match error {
+            MvccError::Compacted { requested, oldest } => {
+                Self::Compacted { requested, oldest, fresh_continue: None }
+            }
+            MvccError::FutureRevision { requested, current } => Self::FutureRevision { requested, current },
+            MvccError::TooLarge(message) => Self::TooLarge { message },
+            MvccError::Unavailable(reason) => Self::Unavailable { reason },
+            MvccError::Overloaded => Self::Overloaded { retry_after_seconds: 1 },
+        }
+    }
+}
+
+impl From<MvccError> for WatchError {
+    fn from(error: MvccError) -> Self {
+        match error {
+            MvccError::Compacted { requested, oldest } => Self::Compacted { requested, oldest },
+            other => Self::Interrupted(other.to_string().into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_to_live_are_rounded_up_to_whole_seconds() {
+        assert_eq!(whole_seconds(None), None);
+        assert_eq!(whole_seconds(Some(Duration::ZERO)), None);
+        assert_eq!(whole_seconds(Some(Duration::from_millis(1))), Some(Duration::from_secs(1)));
+        assert_eq!(whole_seconds(Some(Duration::from_secs(2))), Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn a_trailing_slash_makes_a_range() {
+        let range = KeyRange::of("/r/pods/");
+        assert_eq!((range.start.as_str(), range.end.as_str(), range.exact), ("/r/pods/", "/r/pods0", false));
+        let key = KeyRange::of("/r/pods/a");
+        assert_eq!((key.start.as_str(), key.end.as_str(), key.exact), ("/r/pods/a", "/r/pods/a\0", true));
+    }
+}

@@ -1,8 +1,12 @@
 //! Field selectors: `metadata.name=web,status.phase!=Running`.
 
+use std::fmt;
+
 use super::SelectorError;
 
 /// All requirements must hold. The empty selector matches everything.
+///
+/// Kubernetes concept: `fields.Selector`. `Display` writes the text that [`parse`](Self::parse) reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
     /// What must hold of an object's selectable fields.
@@ -20,10 +24,19 @@ pub struct FieldRequirement {
     pub equal: bool,
 }
 
+// === impl FieldSelector ===
+
 impl FieldSelector {
-    /// Parses the query-parameter form.
-    pub fn parse(_text: &str) -> Result<Self, SelectorError> {
-        todo!("api helper")
+    /// Parses the query-parameter form. In values, `\`, `,` and `=` are written with a `\` before them.
+    ///
+    /// # Errors
+    /// A term has no operator, or a value has a bad escape.
+    pub fn parse(text: &str) -> Result<Self, SelectorError> {
+        let mut terms: Vec<&str> = split_terms(text).filter(|term| !term.is_empty()).collect();
+        terms.sort_unstable();
+        let requirements =
+            terms.into_iter().map(|term| parse_term(text, term)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { requirements })
     }
 
     /// Whether nothing is asked.
@@ -32,12 +45,153 @@ impl FieldSelector {
     }
 
     /// Whether fields, given by a look-up (absent reads as empty), satisfy all requirements.
-    pub fn matches<'a>(&self, _field: impl Fn(&str) -> &'a str) -> bool {
-        todo!("api helper")
+    pub fn matches<'a>(&self, field: impl Fn(&str) -> &'a str) -> bool {
+        self.requirements.iter().all(|one| (field(&one.path) == one.value) == one.equal)
     }
 
     /// The value a field must equal, when the selector says one: lets a store look at one key or bucket.
     pub fn required_value(&self, path: &str) -> Option<&str> {
         self.requirements.iter().find(|one| one.equal && one.path == path).map(|one| one.value.as_str())
+    }
+}
+
+impl fmt::Display for FieldSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, one) in self.requirements.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            let operator = if one.equal { "=" } else { "!=" };
+            write!(f, "{comma}{}{operator}{}", one.path, escape(&one.value))?;
+        }
+        Ok(())
+    }
+}
+
+// === the grammar ===
+
+/// The parts between commas that no `\` stands before.
+fn split_terms(text: &str) -> impl Iterator<Item = &str> {
+    let mut escaped = false;
+    text.split(move |letter| {
+        let separates = letter == ',' && !escaped;
+        escaped = letter == '\\' && !escaped;
+        separates
+    })
+}
+
+fn parse_term(whole: &str, term: &str) -> Result<FieldRequirement, SelectorError> {
+    let Some(at) = first_operator(term) else {
+        return Err(SelectorError(format!("invalid selector: '{whole}'; can't understand '{term}'")));
+    };
+    let (path, rest) = term.split_at(at);
+    let (equal, value) = if let Some(value) = rest.strip_prefix("!=") {
+        (false, value)
+    } else {
+        (true, rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')).unwrap_or(rest))
+    };
+    Ok(FieldRequirement { path: path.to_owned(), value: unescape(value)?, equal })
+}
+
+/// Where the first `!=`, `==` or `=` begins. A lone `!` belongs to the path.
+fn first_operator(term: &str) -> Option<usize> {
+    let equals = term.find('=')?;
+    let before = term.get(..equals)?;
+    Some(before.strip_suffix('!').map_or(equals, str::len))
+}
+
+fn unescape(value: &str) -> Result<String, SelectorError> {
+    let mut plain = String::with_capacity(value.len());
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some(special @ ('\\' | ',' | '=')) => plain.push(special),
+                other => {
+                    let sequence: String = std::iter::once('\\').chain(other).collect();
+                    return Err(SelectorError(format!(
+                        "invalid field selector: invalid escape sequence: {sequence}"
+                    )));
+                }
+            },
+            // Kubernetes prints the character's number here.
+            ',' | '=' => {
+                let number = u32::from(letter);
+                return Err(SelectorError(format!(
+                    "invalid field selector: unescaped character in value: {number}"
+                )));
+            }
+            other => plain.push(other),
+        }
+    }
+    Ok(plain)
+}
+
+fn escape(value: &str) -> String {
+    let mut escaped = String::with_capacity(value.len());
+    for letter in value.chars() {
+        if matches!(letter, '\\' | ',' | '=') {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_the_grammar() {
+        let table = [
+            ("", ""),
+            (",", ""),
+            ("metadata.name=c1,metadata.namespace=n", "metadata.name=c1,metadata.namespace=n"),
+            ("b!=2,a==1", "a=1,b!=2"),
+            ("a=", "a="),
+            ("=x", "=x"),
+            (r"a=x\,y\=z\\", r"a=x\,y\=z\\"),
+            ("a!b=c", "a!b=c"),
+            ("a!!=c", "a!!=c"),
+        ];
+        for (text, canonical) in table {
+            let parsed = FieldSelector::parse(text).unwrap();
+            assert_eq!(parsed.to_string(), canonical, "{text}");
+            assert_eq!(FieldSelector::parse(canonical).unwrap(), parsed, "{text}");
+        }
+        let escaped = FieldSelector::parse(r"a=x\,y\=z\\,b!=1").unwrap();
+        assert_eq!(escaped.required_value("a"), Some(r"x,y=z\"));
+        assert_eq!(escaped.required_value("b"), None);
+    }
+
+    #[test]
+    fn refuses_in_kubernetes_words() {
+        let table = [
+            ("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
+            ("a=1,b!", "invalid selector: 'a=1,b!'; can't understand 'b!'"),
+            (
+                "metadata.name in (c1)",
+                "invalid selector: 'metadata.name in (c1)'; can't understand 'metadata.name in (c1)'",
+            ),
+            ("a=b=c", "invalid field selector: unescaped character in value: 61"),
+            (r"a=\x", r"invalid field selector: invalid escape sequence: \x"),
+            (r"a=\", r"invalid field selector: invalid escape sequence: \"),
+        ];
+        for (text, message) in table {
+            assert_eq!(FieldSelector::parse(text).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn absent_reads_as_empty() {
+        let field = |name: &str| if name == "spec.nodeName" { "n1" } else { "" };
+        for (text, expected) in [
+            ("spec.nodeName=n1", true),
+            ("spec.nodeName!=n1", false),
+            ("status.podIP=", true),
+            ("status.podIP!=", false),
+            ("spec.nodeName=n1,status.podIP=x", false),
+        ] {
+            assert_eq!(FieldSelector::parse(text).unwrap().matches(field), expected, "{text}");
+        }
     }
 }

@@ -1,8 +1,18 @@
 //! Label selectors: `app=web,tier in (front,back),!canary`.
 
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::api::validation::{ErrorList, FieldError, FieldPath, names};
+
 use super::SelectorError;
 
+mod parse;
+
 /// All requirements must hold. The empty selector matches everything.
+///
+/// Kubernetes concept: `labels.Selector`. `Display` writes the text that [`parse`](Self::parse) reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     /// What must hold of an object's labels.
@@ -35,10 +45,45 @@ pub enum LabelOperator {
     LessThan(i64),
 }
 
+// === impl LabelSelector ===
+
 impl LabelSelector {
-    /// Parses the query-parameter form.
-    pub fn parse(_text: &str) -> Result<Self, SelectorError> {
-        todo!("api helper")
+    /// Parses the query-parameter form. Requirements come out sorted by key, values sorted and once each.
+    ///
+    /// # Errors
+    /// The text is outside the grammar, or a key or value is no valid label.
+    pub fn parse(text: &str) -> Result<Self, SelectorError> {
+        parse::parse(text).map(Self::sorted)
+    }
+
+    /// The selector that matches no object.
+    pub fn nothing() -> Self {
+        Self {
+            requirements: vec![LabelRequirement {
+                key: String::new(),
+                operator: LabelOperator::In(Vec::new()),
+            }],
+        }
+    }
+
+    /// Reads a `metav1.LabelSelector` (`matchLabels`, `matchExpressions`). Null matches nothing, the empty
+    /// selector everything.
+    ///
+    /// # Errors
+    /// An operator is unknown, or a key or value is no valid label.
+    pub fn from_object(selector: &Value) -> Result<Self, SelectorError> {
+        if selector.is_null() {
+            return Ok(Self::nothing());
+        }
+        let mut requirements = Vec::new();
+        for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
+            let value = value.as_str().unwrap_or_default().to_owned();
+            requirements.push(LabelRequirement::new(key, Operation::In, vec![value])?);
+        }
+        for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+            requirements.push(from_expression(expression)?);
+        }
+        Ok(Self::sorted(requirements))
     }
 
     /// Whether nothing is asked.
@@ -47,7 +92,149 @@ impl LabelSelector {
     }
 
     /// Whether labels, given by a look-up, satisfy all requirements.
-    pub fn matches<'a>(&self, _label: impl Fn(&str) -> Option<&'a str>) -> bool {
-        todo!("api helper")
+    pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
+        self.requirements.iter().all(|one| one.operator.matches(label(&one.key)))
+    }
+
+    fn sorted(mut requirements: Vec<LabelRequirement>) -> Self {
+        requirements.sort_by(|left, right| left.key.cmp(&right.key));
+        Self { requirements }
     }
 }
+
+fn from_expression(expression: &Value) -> Result<LabelRequirement, SelectorError> {
+    let text = |field| expression.get(field).and_then(Value::as_str).unwrap_or_default();
+    let operation = match text("operator") {
+        "In" => Operation::In,
+        "NotIn" => Operation::NotIn,
+        "Exists" => Operation::Exists,
+        "DoesNotExist" => Operation::DoesNotExist,
+        other => return Err(SelectorError(format!("{other:?} is not a valid label selector operator"))),
+    };
+    let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+    let values = values.map(|value| value.as_str().unwrap_or_default().to_owned()).collect();
+    LabelRequirement::new(text("key"), operation, values)
+}
+
+impl fmt::Display for LabelSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, one) in self.requirements.iter().enumerate() {
+            write!(f, "{}{one}", if at == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+// === impl LabelRequirement ===
+
+/// What a requirement asks, before its values are checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    In,
+    NotIn,
+    Exists,
+    DoesNotExist,
+    GreaterThan,
+    LessThan,
+}
+
+impl LabelRequirement {
+    /// Checks key and values; every complaint is told.
+    fn new(key: &str, operation: Operation, mut values: Vec<String>) -> Result<Self, SelectorError> {
+        let path = FieldPath::new("values");
+        let mut errors = ErrorList::default();
+        if let Some(error) = invalid(FieldPath::new("key"), key, &names::qualified_name(key)) {
+            errors.push(error);
+        }
+        check_count(operation, &values, &path, &mut errors);
+        let numbers = operation == Operation::GreaterThan || operation == Operation::LessThan;
+        let mut number = 0;
+        for (at, value) in values.iter().enumerate() {
+            if numbers {
+                match value.parse() {
+                    Ok(parsed) => number = parsed,
+                    Err(_) => errors.push(FieldError::invalid(
+                        path.index(at),
+                        value.as_str(),
+                        "for 'Gt', 'Lt' operators, the value must be an integer",
+                    )),
+                }
+            }
+            if let Some(error) = invalid(path.index(at).key(key), value, &names::label_value(value)) {
+                errors.push(error);
+            }
+        }
+        if !errors.is_empty() {
+            return Err(SelectorError(errors.to_string()));
+        }
+        values.sort_unstable();
+        values.dedup();
+        let operator = match operation {
+            Operation::In => LabelOperator::In(values),
+            Operation::NotIn => LabelOperator::NotIn(values),
+            Operation::Exists => LabelOperator::Exists,
+            Operation::DoesNotExist => LabelOperator::DoesNotExist,
+            Operation::GreaterThan => LabelOperator::GreaterThan(number),
+            Operation::LessThan => LabelOperator::LessThan(number),
+        };
+        Ok(Self { key: key.to_owned(), operator })
+    }
+}
+
+fn check_count(operation: Operation, values: &[String], path: &FieldPath, errors: &mut ErrorList) {
+    let complaint = match operation {
+        Operation::In | Operation::NotIn if values.is_empty() => {
+            "for 'in', 'notin' operators, values set can't be empty"
+        }
+        Operation::Exists | Operation::DoesNotExist if !values.is_empty() => {
+            "values set must be empty for exists and does not exist"
+        }
+        _ => return,
+    };
+    errors.push(FieldError::invalid(path.clone(), values.to_vec(), complaint));
+}
+
+/// One error for all complaints about a key or value, as selectors report them.
+fn invalid(path: FieldPath, value: &str, complaints: &[String]) -> Option<FieldError> {
+    (!complaints.is_empty()).then(|| FieldError::invalid(path, value, complaints.join("; ")))
+}
+
+impl fmt::Display for LabelRequirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = &self.key;
+        match &self.operator {
+            LabelOperator::In(values) => match values.as_slice() {
+                [only] => write!(f, "{key}={only}"),
+                many => write!(f, "{key} in ({})", many.join(",")),
+            },
+            LabelOperator::NotIn(values) => match values.as_slice() {
+                [only] => write!(f, "{key}!={only}"),
+                many => write!(f, "{key} notin ({})", many.join(",")),
+            },
+            LabelOperator::Exists => f.write_str(key),
+            LabelOperator::DoesNotExist => write!(f, "!{key}"),
+            LabelOperator::GreaterThan(number) => write!(f, "{key}>{number}"),
+            LabelOperator::LessThan(number) => write!(f, "{key}<{number}"),
+        }
+    }
+}
+
+// === impl LabelOperator ===
+
+impl LabelOperator {
+    /// Whether a label's value (`None`: the object has no such label) satisfies the operator.
+    pub fn matches(&self, value: Option<&str>) -> bool {
+        let number = || value.and_then(|text| text.parse::<i64>().ok());
+        match self {
+            Self::In(values) => value.is_some_and(|value| values.iter().any(|one| one == value)),
+            Self::NotIn(values) => value.is_none_or(|value| values.iter().all(|one| one != value)),
+            Self::Exists => value.is_some(),
+            Self::DoesNotExist => value.is_none(),
+            Self::GreaterThan(limit) => number().is_some_and(|number| number > *limit),
+            Self::LessThan(limit) => number().is_some_and(|number| number < *limit),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

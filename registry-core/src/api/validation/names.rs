@@ -1,3 +1,265 @@
 //! What names, labels and such may look like (RFC 1123, RFC 1035, qualified names).
 //!
 //! Each check returns the complaints in Kubernetes' words; none means valid.
+//!
+//! Kubernetes concept: `k8s.io/apimachinery/pkg/util/validation`, `…/api/validation`.
+
+/// The longest DNS label, in bytes.
+pub const DNS_LABEL_MAX_BYTES: usize = 63;
+/// The longest DNS subdomain, in bytes.
+pub const DNS_SUBDOMAIN_MAX_BYTES: usize = 253;
+/// The longest label value, and the longest name part of a qualified name, in bytes.
+pub const LABEL_MAX_BYTES: usize = 63;
+
+/// Which names a resource's objects may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NameRule {
+    /// `example.com`: what most objects are named by.
+    #[default]
+    DnsSubdomain,
+    /// `my-name`: no dots, for names that become a host name's first part.
+    DnsLabel,
+    /// `my-name` that starts with a letter.
+    Dns1035Label,
+    /// Whatever fits between two slashes of a URL: RBAC objects.
+    PathSegment,
+}
+
+const LABEL_FORMAT: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const SUBDOMAIN_FORMAT: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const LABEL_1035_FORMAT: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
+const QUALIFIED_FORMAT: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const LABEL_VALUE_FORMAT: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
+
+const LABEL_TEXT: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters \
+     or '-', and must start and end with an alphanumeric character";
+const SUBDOMAIN_TEXT: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+     characters, '-' or '.', and must start and end with an alphanumeric character";
+const LABEL_1035_TEXT: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', \
+     start with an alphabetic character, and end with an alphanumeric character";
+const QUALIFIED_TEXT: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and \
+     end with an alphanumeric character";
+const LABEL_VALUE_TEXT: &str = "a valid label must be an empty string or consist of alphanumeric \
+     characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+
+// === impl NameRule ===
+
+impl NameRule {
+    /// What is wrong with a whole name.
+    pub fn check(self, name: &str) -> Vec<String> {
+        match self {
+            Self::DnsSubdomain => dns_subdomain(name),
+            Self::DnsLabel => dns_label(name),
+            Self::Dns1035Label => dns_1035_label(name),
+            Self::PathSegment => path_segment(name),
+        }
+    }
+
+    /// What is wrong with a `generateName`, to which more characters will be appended.
+    pub fn check_prefix(self, prefix: &str) -> Vec<String> {
+        match self {
+            Self::PathSegment => path_segment_characters(prefix),
+            rule => rule.check(&mask_trailing_dash(prefix)),
+        }
+    }
+}
+
+/// A prefix may end in a dash although a name may not: `web-` is checked as `wea`, as Kubernetes does.
+fn mask_trailing_dash(prefix: &str) -> String {
+    match prefix.strip_suffix('-') {
+        Some(rest) if !rest.is_empty() => {
+            let mut masked = rest.to_owned();
+            masked.pop();
+            masked.push('a');
+            masked
+        }
+        _ => prefix.to_owned(),
+    }
+}
+
+// === checks ===
+
+/// What is wrong with a DNS-1123 label.
+pub fn dns_label(value: &str) -> Vec<String> {
+    let mut complaints = too_long(value, DNS_LABEL_MAX_BYTES);
+    if !is_dns_label(value) {
+        complaints.push(if is_dns_subdomain(value) {
+            "must not contain dots".to_owned()
+        } else {
+            pattern(LABEL_TEXT, LABEL_FORMAT, &["my-name", "123-abc"])
+        });
+    }
+    complaints
+}
+
+/// What is wrong with a DNS-1123 subdomain.
+pub fn dns_subdomain(value: &str) -> Vec<String> {
+    let mut complaints = too_long(value, DNS_SUBDOMAIN_MAX_BYTES);
+    if !is_dns_subdomain(value) {
+        complaints.push(pattern(SUBDOMAIN_TEXT, SUBDOMAIN_FORMAT, &["example.com"]));
+    }
+    complaints
+}
+
+/// What is wrong with a DNS-1035 label.
+pub fn dns_1035_label(value: &str) -> Vec<String> {
+    let mut complaints = too_long(value, DNS_LABEL_MAX_BYTES);
+    if !(is_dns_label(value) && value.starts_with(|first: char| first.is_ascii_lowercase())) {
+        complaints.push(pattern(LABEL_1035_TEXT, LABEL_1035_FORMAT, &["my-name", "abc-123"]));
+    }
+    complaints
+}
+
+/// What is wrong with a qualified name: a label key, an annotation key, a finalizer.
+pub fn qualified_name(value: &str) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let mut parts = value.split('/');
+    let name = match (parts.next(), parts.next(), parts.next()) {
+        (Some(name), None, _) => name,
+        (Some(prefix), Some(name), None) => {
+            if prefix.is_empty() {
+                complaints.push("prefix part must be non-empty".to_owned());
+            } else {
+                complaints.extend(dns_subdomain(prefix).iter().map(|text| format!("prefix part {text}")));
+            }
+            name
+        }
+        _ => {
+            let text = qualified_pattern();
+            let hint = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            return vec![format!("a valid label key {text} {hint}")];
+        }
+    };
+    if name.is_empty() {
+        complaints.push("name part must be non-empty".to_owned());
+    } else {
+        complaints.extend(too_long(name, LABEL_MAX_BYTES).iter().map(|text| format!("name part {text}")));
+    }
+    if !is_qualified(name) {
+        complaints.push(format!("name part {}", qualified_pattern()));
+    }
+    complaints
+}
+
+/// What is wrong with a label's value.
+pub fn label_value(value: &str) -> Vec<String> {
+    let mut complaints = too_long(value, LABEL_MAX_BYTES);
+    if !value.is_empty() && !is_qualified(value) {
+        complaints.push(pattern(LABEL_VALUE_TEXT, LABEL_VALUE_FORMAT, &["MyValue", "my_value", "12345"]));
+    }
+    complaints
+}
+
+/// What is wrong with a name that becomes one segment of a URL's path.
+pub fn path_segment(value: &str) -> Vec<String> {
+    if value == "." || value == ".." {
+        return vec![format!("may not be '{value}'")];
+    }
+    path_segment_characters(value)
+}
+
+fn path_segment_characters(value: &str) -> Vec<String> {
+    let forbidden = ['/', '%'];
+    forbidden
+        .iter()
+        .filter(|one| value.contains(**one))
+        .map(|one| format!("may not contain '{one}'"))
+        .collect()
+}
+
+// === the patterns, without a regular expression engine ===
+
+fn is_dns_label(value: &str) -> bool {
+    is_framed(value, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit(), |byte| byte == b'-')
+}
+
+fn is_dns_subdomain(value: &str) -> bool {
+    value.split('.').all(is_dns_label)
+}
+
+fn is_qualified(value: &str) -> bool {
+    is_framed(value, |byte| byte.is_ascii_alphanumeric(), |byte| matches!(byte, b'-' | b'_' | b'.'))
+}
+
+/// Not empty, begins and ends with an outer character, and has outer and inner ones between.
+fn is_framed(value: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
+    match value.as_bytes() {
+        [only] => outer(*only),
+        [first, middle @ .., last] => {
+            outer(*first) && outer(*last) && middle.iter().all(|byte| outer(*byte) || inner(*byte))
+        }
+        [] => false,
+    }
+}
+
+// === texts ===
+
+fn qualified_pattern() -> String {
+    pattern(QUALIFIED_TEXT, QUALIFIED_FORMAT, &["MyName", "my.name", "123-abc"])
+}
+
+fn too_long(value: &str, limit_bytes: usize) -> Vec<String> {
+    if value.len() > limit_bytes {
+        vec![format!("must be no more than {limit_bytes} bytes")]
+    } else {
+        Vec::new()
+    }
+}
+
+/// The rule in words, examples, and the expression: spaced as clients know it from Kubernetes.
+fn pattern(text: &str, format: &str, examples: &[&str]) -> String {
+    let examples: Vec<_> = examples.iter().map(|example| format!("'{example}', ")).collect();
+    format!("{text} (e.g. {}regex used for validation is '{format}')", examples.join(" or "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+    const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+
+    #[test]
+    fn complaints_are_kubernetes_own() {
+        let long = "a".repeat(64);
+        let table: &[(Vec<String>, &[&str])] = &[
+            (dns_subdomain("a.b-c.1"), &[]),
+            (dns_subdomain("Bad_Name!"), &[SUBDOMAIN]),
+            (dns_subdomain(""), &[SUBDOMAIN]),
+            (dns_subdomain("a..b"), &[SUBDOMAIN]),
+            (dns_label("a.b"), &["must not contain dots"]),
+            (dns_label("-a"), &[LABEL]),
+            (dns_label(&long), &["must be no more than 63 bytes"]),
+            (dns_1035_label("a1"), &[]),
+            (qualified_name("example.com/My_name.x"), &[]),
+            (qualified_name("bad label!"), &[QUALIFIED]),
+            (qualified_name(""), &["name part must be non-empty", QUALIFIED]),
+            (qualified_name("/a"), &["prefix part must be non-empty"]),
+            (qualified_name(&long), &["name part must be no more than 63 bytes"]),
+            (label_value(""), &[]),
+            (
+                label_value("-"),
+                &[
+                    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+                ],
+            ),
+            (path_segment(".."), &["may not be '..'"]),
+            (path_segment("a/b%"), &["may not contain '/'", "may not contain '%'"]),
+        ];
+        for (found, expected) in table {
+            assert_eq!(found, expected);
+        }
+        assert!(dns_1035_label("1a")[0].starts_with("a DNS-1035 label must"));
+        assert!(qualified_name("a/b/c")[0].ends_with("and '/' (e.g. 'example.com/MyName')"));
+    }
+
+    #[test]
+    fn a_prefix_may_end_in_a_dash() {
+        assert!(NameRule::DnsSubdomain.check_prefix("web-").is_empty());
+        assert!(NameRule::DnsLabel.check_prefix("w-").is_empty());
+        assert!(!NameRule::DnsLabel.check_prefix("-").is_empty());
+        assert!(!NameRule::DnsSubdomain.check("web-").is_empty());
+        assert!(NameRule::PathSegment.check_prefix(".").is_empty());
+    }
+}

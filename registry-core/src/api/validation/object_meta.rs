@@ -1,1 +1,280 @@
 //! What must hold of every object's metadata, at creation and at update.
+//!
+//! Kubernetes concept: `ValidateObjectMetaAccessor` and `ValidateObjectMetaAccessorUpdate` of
+//! `k8s.io/apimachinery/pkg/api/validation`.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::api::{Object, time};
+
+use super::names::{self, NameRule};
+use super::{ErrorList, FieldError, FieldPath};
+
+/// All annotations of one object, keys and values, may have so many bytes.
+pub const ANNOTATIONS_MAX_BYTES: usize = 256 * 1024;
+
+/// A field manager's name may have so many bytes.
+pub const FIELD_MANAGER_MAX_BYTES: usize = 128;
+
+const SUBRESOURCE_MAX_BYTES: usize = 256;
+const FINALIZER_ORPHAN: &str = "orphan";
+const FINALIZER_FOREGROUND: &str = "foregroundDeletion";
+const IMMUTABLE: &str = "field is immutable";
+
+/// What is wrong with the metadata of a new object. A generated name must have been generated already.
+pub fn validate_object_meta(
+    object: &Object,
+    namespaced: bool,
+    name_rule: NameRule,
+    path: &FieldPath,
+) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let generate_name = object.get_str(&["metadata", "generateName"]).unwrap_or_default();
+    if !generate_name.is_empty() {
+        complain(
+            &mut errors,
+            &path.child("generateName"),
+            generate_name,
+            name_rule.check_prefix(generate_name),
+        );
+    }
+    let name = object.name();
+    if name.is_empty() {
+        errors.push(FieldError::required(path.child("name"), "name or generateName is required"));
+    } else {
+        complain(&mut errors, &path.child("name"), name, name_rule.check(name));
+    }
+    validate_namespace(object.namespace(), namespaced, &path.child("namespace"), &mut errors);
+    if object.generation() < 0 {
+        let text = "must be greater than or equal to 0";
+        errors.push(FieldError::invalid(path.child("generation"), object.generation(), text));
+    }
+    validate_common(object, path, &mut errors);
+    validate_finalizers(object, &path.child("finalizers"), &mut errors);
+    validate_managed_fields(object, &path.child("managedFields"), &mut errors);
+    errors
+}
+
+/// What is wrong with a change of an object's metadata.
+pub fn validate_object_meta_update(new: &Object, old: &Object, path: &FieldPath) -> ErrorList {
+    let mut errors = ErrorList::default();
+    if old.deletion_timestamp().is_some() {
+        validate_no_new_finalizers(new, old, &path.child("finalizers"), &mut errors);
+    }
+    if new.resource_version().is_empty() {
+        let text = "must be specified for an update";
+        errors.push(FieldError::invalid(path.child("resourceVersion"), "", text));
+    }
+    if new.generation() < old.generation() {
+        let text = "must not be decremented";
+        errors.push(FieldError::invalid(path.child("generation"), new.generation(), text));
+    }
+    for field in ["name", "namespace", "uid"] {
+        validate_immutable(new, old, field, true, path, &mut errors);
+    }
+    for field in ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        validate_immutable(new, old, field, false, path, &mut errors);
+    }
+    validate_common(new, path, &mut errors);
+    validate_managed_fields(new, &path.child("managedFields"), &mut errors);
+    errors
+}
+
+/// What is wrong with a set of labels.
+pub fn validate_labels<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>, path: &FieldPath) -> ErrorList {
+    let mut errors = ErrorList::default();
+    for (key, value) in labels {
+        complain(&mut errors, path, key, names::qualified_name(key));
+        complain(&mut errors, path, value, names::label_value(value));
+    }
+    errors
+}
+
+/// What is wrong with a set of annotations.
+pub fn validate_annotations<'a>(
+    annotations: impl Iterator<Item = (&'a str, &'a str)>,
+    path: &FieldPath,
+) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let mut total_bytes = 0;
+    for (key, value) in annotations {
+        // As for labels, except that case does not matter.
+        complain(&mut errors, path, key, names::qualified_name(&key.to_lowercase()));
+        total_bytes += key.len() + value.len();
+    }
+    if total_bytes > ANNOTATIONS_MAX_BYTES {
+        errors.push(FieldError::too_long(path.clone(), ANNOTATIONS_MAX_BYTES));
+    }
+    errors
+}
+
+/// What is wrong with a field manager's name.
+pub fn validate_field_manager(manager: &str, path: &FieldPath) -> ErrorList {
+    let mut errors = ErrorList::default();
+    if manager.len() > FIELD_MANAGER_MAX_BYTES {
+        errors.push(FieldError::too_long(path.clone(), FIELD_MANAGER_MAX_BYTES));
+    }
+    for (position, letter) in manager.char_indices() {
+        let printable = letter == ' ' || !(letter.is_control() || letter.is_whitespace());
+        if !printable {
+            let code = u32::from(letter);
+            let text = format!("invalid character U+{code:04X} (at position {position})");
+            errors.push(FieldError::invalid(path.clone(), manager, text));
+        }
+    }
+    errors
+}
+
+fn complain(errors: &mut ErrorList, path: &FieldPath, value: &str, complaints: Vec<String>) {
+    for complaint in complaints {
+        errors.push(FieldError::invalid(path.clone(), value, complaint));
+    }
+}
+
+// === one field each ===
+
+fn validate_namespace(namespace: &str, namespaced: bool, path: &FieldPath, errors: &mut ErrorList) {
+    match (namespaced, namespace.is_empty()) {
+        (true, true) => errors.push(FieldError::required(path.clone(), "")),
+        (true, false) => complain(errors, path, namespace, names::dns_label(namespace)),
+        (false, true) => {}
+        (false, false) => errors.push(FieldError::forbidden(path.clone(), "not allowed on this type")),
+    }
+}
+
+/// What is checked at creation and at every update alike.
+fn validate_common(object: &Object, path: &FieldPath, errors: &mut ErrorList) {
+    errors.append(validate_labels(object.labels(), &path.child("labels")));
+    errors.append(validate_annotations(object.annotations(), &path.child("annotations")));
+    validate_owner_references(object, &path.child("ownerReferences"), errors);
+}
+
+fn validate_owner_references(object: &Object, path: &FieldPath, errors: &mut ErrorList) {
+    let all = object.get(&["metadata", "ownerReferences"]).unwrap_or(&Value::Null);
+    let mut controller: Option<String> = None;
+    for reference in all.as_array().into_iter().flatten() {
+        validate_owner_reference(reference, path, errors);
+        if reference.get("controller") != Some(&Value::Bool(true)) {
+            continue;
+        }
+        let own = format!("{}/{}", text(reference, "kind"), text(reference, "name"));
+        match &controller {
+            None => controller = Some(own),
+            Some(first) => errors.push(FieldError::invalid(
+                path.clone(),
+                all.clone(),
+                format!(
+                    "Only one reference can have Controller set to true. Found \"true\" in references for \
+                     {first} and {own}"
+                ),
+            )),
+        }
+    }
+}
+
+fn validate_owner_reference(reference: &Value, path: &FieldPath, errors: &mut ErrorList) {
+    let api_version = text(reference, "apiVersion");
+    let (group, version) = split_api_version(api_version);
+    if version.is_empty() {
+        errors.push(FieldError::invalid(path.child("apiVersion"), api_version, "version must not be empty"));
+    }
+    for field in ["kind", "name", "uid"] {
+        if text(reference, field).is_empty() {
+            errors.push(FieldError::invalid(path.child(field), "", "must not be empty"));
+        }
+    }
+    let kind = text(reference, "kind");
+    if (group, version, kind) == ("", "v1", "Event") {
+        let text = format!("{group}/{version}, Kind={kind} is disallowed from being an owner");
+        errors.push(FieldError::invalid(path.clone(), reference.clone(), text));
+    }
+}
+
+/// Group and version; both empty when there is more than one slash.
+fn split_api_version(api_version: &str) -> (&str, &str) {
+    match api_version.split_once('/') {
+        None => ("", api_version),
+        Some((_, version)) if version.contains('/') => ("", ""),
+        Some(parts) => parts,
+    }
+}
+
+fn validate_finalizers(object: &Object, path: &FieldPath, errors: &mut ErrorList) {
+    for finalizer in object.finalizers() {
+        complain(errors, path, finalizer, names::qualified_name(finalizer));
+    }
+    let has = |name| object.finalizers().any(|finalizer| finalizer == name);
+    if has(FINALIZER_ORPHAN) && has(FINALIZER_FOREGROUND) {
+        let all: Vec<&str> = object.finalizers().collect();
+        let text = format!("finalizer {FINALIZER_ORPHAN} and {FINALIZER_FOREGROUND} cannot be both set");
+        errors.push(FieldError::invalid(path.clone(), all, text));
+    }
+}
+
+fn validate_no_new_finalizers(new: &Object, old: &Object, path: &FieldPath, errors: &mut ErrorList) {
+    let before: BTreeSet<&str> = old.finalizers().collect();
+    let added: BTreeSet<&str> = new.finalizers().filter(|one| !before.contains(one)).collect();
+    if !added.is_empty() {
+        let added: Vec<String> = added.iter().map(|one| format!("{one:?}")).collect();
+        let text = format!(
+            "no new finalizers can be added if the object is being deleted, found new finalizers \
+             []string{{{}}}",
+            added.join(", ")
+        );
+        errors.push(FieldError::forbidden(path.clone(), text));
+    }
+}
+
+fn validate_managed_fields(object: &Object, path: &FieldPath, errors: &mut ErrorList) {
+    let entries = object.get(&["metadata", "managedFields"]).and_then(Value::as_array);
+    for (at, entry) in entries.into_iter().flatten().enumerate() {
+        let path = path.index(at);
+        let operation = text(entry, "operation");
+        if !matches!(operation, "Apply" | "Update") {
+            let wanted = "must be `Apply` or `Update`";
+            errors.push(FieldError::invalid(path.child("operation"), operation, wanted));
+        }
+        let fields_type = text(entry, "fieldsType");
+        if !matches!(fields_type, "" | "FieldsV1") {
+            errors.push(FieldError::invalid(path.child("fieldsType"), fields_type, "must be `FieldsV1`"));
+        }
+        errors.append(validate_field_manager(text(entry, "manager"), &path.child("manager")));
+        if text(entry, "subresource").len() > SUBRESOURCE_MAX_BYTES {
+            errors.push(FieldError::too_long(path.child("subresource"), SUBRESOURCE_MAX_BYTES));
+        }
+    }
+}
+
+/// Absent strings read as empty, absent times and numbers as null.
+fn validate_immutable(
+    new: &Object,
+    old: &Object,
+    field: &str,
+    is_text: bool,
+    path: &FieldPath,
+    errors: &mut ErrorList,
+) {
+    let read = |object: &Object| match object.get(&["metadata", field]) {
+        None | Some(Value::Null) if is_text => Value::String(String::new()),
+        value => value.cloned().unwrap_or_default(),
+    };
+    let (new, old) = (read(new), read(old));
+    if new != old && (is_text || !same_moment(&new, &old)) {
+        errors.push(FieldError::invalid(path.child(field), new, IMMUTABLE));
+    }
+}
+
+/// One moment may be written in several ways.
+fn same_moment(left: &Value, right: &Value) -> bool {
+    let moment = |value: &Value| value.as_str().and_then(time::parse);
+    matches!((moment(left), moment(right)), (Some(left), Some(right)) if left == right)
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

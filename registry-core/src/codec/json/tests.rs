@@ -1,0 +1,93 @@
+use serde_json::json;
+
+use super::*;
+
+fn read(text: &str) -> Result<Decoded, DecodeError> {
+    decode(text.as_bytes(), &Limits::default())
+}
+
+#[test]
+fn duplicates_are_noted_with_their_paths() {
+    let table: &[(&str, Value, &[&str])] = &[
+        (r#"{"data":{"k":"1","k":"2"}}"#, json!({"data": {"k": "2"}}), &["data.k"]),
+        (r#"{"data":{"a":"1"},"data":{"b":"2"}}"#, json!({"data": {"a": "1", "b": "2"}}), &["data"]),
+        (
+            r#"{"spec":{"containers":[{"name":"a"},{"name":"b","name":"c"}]}}"#,
+            json!({"spec": {"containers": [{"name": "a"}, {"name": "c"}]}}),
+            &["spec.containers[1].name"],
+        ),
+        (r#"{"a":[[{"x":1,"x":2,"x":3}]],"a":0}"#, json!({"a": 0}), &["a[0][0].x", "a"]),
+        (r#"{"a":1,"A":2}"#, json!({"a": 1, "A": 2}), &[]),
+    ];
+    for (text, value, duplicates) in table {
+        let decoded = read(text).unwrap();
+        assert_eq!(&decoded.value, value, "{text}");
+        assert_eq!(&decoded.duplicates, duplicates, "{text}");
+    }
+}
+
+#[test]
+fn hostile_duplicates_stay_small() {
+    let many = format!("{{{}\"k\":0}}", "\"k\":0,".repeat(100_000));
+    assert_eq!(read(&many).unwrap().duplicates, ["k"]);
+    let distinct = (0..100_000).map(|n| format!("\"k{}\":0,", n / 2)).collect::<Vec<_>>().concat();
+    assert_eq!(read(&format!("{{{distinct}\"z\":0}}")).unwrap().duplicates.len(), 100);
+    let long = "k".repeat(1 << 20);
+    let fields = (0..100).map(|n| format!("\"a{n}\":0,\"a{n}\":0,")).collect::<Vec<_>>().concat();
+    let nested = read(&format!("{{\"{long}\":{{{fields}\"z\":0}}}}")).unwrap();
+    assert_eq!(nested.duplicates.len(), 1);
+}
+
+#[test]
+fn numbers_are_kept_as_go_keeps_them() {
+    let table = [
+        ("9007199254740993", "9007199254740993"),
+        ("-9223372036854775808", "-9223372036854775808"),
+        ("9223372036854775807", "9223372036854775807"),
+        ("1.0", "1"),
+        ("1e10", "10000000000"),
+        ("-0.0", "0"),
+        ("1.5", "1.5"),
+        ("1152921504606846976.0", "1152921504606847000"),
+        ("18446744073709551615", "1.8446744073709552e+19"),
+        ("1e-7", "1e-7"),
+    ];
+    for (text, written) in table {
+        assert_eq!(read(text).unwrap().value.to_string(), written, "{text}");
+    }
+}
+
+#[test]
+fn malformed_bodies_are_refused_in_gos_words() {
+    let table = [
+        ("", "unexpected end of JSON input"),
+        ("{\"apiVersion\": \"v1\", ", "unexpected end of JSON input"),
+        ("zork", "invalid character 'z' looking for beginning of value"),
+        ("{\"a\":1}x", "invalid character 'x' after top-level value"),
+        ("{} {}", "invalid character '{' after top-level value"),
+        ("{a:1}", "invalid character 'a' looking for beginning of object key string"),
+        ("{\"a\" 1}", "invalid character '1' after object key"),
+        ("{\"a\":1\n;}", "invalid character ';' after object key:value pair"),
+        ("[1 2]", "invalid character '2' after array element"),
+        ("[1,]", "invalid character ']' looking for beginning of value"),
+        ("{\"a\":1,}", "invalid character '}' looking for beginning of object key string"),
+        ("\"\u{1}\"", "invalid character '\\u{1}' in string literal"),
+        ("\"\\x\"", "invalid character 'x' in string escape code"),
+        ("1e999", "number out of range"),
+    ];
+    for (text, message) in table {
+        assert_eq!(read(text).unwrap_err().to_string(), message, "{text}");
+    }
+    assert!(decode(b"\"\xff\"", &Limits::default()).is_err());
+    assert!(decode(b"{\"\xff\":1}", &Limits::default()).is_err());
+    assert!(read(r#""\ud800""#).is_err());
+}
+
+#[test]
+fn depth_is_bounded() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    assert!(read(&nested(128)).is_ok());
+    assert_eq!(read(&nested(129)).unwrap_err().to_string(), "exceeded max depth");
+    assert!(read(&"[".repeat(1_000_000)).is_err());
+    assert!(read(&"{\"a\":".repeat(500_000)).is_err());
+}

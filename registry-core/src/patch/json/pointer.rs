@@ -1,0 +1,87 @@
+//! JSON pointers, [RFC 6901](https://www.rfc-editor.org/rfc/rfc6901).
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::patch::PatchError;
+
+/// A path into a value.
+#[derive(Clone, Debug)]
+pub(super) struct Pointer {
+    text: String,
+    /// The unescaped steps; empty for the document itself, and for a text that does not begin with a slash.
+    steps: Vec<String>,
+}
+
+impl Pointer {
+    pub(super) fn parse(text: &str) -> Self {
+        // What stands before the first slash is ignored, as Kubernetes' library does.
+        let steps = text.split('/').skip(1).map(unescape).collect();
+        Self { text: text.to_owned(), steps }
+    }
+
+    /// How deep what it points to lies.
+    pub(super) fn depth(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The container the last step is in, and that step.
+    pub(super) fn parent_mut<'v, 'p>(
+        &'p self,
+        value: &'v mut Value,
+    ) -> Result<(&'v mut Value, &'p str), PatchError> {
+        let (last, parents) = self.steps.split_last().ok_or_else(|| self.missing())?;
+        let mut parent = value;
+        for step in parents {
+            parent = self.child_mut(parent, step)?.ok_or_else(|| self.missing())?;
+        }
+        Ok((parent, last))
+    }
+
+    /// What is under a key or at an index; `None` when an object has no such key.
+    pub(super) fn child_mut<'v>(
+        &self,
+        parent: &'v mut Value,
+        key: &str,
+    ) -> Result<Option<&'v mut Value>, PatchError> {
+        match parent {
+            Value::Object(map) => Ok(map.get_mut(key)),
+            Value::Array(list) => {
+                let index = self.index(key, list.len())?;
+                Ok(list.get_mut(index))
+            }
+            _ => Err(self.missing()),
+        }
+    }
+
+    /// A position below `length`; negative ones count from the end.
+    pub(super) fn index(&self, key: &str, length: usize) -> Result<usize, PatchError> {
+        let number: i64 = key.parse().map_err(|_| {
+            PatchError::Inapplicable(format!("value was not a proper array index: '{key}' in {self}"))
+        })?;
+        let from_end = usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX);
+        let index = if number < 0 { length.checked_sub(from_end) } else { Some(from_end) };
+        index.filter(|index| *index < length).ok_or_else(|| {
+            PatchError::Inapplicable(format!(
+                "Unable to access invalid index: {number} in {self}: invalid index referenced"
+            ))
+        })
+    }
+
+    pub(super) fn missing(&self) -> PatchError {
+        PatchError::Inapplicable(format!(
+            "operation does not apply: doc is missing path: {self}: missing value"
+        ))
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.text)
+    }
+}
+
+fn unescape(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}

@@ -1,0 +1,284 @@
+//! Lists: merged by key, or as sets of scalars, and put in order.
+//!
+//! The order of a merged list: elements the patch names come in the patch's order (or in that of
+//! `$setElementOrder`), all others in the order they had; the two are interleaved as the present list has them,
+//! and where it has no opinion the patch's come first.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::patch::PatchError;
+
+use super::{
+    Member, PATCH, SET_ELEMENT_ORDER, Typed, directive_target, go, member, merge_map, without_directives,
+};
+
+/// What tells list elements apart: the merge key's value, or for scalars the whole.
+type Identity = String;
+
+/// Elements with their identities.
+type Elements = Vec<(Identity, Value)>;
+
+/// Merges a list of the patch into the present one.
+pub(super) fn merge<'s, T: Typed<'s>>(
+    present: Vec<Value>,
+    patch: Vec<Value>,
+    member: &Member<'s, T>,
+) -> Result<Vec<Value>, PatchError> {
+    if !member.strategy.merge {
+        return Ok(patch);
+    }
+    if !are_maps(&present, &patch)? {
+        return merge_scalars(present, patch);
+    }
+    let Some(key) = member.merge_key else {
+        return Err(PatchError::Contradictory(
+            "cannot merge lists without merge key for type struct".to_owned(),
+        ));
+    };
+    merge_keyed(present, patch, key, member.shape.and_then(T::element))
+}
+
+/// `$deleteFromPrimitiveList/<name>`: removes scalars from a list.
+pub(super) fn delete_from_list<'s, T: Typed<'s>>(
+    object: &mut Map<String, Value>,
+    name: &str,
+    deletions: Value,
+    shape: Option<T>,
+) -> Result<(), PatchError> {
+    match (object.get_mut(name), deletions) {
+        (_, Value::Null) => {
+            object.remove(name);
+        }
+        (Some(Value::Array(list)), Value::Array(deletions)) => {
+            let member = member(shape, name);
+            if !member.strategy.merge {
+                // A list that is not merged is replaced, whatever the directive: so Kubernetes.
+                *list = deletions;
+            } else if are_maps(list, &deletions)? {
+                *list = merge(std::mem::take(list), deletions, &member)?;
+            } else {
+                let deleted: HashSet<Identity> = deletions.iter().map(Value::to_string).collect();
+                list.retain(|element| !deleted.contains(&element.to_string()));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// All `$setElementOrder/<name>` of a patch: merges the lists they are about, takes both out of the patch, and
+/// puts the result in order.
+pub(super) fn set_element_orders<'s, T: Typed<'s>>(
+    object: &mut Map<String, Value>,
+    patch: &mut Map<String, Value>,
+    shape: Option<T>,
+) -> Result<(), PatchError> {
+    let directives: Vec<String> =
+        patch.keys().filter(|key| key.starts_with(SET_ELEMENT_ORDER)).cloned().collect();
+    for directive in directives {
+        let name = directive_target(&directive, SET_ELEMENT_ORDER)?;
+        let order = into_list(patch.remove(&directive))?.unwrap_or_default();
+        let present = into_list(object.get(name).cloned())?;
+        let changes = into_list(patch.remove(name))?;
+        let member = member(shape, name);
+        if let Some(changes) = &changes {
+            check_order(changes, &order, member.merge_key)?;
+        }
+        let merged = match (present.clone(), changes) {
+            (None, None) => continue,
+            (Some(present), None) => present,
+            (None, Some(changes)) => changes.into_iter().filter_map(without_directives).collect(),
+            (Some(present), Some(changes)) => merge(present, changes, &member)?,
+        };
+        let merged = identified(merged, member.merge_key)?;
+        let order = positions(&order, member.merge_key);
+        let present = positions(&present.unwrap_or_default(), member.merge_key);
+        object.insert(name.to_owned(), in_order(merged, &order, &present));
+    }
+    Ok(())
+}
+
+fn into_list(value: Option<Value>) -> Result<Option<Vec<Value>>, PatchError> {
+    match value {
+        None => Ok(None),
+        Some(Value::Array(list)) => Ok(Some(list)),
+        Some(other) => Err(go::no_list(&other)),
+    }
+}
+
+/// The patch's elements must come in the same order as in `$setElementOrder`, which must name them all.
+fn check_order(patch: &[Value], order: &[Value], merge_key: Option<&str>) -> Result<(), PatchError> {
+    if patch.is_empty() || order.is_empty() {
+        return Ok(());
+    }
+    let mut wanted = order.iter();
+    for element in patch.iter().filter(|element| element.get(PATCH).is_none()) {
+        let own = identity(element, merge_key)?;
+        let found = loop {
+            match wanted.next() {
+                Some(next) if identity(next, merge_key)? == own => break true,
+                Some(_) => {}
+                None => break false,
+            }
+        };
+        if !found {
+            let (patch, order) = (go::print_list(patch), go::print_list(order));
+            return Err(PatchError::Contradictory(format!(
+                "The order in patch list:\n{patch}\n doesn't match {SET_ELEMENT_ORDER} list:\n{order}\n"
+            )));
+        }
+    }
+    Ok(())
+}
+
+// === merging ===
+
+/// Both lists together as a set.
+fn merge_scalars(present: Vec<Value>, patch: Vec<Value>) -> Result<Vec<Value>, PatchError> {
+    let present_order = positions(&present, None);
+    let patch_order = positions(&patch, None);
+    let mut merged = identified(present.into_iter().chain(patch).collect(), None)?;
+    let mut seen = HashSet::new();
+    merged.retain(|(identity, _)| seen.insert(identity.clone()));
+    Ok(into_values(in_order_elements(merged, &patch_order, &present_order)))
+}
+
+fn merge_keyed<'s, T: Typed<'s>>(
+    present: Vec<Value>,
+    patch: Vec<Value>,
+    key: &str,
+    element: Option<T>,
+) -> Result<Vec<Value>, PatchError> {
+    let special = Special::take(patch, key)?;
+    if special.replace {
+        let kept: Vec<Value> = special.others.into_iter().filter_map(without_directives).collect();
+        return Ok(into_values(identified(kept, Some(key))?));
+    }
+    let mut merged = identified(present, Some(key))?;
+    merged.retain(|(identity, _)| !special.deleted.contains(identity));
+    let present_order = order_of(&merged);
+    let patch_order = positions(&special.others, Some(key));
+    let mut places = present_order.clone();
+    for change in special.others {
+        let identity = identity(&change, Some(key))?;
+        if let Some((_, Value::Object(fields))) = places.get(&identity).and_then(|at| merged.get_mut(*at)) {
+            let Value::Object(change) = change else { continue };
+            merge_map(fields, change, element)?;
+        } else if let Some(new) = without_directives(change) {
+            places.insert(identity.clone(), merged.len());
+            merged.push((identity, new));
+        }
+    }
+    Ok(into_values(in_order_elements(merged, &patch_order, &present_order)))
+}
+
+/// A patch's elements, those with a `$patch` directive taken apart.
+#[derive(Default)]
+struct Special {
+    replace: bool,
+    deleted: HashSet<Identity>,
+    others: Vec<Value>,
+}
+
+impl Special {
+    fn take(patch: Vec<Value>, key: &str) -> Result<Self, PatchError> {
+        let mut special = Self::default();
+        for element in patch {
+            match element.get(PATCH).map(Value::as_str) {
+                None => special.others.push(element),
+                Some(Some("delete")) => {
+                    special.deleted.insert(identity(&element, Some(key))?);
+                }
+                Some(Some("replace")) => special.replace = true,
+                Some(Some("merge")) => {
+                    let text = "merging lists cannot yet be specified in the patch";
+                    return Err(PatchError::Contradictory(text.to_owned()));
+                }
+                Some(_) => return Err(go::unknown_directive(element.as_object().unwrap_or(&Map::new()))),
+            }
+        }
+        Ok(special)
+    }
+}
+
+// === order ===
+
+/// Where each element stands in a list.
+type Positions = HashMap<Identity, usize>;
+
+/// Elements without an identity have no position.
+fn positions(list: &[Value], merge_key: Option<&str>) -> Positions {
+    let mut positions = Positions::new();
+    for (at, element) in list.iter().enumerate() {
+        if let Ok(identity) = identity(element, merge_key) {
+            positions.entry(identity).or_insert(at);
+        }
+    }
+    positions
+}
+
+fn order_of(elements: &Elements) -> Positions {
+    let mut positions = Positions::new();
+    for (at, (identity, _)) in elements.iter().enumerate() {
+        positions.entry(identity.clone()).or_insert(at);
+    }
+    positions
+}
+
+fn in_order(elements: Elements, patch: &Positions, present: &Positions) -> Value {
+    into_values(in_order_elements(elements, patch, present)).into()
+}
+
+fn in_order_elements(elements: Elements, patch: &Positions, present: &Positions) -> Elements {
+    let (mut named, mut others): (Elements, Elements) =
+        elements.into_iter().partition(|(identity, _)| patch.contains_key(identity));
+    named.sort_by_key(|(identity, _)| patch.get(identity).copied());
+    others.sort_by_key(|(identity, _)| present.get(identity).copied().unwrap_or(usize::MAX));
+    let mut ordered = Elements::with_capacity(named.len() + others.len());
+    let mut others = others.into_iter().peekable();
+    for element in named {
+        // What stood before it in the present list stays before it.
+        while let (Some(place), Some(other)) = (present.get(&element.0), others.peek()) {
+            if present.get(&other.0).is_none_or(|before| before >= place) {
+                break;
+            }
+            ordered.extend(others.next());
+        }
+        ordered.push(element);
+    }
+    ordered.extend(others);
+    ordered
+}
+
+// === elements ===
+
+/// Whether the lists hold maps; all elements must be of one type, and none a list.
+fn are_maps(present: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
+    let mut elements = present.iter().chain(patch);
+    let Some(first) = elements.next() else { return Ok(false) };
+    if first.is_array() {
+        return Err(PatchError::Inapplicable("lists of lists are not supported".to_owned()));
+    }
+    let alike = |other: &Value| std::mem::discriminant(first) == std::mem::discriminant(other);
+    if first.is_null() || !elements.all(alike) {
+        let lists = format!("[{} {}]", go::print_list(present), go::print_list(patch));
+        return Err(PatchError::Contradictory(format!("list element types are not identical: {lists}")));
+    }
+    Ok(first.is_object())
+}
+
+fn identity(element: &Value, merge_key: Option<&str>) -> Result<Identity, PatchError> {
+    let Some(key) = merge_key else { return Ok(element.to_string()) };
+    let Value::Object(fields) = element else { return Err(go::no_map(element)) };
+    fields.get(key).map(Value::to_string).ok_or_else(|| go::no_merge_key(element, key))
+}
+
+fn identified(list: Vec<Value>, merge_key: Option<&str>) -> Result<Elements, PatchError> {
+    list.into_iter().map(|element| Ok((identity(&element, merge_key)?, element))).collect()
+}
+
+fn into_values(elements: Elements) -> Vec<Value> {
+    elements.into_iter().map(|(_, element)| element).collect()
+}

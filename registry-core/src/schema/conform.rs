@@ -1,0 +1,264 @@
+//! Bringing a decoded value into the form Go would print after reading it into the kind's struct.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::scalars::{self, Mismatch};
+use super::types::{Absent, Dialect, Field, SchemaOr, Shape, Struct, TypeId, TypeTable};
+use super::{ConformError, FieldIssue};
+
+/// One walk over one value.
+pub(super) struct Walk<'a> {
+    pub(super) table: &'a TypeTable,
+    pub(super) issues: &'a mut Vec<FieldIssue>,
+}
+
+/// Where the walk is. Lives on the stack; text is made of it only when there is something to report.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a> {
+    Root,
+    Field { parent: &'a Place<'a>, holder: &'a str, name: &'a str },
+    Key { parent: &'a Place<'a>, key: &'a str },
+    Index { parent: &'a Place<'a>, index: usize },
+}
+
+/// What is to become of a field's entry.
+#[derive(PartialEq, Eq)]
+enum Entry {
+    Keep,
+    Drop,
+}
+
+// === impl Walk ===
+
+impl Walk<'_> {
+    /// Conforms a value that is not null.
+    pub(super) fn value(
+        &mut self,
+        id: TypeId,
+        value: &mut Value,
+        place: Place<'_>,
+    ) -> Result<(), ConformError> {
+        let ty = self.table.get(id);
+        match (&ty.shape, &mut *value) {
+            (Shape::Struct(shape), Value::Object(map)) => {
+                self.structure(shape, map, plain_name(&ty.go_name), place)
+            }
+            (Shape::List { element, .. }, Value::Array(list)) => {
+                for (index, item) in list.iter_mut().enumerate() {
+                    self.element(*element, item, Place::Index { parent: &place, index })?;
+                }
+                Ok(())
+            }
+            (Shape::Map { value, .. }, Value::Object(map)) => {
+                for (key, item) in map.iter_mut() {
+                    self.element(*value, item, Place::Key { parent: &place, key })?;
+                }
+                Ok(())
+            }
+            (Shape::SchemaOr { schema, or }, _) => {
+                // Go reads these with code of their own, which knows no strictness.
+                let issues = self.issues.len();
+                let outcome = self.schema_or(*schema, *or, value);
+                self.issues.truncate(issues);
+                outcome
+            }
+            (Shape::Scalar(scalar), value) => {
+                scalars::conform(*scalar, value).map_err(|mismatch| place.explain(mismatch, &ty.go_name))
+            }
+            (_, value) => Err(place.explain(Mismatch::Type(scalars::go_kind(value)), &ty.go_name)),
+        }
+    }
+
+    /// Conforms a list's element or a map's value.
+    fn element(&mut self, id: TypeId, item: &mut Value, place: Place<'_>) -> Result<(), ConformError> {
+        if !item.is_null() {
+            return self.value(id, item, place);
+        }
+        if self.table.dialect == Dialect::Go {
+            *item = self.table.zero(id);
+            return Ok(());
+        }
+        match &self.table.get(id).shape {
+            Shape::Scalar(scalar) if scalar.takes_null() => Ok(()),
+            _ => Err(place.explain(Mismatch::Type("null".into()), &self.table.get(id).go_name)),
+        }
+    }
+
+    fn structure(
+        &mut self,
+        shape: &Struct,
+        map: &mut Map<String, Value>,
+        holder: &str,
+        place: Place<'_>,
+    ) -> Result<(), ConformError> {
+        let mut outcome = Ok(());
+        map.retain(|key, value| {
+            if outcome.is_err() {
+                return true;
+            }
+            let Some(field) = shape.field(key) else {
+                if !shape.keeps_unknown {
+                    self.issues.push(FieldIssue::Unknown(place.below(key)));
+                }
+                return shape.keeps_unknown;
+            };
+            match self.field(field, value, Place::Field { parent: &place, holder, name: key }) {
+                Ok(entry) => entry == Entry::Keep,
+                Err(error) => {
+                    outcome = Err(error);
+                    true
+                }
+            }
+        });
+        outcome?;
+        for field in shape.always_fields() {
+            if !map.contains_key(&*field.name)
+                && let Some(absent) = self.table.absent(field)
+            {
+                map.insert(field.name.to_string(), absent);
+            }
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, field: &Field, value: &mut Value, place: Place<'_>) -> Result<Entry, ConformError> {
+        if !value.is_null() {
+            self.value(field.ty, value, place)?;
+        } else if field.absent == Absent::Zero {
+            *value = self.table.zero(field.ty);
+        }
+        let traits = field.traits;
+        if value.is_null() {
+            let keeps = field.absent == Absent::Null || self.takes_null(field);
+            return Ok(if keeps { Entry::Keep } else { Entry::Drop });
+        }
+        if traits.pointer || !is_empty(value) {
+            return Ok(Entry::Keep);
+        }
+        let shape = &self.table.get(field.ty).shape;
+        let is_struct = match shape {
+            Shape::Struct(_) => true,
+            Shape::Scalar(scalar) => scalar.is_go_struct(),
+            _ => false,
+        };
+        if is_struct {
+            return Ok(Entry::Keep);
+        }
+        if traits.nil_when_empty && !value.is_string() {
+            *value = Value::Null;
+        }
+        Ok(if traits.omit_empty { Entry::Drop } else { Entry::Keep })
+    }
+
+    /// Whether null is a value of the field's type, and not the lack of one.
+    fn takes_null(&self, field: &Field) -> bool {
+        self.table.dialect == Dialect::JsonSchema
+            && matches!(&self.table.get(field.ty).shape, Shape::Scalar(scalar) if scalar.takes_null())
+    }
+
+    /// A JSON schema in a CRD, or what may stand in its place.
+    fn schema_or(&mut self, schema: TypeId, or: SchemaOr, value: &mut Value) -> Result<(), ConformError> {
+        let place = Place::Root;
+        match (or, &mut *value) {
+            (SchemaOr::Bool, Value::Bool(_)) => Ok(()),
+            (SchemaOr::Strings, Value::Array(list)) if list.iter().all(Value::is_string) => Ok(()),
+            (SchemaOr::List, Value::Array(list)) => {
+                for (index, item) in list.iter_mut().enumerate() {
+                    self.element(schema, item, Place::Index { parent: &place, index })?;
+                }
+                Ok(())
+            }
+            (_, Value::Object(_)) => self.value(schema, value, place),
+            (SchemaOr::Bool, _) => Err(ConformError("boolean or JSON schema expected".to_owned())),
+            (_, value) => Err(place.explain(Mismatch::Type(scalars::go_kind(value)), "v1.JSONSchemaProps")),
+        }
+    }
+}
+
+/// Whether Go's `omitempty` leaves the value out.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+    }
+}
+
+/// A type's name without its package.
+fn plain_name(go_name: &str) -> &str {
+    go_name.rsplit_once('.').map_or(go_name, |(_, name)| name)
+}
+
+// === impl Place ===
+
+impl Place<'_> {
+    /// The path of a field of the struct at this place.
+    fn below(self, name: &str) -> String {
+        match self {
+            Self::Root => name.to_owned(),
+            place => format!("{place}.{name}"),
+        }
+    }
+
+    /// What Go's JSON decoder says of a value that does not fit.
+    fn explain(self, mismatch: Mismatch, go_name: &str) -> ConformError {
+        let found = match mismatch {
+            Mismatch::Text(text) => return ConformError(text),
+            Mismatch::Type(found) => found,
+        };
+        match self.innermost_struct() {
+            Some(holder) => ConformError(format!(
+                "json: cannot unmarshal {found} into Go struct field {holder}.{} of type {go_name}",
+                Fields(self)
+            )),
+            None => ConformError(format!("json: cannot unmarshal {found} into Go value of type {go_name}")),
+        }
+    }
+
+    fn innermost_struct(&self) -> Option<&str> {
+        match self {
+            Self::Root => None,
+            Self::Field { holder, .. } => Some(holder),
+            Self::Key { parent, .. } | Self::Index { parent, .. } => parent.innermost_struct(),
+        }
+    }
+}
+
+/// The whole path, as strict decoding errors have it: `spec.containers[0].image`.
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field { parent: Self::Root, name: step, .. }
+            | Self::Key { parent: Self::Root, key: step } => f.write_str(step),
+            Self::Field { parent, name: step, .. } | Self::Key { parent, key: step } => {
+                write!(f, "{parent}.{step}")
+            }
+            Self::Index { parent, index } => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// The fields of a path alone, as Go's type errors have it: `spec.containers.image`.
+struct Fields<'a>(Place<'a>);
+
+impl fmt::Display for Fields<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Place::Root => Ok(()),
+            Place::Key { parent, .. } | Place::Index { parent, .. } => Fields(*parent).fmt(f),
+            Place::Field { parent, name, .. } => {
+                let before = Fields(*parent);
+                if parent.innermost_struct().is_some() {
+                    write!(f, "{before}.")?;
+                }
+                f.write_str(name)
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Filling in defaults, as Kubernetes' generated defaulters do.
+
+use serde_json::{Map, Value};
+
+use super::types::{Shape, Struct, TypeId, TypeTable};
+
+// === impl TypeTable ===
+
+impl TypeTable {
+    /// Fills in the defaults of a type and of all it holds.
+    pub(super) fn apply_defaults(&self, id: TypeId, value: &mut Value) {
+        let ty = self.get(id);
+        if !ty.has_defaults {
+            return;
+        }
+        match (&ty.shape, value) {
+            (Shape::Struct(shape), Value::Object(map)) => self.default_fields(shape, map),
+            (Shape::List { element, .. }, Value::Array(list)) => {
+                for item in list {
+                    self.apply_defaults(*element, item);
+                }
+            }
+            (Shape::Map { value, .. }, Value::Object(map)) => {
+                for item in map.values_mut() {
+                    self.apply_defaults(*value, item);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn default_fields(&self, shape: &Struct, map: &mut Map<String, Value>) {
+        for field in shape.defaulted_fields() {
+            let present = map.get_mut(&*field.name);
+            let value = match (present, &field.default) {
+                (None, None) => continue,
+                // A value field's zero cannot be told from its absence, and is not stored when left out.
+                (None, Some(default)) if !field.traits.pointer && is_zero(default) => continue,
+                (None, Some(default)) => map.entry(&*field.name).or_insert_with(|| (**default).clone()),
+                (Some(value), Some(default)) => {
+                    if value.is_null() || (!field.traits.pointer && is_zero(value)) {
+                        *value = (**default).clone();
+                    }
+                    value
+                }
+                (Some(value), None) => value,
+            };
+            self.apply_defaults(field.ty, value);
+        }
+    }
+}
+
+/// Whether Go has this value in a variable that nothing was assigned to.
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(_) | Value::Object(_) => false,
+    }
+}

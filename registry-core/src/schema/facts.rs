@@ -1,0 +1,210 @@
+//! The compact text form of type tables that codegen writes and [`TypeTable::parse`] reads.
+//!
+//! Types are numbered from 0 in order of appearance. A line is one of
+//!
+//! ```text
+//! s <scalar> <OpenAPI name or -> <Go type>                   a scalar
+//! l <element> <a|s|m|-> <keys or -> <Go type>                a list: atomic, set, map, not said
+//! m <value> <Go type>                                        a map
+//! o <schema> <bool|list|strings> <OpenAPI name> <Go type>    a JSON schema, or something in its place
+//! t <a|-> <OpenAPI name>                                     a struct, perhaps atomic; its fields follow
+//!  <name> <type> <flags or -> <protobuf or -> <patch> <key> <default>   one field; the last three may be left off
+//! k <type> <group or -> <version> <kind>                     a kind is this type
+//! ```
+//!
+//! Flags: `p`ointer, `e` omitempty, `z` omitzero, `r`equired, `n`il when empty, `a`tomic or `g`ranular whatever
+//! the type says.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::types::{
+    Absent, Field, FieldTraits, KindEntry, ListKind, PatchStrategy, Scalar, SchemaOr, Shape, Struct, Type,
+    TypeId, TypeTable,
+};
+
+/// A table of facts that cannot be read. Not retryable: the table was made by another version of codegen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("facts, line {line}: {reason}")]
+pub struct FactsError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+/// What the first line of a table says.
+const HEADER: &str = "orlop facts 1";
+
+#[derive(Default)]
+struct Reader<'a> {
+    table: TypeTable,
+    /// Each distinct string once, for all the fields that share it.
+    strings: HashMap<&'a str, Arc<str>>,
+    /// The fields of the struct being read.
+    fields: Vec<Field>,
+}
+
+// === impl TypeTable ===
+
+impl TypeTable {
+    /// Reads a table of facts.
+    ///
+    /// # Errors
+    /// The text is no such table.
+    pub fn parse(facts: &str) -> Result<Self, FactsError> {
+        let mut lines = facts.lines();
+        if lines.next() != Some(HEADER) {
+            return Err(FactsError { line: 1, reason: "not a table of facts of this version" });
+        }
+        let mut reader = Reader::default();
+        for (number, line) in (2..).zip(lines) {
+            reader.line(line).map_err(|reason| FactsError { line: number, reason })?;
+        }
+        reader.finish().map_err(|reason| FactsError { line: 0, reason })
+    }
+}
+
+// === impl Reader ===
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: &'a str) -> Result<(), &'static str> {
+        if let Some(field) = line.strip_prefix(' ') {
+            let field = self.field(field)?;
+            self.fields.push(field);
+            return Ok(());
+        }
+        self.close_struct();
+        let (tag, rest) = line.split_once(' ').ok_or("no tag")?;
+        match tag {
+            "s" => {
+                let [scalar, name, go_name] = words(rest)?;
+                let scalar = Scalar::from_name(scalar).ok_or("unknown scalar")?;
+                self.push(name, go_name, Shape::Scalar(scalar))
+            }
+            "l" => {
+                let [element, kind, keys, go_name] = words(rest)?;
+                let (kind, declared) = match kind {
+                    "s" => (ListKind::Set, true),
+                    "m" => (ListKind::Map, true),
+                    tag => (ListKind::Atomic, tag == "a"),
+                };
+                let keys = keys.split(',').filter(|key| *key != "-").map(|key| self.intern(key)).collect();
+                self.push("-", go_name, Shape::List { element: type_id(element)?, kind, keys, declared })
+            }
+            "m" => {
+                let [value, go_name] = words(rest)?;
+                self.push("-", go_name, Shape::Map { value: type_id(value)?, atomic: false })
+            }
+            "o" => {
+                let [schema, or, name, go_name] = words(rest)?;
+                let or = SchemaOr::from_name(or).ok_or("unknown alternative to a schema")?;
+                self.push(name, go_name, Shape::SchemaOr { schema: type_id(schema)?, or })
+            }
+            "t" => {
+                let [atomic, name] = words(rest)?;
+                let shape = Struct { atomic: atomic == "a", ..Struct::default() };
+                self.push(name, short_name(name), Shape::Struct(shape))
+            }
+            "k" => {
+                let [ty, group, version, kind] = words(rest)?;
+                let group = if group == "-" { "" } else { group };
+                let entry = KindEntry {
+                    ty: type_id(ty)?,
+                    group: self.intern(group),
+                    version: self.intern(version),
+                    kind: self.intern(kind),
+                };
+                self.table.kinds.push(entry);
+                Ok(())
+            }
+            _ => Err("unknown tag"),
+        }
+    }
+
+    fn push(&mut self, name: &'a str, go_name: &'a str, shape: Shape) -> Result<(), &'static str> {
+        let id = TypeId(u32::try_from(self.table.types.len()).map_err(|_| "too many types")?);
+        let name = (name != "-").then(|| self.intern(name));
+        if let Some(name) = &name {
+            self.table.names.insert(Arc::clone(name), id);
+        }
+        let ty = Type { name, ..Type::unnamed(self.intern(go_name), shape) };
+        self.table.types.push(ty);
+        Ok(())
+    }
+
+    fn field(&mut self, line: &'a str) -> Result<Field, &'static str> {
+        let mut words = line.splitn(7, ' ');
+        let mut word = || words.next().ok_or("a field lacks facts");
+        let (name, ty, flags, proto) = (word()?, word()?, word()?, word()?);
+        let has = |flag| flags.contains(flag);
+        let mut optional = || words.next().filter(|word| *word != "-");
+        let (patch, merge_key, default) = (optional(), optional(), optional());
+        let default = default.map(serde_json::from_str).transpose().map_err(|_| "a default is no JSON")?;
+        let numbers = proto.split('.').filter(|number| *number != "-").map(str::parse);
+        Ok(Field {
+            name: self.intern(name),
+            ty: type_id(ty)?,
+            traits: FieldTraits {
+                pointer: has('p'),
+                omit_empty: has('e'),
+                omit_zero: has('z'),
+                required: has('r'),
+                nil_when_empty: has('n'),
+            },
+            patch_strategy: patch.map(PatchStrategy::from_tag).unwrap_or_default(),
+            merge_key: merge_key.map(|key| self.intern(key)),
+            default: default.map(Arc::new),
+            proto: numbers.collect::<Result<_, _>>().map_err(|_| "a protobuf number is none")?,
+            atomic: if has('a') { Some(true) } else { has('g').then_some(false) },
+            absent: Absent::Omit,
+        })
+    }
+
+    /// Gives the fields read so far to the struct they belong to.
+    fn close_struct(&mut self) {
+        if let Some(Type { shape: Shape::Struct(shape), .. }) = self.table.types.last_mut()
+            && !self.fields.is_empty()
+        {
+            shape.fields = std::mem::take(&mut self.fields).into();
+        }
+    }
+
+    fn finish(mut self) -> Result<TypeTable, &'static str> {
+        self.close_struct();
+        let count = self.table.types.len();
+        let known = |id: &TypeId| (id.0 as usize) < count;
+        let sound = self.table.kinds.iter().all(|entry| known(&entry.ty))
+            && self.table.types.iter().all(|ty| match &ty.shape {
+                Shape::Scalar(_) => true,
+                Shape::Struct(shape) => {
+                    shape.fields.iter().all(|field| known(&field.ty))
+                        && shape.fields.is_sorted_by(|a, b| a.name < b.name)
+                }
+                Shape::List { element: id, .. }
+                | Shape::Map { value: id, .. }
+                | Shape::SchemaOr { schema: id, .. } => known(id),
+            });
+        if sound { Ok(self.table.finish()) } else { Err("a type is missing, or fields are out of order") }
+    }
+
+    fn intern(&mut self, text: &'a str) -> Arc<str> {
+        Arc::clone(self.strings.entry(text).or_insert_with(|| text.into()))
+    }
+}
+
+/// Splits a line into exactly so many words; the last one takes the rest, spaces included.
+fn words<const COUNT: usize>(line: &str) -> Result<[&str; COUNT], &'static str> {
+    let words: Vec<&str> = line.splitn(COUNT, ' ').collect();
+    words.try_into().map_err(|_| "too few facts")
+}
+
+fn type_id(word: &str) -> Result<TypeId, &'static str> {
+    word.parse().map(TypeId).map_err(|_| "a type number is none")
+}
+
+/// Go's name of a type as errors show it: the last two parts of its OpenAPI name.
+pub(super) fn short_name(name: &str) -> &str {
+    let mut dots = name.rmatch_indices('.').map(|(place, _)| place);
+    dots.nth(1).and_then(|place| name.get(place + 1..)).unwrap_or(name)
+}

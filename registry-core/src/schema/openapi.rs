@@ -1,0 +1,274 @@
+//! OpenAPI v3 components of types, as `kubectl explain` and client-side apply read them.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::Schema;
+use super::types::{Field, ListKind, Scalar, Shape, Struct, Type, TypeId, TypeTable};
+use super::validate::Rules;
+
+mod descriptions;
+
+pub(super) use descriptions::TypeText;
+pub use descriptions::{Descriptions, DescriptionsError};
+
+/// The components (`components.schemas`) of these schemas and of every type they use.
+pub fn components(schemas: &[&Schema], descriptions: Option<&Descriptions>) -> Map<String, Value> {
+    let mut components = Map::new();
+    for schema in schemas {
+        let writer = Writer { table: &schema.table, descriptions };
+        for id in reachable(&schema.table, schema.root) {
+            let ty = schema.table.get(id);
+            if let Some(name) = &ty.name {
+                components.entry(&**name).or_insert_with(|| writer.component(id, ty, name));
+            }
+        }
+    }
+    components
+}
+
+/// All types a type uses, itself included.
+fn reachable(table: &TypeTable, root: TypeId) -> BTreeSet<TypeId> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![root];
+    while let Some(id) = open.pop() {
+        if !found.insert(id) {
+            continue;
+        }
+        match &table.get(id).shape {
+            Shape::Scalar(_) => {}
+            Shape::Struct(shape) => open.extend(shape.fields.iter().map(|field| field.ty)),
+            Shape::List { element: next, .. }
+            | Shape::Map { value: next, .. }
+            | Shape::SchemaOr { schema: next, .. } => open.push(*next),
+        }
+    }
+    found
+}
+
+struct Writer<'a> {
+    table: &'a TypeTable,
+    descriptions: Option<&'a Descriptions>,
+}
+
+// === impl Writer ===
+
+impl Writer<'_> {
+    /// A type as a component of its own.
+    fn component(&self, id: TypeId, ty: &Type, name: &str) -> Value {
+        let text = self.text(name);
+        let mut schema = match &ty.shape {
+            Shape::Struct(shape) => self.structure(shape, text),
+            Shape::Scalar(scalar) => named_scalar(*scalar, name),
+            _ => Map::new(),
+        };
+        if let Some(text) = text {
+            put_text(&mut schema, text.about());
+            if let Some(unions) = text.unions() {
+                schema.insert("x-kubernetes-unions".to_owned(), unions.clone());
+            }
+        }
+        let kinds: Vec<Value> = (self.table.kinds.iter().filter(|entry| entry.ty == id))
+            .map(|entry| json!({"group": &*entry.group, "version": &*entry.version, "kind": &*entry.kind}))
+            .collect();
+        if !kinds.is_empty() {
+            schema.insert("x-kubernetes-group-version-kind".to_owned(), kinds.into());
+        }
+        Value::Object(schema)
+    }
+
+    fn text(&self, name: &str) -> Option<&TypeText> {
+        let given = self.descriptions.and_then(|descriptions| descriptions.get(name));
+        given.or_else(|| self.table.descriptions.get(name))
+    }
+
+    fn structure(&self, shape: &Struct, text: Option<&TypeText>) -> Map<String, Value> {
+        let mut schema = object([("type", "object".into())]);
+        let properties: Map<String, Value> = (shape.fields.iter())
+            .map(|field| {
+                let text = text.and_then(|text| text.field(&field.name));
+                (field.name.to_string(), Value::Object(self.property(field, text)))
+            })
+            .collect();
+        if !properties.is_empty() {
+            schema.insert("properties".to_owned(), properties.into());
+        }
+        let required = shape.fields.iter().filter(|field| field.traits.required);
+        let required: Vec<Value> = required.map(|field| (&*field.name).into()).collect();
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), required.into());
+        }
+        if shape.atomic {
+            schema.insert("x-kubernetes-map-type".to_owned(), "atomic".into());
+        }
+        if shape.keeps_unknown {
+            schema.insert("x-kubernetes-preserve-unknown-fields".to_owned(), true.into());
+        }
+        schema
+    }
+
+    fn property(&self, field: &Field, text: Option<&str>) -> Map<String, Value> {
+        let ty = self.table.get(field.ty);
+        let mut extra = Map::new();
+        put_text(&mut extra, text);
+        if let Some(default) = field.default.as_deref().cloned().or_else(|| implied_default(field, ty)) {
+            extra.insert("default".to_owned(), default);
+        }
+        if let Some(key) = &field.merge_key {
+            extra.insert("x-kubernetes-patch-merge-key".to_owned(), (&**key).into());
+        }
+        let strategy = field.patch_strategy;
+        let flags =
+            [(strategy.merge, "merge"), (strategy.replace, "replace"), (strategy.retain_keys, "retainKeys")];
+        let flags: Vec<&str> = flags.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
+        if !flags.is_empty() {
+            extra.insert("x-kubernetes-patch-strategy".to_owned(), flags.join(",").into());
+        }
+        match (field.atomic, &ty.shape) {
+            (Some(_), Shape::Scalar(_)) => put(&mut extra, "x-kubernetes-list-type", "atomic"),
+            (Some(true), _) => put(&mut extra, "x-kubernetes-map-type", "atomic"),
+            (Some(false), _) => put(&mut extra, "x-kubernetes-map-type", "granular"),
+            (None, _) => {}
+        }
+        let mut schema = self.reference(ty);
+        // OpenAPI 3.0 ignores what stands beside a `$ref`.
+        if !extra.is_empty() && schema.contains_key("$ref") {
+            schema = object([("allOf", json!([schema]))]);
+        }
+        schema.append(&mut extra);
+        schema
+    }
+
+    /// A type where it is used: by reference when it is a component of its own.
+    fn reference(&self, ty: &Type) -> Map<String, Value> {
+        if let Some(name) = &ty.name {
+            return object([("$ref", format!("#/components/schemas/{name}").into())]);
+        }
+        let mut schema = match &ty.shape {
+            Shape::Struct(shape) => self.structure(shape, None),
+            Shape::Scalar(scalar) => plain_scalar(*scalar),
+            Shape::SchemaOr { .. } => Map::new(),
+            Shape::List { element, kind, keys, declared } => {
+                let items = self.reference(self.table.get(*element));
+                let mut list = object([("type", "array".into()), ("items", items.into())]);
+                if *declared {
+                    put(&mut list, "x-kubernetes-list-type", list_type(*kind));
+                }
+                if !keys.is_empty() {
+                    let keys: Vec<Value> = keys.iter().map(|key| (&**key).into()).collect();
+                    list.insert("x-kubernetes-list-map-keys".to_owned(), keys.into());
+                }
+                list
+            }
+            Shape::Map { value, atomic } => {
+                let values = self.reference(self.table.get(*value));
+                let mut map = object([("type", "object".into()), ("additionalProperties", values.into())]);
+                if *atomic {
+                    put(&mut map, "x-kubernetes-map-type", "atomic");
+                }
+                map
+            }
+        };
+        if let Some(rules) = &ty.rules {
+            put_rules(&mut schema, rules, &ty.shape);
+        }
+        schema
+    }
+}
+
+const fn list_type(kind: ListKind) -> &'static str {
+    match kind {
+        ListKind::Atomic => "atomic",
+        ListKind::Set => "set",
+        ListKind::Map => "map",
+    }
+}
+
+/// What the schema says of a field that Go always writes, even with nothing in it.
+fn implied_default(field: &Field, ty: &Type) -> Option<Value> {
+    if field.traits.pointer {
+        return None;
+    }
+    match &ty.shape {
+        Shape::Struct(_) => Some(json!({})),
+        Shape::Scalar(_) if ty.name.is_some() => None,
+        Shape::Scalar(_) if field.traits.omit_empty => None,
+        Shape::Scalar(Scalar::String) => Some("".into()),
+        Shape::Scalar(Scalar::Bool) => Some(false.into()),
+        Shape::Scalar(Scalar::Int32 | Scalar::Int64 | Scalar::Double) => Some(0.into()),
+        _ => None,
+    }
+}
+
+/// A scalar that is a component of its own.
+fn named_scalar(scalar: Scalar, name: &str) -> Map<String, Value> {
+    match scalar {
+        Scalar::Quantity => object([("oneOf", json!([{"type": "string"}, {"type": "number"}]))]),
+        Scalar::IntOrString => object([
+            ("format", "int-or-string".into()),
+            ("oneOf", json!([{"type": "integer"}, {"type": "string"}])),
+        ]),
+        // CRDs' JSON may be anything; raw extensions and field sets are objects.
+        Scalar::Raw if !name.ends_with(".JSON") => object([("type", "object".into())]),
+        other => plain_scalar(other),
+    }
+}
+
+fn plain_scalar(scalar: Scalar) -> Map<String, Value> {
+    let (kind, format) = match scalar {
+        Scalar::Any | Scalar::Raw => return Map::new(),
+        Scalar::Bool => ("boolean", None),
+        Scalar::Int32 => ("integer", Some("int32")),
+        Scalar::Int64 => ("integer", Some("int64")),
+        Scalar::Double => ("number", Some("double")),
+        Scalar::String => ("string", None),
+        Scalar::Bytes => ("string", Some("byte")),
+        Scalar::Time | Scalar::MicroTime => ("string", Some("date-time")),
+        Scalar::Quantity | Scalar::IntOrString => return named_scalar(scalar, ""),
+    };
+    let mut schema = object([("type", kind.into())]);
+    if let Some(format) = format {
+        put(&mut schema, "format", format);
+    }
+    schema
+}
+
+fn put_rules(schema: &mut Map<String, Value>, rules: &Rules, shape: &Shape) {
+    let (least, most) = match shape {
+        Shape::List { .. } => ("minItems", "maxItems"),
+        Shape::Map { .. } | Shape::Struct(_) => ("minProperties", "maxProperties"),
+        _ => ("minLength", "maxLength"),
+    };
+    let bounds =
+        [(&rules.minimum, "minimum", "exclusiveMinimum"), (&rules.maximum, "maximum", "exclusiveMaximum")];
+    for (bound, key, exclusive_key) in bounds {
+        let Some(bound) = bound else { continue };
+        schema.insert(key.to_owned(), Value::Number(bound.number.clone()));
+        if bound.exclusive {
+            schema.insert(exclusive_key.to_owned(), true.into());
+        }
+    }
+    let numbers = [
+        (least, rules.least_length.map(Value::from)),
+        (most, rules.most_length.map(Value::from)),
+        ("multipleOf", rules.multiple_of.map(Value::from)),
+        ("pattern", rules.pattern.as_ref().map(|pattern| Value::from(&*pattern.text))),
+        ("enum", (!rules.accepted.is_empty()).then(|| rules.accepted.clone().into())),
+    ];
+    schema.extend(numbers.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+}
+
+fn put_text(schema: &mut Map<String, Value>, text: Option<&str>) {
+    if let Some(text) = text {
+        put(schema, "description", text);
+    }
+}
+
+fn put(schema: &mut Map<String, Value>, key: &str, value: &str) {
+    schema.insert(key.to_owned(), value.into());
+}
+
+fn object<const COUNT: usize>(entries: [(&str, Value); COUNT]) -> Map<String, Value> {
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}

@@ -1,0 +1,120 @@
+//! Texts for people about types and fields. They are large and only OpenAPI shows them, so they are kept
+//! compressed and apart from the facts.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+use serde_json::Value;
+
+/// Texts about many types, by their OpenAPI names.
+#[derive(Clone, Debug, Default)]
+pub struct Descriptions(BTreeMap<Box<str>, TypeText>);
+
+/// Texts about one type.
+#[derive(Clone, Debug, Default)]
+pub(in crate::schema) struct TypeText {
+    about: Option<Box<str>>,
+    fields: BTreeMap<Box<str>, Box<str>>,
+    /// `x-kubernetes-unions`, which only documents: which fields belong to which discriminator.
+    unions: Option<Value>,
+}
+
+/// Descriptions that cannot be read. Not retryable: they were made by another version of codegen.
+#[derive(Debug, thiserror::Error)]
+pub enum DescriptionsError {
+    /// The compressed data is damaged.
+    #[error("the descriptions cannot be unpacked: {0}")]
+    Damaged(#[from] std::io::Error),
+    /// A line has another form.
+    #[error("descriptions, line {line}: not a description")]
+    Malformed {
+        /// The line, from 1.
+        line: usize,
+    },
+}
+
+/// More than all of Kubernetes' descriptions, several times over.
+const MOST_BYTES: u64 = 16 << 20;
+
+// === impl Descriptions ===
+
+impl Descriptions {
+    /// Unpacks and reads what codegen wrote.
+    ///
+    /// # Errors
+    /// It was not codegen of this version that wrote it.
+    pub fn unpack(packed: &[u8]) -> Result<Self, DescriptionsError> {
+        let mut text = String::new();
+        ZlibDecoder::new(packed).take(MOST_BYTES).read_to_string(&mut text)?;
+        Self::parse(&text)
+    }
+
+    /// Reads lines of `t <type> <text>`, each followed by its fields as ` <field> <text>`, and perhaps by
+    /// `u <unions>`. Texts are JSON strings.
+    fn parse(text: &str) -> Result<Self, DescriptionsError> {
+        let mut descriptions = Self::default();
+        let mut current: Option<(&str, TypeText)> = None;
+        for (number, line) in (1..).zip(text.lines()) {
+            let malformed = || DescriptionsError::Malformed { line: number };
+            let (tag, rest) = line.split_once(' ').ok_or_else(malformed)?;
+            let json = |text: &str| serde_json::from_str::<Value>(text).map_err(|_| malformed());
+            match (tag, &mut current) {
+                ("t", _) => {
+                    let (name, about) = rest.split_once(' ').ok_or_else(malformed)?;
+                    let about = json(about)?;
+                    let next = Some((name, TypeText::new(about.as_str())));
+                    descriptions.extend(std::mem::replace(&mut current, next));
+                }
+                ("u", Some((_, text))) => text.unions = Some(json(rest)?),
+                ("", Some((_, text))) => {
+                    let (field, about) = rest.split_once(' ').ok_or_else(malformed)?;
+                    text.add_field(field, json(about)?.as_str());
+                }
+                _ => return Err(malformed()),
+            }
+        }
+        descriptions.extend(current);
+        Ok(descriptions)
+    }
+
+    fn extend(&mut self, entry: Option<(&str, TypeText)>) {
+        if let Some((name, text)) = entry {
+            self.insert(name, text);
+        }
+    }
+
+    pub(in crate::schema) fn insert(&mut self, name: &str, text: TypeText) {
+        self.0.insert(name.into(), text);
+    }
+
+    pub(in crate::schema) fn get(&self, name: &str) -> Option<&TypeText> {
+        self.0.get(name)
+    }
+}
+
+// === impl TypeText ===
+
+impl TypeText {
+    pub(in crate::schema) fn new(about: Option<&str>) -> Self {
+        Self { about: about.map(Into::into), ..Self::default() }
+    }
+
+    pub(in crate::schema) fn add_field(&mut self, field: &str, about: Option<&str>) {
+        if let Some(about) = about {
+            self.fields.insert(field.into(), about.into());
+        }
+    }
+
+    pub(super) fn about(&self) -> Option<&str> {
+        self.about.as_deref()
+    }
+
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).map(|text| &**text)
+    }
+
+    pub(super) fn unions(&self) -> Option<&Value> {
+        self.unions.as_ref()
+    }
+}

@@ -1,0 +1,166 @@
+//! Quantities: numbers with suffixes, such as `500m` or `1Gi`, and their one canonical form.
+//!
+//! Kubernetes concept: `resource.Quantity` in `k8s.io/apimachinery/pkg/api/resource`.
+
+use std::fmt;
+
+mod decimal;
+
+use decimal::Decimal;
+
+/// A quantity, exact to a billionth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    negative: bool,
+    amount: Decimal,
+    format: Format,
+    /// The text it came as, where that is canonical enough for Kubernetes to keep.
+    text: Option<Box<str>>,
+}
+
+/// A text that is no quantity. Not retryable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// It does not look like one.
+    #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
+    Format,
+    /// Its suffix is none.
+    #[error("unable to parse quantity's suffix")]
+    Suffix,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    /// `12e6`.
+    DecimalExponent,
+    /// `12M`.
+    DecimalSi,
+    /// `12Mi`.
+    BinarySi,
+}
+
+/// The parts of a quantity's text.
+struct Parts<'a> {
+    negative: bool,
+    whole: &'a str,
+    fraction: &'a str,
+    suffix: &'a str,
+}
+
+const DECIMAL_SUFFIXES: [(&str, i32); 10] =
+    [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
+
+const BINARY_SUFFIXES: [(&str, u32); 6] =
+    [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
+
+/// Up to so many digits, Kubernetes computes in 64 bits and may keep the text as it came.
+const FAST_DIGITS: usize = 18;
+
+// === impl Quantity ===
+
+impl Quantity {
+    /// Reads a quantity.
+    ///
+    /// # Errors
+    /// The text is none.
+    pub fn parse(text: &str) -> Result<Self, QuantityError> {
+        if text.is_empty() {
+            return Err(QuantityError::Format);
+        }
+        let parts = Parts::split(text)?;
+        if let Some((_, bits)) = BINARY_SUFFIXES.iter().find(|(suffix, _)| *suffix == parts.suffix) {
+            return Ok(Self::binary(&parts, *bits, text));
+        }
+        let si = DECIMAL_SUFFIXES.iter().find(|(suffix, _)| *suffix == parts.suffix);
+        let (exponent, format) = match si {
+            Some((_, exponent)) => (*exponent, Format::DecimalSi),
+            None => (parts.exponent()?, Format::DecimalExponent),
+        };
+        Ok(Self::decimal(&parts, exponent, format, text))
+    }
+
+    fn decimal(parts: &Parts<'_>, exponent: i32, format: Format, text: &str) -> Self {
+        let mut amount = Decimal::new(parts.whole, parts.fraction, exponent);
+        let digits = parts.whole.len() + parts.fraction.len();
+        let scale = i64::from(exponent) - i64::try_from(parts.fraction.len()).unwrap_or(i64::MAX);
+        let fast = digits <= FAST_DIGITS && scale >= i64::from(Decimal::NANO);
+        let ends_in_thousand = [parts.whole, parts.fraction].concat().ends_with("000");
+        let canonical = fast && scale % 3 == 0 && !ends_in_thousand && !parts.whole.starts_with('0');
+        if !fast {
+            amount.round_up_to_nano();
+        }
+        Self { negative: parts.negative, amount, format, text: canonical.then(|| text.into()) }
+    }
+
+    fn binary(parts: &Parts<'_>, bits: u32, text: &str) -> Self {
+        let amount = Decimal::scaled_by_power_of_two(parts.whole, parts.fraction, bits);
+        // Kubernetes keeps the text where a cheap look shows that no larger suffix can do.
+        let digits = i64::try_from(parts.whole.len()).unwrap_or(i64::MAX);
+        let fast = parts.fraction.is_empty() && 15 - digits - i64::from(bits * 3 / 10) > 0;
+        let odd_enough = parts.whole.parse::<i64>().is_ok_and(|value| value & 7 != 0);
+        let format =
+            if amount.is_below_one() && !amount.is_zero() { Format::DecimalSi } else { Format::BinarySi };
+        let text = (fast && odd_enough).then(|| text.into());
+        Self { negative: parts.negative, amount, format, text }
+    }
+
+    /// The number and its suffix in the canonical form of its format.
+    fn canonical(&self) -> (String, String) {
+        if self.format == Format::BinarySi
+            && let Some((digits, bits)) = self.amount.as_powers_of_1024()
+        {
+            let suffix = BINARY_SUFFIXES.iter().find(|(_, of)| *of == bits).map_or("", |(suffix, _)| suffix);
+            return (digits, suffix.to_owned());
+        }
+        let (digits, exponent) = self.amount.as_powers_of_1000();
+        let si = DECIMAL_SUFFIXES.iter().find(|(_, of)| i64::from(*of) == exponent);
+        let suffix = match si {
+            Some((suffix, _)) if self.format != Format::DecimalExponent => (*suffix).to_owned(),
+            _ if exponent == 0 => String::new(),
+            _ => format!("e{exponent}"),
+        };
+        (digits, suffix)
+    }
+}
+
+/// The canonical form.
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(text) = &self.text {
+            return f.write_str(text);
+        }
+        if self.amount.is_zero() {
+            return f.write_str("0");
+        }
+        let (digits, suffix) = self.canonical();
+        write!(f, "{}{digits}{suffix}", if self.negative { "-" } else { "" })
+    }
+}
+
+// === impl Parts ===
+
+impl<'a> Parts<'a> {
+    fn split(text: &'a str) -> Result<Self, QuantityError> {
+        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let (whole, rest) = split_digits(unsigned.trim_start_matches('0'));
+        let (fraction, suffix) = rest.strip_prefix('.').map_or(("", rest), split_digits);
+        let exponent = suffix.trim_start_matches(|letter| "eEinumkKMGTP".contains(letter));
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        if !exponent.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(QuantityError::Format);
+        }
+        let whole = if whole.is_empty() { "0" } else { whole };
+        Ok(Self { negative: text.starts_with('-'), whole, fraction, suffix })
+    }
+
+    /// The exponent of a suffix such as `e6`.
+    fn exponent(&self) -> Result<i32, QuantityError> {
+        let number = self.suffix.strip_prefix(['e', 'E']).ok_or(QuantityError::Suffix)?;
+        number.parse().map_err(|_| QuantityError::Suffix)
+    }
+}
+
+fn split_digits(text: &str) -> (&str, &str) {
+    let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    text.split_at(end)
+}

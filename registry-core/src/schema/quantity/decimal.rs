@@ -1,0 +1,117 @@
+//! Decimal numbers without a sign, as long as they need to be.
+
+/// A whole number of digits, shifted by a power of ten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Decimal {
+    /// Without zeros at either end; empty for zero.
+    digits: String,
+    /// Tens to multiply the digits with.
+    exponent: i64,
+}
+
+/// Digits behind the point that survive the multiplication with a power of two; what follows only rounds up.
+const FRACTION_DIGITS: usize = 18;
+
+/// One, in units of the last such digit.
+const ONE: u128 = 10_u128.pow(18);
+
+/// A billionth, in the same units.
+const NANO: u128 = 10_u128.pow(9);
+
+// === impl Decimal ===
+
+impl Decimal {
+    /// The exponent of the finest step Kubernetes keeps.
+    pub(super) const NANO: i32 = -9;
+
+    /// `whole.fraction × 10^exponent`.
+    pub(super) fn new(whole: &str, fraction: &str, exponent: i32) -> Self {
+        let fraction_digits = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
+        Self::trimmed(&[whole, fraction].concat(), i64::from(exponent) - fraction_digits)
+    }
+
+    /// `whole.fraction × 2^bits`, rounded up to a billionth, at most the largest 64-bit number.
+    pub(super) fn scaled_by_power_of_two(whole: &str, fraction: &str, bits: u32) -> Self {
+        const MOST: u128 = i64::MAX as u128;
+        let whole = whole.parse::<u128>().unwrap_or(u128::MAX);
+        if whole > MOST >> bits {
+            return Self::from_units(MOST * ONE);
+        }
+        let (kept, rest) = fraction.split_at_checked(FRACTION_DIGITS).unwrap_or((fraction, ""));
+        let mut units = format!("{kept:0<FRACTION_DIGITS$}").parse::<u128>().unwrap_or_default();
+        if rest.bytes().any(|digit| digit != b'0') {
+            units += 1;
+        }
+        let scaled = ((whole * ONE) + units) << bits;
+        Self::from_units(scaled.div_ceil(NANO).saturating_mul(NANO).min(MOST * ONE))
+    }
+
+    fn from_units(units: u128) -> Self {
+        Self::trimmed(&units.to_string(), -18)
+    }
+
+    fn trimmed(digits: &str, exponent: i64) -> Self {
+        let digits = digits.trim_start_matches('0');
+        let kept = digits.trim_end_matches('0');
+        let dropped = i64::try_from(digits.len() - kept.len()).unwrap_or(i64::MAX);
+        let exponent = if kept.is_empty() { 0 } else { exponent.saturating_add(dropped) };
+        Self { digits: kept.to_owned(), exponent }
+    }
+
+    pub(super) fn is_zero(&self) -> bool {
+        self.digits.is_empty()
+    }
+
+    pub(super) fn is_below_one(&self) -> bool {
+        self.exponent.saturating_add(i64::try_from(self.digits.len()).unwrap_or(i64::MAX)) <= 0
+    }
+
+    /// Rounds up what is finer than a billionth.
+    pub(super) fn round_up_to_nano(&mut self) {
+        let Ok(excess) = usize::try_from(i64::from(Self::NANO) - self.exponent) else { return };
+        if excess == 0 || self.is_zero() {
+            return;
+        }
+        let kept = self.digits.len().checked_sub(excess).and_then(|length| self.digits.get(..length));
+        // The digits end in no zero, so something is always cut off.
+        *self = Self::trimmed(&plus_one(kept.unwrap_or_default()), i64::from(Self::NANO));
+    }
+
+    /// Digits and the largest exponent that is a multiple of three and needs no fraction.
+    pub(super) fn as_powers_of_1000(&self) -> (String, i64) {
+        let exponent = self.exponent.div_euclid(3) * 3;
+        let mut digits = self.digits.clone();
+        for _ in exponent..self.exponent {
+            digits.push('0');
+        }
+        (digits, exponent)
+    }
+
+    /// Digits and the largest power of two that is one of 1024 and needs no fraction; `None` for what is better
+    /// written in decimal: small numbers and those with a fraction.
+    pub(super) fn as_powers_of_1024(&self) -> Option<(String, u32)> {
+        let zeros = usize::try_from(self.exponent).ok()?;
+        let mut whole: u64 = format!("{}{}", self.digits, "0".repeat(zeros)).parse().ok()?;
+        if whole < 1024 {
+            return None;
+        }
+        let mut bits = 0;
+        while whole.is_multiple_of(1024) {
+            whole /= 1024;
+            bits += 10;
+        }
+        Some((whole.to_string(), bits))
+    }
+}
+
+/// Adds one to a number in decimal digits.
+fn plus_one(digits: &str) -> String {
+    let nines = digits.len() - digits.trim_end_matches('9').len();
+    let (head, _) = digits.split_at(digits.len() - nines);
+    let mut sum = match head.split_at_checked(head.len().wrapping_sub(1)) {
+        Some((before, last)) => format!("{before}{}", last.parse::<u8>().unwrap_or_default() + 1),
+        None => "1".to_owned(),
+    };
+    sum.extend(std::iter::repeat_n('0', nines));
+    sum
+}

@@ -1,0 +1,142 @@
+//! Single values: checking them, and writing them the one way Kubernetes writes them.
+
+use base64::Engine;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use base64::{DecodeError, alphabet};
+use serde_json::{Number, Value};
+
+use super::quantity::Quantity;
+use super::times;
+use super::types::Scalar;
+
+/// A value that is none of its type.
+pub(super) enum Mismatch {
+    /// It has another JSON type: what Go calls it.
+    Type(String),
+    /// The type's own words, which name no field.
+    Text(String),
+}
+
+/// Base64 as Go's `StdEncoding` reads it: padded, but not minding stray bits at the end.
+const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
+// === impl Scalar ===
+
+impl Scalar {
+    /// Whether null is one of its values.
+    pub(super) const fn takes_null(self) -> bool {
+        matches!(self, Self::Any | Self::Raw)
+    }
+}
+
+/// Checks a value that is not null, and rewrites it the canonical way.
+pub(super) fn conform(scalar: Scalar, value: &mut Value) -> Result<(), Mismatch> {
+    match (scalar, &mut *value) {
+        (Scalar::Any | Scalar::Raw, _)
+        | (Scalar::Bool, Value::Bool(_))
+        | (Scalar::String | Scalar::IntOrString, Value::String(_)) => Ok(()),
+        (Scalar::Int64, Value::Number(number)) if number.is_i64() => Ok(()),
+        (Scalar::Int32, Value::Number(number)) if is_int32(number) => Ok(()),
+        (Scalar::Int32 | Scalar::Int64, Value::Number(number)) => {
+            Err(Mismatch::Type(format!("number {number}")))
+        }
+        (Scalar::IntOrString, value) => int_or_string(value),
+        (Scalar::Double, Value::Number(number)) => {
+            shorten_whole(number);
+            Ok(())
+        }
+        (Scalar::Bytes, Value::String(text)) => base64(text),
+        (Scalar::Quantity, value) => quantity(value),
+        (Scalar::Time, value) => time(value, times::seconds),
+        (Scalar::MicroTime, value) => time(value, times::microseconds),
+        (_, value) => Err(Mismatch::Type(go_kind(value))),
+    }
+}
+
+/// What Go's JSON decoder calls a value of the wrong type.
+pub(super) fn go_kind(value: &Value) -> String {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    kind.to_owned()
+}
+
+fn is_int32(number: &Number) -> bool {
+    number.as_i64().is_some_and(|number| i32::try_from(number).is_ok())
+}
+
+/// Go writes a whole floating point number without a fraction.
+fn shorten_whole(number: &mut Number) {
+    /// Above this, Go writes exponents, and so does serde.
+    const EXPONENT_FROM: f64 = 1e15;
+    if let Some(float) = number.as_f64()
+        && number.is_f64()
+        && float.fract() == 0.0
+        && float.abs() < EXPONENT_FROM
+    {
+        #[expect(clippy::cast_possible_truncation, reason = "whole, and within the bounds just checked")]
+        let whole = float as i64;
+        *number = whole.into();
+    }
+}
+
+fn int_or_string(value: &Value) -> Result<(), Mismatch> {
+    let found = match value {
+        Value::Number(number) if is_int32(number) => return Ok(()),
+        Value::Number(number) => format!("number {number}"),
+        other => go_kind(other),
+    };
+    Err(Mismatch::Text(format!("json: cannot unmarshal {found} into Go value of type int32")))
+}
+
+fn base64(text: &mut String) -> Result<(), Mismatch> {
+    if text.contains(['\r', '\n']) {
+        text.retain(|letter| letter != '\r' && letter != '\n');
+    }
+    let Err(strict) = STANDARD.decode(text.as_bytes()) else { return Ok(()) };
+    match LENIENT_BASE64.decode(text.as_bytes()) {
+        Ok(bytes) => {
+            *text = STANDARD.encode(bytes);
+            Ok(())
+        }
+        Err(_) => {
+            let offset = match strict {
+                DecodeError::InvalidByte(offset, _) | DecodeError::InvalidLastSymbol(offset, _) => offset,
+                DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len() / 4 * 4,
+            };
+            Err(Mismatch::Text(format!("illegal base64 data at input byte {offset}")))
+        }
+    }
+}
+
+fn quantity(value: &mut Value) -> Result<(), Mismatch> {
+    let parsed = match &*value {
+        Value::String(text) => Quantity::parse(text.trim()),
+        // Other JSON is read as the text it is, as Kubernetes does: numbers make sense, all else is refused.
+        other => Quantity::parse(&other.to_string()),
+    };
+    let canonical = parsed.map_err(|error| Mismatch::Text(error.to_string()))?.to_string();
+    if value.as_str() != Some(&canonical) {
+        *value = Value::String(canonical);
+    }
+    Ok(())
+}
+
+fn time(value: &mut Value, read: impl Fn(&str) -> Result<Option<String>, String>) -> Result<(), Mismatch> {
+    let Value::String(text) = &*value else {
+        let found = go_kind(value);
+        return Err(Mismatch::Text(format!("json: cannot unmarshal {found} into Go value of type string")));
+    };
+    if let Some(canonical) = read(text).map_err(Mismatch::Text)? {
+        *value = Value::String(canonical);
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! Making tables ready for use, and looking things up in them.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::api::GroupVersionKind;
+
+use super::super::Schema;
+use super::{ANY, Absent, Field, Scalar, Shape, Struct, Type, TypeId, TypeRef, TypeTable};
+
+// === impl TypeTable ===
+
+impl TypeTable {
+    /// The schema of a kind; `None` when the table does not have it.
+    pub fn schema(self: &Arc<Self>, wanted: GroupVersionKind) -> Option<Schema> {
+        let entry = self.kinds.iter().find(|entry| {
+            *entry.kind == *wanted.kind && *entry.group == *wanted.group && *entry.version == *wanted.version
+        })?;
+        Some(Schema { table: Arc::clone(self), root: entry.ty })
+    }
+
+    /// The schema of a type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
+    pub fn schema_named(self: &Arc<Self>, name: &str) -> Option<Schema> {
+        Some(Schema { table: Arc::clone(self), root: *self.names.get(name)? })
+    }
+
+    /// The OpenAPI names of all named types, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.keys().map(|name| &**name)
+    }
+
+    pub(in crate::schema) fn type_ref(&self, id: TypeId) -> TypeRef<'_> {
+        TypeRef { table: self, ty: self.get(id), atomic: None }
+    }
+
+    /// The type with this id; ids are checked when a table is made, so the fallback is never seen.
+    pub(in crate::schema) fn get(&self, id: TypeId) -> &Type {
+        self.types.get(id.0 as usize).unwrap_or(&ANY)
+    }
+
+    /// The value Go gives a variable of this type that nothing was assigned to, as JSON shows it.
+    pub(in crate::schema) fn zero(&self, id: TypeId) -> Value {
+        match &self.get(id).shape {
+            Shape::Scalar(scalar) => scalar.zero(),
+            Shape::Struct(shape) => {
+                let fields = shape.always_fields();
+                let filled = fields.filter_map(|field| Some((field.name.to_string(), self.absent(field)?)));
+                Value::Object(filled.collect::<Map<_, _>>())
+            }
+            Shape::SchemaOr { .. } | Shape::List { .. } | Shape::Map { .. } => Value::Null,
+        }
+    }
+
+    /// What JSON has in the place of this field when it is absent.
+    pub(in crate::schema) fn absent(&self, field: &Field) -> Option<Value> {
+        match field.absent {
+            Absent::Omit => None,
+            Absent::Null => Some(Value::Null),
+            Absent::Zero => Some(self.zero(field.ty)),
+        }
+    }
+
+    /// Works out what is asked often: which fields JSON always has, and where defaults are.
+    pub(in crate::schema) fn finish(mut self) -> Self {
+        let kinds: Vec<AbsenceClass> = self.types.iter().map(AbsenceClass::of).collect();
+        for ty in &mut self.types {
+            let Shape::Struct(shape) = &mut ty.shape else { continue };
+            for field in &mut shape.fields {
+                let class = kinds.get(field.ty.0 as usize).copied().unwrap_or(AbsenceClass::Plain);
+                field.absent = class.absent(field);
+            }
+            shape.always = places(&shape.fields, |field| field.absent != Absent::Omit);
+        }
+        self.find_defaults();
+        self
+    }
+
+    /// Marks the types that lead to defaults, until a round finds no more.
+    fn find_defaults(&mut self) {
+        loop {
+            let known: Vec<bool> = self.types.iter().map(|ty| ty.has_defaults).collect();
+            let leads = |id: TypeId| known.get(id.0 as usize).copied().unwrap_or_default();
+            let mut changed = false;
+            for ty in &mut self.types {
+                let found = match &mut ty.shape {
+                    Shape::Struct(shape) => {
+                        shape.defaulted =
+                            places(&shape.fields, |field| field.default.is_some() || leads(field.ty));
+                        !shape.defaulted.is_empty()
+                    }
+                    Shape::List { element, .. } => leads(*element),
+                    Shape::Map { value, .. } => leads(*value),
+                    Shape::Scalar(_) | Shape::SchemaOr { .. } => false,
+                };
+                changed |= found != ty.has_defaults;
+                ty.has_defaults = found;
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+}
+
+/// The places of the fields that `wanted` picks.
+fn places(fields: &[Field], wanted: impl Fn(&Field) -> bool) -> Box<[u16]> {
+    let picked = (0_u16..).zip(fields).filter(|(_, field)| wanted(field));
+    picked.map(|(place, _)| place).collect()
+}
+
+// === impl Struct ===
+
+impl Struct {
+    /// The field with this JSON name.
+    pub(in crate::schema) fn field(&self, name: &str) -> Option<&Field> {
+        let place = self.fields.binary_search_by(|field| (*field.name).cmp(name)).ok()?;
+        self.fields.get(place)
+    }
+
+    /// The fields JSON always has.
+    pub(in crate::schema) fn always_fields(&self) -> impl Iterator<Item = &Field> {
+        self.always.iter().filter_map(|place| self.fields.get(usize::from(*place)))
+    }
+
+    /// The fields that have defaults, or whose types do.
+    pub(in crate::schema) fn defaulted_fields(&self) -> impl Iterator<Item = &Field> {
+        self.defaulted.iter().filter_map(|place| self.fields.get(usize::from(*place)))
+    }
+}
+
+// === impl Scalar ===
+
+impl Scalar {
+    fn zero(self) -> Value {
+        match self {
+            Self::Bool => Value::Bool(false),
+            Self::Int32 | Self::Int64 | Self::Double | Self::IntOrString => Value::from(0),
+            Self::String => Value::String(String::new()),
+            Self::Quantity => Value::String("0".to_owned()),
+            Self::Any | Self::Raw | Self::Bytes | Self::Time | Self::MicroTime => Value::Null,
+        }
+    }
+}
+
+/// How absence shows in JSON, by what Go has for the type.
+#[derive(Clone, Copy)]
+enum AbsenceClass {
+    /// `omitempty` leaves the zero out; else it is shown.
+    Plain,
+    /// `omitempty` leaves it out; else it is null.
+    Nilable,
+    /// `omitempty` does nothing: the zero is shown.
+    Struct,
+    /// `omitempty` does nothing: null is shown.
+    NullStruct,
+}
+
+impl AbsenceClass {
+    fn of(ty: &Type) -> Self {
+        match &ty.shape {
+            Shape::Scalar(Scalar::Time | Scalar::MicroTime | Scalar::Raw) => Self::NullStruct,
+            Shape::Scalar(scalar) if scalar.is_go_struct() => Self::Struct,
+            Shape::Scalar(Scalar::Any | Scalar::Bytes) => Self::Nilable,
+            Shape::Scalar(_) => Self::Plain,
+            Shape::Struct(_) => Self::Struct,
+            Shape::List { .. } | Shape::Map { .. } | Shape::SchemaOr { .. } => Self::Nilable,
+        }
+    }
+
+    fn absent(self, field: &Field) -> Absent {
+        let traits = field.traits;
+        if traits.omit_zero {
+            return Absent::Omit;
+        }
+        if traits.pointer {
+            return if traits.omit_empty { Absent::Omit } else { Absent::Null };
+        }
+        match self {
+            Self::Plain if !traits.omit_empty => Absent::Zero,
+            Self::Nilable if !traits.omit_empty => Absent::Null,
+            Self::Plain | Self::Nilable => Absent::Omit,
+            Self::Struct => Absent::Zero,
+            Self::NullStruct => Absent::Null,
+        }
+    }
+}

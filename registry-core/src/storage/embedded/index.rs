@@ -1,0 +1,234 @@
+//! The key index: in memory, every key's revisions back to the compaction point. Values stay in the log.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::Revision;
+use super::record::{Kind, Record};
+
+/// Which revisions of which keys there are.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    keys: BTreeMap<Arc<str>, History>,
+    record_bytes: u64,
+}
+
+/// One key's revisions.
+#[derive(Debug)]
+struct History {
+    newest: Version,
+    /// Oldest first.
+    older: VecDeque<Version>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Version {
+    revision: Revision,
+    record_bytes: u32,
+    is_deletion: bool,
+}
+
+/// A record that is no longer needed once the compaction point has reached `at`.
+#[derive(Clone, Debug)]
+pub(super) struct Superseded {
+    pub(super) at: Revision,
+    pub(super) revision: Revision,
+    pub(super) key: Arc<str>,
+}
+
+/// A key's present state.
+#[derive(Clone, Debug)]
+pub(super) struct Present {
+    pub(super) key: Arc<str>,
+    pub(super) mod_revision: Revision,
+}
+
+/// Keys of a range, and which of their revisions are meant.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) keys: Vec<(Arc<str>, Revision)>,
+    pub(super) count: u64,
+}
+
+// === impl Index ===
+
+impl Index {
+    /// Takes in the next record, in revision order; tells what it makes superfluous, in the order in which it may go.
+    pub(super) fn apply<Key: AsRef<str>>(
+        &mut self,
+        record: &Record<Key>,
+        record_bytes: usize,
+        superseded: &mut impl Extend<Superseded>,
+    ) -> Arc<str> {
+        let version = Version {
+            revision: record.revision,
+            record_bytes: u32::try_from(record_bytes).unwrap_or(u32::MAX),
+            is_deletion: record.kind == Kind::Delete,
+        };
+        self.record_bytes += u64::from(version.record_bytes);
+        let key = record.key.as_ref();
+        let known = self.keys.get_key_value(key).map(|(own, _)| own.clone());
+        let own = known.unwrap_or_else(|| Arc::from(key));
+        let superfluous = |revision| Superseded { at: version.revision, revision, key: own.clone() };
+        if let Some(history) = self.keys.get_mut(key) {
+            let before = std::mem::replace(&mut history.newest, version);
+            history.older.push_back(before);
+            // A deletion has announced itself already.
+            superseded.extend((!before.is_deletion).then(|| superfluous(before.revision)));
+        } else {
+            self.keys.insert(own.clone(), History { newest: version, older: VecDeque::new() });
+        }
+        superseded.extend(version.is_deletion.then(|| superfluous(version.revision)));
+        own
+    }
+
+    /// Drops a superfluous record; its key's older ones are gone already.
+    pub(super) fn forget(&mut self, gone: &Superseded) {
+        let Some(history) = self.keys.get_mut(&gone.key) else { return };
+        let version = if history.newest.revision == gone.revision {
+            let newest = history.newest;
+            self.keys.remove(&gone.key);
+            newest
+        } else if history.older.front().is_some_and(|oldest| oldest.revision == gone.revision) {
+            let Some(version) = history.older.pop_front() else { return };
+            if history.older.is_empty() {
+                history.older = VecDeque::new();
+            }
+            version
+        } else {
+            return;
+        };
+        self.record_bytes = self.record_bytes.saturating_sub(u64::from(version.record_bytes));
+    }
+
+    /// The key as it is now.
+    pub(super) fn get(&self, key: &str) -> Option<Present> {
+        let (own, history) = self.keys.get_key_value(key)?;
+        (!history.newest.is_deletion)
+            .then(|| Present { key: own.clone(), mod_revision: history.newest.revision })
+    }
+
+    /// Adds to `found` what `[start, end)` held at a revision, looking at `chunk` keys at most; where to go on, unless
+    /// that was all. Of at most `limit` keys the revisions are given (0: all), the others are counted.
+    pub(super) fn find(
+        &self,
+        start: Bound<&str>,
+        end: &str,
+        at: Revision,
+        limit: u64,
+        chunk: usize,
+        found: &mut Found,
+    ) -> Option<Arc<str>> {
+        if let Bound::Included(start) | Bound::Excluded(start) = start
+            && start >= end
+        {
+            return None;
+        }
+        let mut seen = 0;
+        for (key, history) in self.keys.range::<str, _>((start, Bound::Excluded(end))) {
+            if let Some(revision) = history.at(at) {
+                found.count += 1;
+                if limit == 0 || (found.keys.len() as u64) < limit {
+                    found.keys.push((key.clone(), revision));
+                }
+            }
+            seen += 1;
+            if seen == chunk {
+                return Some(key.clone());
+            }
+        }
+        None
+    }
+
+    /// How many keys there are, those included of which only a deletion is remembered.
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// What all records the index knows take in the log.
+    pub(super) fn record_bytes(&self) -> u64 {
+        self.record_bytes
+    }
+}
+
+// === impl History ===
+
+impl History {
+    /// The revision that was current at another one; `None` when the key was absent.
+    fn at(&self, revision: Revision) -> Option<Revision> {
+        let version = if self.newest.revision <= revision {
+            &self.newest
+        } else {
+            let newer = self.older.partition_point(|older| older.revision <= revision);
+            self.older.get(newer.checked_sub(1)?)?
+        };
+        (!version.is_deletion).then_some(version.revision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn change(key: &str, revision: Revision, kind: Kind) -> Record<&str> {
+        Record {
+            kind,
+            revision,
+            create_revision: revision,
+            previous_revision: 0,
+            expires_at_seconds: 0,
+            key,
+            value: Bytes::new(),
+        }
+    }
+
+    fn keys_at(index: &Index, revision: Revision) -> Vec<(String, Revision)> {
+        let mut found = Found::default();
+        let mut last = index.find(Bound::Included(""), "z", revision, 0, 1, &mut found);
+        while let Some(key) = last {
+            last = index.find(Bound::Excluded(&key), "z", revision, 0, 1, &mut found);
+        }
+        found.keys.into_iter().map(|(key, revision)| (key.to_string(), revision)).collect()
+    }
+
+    #[test]
+    fn old_states_stay_until_they_are_forgotten_in_order() {
+        let (mut index, mut superseded) = (Index::default(), Vec::new());
+        for (key, revision, kind) in [
+            ("a", 2, Kind::Put),
+            ("b", 3, Kind::Put),
+            ("a", 4, Kind::Put),
+            ("a", 5, Kind::Delete),
+            ("a", 6, Kind::Put),
+        ] {
+            index.apply(&change(key, revision, kind), 10, &mut superseded);
+        }
+        let at = |revision| keys_at(&index, revision);
+        assert_eq!(at(1), []);
+        assert_eq!(at(3), [("a".to_owned(), 2), ("b".to_owned(), 3)]);
+        assert_eq!(at(4), [("a".to_owned(), 4), ("b".to_owned(), 3)]);
+        assert_eq!(at(5), [("b".to_owned(), 3)]);
+        assert_eq!(at(6), [("a".to_owned(), 6), ("b".to_owned(), 3)]);
+        // A value always goes before the deletion that hides it.
+        let order: Vec<_> = superseded.iter().map(|gone| (gone.at, gone.revision)).collect();
+        assert_eq!(order, [(4, 2), (5, 4), (5, 5)]);
+        for gone in &superseded {
+            index.forget(gone);
+        }
+        assert_eq!(keys_at(&index, 6), [("a".to_owned(), 6), ("b".to_owned(), 3)]);
+        assert_eq!(index.record_bytes(), 20);
+    }
+
+    #[test]
+    fn a_deleted_key_leaves_nothing() {
+        let (mut index, mut superseded) = (Index::default(), Vec::new());
+        index.apply(&change("a", 2, Kind::Put), 10, &mut superseded);
+        index.apply(&change("a", 3, Kind::Delete), 10, &mut superseded);
+        assert!(index.get("a").is_none());
+        superseded.iter().for_each(|gone| index.forget(gone));
+        assert_eq!((index.len(), index.record_bytes()), (0, 0));
+    }
+}

@@ -1,0 +1,109 @@
+//! From a log's records to the state in memory, finding damage on the way. Used when a store is opened, checked and
+//! restored.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
+
+use super::Revision;
+use super::index::{Index, Superseded};
+use super::log::{Commit, Log, LogError};
+use super::record::{Kind, META_REVISION, Record};
+use super::state::{EMPTY_REVISION, Expiry};
+
+/// What the records told so far.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    pub(super) index: Index,
+    pub(super) current: Revision,
+    pub(super) compacted: Revision,
+    pub(super) superseded: VecDeque<Superseded>,
+    pub(super) expiries: Vec<Expiry>,
+    pub(super) records: u64,
+}
+
+// === impl Loaded ===
+
+impl Loaded {
+    /// Reads a whole log; a log without anything becomes an empty store.
+    pub(super) fn from_log(log: &dyn Log) -> Result<Self, LogError> {
+        let mut loaded = Self::default();
+        let mut damage = None;
+        log.scan(
+            META_REVISION..=Revision::MAX,
+            &mut |revision, bytes| match loaded.take(revision, &bytes) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(problem) => {
+                    damage = Some(problem);
+                    ControlFlow::Break(())
+                }
+            },
+        )?;
+        if let Some(problem) = damage {
+            return Err(LogError::Damaged(problem));
+        }
+        if loaded.compacted == 0 && log.acknowledged()? == 0 {
+            let records = vec![(META_REVISION, Record::meta(EMPTY_REVISION).encode())];
+            log.commit(&Commit { records, removals: Vec::new() })?;
+            (loaded.compacted, loaded.current) = (EMPTY_REVISION, EMPTY_REVISION);
+        }
+        loaded.finish(log.acknowledged()?).map_err(LogError::Damaged)?;
+        Ok(loaded)
+    }
+
+    /// Takes in the next record. After an error the record counts as read, so that a check can go on.
+    pub(super) fn take(&mut self, revision: Revision, bytes: &Bytes) -> Result<(), String> {
+        let expected = self.current + 1;
+        self.records += u64::from(revision != META_REVISION);
+        self.current = self.current.max(revision);
+        let record = Record::decode(revision, bytes)?;
+        if revision == META_REVISION {
+            if record.kind != Kind::Meta {
+                return Err("the record of the compaction point is of another kind".to_owned());
+            }
+            self.compacted = record.create_revision;
+            self.current = self.current.max(record.create_revision);
+            return Ok(());
+        }
+        if self.compacted == 0 {
+            return Err("the record of the compaction point is missing (an interrupted restore?)".to_owned());
+        }
+        let before = self.index.get(&record.key).map_or(0, |present| present.mod_revision);
+        let key = self.index.apply(&record, bytes.len(), &mut self.superseded);
+        if record.expires_at_seconds != 0 {
+            self.expiries.push(Expiry { at_seconds: record.expires_at_seconds, revision, key });
+        }
+        // Up to the compaction point revisions are missing by design.
+        if revision <= self.compacted {
+            return Ok(());
+        }
+        if revision != expected {
+            let last = revision - 1;
+            return Err(format!("the records of the revisions {expected} to {last} are missing"));
+        }
+        if record.previous_revision != before {
+            return Err(format!(
+                "revision {revision} replaces revision {}, but the newest one of its key is {before}",
+                record.previous_revision
+            ));
+        }
+        Ok(())
+    }
+
+    /// Looks at what can only be seen at the end.
+    pub(super) fn finish(&self, acknowledged: Revision) -> Result<(), String> {
+        if self.current < acknowledged {
+            return Err(format!(
+                "the log ends at revision {}, but revision {acknowledged} had been acknowledged: the last {} writes \
+                 are lost",
+                self.current,
+                acknowledged - self.current
+            ));
+        }
+        if self.compacted == 0 {
+            return Err("the record of the compaction point is missing (an interrupted restore?)".to_owned());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,241 @@
+//! The log on disk, in a fjall database with one keyspace: record under big-endian revision.
+//!
+//! fjall refuses all work after a failed write or fsync ([`fjall::Error::Poisoned`]); [`reopen`](Log::reopen) then
+//! drops the database and recovers it from its files, as a restarted process would.
+
+mod journal;
+
+use std::ops::{ControlFlow, RangeInclusive};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
+
+use bytes::Bytes;
+use fjall::config::BlockSizePolicy;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+
+use super::{Commit, Log, LogError, Revision};
+use crate::storage::embedded::directory::{HighWaterMark, probe_disk};
+
+/// The database's directory in the data directory, and its only keyspace.
+const DATABASE: &str = "log";
+const KEYSPACE: &str = "log";
+
+/// Sealed journals are kept until their memtables are flushed; fjall takes no smaller limit than 64 MiB.
+const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
+
+/// Flushes wait for a compaction to end (the memtable grows a little meanwhile), but of two threads one would spin
+/// for as long as the other compacts.
+const WORKER_THREADS: usize = 1;
+
+/// Space is reclaimed when so much of it is in removed records, and they take more than those that are left.
+const RECLAIM_BYTES_MIN: u64 = 64 * 1024 * 1024;
+
+/// How long the dropped database's threads get to let go of its files.
+const DROP_GRACE: Duration = Duration::from_millis(50);
+
+/// How much memory and disk the database may use beside the data.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct FjallOptions {
+    pub(in super::super) block_cache_bytes: u64,
+    pub(in super::super) memtable_bytes: u64,
+}
+
+/// The log on disk.
+pub(in super::super) struct FjallLog {
+    directory: PathBuf,
+    options: FjallOptions,
+    /// Written only to be closed or reopened; a commit's fsync runs under a read guard as reads do.
+    open: RwLock<Option<Open>>,
+    acknowledged: HighWaterMark,
+    removed_since_reclaim: AtomicU64,
+}
+
+// The keyspace first: the database stops its threads when it is dropped last.
+struct Open {
+    keyspace: Keyspace,
+    database: Database,
+}
+
+// === impl FjallLog ===
+
+impl FjallLog {
+    /// Opens the log in a directory that is there and locked.
+    pub(in super::super) fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
+        let acknowledged = HighWaterMark::open(directory)?;
+        let open = Open::open(directory, options)?;
+        Ok(Self {
+            directory: directory.to_owned(),
+            options,
+            open: RwLock::new(Some(open)),
+            acknowledged,
+            removed_since_reclaim: AtomicU64::new(0),
+        })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Open) -> Result<T, LogError>) -> Result<T, LogError> {
+        let open: RwLockReadGuard<'_, _> = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        work(open.as_ref().ok_or(LogError::Closed)?)
+    }
+}
+
+impl Log for FjallLog {
+    fn read(&self, revision: Revision) -> Result<Option<Bytes>, LogError> {
+        self.with(|open| {
+            let value = open.keyspace.get(revision.to_be_bytes()).map_err(|error| log_error(&error))?;
+            Ok(value.map(Bytes::from_owner))
+        })
+    }
+
+    fn scan(
+        &self,
+        range: RangeInclusive<Revision>,
+        visit: &mut dyn FnMut(Revision, Bytes) -> ControlFlow<()>,
+    ) -> Result<(), LogError> {
+        self.with(|open| {
+            for guard in open.keyspace.range(range.start().to_be_bytes()..=range.end().to_be_bytes()) {
+                let (key, value) = guard.into_inner().map_err(|error| log_error(&error))?;
+                let revision = <[u8; 8]>::try_from(&*key)
+                    .map_err(|_| LogError::Damaged("a record's key is no revision".to_owned()))?;
+                if visit(Revision::from_be_bytes(revision), Bytes::from_owner(value)).is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn commit(&self, commit: &Commit) -> Result<(), LogError> {
+        self.with(|open| {
+            let mut batch = open.database.batch().durability(Some(PersistMode::SyncData));
+            for revision in &commit.removals {
+                batch.remove(&open.keyspace, revision.to_be_bytes());
+            }
+            for (revision, bytes) in &commit.records {
+                batch.insert(&open.keyspace, revision.to_be_bytes(), &**bytes);
+            }
+            batch.commit().map_err(|error| log_error(&error))?;
+            self.removed_since_reclaim.fetch_add(commit.removals.len() as u64, Ordering::Relaxed);
+            Ok(())
+        })
+    }
+
+    fn acknowledged(&self) -> Result<Revision, LogError> {
+        Ok(self.acknowledged.read())
+    }
+
+    fn note_acknowledged(&self, revision: Revision) {
+        self.acknowledged.write(revision);
+    }
+
+    fn reopen(&self) -> Result<(), LogError> {
+        // While the disk is full the broken database can still be read from: keep it.
+        probe_disk(&self.directory)?;
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        // Dropped first: what its buffers still hold of the failed batch reaches the file now or never, before
+        // the file is read again.
+        drop(open.take());
+        std::thread::sleep(DROP_GRACE);
+        *open = Some(Open::open(&self.directory, self.options)?);
+        Ok(())
+    }
+
+    fn reclaim(&self, live_bytes: u64) {
+        let outcome = self.with(|open| {
+            let removed = self.removed_since_reclaim.load(Ordering::Relaxed);
+            let used = open.keyspace.disk_space();
+            let dead = used.saturating_sub(live_bytes);
+            if removed == 0 || dead < RECLAIM_BYTES_MIN.max(live_bytes) {
+                return Ok(());
+            }
+            tracing::info!(
+                used,
+                live_bytes,
+                "rewriting the embedded log to free the space of removed records"
+            );
+            self.removed_since_reclaim.store(0, Ordering::Relaxed);
+            open.keyspace.major_compact().map_err(|error| log_error(&error))
+        });
+        if let Err(error) = outcome {
+            tracing::warn!(%error, "the embedded log's space could not be reclaimed");
+        }
+    }
+
+    fn disk_bytes(&self) -> u64 {
+        self.with(|open| open.database.disk_space().map_err(|error| log_error(&error))).unwrap_or_default()
+    }
+
+    fn close(&self) {
+        drop(self.open.write().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+// === impl Open ===
+
+impl Open {
+    fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
+        journal::verify_journals(&directory.join(DATABASE))?;
+        // fjall asserts some facts about its files; damaged ones must be an error, not the end of the process.
+        catch_unwind(AssertUnwindSafe(|| Self::open_or_panic(directory, options))).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+            Err(LogError::Damaged(format!("the log's files are inconsistent: {text}")))
+        })
+    }
+
+    fn open_or_panic(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
+        let database = Database::builder(directory.join(DATABASE))
+            .cache_size(options.block_cache_bytes)
+            .worker_threads(WORKER_THREADS)
+            .max_cached_files(Some(64))
+            .max_journaling_size(JOURNAL_BYTES_MAX)
+            // Nothing is handed to the operating system but by the commit that then waits for the disk.
+            .manual_journal_persist(true)
+            .open()
+            .map_err(|error| log_error(&error))?;
+        let keyspace = database
+            .keyspace(KEYSPACE, || {
+                KeyspaceCreateOptions::default()
+                    .manual_journal_persist(true)
+                    .max_memtable_size(options.memtable_bytes)
+                    .data_block_size_policy(BlockSizePolicy::all(8 * 1024))
+                    // Only revisions the index knows to be there are looked up: in the last level a filter
+                    // would never say no.
+                    .expect_point_read_hits(true)
+            })
+            .map_err(|error| log_error(&error))?;
+        Ok(Self { keyspace, database })
+    }
+}
+
+/// Sorts fjall's errors by whether they can go away.
+fn log_error(error: &fjall::Error) -> LogError {
+    match error {
+        fjall::Error::Io(error) => io_error(error),
+        fjall::Error::Storage(fjall::LsmError::Io(error)) => io_error(error),
+        fjall::Error::Poisoned => {
+            LogError::Io("an earlier write or a background flush failed; the log takes no more".to_owned())
+        }
+        fjall::Error::Locked => LogError::Locked,
+        fjall::Error::InvalidVersion(version) => {
+            LogError::Damaged(format!("the log was written by another version of its format ({version:?})"))
+        }
+        other => LogError::Damaged(format!("the log cannot be read: {other}")),
+    }
+}
+
+fn io_error(error: &std::io::Error) -> LogError {
+    match error.kind() {
+        // The data directory itself is there, and what is asked of its files follows from what they say.
+        std::io::ErrorKind::NotFound
+        | std::io::ErrorKind::InvalidInput
+        | std::io::ErrorKind::InvalidData
+        | std::io::ErrorKind::UnexpectedEof => {
+            LogError::Damaged(format!("a file of the log is missing, cut short or malformed: {error}"))
+        }
+        std::io::ErrorKind::StorageFull => LogError::Io(format!("the disk is full: {error}")),
+        _ => LogError::Io(error.to_string()),
+    }
+}

@@ -1,0 +1,362 @@
+//! What an operator does to a store: check it, back it up, restore it.
+//!
+//! A backup is a stream:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | `ORLOPBK1` |
+//! | 8 + 4 + … | per record: its revision, its length, its bytes; each has a checksum of its own |
+//! | 8 + 4 | the end: revision 2⁶⁴−1, length 0 |
+//! | 8 | how many records there were |
+//! | 8 | XXH3 of all bytes before |
+//!
+//! All numbers are big-endian. It holds the history back to the compaction point, so that clients of the restored
+//! store can go on from the revisions they know.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::directory::{DirectoryLock, is_occupied};
+use super::load::Loaded;
+use super::log::fjall::{FjallLog, FjallOptions};
+use super::log::{Commit, Log};
+use super::record::META_REVISION;
+use super::{Embedded, EmbeddedOptions, OpenError, Revision};
+
+const MAGIC: &[u8; 8] = b"ORLOPBK1";
+const END: Revision = Revision::MAX;
+
+/// No record is longer; a longer length in a backup is damage.
+const RECORD_BYTES_MAX: u32 = 1 << 30;
+
+/// A report names so many problems at most.
+const PROBLEMS_MAX: usize = 20;
+
+/// A restore commits when it has so many bytes.
+const RESTORE_BYTES: usize = 4 * 1024 * 1024;
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The newest revision.
+    pub revision: Revision,
+    /// The compaction point.
+    pub compacted_revision: Revision,
+    /// How many records the log has.
+    pub records: u64,
+    /// How many keys they are of.
+    pub keys: usize,
+    /// What the records take, without overhead.
+    pub record_bytes: u64,
+    /// What is wrong, the first 20 findings; empty when all is well.
+    pub problems: Vec<String>,
+}
+
+/// A store to back up.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    /// One that no process uses.
+    Directory(&'a Path),
+    /// One that is open here; it goes on meanwhile.
+    Engine(&'a Embedded),
+}
+
+/// Why maintenance failed.
+#[derive(Debug, thiserror::Error)]
+pub enum MaintenanceError {
+    /// The store cannot be opened. Retryable as [`OpenError`] says.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The store or the backup has a problem. Not retryable.
+    #[error("{} is damaged: {reason}", path.display())]
+    Damaged {
+        /// The directory or file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A restore goes into a new directory only. Not retryable.
+    #[error("{} is not empty: restore into a new directory, or move this one away first", directory.display())]
+    Occupied {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The operating system refuses. Retryable, once the cause is gone.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The directory or file.
+        path: PathBuf,
+        /// The operating system's words.
+        source: std::io::Error,
+    },
+}
+
+/// Reads a whole store that no process uses, and says what is there and what is wrong.
+pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
+    let store = ClosedStore::open(directory)?;
+    let mut loaded = Loaded::default();
+    let mut problems = Vec::new();
+    let mut note = |problem| {
+        if problems.len() < PROBLEMS_MAX {
+            problems.push(problem);
+        }
+    };
+    let scanned = store.log.scan(META_REVISION..=Revision::MAX, &mut |revision, bytes| {
+        if let Err(problem) = loaded.take(revision, &bytes) {
+            note(problem);
+        }
+        ControlFlow::Continue(())
+    });
+    let finished = scanned.and_then(|()| store.log.acknowledged());
+    match finished {
+        Ok(acknowledged) => loaded.finish(acknowledged).unwrap_or_else(note),
+        Err(error) => note(error.to_string()),
+    }
+    Ok(Report {
+        revision: loaded.current,
+        compacted_revision: loaded.compacted,
+        records: loaded.records,
+        keys: loaded.index.len(),
+        record_bytes: loaded.index.record_bytes(),
+        problems,
+    })
+}
+
+/// Writes a consistent copy of a store to a file, durably; the file is there when it is complete. A damaged store is
+/// not backed up.
+pub fn backup(source: Source<'_>, file: &Path) -> Result<Report, MaintenanceError> {
+    let unfinished = file.with_extension("unfinished");
+    let outcome = match source {
+        Source::Directory(directory) => {
+            let store = ClosedStore::open(directory)?;
+            write_backup(&store.log, directory, &unfinished)
+        }
+        Source::Engine(engine) => write_backup(&*engine.shared.log, &engine.options.directory, &unfinished),
+    };
+    let outcome = outcome.and_then(|report| {
+        std::fs::rename(&unfinished, file)
+            .and_then(|()| sync_parent(file))
+            .map_err(|error| io(file, error))?;
+        Ok(report)
+    });
+    if outcome.is_err() {
+        let _absent_is_fine = std::fs::remove_file(&unfinished);
+    }
+    outcome
+}
+
+/// Makes a new store in a directory out of a backup, which is verified as a whole before anything is written.
+pub fn restore(file: &Path, directory: &Path) -> Result<Report, MaintenanceError> {
+    let report = read_backup(file, &mut |_, _| Ok(()))?;
+    if is_occupied(directory).map_err(|error| io(directory, error))? {
+        return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
+    }
+    let store = ClosedStore::create(directory)?;
+    let commit = |commit: &Commit| {
+        let outcome = store.log.commit(commit);
+        outcome.map_err(|error| MaintenanceError::from(OpenError::new(directory, error)))
+    };
+    let mut pending = Commit::default();
+    // The compaction point comes last: without it a store does not open, so an interrupted restore is noticed.
+    let mut last = Commit::default();
+    let mut pending_bytes = 0;
+    read_backup(file, &mut |revision, bytes| {
+        if revision == META_REVISION {
+            last.records.push((revision, bytes));
+            return Ok(());
+        }
+        pending_bytes += bytes.len();
+        pending.records.push((revision, bytes));
+        if pending_bytes >= RESTORE_BYTES {
+            pending_bytes = 0;
+            commit(&std::mem::take(&mut pending))?;
+        }
+        Ok(())
+    })?;
+    if !pending.is_empty() {
+        commit(&pending)?;
+    }
+    commit(&last)?;
+    store.log.note_acknowledged(report.revision);
+    Ok(report)
+}
+
+/// The log of a store that no process uses, for as long as this lives.
+struct ClosedStore {
+    log: FjallLog,
+    _lock: DirectoryLock,
+}
+
+// === impl ClosedStore ===
+
+impl ClosedStore {
+    fn open(directory: &Path) -> Result<Self, MaintenanceError> {
+        if !is_occupied(directory).map_err(|error| io(directory, error))? {
+            let source = std::io::Error::new(std::io::ErrorKind::NotFound, "there is no store");
+            return Err(io(directory, source));
+        }
+        Self::create(directory)
+    }
+
+    fn create(directory: &Path) -> Result<Self, MaintenanceError> {
+        let lock = DirectoryLock::acquire(directory)?;
+        let defaults = EmbeddedOptions::new(directory);
+        let options = FjallOptions {
+            block_cache_bytes: defaults.block_cache_bytes,
+            memtable_bytes: defaults.memtable_bytes,
+        };
+        let log = FjallLog::open(directory, options).map_err(|error| OpenError::new(directory, error))?;
+        Ok(Self { log, _lock: lock })
+    }
+}
+
+fn io(path: &Path, source: std::io::Error) -> MaintenanceError {
+    MaintenanceError::Io { path: path.to_owned(), source }
+}
+
+fn damaged(path: &Path, reason: String) -> MaintenanceError {
+    MaintenanceError::Damaged { path: path.to_owned(), reason }
+}
+
+/// A stream with the checksum of all that went through it.
+struct Summed<Stream> {
+    stream: Stream,
+    checksum: Xxh3,
+}
+
+// === impl Summed ===
+
+impl<Stream: Write> Summed<Stream> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.checksum.update(bytes);
+        self.stream.write_all(bytes)
+    }
+
+    fn write_record(&mut self, revision: Revision, bytes: &[u8]) -> std::io::Result<()> {
+        let length = u32::try_from(bytes.len()).map_err(std::io::Error::other)?;
+        self.write(&revision.to_be_bytes())?;
+        self.write(&length.to_be_bytes())?;
+        self.write(bytes)
+    }
+}
+
+impl<Stream: Read> Summed<Stream> {
+    fn read<const LENGTH: usize>(&mut self) -> std::io::Result<[u8; LENGTH]> {
+        let mut bytes = [0; LENGTH];
+        self.stream.read_exact(&mut bytes)?;
+        self.checksum.update(&bytes);
+        Ok(bytes)
+    }
+
+    fn read_bytes(&mut self, length: u32) -> std::io::Result<Bytes> {
+        let mut bytes = Vec::new();
+        // Grows with what is there, not with what a damaged length says.
+        self.stream.by_ref().take(u64::from(length)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 != u64::from(length) {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        self.checksum.update(&bytes);
+        Ok(bytes.into())
+    }
+}
+
+fn write_backup(log: &dyn Log, directory: &Path, path: &Path) -> Result<Report, MaintenanceError> {
+    let failed = |error| io(path, error);
+    let file = create_private(path).map_err(failed)?;
+    let mut stream = Summed { stream: BufWriter::new(file), checksum: Xxh3::new() };
+    stream.write(MAGIC).map_err(failed)?;
+    let mut loaded = Loaded::default();
+    let mut outcome = Ok(());
+    // What is acknowledged by now is in the scan that begins after it.
+    let acknowledged = log.acknowledged().map_err(|error| OpenError::new(directory, error))?;
+    log.scan(META_REVISION..=Revision::MAX, &mut |revision, bytes| {
+        outcome = loaded
+            .take(revision, &bytes)
+            .map_err(|problem| damaged(directory, problem))
+            .and_then(|()| stream.write_record(revision, &bytes).map_err(failed));
+        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })
+    .map_err(|error| OpenError::new(directory, error))?;
+    outcome?;
+    loaded.finish(acknowledged).map_err(|problem| damaged(directory, problem))?;
+    let records = loaded.records + 1;
+    let end = |stream: &mut Summed<BufWriter<File>>| -> std::io::Result<()> {
+        stream.write_record(END, &[])?;
+        stream.write(&records.to_be_bytes())?;
+        let checksum = stream.checksum.digest();
+        stream.write(&checksum.to_be_bytes())?;
+        stream.stream.flush()?;
+        stream.stream.get_ref().sync_all()
+    };
+    end(&mut stream).map_err(failed)?;
+    Ok(report(&loaded))
+}
+
+/// Reads and verifies a backup, giving every record away.
+fn read_backup(
+    path: &Path,
+    visit: &mut dyn FnMut(Revision, Bytes) -> Result<(), MaintenanceError>,
+) -> Result<Report, MaintenanceError> {
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => damaged(path, "the backup is cut short".to_owned()),
+        _ => io(path, error),
+    };
+    let stream = BufReader::new(File::open(path).map_err(failed)?);
+    let mut stream = Summed { stream, checksum: Xxh3::new() };
+    if stream.read().map_err(failed)? != *MAGIC {
+        return Err(damaged(path, "it is no backup of an embedded store".to_owned()));
+    }
+    let mut loaded = Loaded::default();
+    loop {
+        let revision = Revision::from_be_bytes(stream.read().map_err(failed)?);
+        let length = u32::from_be_bytes(stream.read().map_err(failed)?);
+        if revision == END {
+            break;
+        }
+        if length > RECORD_BYTES_MAX {
+            return Err(damaged(path, format!("revision {revision} has an impossible length")));
+        }
+        let bytes = stream.read_bytes(length).map_err(failed)?;
+        loaded.take(revision, &bytes).map_err(|problem| damaged(path, problem))?;
+        visit(revision, bytes)?;
+    }
+    let records = u64::from_be_bytes(stream.read().map_err(failed)?);
+    let checksum = stream.checksum.digest();
+    if stream.read().map_err(failed)? != checksum.to_be_bytes() || records != loaded.records + 1 {
+        return Err(damaged(path, "the backup does not match its checksum".to_owned()));
+    }
+    loaded.finish(0).map_err(|problem| damaged(path, problem))?;
+    Ok(report(&loaded))
+}
+
+fn report(loaded: &Loaded) -> Report {
+    Report {
+        revision: loaded.current,
+        compacted_revision: loaded.compacted,
+        records: loaded.records,
+        keys: loaded.index.len(),
+        record_bytes: loaded.index.record_bytes(),
+        problems: Vec::new(),
+    }
+}
+
+/// A backup has secrets in it: for its owner only.
+fn create_private(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn sync_parent(path: &Path) -> std::io::Result<()> {
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => File::open(parent)?.sync_all(),
+        None => File::open(".")?.sync_all(),
+    }
+}

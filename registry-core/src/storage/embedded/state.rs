@@ -1,0 +1,254 @@
+//! What readers, watchers and the writer share. Locks are held for moments, never over I/O.
+
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use tokio::sync::watch;
+
+use super::index::{Found, Index};
+use super::log::{Log, LogError};
+use super::record::Record;
+use super::{Change, Got, KeyValue, MvccError, Ranged, Revision};
+
+/// The revision of a store nothing was ever written to, as etcd has it.
+pub(super) const EMPTY_REVISION: Revision = 1;
+
+/// How many keys are looked at under one lock.
+const FIND_CHUNK: usize = 1024;
+
+/// How often a read starts over because compaction overtook it.
+const READ_ATTEMPTS: usize = 16;
+
+/// The tail holds so many changes at most.
+const TAIL_CHANGES_MAX: usize = 4096;
+
+/// The tail holds values of about so many bytes at most.
+const TAIL_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Everything but the writer's own books.
+pub(super) struct Shared {
+    pub(super) state: RwLock<State>,
+    pub(super) log: Box<dyn Log>,
+    pub(super) head: watch::Sender<Head>,
+}
+
+/// The state in memory.
+pub(super) struct State {
+    pub(super) index: Index,
+    pub(super) current: Revision,
+    pub(super) compacted: Revision,
+    pub(super) tail: Tail,
+    /// Why writes are refused at present.
+    pub(super) failure: Option<Arc<str>>,
+}
+
+/// What wakes watchers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The newest revision.
+    pub(super) revision: Revision,
+    /// How often progress was asked for.
+    pub(super) progress_requests: u64,
+    /// The store is shut down.
+    pub(super) is_closed: bool,
+}
+
+/// When a key is to go unless it was written again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Expiry {
+    pub(super) at_seconds: u64,
+    pub(super) revision: Revision,
+    pub(super) key: Arc<str>,
+}
+
+/// The newest changes, decoded once for all watchers. Without gaps.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    changes: VecDeque<Change>,
+    bytes: usize,
+}
+
+// === impl Shared ===
+
+impl Shared {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The record of a revision the index knows; `None` when compaction removed it meanwhile.
+    pub(super) fn record(&self, revision: Revision) -> Result<Option<Record<String>>, MvccError> {
+        let Some(bytes) = self.log.read(revision)? else { return Ok(None) };
+        Record::decode(revision, &bytes).map(Some).map_err(|problem| LogError::Damaged(problem).into())
+    }
+
+    /// One key, now.
+    pub(super) fn get(&self, key: &str) -> Result<Got, MvccError> {
+        for _ in 0..READ_ATTEMPTS {
+            let (revision, present) = {
+                let state = self.read();
+                (state.current, state.index.get(key))
+            };
+            let Some(present) = present else { return Ok(Got { revision, key_value: None }) };
+            if let Some(record) = self.record(present.mod_revision)? {
+                return Ok(Got { revision, key_value: Some(key_value(present.key, record)) });
+            }
+        }
+        Err(missing_record(key))
+    }
+
+    /// The keys of a range at a revision (0: now).
+    pub(super) fn range(
+        &self,
+        start: &str,
+        end: &str,
+        limit: u64,
+        at: Revision,
+    ) -> Result<Ranged, MvccError> {
+        for _ in 0..READ_ATTEMPTS {
+            let (revision, found) = match self.find(start, end, limit, at) {
+                Err(MvccError::Compacted { .. }) if at == 0 => continue,
+                found => found?,
+            };
+            if let Some(key_values) = self.values(found.keys)? {
+                return Ok(Ranged { revision, key_values, count: found.count });
+            }
+            // Compaction was faster. Now is another time; a given revision is gone, and `find` will say so.
+        }
+        Err(missing_record(start))
+    }
+
+    /// How many keys are in a range now.
+    pub(super) fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
+        for _ in 0..READ_ATTEMPTS {
+            match self.find(start, end, 1, 0) {
+                Err(MvccError::Compacted { .. }) => {}
+                found => return found.map(|(_, found)| found.count),
+            }
+        }
+        Err(missing_record(start))
+    }
+
+    /// The keys only. Holds the lock for a chunk of keys at a time: the index keeps what a revision needs until
+    /// compaction passes it.
+    pub(super) fn find(
+        &self,
+        start: &str,
+        end: &str,
+        limit: u64,
+        at: Revision,
+    ) -> Result<(Revision, Found), MvccError> {
+        let mut found = Found::default();
+        let state = self.read();
+        let current = state.current;
+        let at = if at == 0 { current } else { at };
+        if at > current {
+            return Err(MvccError::FutureRevision { requested: at, current });
+        }
+        state.refuse_compacted(at)?;
+        let mut last = state.index.find(Bound::Included(start), end, at, limit, FIND_CHUNK, &mut found);
+        drop(state);
+        while let Some(key) = last {
+            let state = self.read();
+            state.refuse_compacted(at)?;
+            last = state.index.find(Bound::Excluded(&key), end, at, limit, FIND_CHUNK, &mut found);
+        }
+        Ok((current, found))
+    }
+
+    fn values(&self, keys: Vec<(Arc<str>, Revision)>) -> Result<Option<Vec<KeyValue>>, MvccError> {
+        let mut key_values = Vec::with_capacity(keys.len());
+        for (key, revision) in keys {
+            let Some(record) = self.record(revision)? else { return Ok(None) };
+            key_values.push(key_value(key, record));
+        }
+        Ok(Some(key_values))
+    }
+}
+
+fn key_value(key: Arc<str>, record: Record<String>) -> KeyValue {
+    KeyValue {
+        key,
+        value: record.value,
+        mod_revision: record.revision,
+        create_revision: record.create_revision,
+    }
+}
+
+fn missing_record(key: &str) -> MvccError {
+    LogError::Damaged(format!("the log does not hold a record the index knows (at {key})")).into()
+}
+
+impl From<LogError> for MvccError {
+    fn from(error: LogError) -> Self {
+        let text = match &error {
+            LogError::Io(_) | LogError::Closed | LogError::Locked => error.to_string(),
+            LogError::Damaged(reason) => format!(
+                "the embedded store is damaged: {reason}; stop the server and run `apiserver storage check`"
+            ),
+        };
+        Self::Unavailable(text.into())
+    }
+}
+
+// === impl State ===
+
+impl State {
+    /// Whether the state at a revision is still there.
+    pub(super) fn refuse_compacted(&self, revision: Revision) -> Result<(), MvccError> {
+        // Nothing was there before the empty store: nothing of it can have been compacted away.
+        if revision.max(EMPTY_REVISION) < self.compacted {
+            return Err(MvccError::Compacted { requested: revision, oldest: self.compacted });
+        }
+        Ok(())
+    }
+}
+
+// === impl Tail ===
+
+impl Tail {
+    /// Adds the newest change, and lets go of the oldest ones.
+    pub(super) fn push(&mut self, change: Change) {
+        self.bytes += change_bytes(&change);
+        self.changes.push_back(change);
+        while self.changes.len() > TAIL_CHANGES_MAX || (self.bytes > TAIL_BYTES_MAX && self.changes.len() > 1)
+        {
+            let Some(oldest) = self.changes.pop_front() else { break };
+            self.bytes = self.bytes.saturating_sub(change_bytes(&oldest));
+        }
+    }
+
+    /// At most `limit` changes of `[start, end)` after a revision, and up to where that is all; `None` when the tail
+    /// does not reach back so far.
+    pub(super) fn after(
+        &self,
+        after: Revision,
+        start: &str,
+        end: &str,
+        limit: usize,
+    ) -> Option<(Revision, Vec<Change>)> {
+        let oldest = self.changes.front()?.revision;
+        let skip = usize::try_from((after + 1).checked_sub(oldest)?).ok()?;
+        let mut changes = Vec::new();
+        let mut upto = after;
+        for change in self.changes.range(skip.min(self.changes.len())..) {
+            upto = change.revision;
+            if (start..end).contains(&&*change.key) {
+                changes.push(change.clone());
+                if changes.len() == limit {
+                    break;
+                }
+            }
+        }
+        Some((upto, changes))
+    }
+}
+
+fn change_bytes(change: &Change) -> usize {
+    let value = |bytes: &Option<bytes::Bytes>| bytes.as_ref().map_or(0, bytes::Bytes::len);
+    change.key.len() + value(&change.value) + value(&change.previous)
+}

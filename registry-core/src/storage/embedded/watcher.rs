@@ -1,0 +1,208 @@
+//! A watch: a cursor over the history. It holds no changes of its own: what it has not delivered yet it finds in the
+//! shared tail, or, when it fell behind, in the log.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::unfold;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::log::LogError;
+use super::record::{Kind, Record};
+use super::state::{EMPTY_REVISION, Head, Shared};
+use super::{Change, ChangeBatch, ChangeStream, MvccError, Revision};
+
+/// A batch has so many changes at most.
+const BATCH_CHANGES_MAX: usize = 256;
+
+/// A batch out of the log has about so many bytes at most.
+const BATCH_BYTES_MAX: usize = 1024 * 1024;
+
+/// So many records are read at a time to find some of the watch's range.
+const SCAN_RECORDS_MAX: u64 = 1024;
+
+struct Watcher {
+    shared: Arc<Shared>,
+    head: watch::Receiver<Head>,
+    start: Arc<str>,
+    end: Arc<str>,
+    /// Everything up to here has been delivered.
+    after: Revision,
+    progress_seen: u64,
+    progress_interval: Option<Duration>,
+    progress_due: Option<Instant>,
+    is_over: bool,
+}
+
+/// Starts a watch of `[start, end)`.
+pub(super) fn watch_range(
+    shared: &Arc<Shared>,
+    start: &str,
+    end: &str,
+    after: Revision,
+    progress_interval: Option<Duration>,
+) -> Result<ChangeStream, MvccError> {
+    shared.read().refuse_compacted(after)?;
+    // The empty store's revision changed nothing.
+    let after = after.max(EMPTY_REVISION);
+    let head = shared.head.subscribe();
+    let progress_seen = head.borrow().progress_requests;
+    let watcher = Watcher {
+        shared: shared.clone(),
+        head,
+        start: start.into(),
+        end: end.into(),
+        after,
+        progress_seen,
+        progress_interval,
+        progress_due: progress_interval.map(|interval| Instant::now() + interval),
+        is_over: false,
+    };
+    Ok(unfold(watcher, Watcher::next).boxed())
+}
+
+// === impl Watcher ===
+
+impl Watcher {
+    async fn next(mut self) -> Option<(Result<ChangeBatch, MvccError>, Self)> {
+        if self.is_over {
+            return None;
+        }
+        let next = self.next_batch().await?;
+        self.is_over = next.is_err();
+        self.progress_due = self.progress_interval.map(|interval| Instant::now() + interval);
+        Some((next, self))
+    }
+
+    /// The next batch; `None` when the store was shut down and all is delivered.
+    async fn next_batch(&mut self) -> Option<Result<ChangeBatch, MvccError>> {
+        loop {
+            let head = *self.head.borrow_and_update();
+            if self.after < head.revision {
+                match self.changes(head.revision).await {
+                    Ok(changes) if changes.is_empty() => continue,
+                    Ok(changes) => return Some(Ok(ChangeBatch { revision: self.after, changes })),
+                    Err(error) => return Some(Err(error)),
+                }
+            }
+            if head.progress_requests != self.progress_seen {
+                self.progress_seen = head.progress_requests;
+                if let Some(progress) = self.progress(head) {
+                    return Some(Ok(progress));
+                }
+            }
+            if head.is_closed {
+                return None;
+            }
+            if self.wait().await.is_break()
+                && let Some(progress) = self.progress(head)
+            {
+                return Some(Ok(progress));
+            }
+        }
+    }
+
+    /// An empty batch, unless the watch waits for a revision still to come.
+    fn progress(&mut self, head: Head) -> Option<ChangeBatch> {
+        self.progress_due = self.progress_interval.map(|interval| Instant::now() + interval);
+        (self.after <= head.revision).then(|| ChangeBatch { revision: self.after, changes: Vec::new() })
+    }
+
+    /// Waits for something to happen; breaks when a progress notification is due first.
+    async fn wait(&mut self) -> ControlFlow<()> {
+        let Some(due) = self.progress_due else {
+            // The sender lives in what this watcher shares: the channel cannot be closed.
+            let _open = self.head.changed().await;
+            return ControlFlow::Continue(());
+        };
+        tokio::select! {
+            _open = self.head.changed() => ControlFlow::Continue(()),
+            () = tokio::time::sleep_until(due) => ControlFlow::Break(()),
+        }
+    }
+
+    /// The next changes, moving the cursor past them; none if the records looked at were all of other keys.
+    async fn changes(&mut self, newest: Revision) -> Result<Vec<Change>, MvccError> {
+        let tail = self.shared.read().tail.after(self.after, &self.start, &self.end, BATCH_CHANGES_MAX);
+        let (upto, changes) = match tail {
+            Some(recent) => recent,
+            None => {
+                let (shared, start, end) = (self.shared.clone(), self.start.clone(), self.end.clone());
+                let after = self.after;
+                let read = move || shared.history(after, newest, &start, &end);
+                tokio::task::spawn_blocking(read)
+                    .await
+                    .map_err(|error| MvccError::Unavailable(error.to_string().into()))??
+            }
+        };
+        self.after = upto;
+        Ok(changes)
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Changes after a revision out of the log: a batch's worth, and up to where that is all.
+    fn history(
+        &self,
+        after: Revision,
+        newest: Revision,
+        start: &str,
+        end: &str,
+    ) -> Result<(Revision, Vec<Change>), MvccError> {
+        let last = newest.min(after + SCAN_RECORDS_MAX);
+        let mut records = Vec::new();
+        let (mut upto, mut bytes_read, mut damage) = (after, 0, None);
+        self.log.scan(after + 1..=last, &mut |revision, bytes| {
+            if revision != upto + 1 {
+                return ControlFlow::Break(());
+            }
+            match Record::decode(revision, &bytes) {
+                Ok(record) if (start..end).contains(&&*record.key) => {
+                    bytes_read += bytes.len();
+                    records.push(record);
+                }
+                Ok(_) => {}
+                Err(problem) => {
+                    damage = Some(problem);
+                    return ControlFlow::Break(());
+                }
+            }
+            upto = revision;
+            if records.len() == BATCH_CHANGES_MAX || bytes_read > BATCH_BYTES_MAX {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        let changes = records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>();
+        // Compaction announces itself before it removes: had it taken anything of the above, it would be seen now.
+        self.read().refuse_compacted(after)?;
+        if let Some(problem) = damage {
+            return Err(LogError::Damaged(problem).into());
+        }
+        if upto == after {
+            return Err(LogError::Damaged(format!("the record of revision {} is missing", after + 1)).into());
+        }
+        Ok((upto, changes?))
+    }
+
+    fn change(&self, record: Record<String>) -> Result<Change, MvccError> {
+        let previous = match record.previous_revision {
+            0 => None,
+            revision => {
+                let missing = || LogError::Damaged(format!("the record of revision {revision} is missing"));
+                Some(self.record(revision)?.ok_or_else(missing)?.value)
+            }
+        };
+        Ok(Change {
+            key: record.key.into(),
+            revision: record.revision,
+            value: (record.kind == Kind::Put).then_some(record.value),
+            previous,
+        })
+    }
+}

@@ -1,0 +1,292 @@
+//! The one thread that writes. It takes what is queued (never waiting for more), makes one durable commit of it, shows
+//! the result to readers and watchers, and only then answers. Expired keys and compaction ride along.
+
+mod batch;
+mod housekeeping;
+mod recovery;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use self::batch::Batch;
+use self::housekeeping::Housekeeping;
+use super::index::Superseded;
+use super::log::LogError;
+use super::state::{Expiry, Shared};
+use super::{Committed, EmbeddedOptions, MvccError, Revision};
+
+/// One commit has so many writes at most, and removes so many old records.
+const BATCH_WRITES_MAX: usize = 256;
+
+/// One commit takes no further write when its values have so many bytes.
+const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// How long the thread sleeps when there is nothing to wait for.
+const IDLE: Duration = Duration::from_hours(1);
+
+/// What the thread is asked for.
+pub(super) enum Request {
+    Write(Write),
+    Compact { revision: Revision, reply: oneshot::Sender<Result<(), MvccError>> },
+    Close,
+}
+
+/// A conditional write.
+pub(super) struct Write {
+    pub(super) key: Arc<str>,
+    /// The revision the key must be at; 0: absent.
+    pub(super) expected: Revision,
+    pub(super) action: Action,
+    /// Nobody waits for expiries.
+    pub(super) reply: Option<oneshot::Sender<Result<Committed, MvccError>>>,
+}
+
+/// What to do to a key.
+pub(super) enum Action {
+    Put { value: Bytes, expires_at_seconds: u64 },
+    Delete,
+}
+
+/// The bounded way to the thread.
+pub(super) struct Queue {
+    requests: SyncSender<Request>,
+    bytes: Arc<AtomicUsize>,
+    bytes_max: usize,
+}
+
+/// The thread's own books.
+struct Writer {
+    shared: Arc<Shared>,
+    requests: Receiver<Request>,
+    queued_bytes: Arc<AtomicUsize>,
+    /// Records that go when the compaction point passes them, in that order.
+    superseded: VecDeque<Superseded>,
+    expiries: BinaryHeap<Reverse<Expiry>>,
+    housekeeping: Housekeeping,
+    /// After a failed commit: when to look again whether writes work.
+    next_probe: Option<Instant>,
+}
+
+/// Starts the thread.
+pub(super) fn start(
+    shared: Arc<Shared>,
+    options: &EmbeddedOptions,
+    superseded: VecDeque<Superseded>,
+    expiries: Vec<Expiry>,
+) -> std::io::Result<(Queue, JoinHandle<()>)> {
+    let (sender, requests) = sync_channel(options.queue_writes_max);
+    let bytes = Arc::new(AtomicUsize::new(0));
+    let writer = Writer {
+        shared,
+        requests,
+        queued_bytes: bytes.clone(),
+        superseded,
+        expiries: expiries.into_iter().map(Reverse).collect(),
+        housekeeping: Housekeeping::new(options.auto_compaction, options.history_revisions_max),
+        next_probe: None,
+    };
+    let thread = std::thread::Builder::new().name("embedded-writer".to_owned());
+    let thread = thread.spawn(move || writer.run())?;
+    Ok((Queue { requests: sender, bytes, bytes_max: options.queue_bytes_max }, thread))
+}
+
+// === impl Queue ===
+
+impl Queue {
+    /// Queues a request, or refuses it at once.
+    pub(super) fn submit(&self, request: Request) -> Result<(), MvccError> {
+        let bytes = request.bytes();
+        if self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > self.bytes_max {
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(MvccError::Overloaded);
+        }
+        self.requests.try_send(request).map_err(|refused| {
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            match refused {
+                TrySendError::Full(_) => MvccError::Overloaded,
+                TrySendError::Disconnected(_) => closed(),
+            }
+        })
+    }
+
+    /// Asks the thread to end after what is queued, waiting for room in the queue.
+    pub(super) fn close(&self) {
+        let _already_ended = self.requests.send(Request::Close);
+    }
+}
+
+/// The answer when the thread is gone.
+pub(super) fn closed() -> MvccError {
+    LogError::Closed.into()
+}
+
+// === impl Request ===
+
+impl Request {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Write(Write { key, action: Action::Put { value, .. }, .. }) => key.len() + value.len(),
+            Self::Write(Write { key, .. }) => key.len(),
+            Self::Compact { .. } | Self::Close => 0,
+        }
+    }
+
+    fn refuse(self, error: MvccError) {
+        match self {
+            Self::Write(Write { reply: Some(reply), .. }) => drop(reply.send(Err(error))),
+            Self::Compact { reply, .. } => drop(reply.send(Err(error))),
+            Self::Write(_) | Self::Close => {}
+        }
+    }
+}
+
+// === impl Writer ===
+
+impl Writer {
+    fn run(mut self) {
+        let mut is_open = true;
+        while is_open {
+            let mut requests = Vec::new();
+            match self.requests.recv_timeout(self.wait()) {
+                Ok(Request::Close) | Err(RecvTimeoutError::Disconnected) => is_open = false,
+                Ok(first) => is_open = self.take_queued(first, &mut requests),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            self.turn(requests);
+        }
+        self.housekeeping.wait_for_reclaim();
+        self.shared.write().failure = Some("the store is closed".into());
+        self.shared.head.send_modify(|head| head.is_closed = true);
+        self.shared.log.close();
+    }
+
+    /// Takes what is there, up to a batch; false when that includes the end.
+    fn take_queued(&self, first: Request, requests: &mut Vec<Request>) -> bool {
+        let mut bytes = first.bytes();
+        requests.push(first);
+        let mut is_open = true;
+        while requests.len() < BATCH_WRITES_MAX && bytes < BATCH_BYTES_MAX {
+            match self.requests.try_recv() {
+                Ok(Request::Close) => {
+                    is_open = false;
+                    break;
+                }
+                Ok(next) => {
+                    bytes += next.bytes();
+                    requests.push(next);
+                }
+                Err(_empty_or_gone) => break,
+            }
+        }
+        self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        is_open
+    }
+
+    /// How long nothing needs to be done unless somebody asks.
+    fn wait(&self) -> Duration {
+        if let Some(probe) = self.next_probe {
+            return probe.saturating_duration_since(Instant::now());
+        }
+        if self.removable() > 0 {
+            return Duration::ZERO;
+        }
+        let expiry = self.expiries.peek().map_or(IDLE, |Reverse(expiry)| expiry.remaining());
+        expiry.min(self.housekeeping.wait()).min(IDLE)
+    }
+
+    /// One commit.
+    fn turn(&mut self, requests: Vec<Request>) {
+        if self.next_probe.is_some_and(|probe| probe <= Instant::now()) {
+            self.recover();
+        }
+        if let Some(reason) = self.shared.read().failure.clone() {
+            for request in requests {
+                request.refuse(MvccError::Unavailable(reason.clone()));
+            }
+            return;
+        }
+        let (current, compacted) = {
+            let state = self.shared.read();
+            (state.current, state.compacted)
+        };
+        let mut batch = Batch::new(current, compacted);
+        for request in requests {
+            match request {
+                Request::Write(write) => batch.write(&self.shared, write),
+                Request::Compact { revision, reply } => batch.compact(revision, reply),
+                Request::Close => {}
+            }
+        }
+        self.add_expired(&mut batch);
+        batch.compact_to(self.housekeeping.compaction_due(current, compacted));
+        batch.remove(self.superseded.iter().take(self.removable()).map(|gone| gone.revision));
+        let commit = batch.seal();
+        let outcome = if commit.is_empty() { Ok(()) } else { self.shared.log.commit(&commit) };
+        match outcome {
+            Ok(()) => self.publish(batch),
+            Err(error) => self.fail(batch, &error),
+        }
+    }
+
+    fn add_expired(&mut self, batch: &mut Batch) {
+        let mut room = BATCH_WRITES_MAX;
+        while let Some(Reverse(expiry)) = self.expiries.peek()
+            && expiry.remaining().is_zero()
+            && room > 0
+        {
+            let Some(Reverse(expiry)) = self.expiries.pop() else { break };
+            let (key, expected) = (expiry.key.clone(), expiry.revision);
+            // Written again since, it is another revision's expiry, if any.
+            batch.write(&self.shared, Write { key, expected, action: Action::Delete, reply: None });
+            batch.expired.push(expiry);
+            room -= 1;
+        }
+    }
+
+    /// How many old records the next commit may take along.
+    fn removable(&self) -> usize {
+        let compacted = self.shared.read().compacted;
+        let removable = self.superseded.iter().take(BATCH_WRITES_MAX);
+        removable.take_while(|gone| gone.at <= compacted).count()
+    }
+
+    /// Shows a committed batch to everyone, then answers.
+    fn publish(&mut self, batch: Batch) {
+        let has_removed = batch.removals > 0;
+        let newest = batch.newest;
+        let mut state = self.shared.write();
+        for pending in batch.changes {
+            let key = state.index.apply(&pending.record, pending.record_bytes, &mut self.superseded);
+            let record = pending.record;
+            if record.expires_at_seconds != 0 {
+                let (at_seconds, revision) = (record.expires_at_seconds, record.revision);
+                self.expiries.push(Reverse(Expiry { at_seconds, revision, key }));
+            }
+            state.tail.push(pending.change);
+        }
+        let is_news = state.current != newest;
+        state.current = newest;
+        state.compacted = state.compacted.max(batch.compact_to);
+        for gone in self.superseded.drain(..batch.removals) {
+            state.index.forget(&gone);
+        }
+        let live_bytes = state.index.record_bytes();
+        drop(state);
+        if is_news {
+            self.shared.head.send_modify(|head| head.revision = newest);
+            self.shared.log.note_acknowledged(newest);
+        }
+        batch.replies.into_iter().for_each(batch::Reply::send);
+        if has_removed && self.removable() == 0 {
+            self.housekeeping.reclaim(&self.shared, live_bytes);
+        }
+    }
+}

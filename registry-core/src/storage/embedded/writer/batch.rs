@@ -1,0 +1,181 @@
+//! The writes of one commit: conditions checked, revisions given, answers prepared.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use super::super::log::Commit;
+use super::super::record::{Kind, META_REVISION, Record};
+use super::super::state::{Expiry, Shared};
+use super::super::{Change, Committed, Got, KeyValue, MvccError, Revision};
+use super::{Action, Write};
+
+/// A commit in the making.
+pub(super) struct Batch {
+    /// What is to become visible.
+    pub(super) changes: Vec<Pending>,
+    /// Who is to be told what.
+    pub(super) replies: Vec<Reply>,
+    /// The revision after the batch.
+    pub(super) newest: Revision,
+    /// The compaction point after the batch, if it moves.
+    pub(super) compact_to: Revision,
+    /// How many superseded records go.
+    pub(super) removals: usize,
+    /// Expiries that were tried; they come back if the batch fails.
+    pub(super) expired: Vec<Expiry>,
+    current: Revision,
+    compacted: Revision,
+    commit: Commit,
+    /// What earlier writes of the batch made of their keys.
+    overlay: HashMap<Arc<str>, Option<KeyValue>>,
+}
+
+/// One change on its way.
+pub(super) struct Pending {
+    pub(super) record: Record<Arc<str>>,
+    pub(super) record_bytes: usize,
+    pub(super) change: Change,
+}
+
+/// An answer that waits for the commit.
+pub(super) enum Reply {
+    Write(oneshot::Sender<Result<Committed, MvccError>>, Result<Committed, MvccError>),
+    Compact(oneshot::Sender<Result<(), MvccError>>, Result<(), MvccError>),
+}
+
+// === impl Batch ===
+
+impl Batch {
+    /// An empty batch after a revision.
+    pub(super) fn new(current: Revision, compacted: Revision) -> Self {
+        Self {
+            changes: Vec::new(),
+            replies: Vec::new(),
+            newest: current,
+            compact_to: 0,
+            removals: 0,
+            expired: Vec::new(),
+            current,
+            compacted,
+            commit: Commit::default(),
+            overlay: HashMap::new(),
+        }
+    }
+
+    /// Takes in a write: its condition is held against the state that the writes before it leave.
+    pub(super) fn write(&mut self, shared: &Shared, write: Write) {
+        let Write { key, expected, action, reply } = write;
+        let outcome = self.present(shared, &key).map(|present| {
+            let revision = present.as_ref().map_or(0, |present| present.mod_revision);
+            if revision == expected {
+                self.change(present, key, action)
+            } else {
+                Committed::ConditionFailed(Got { revision: self.newest, key_value: present })
+            }
+        });
+        self.replies.extend(reply.map(|reply| Reply::Write(reply, outcome)));
+    }
+
+    /// Takes in a compaction.
+    pub(super) fn compact(&mut self, revision: Revision, reply: oneshot::Sender<Result<(), MvccError>>) {
+        let outcome = if revision > self.current {
+            Err(MvccError::FutureRevision { requested: revision, current: self.current })
+        } else {
+            self.compact_to(revision);
+            Ok(())
+        };
+        self.replies.push(Reply::Compact(reply, outcome));
+    }
+
+    /// Moves the compaction point, never backwards.
+    pub(super) fn compact_to(&mut self, revision: Revision) {
+        if revision > self.compacted {
+            self.compact_to = self.compact_to.max(revision);
+        }
+    }
+
+    /// Takes old records along.
+    pub(super) fn remove(&mut self, revisions: impl Iterator<Item = Revision>) {
+        self.commit.removals.extend(revisions);
+        self.removals = self.commit.removals.len();
+    }
+
+    /// What is to be committed.
+    pub(super) fn seal(&mut self) -> Commit {
+        if self.compact_to != 0 {
+            self.commit.records.push((META_REVISION, Record::meta(self.compact_to).encode()));
+        }
+        std::mem::take(&mut self.commit)
+    }
+
+    /// The key as the batch so far leaves it.
+    fn present(&self, shared: &Shared, key: &str) -> Result<Option<KeyValue>, MvccError> {
+        match self.overlay.get(key) {
+            Some(present) => Ok(present.clone()),
+            None => Ok(shared.get(key)?.key_value),
+        }
+    }
+
+    fn change(&mut self, present: Option<KeyValue>, key: Arc<str>, action: Action) -> Committed {
+        let (kind, value, expires_at_seconds) = match action {
+            Action::Put { value, expires_at_seconds } => (Kind::Put, value, expires_at_seconds),
+            // Nothing there, nothing to do.
+            Action::Delete if present.is_none() => return Committed::At(self.newest),
+            Action::Delete => (Kind::Delete, Bytes::new(), 0),
+        };
+        self.newest += 1;
+        let key = present.as_ref().map_or(key, |present| present.key.clone());
+        let record = Record {
+            kind,
+            revision: self.newest,
+            create_revision: present.as_ref().map_or(self.newest, |present| present.create_revision),
+            previous_revision: present.as_ref().map_or(0, |present| present.mod_revision),
+            expires_at_seconds,
+            key: key.clone(),
+            value: value.clone(),
+        };
+        let is_put = kind == Kind::Put;
+        let change = Change {
+            key: key.clone(),
+            revision: record.revision,
+            value: is_put.then(|| value.clone()),
+            previous: present.map(|present| present.value),
+        };
+        let after = is_put.then(|| KeyValue {
+            key: key.clone(),
+            value,
+            mod_revision: record.revision,
+            create_revision: record.create_revision,
+        });
+        self.overlay.insert(key, after);
+        let bytes = record.encode();
+        let record_bytes = bytes.len();
+        self.commit.records.push((record.revision, bytes));
+        self.changes.push(Pending { record, record_bytes, change });
+        Committed::At(self.newest)
+    }
+}
+
+// === impl Reply ===
+
+impl Reply {
+    /// Answers. Who no longer waits does not mind.
+    pub(super) fn send(self) {
+        match self {
+            Self::Write(reply, outcome) => drop(reply.send(outcome)),
+            Self::Compact(reply, outcome) => drop(reply.send(outcome)),
+        }
+    }
+
+    /// Answers that the commit failed, except what was refused before.
+    pub(super) fn fail(self, error: &MvccError) {
+        match self {
+            Self::Write(reply, Ok(_)) => drop(reply.send(Err(error.clone()))),
+            Self::Compact(reply, Ok(())) => drop(reply.send(Err(error.clone()))),
+            refused => refused.send(),
+        }
+    }
+}

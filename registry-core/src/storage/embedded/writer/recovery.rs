@@ -1,0 +1,76 @@
+//! After a failed commit. Nothing of it was acknowledged, and nothing of it may turn up later: the log is opened anew,
+//! what is found of the batch is removed, durably, and only then are writes taken again.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use super::super::log::{Commit, LogError};
+use super::super::record::{META_REVISION, Record};
+use super::super::state::EMPTY_REVISION;
+use super::super::{MvccError, Revision};
+use super::batch::Batch;
+use super::{Reverse, Writer};
+
+/// How often it is tried whether writes work again.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
+
+// === impl Writer ===
+
+impl Writer {
+    /// Refuses the batch's writes, and all others until [`recover`](Self::recover) succeeds.
+    pub(super) fn fail(&mut self, batch: Batch, error: &LogError) {
+        tracing::error!(%error, "a commit of the embedded store failed: writes are refused until it recovers");
+        self.refuse_writes(error);
+        let lost = MvccError::Unavailable(format!("the write could not be made durable: {error}").into());
+        for reply in batch.replies {
+            reply.fail(&lost);
+        }
+        self.expiries.extend(batch.expired.into_iter().map(Reverse));
+    }
+
+    /// Tries to get back to work.
+    pub(super) fn recover(&mut self) {
+        match self.shared.log.reopen().and_then(|()| self.discard_unacknowledged()) {
+            Ok(compacted) => {
+                let mut state = self.shared.write();
+                state.compacted = state.compacted.max(compacted);
+                state.failure = None;
+                drop(state);
+                self.next_probe = None;
+                tracing::info!("the embedded store takes writes again");
+            }
+            Err(error) => self.refuse_writes(&error),
+        }
+    }
+
+    fn refuse_writes(&mut self, error: &LogError) {
+        let reason = format!("the embedded store refuses writes because its last commit failed: {error}");
+        self.shared.write().failure = Some(reason.into());
+        self.next_probe = Some(Instant::now() + PROBE_INTERVAL);
+    }
+
+    /// Removes what the log has beyond the newest acknowledged revision; gives the compaction point found. Its commit
+    /// is the proof that writes work.
+    fn discard_unacknowledged(&self) -> Result<Revision, LogError> {
+        let log = &self.shared.log;
+        let (current, compacted) = {
+            let state = self.shared.read();
+            (state.current, state.compacted)
+        };
+        if current > compacted && log.read(current)?.is_none() {
+            return Err(LogError::Damaged(format!("the acknowledged revision {current} is lost")));
+        }
+        let meta = log.read(META_REVISION)?;
+        let meta = meta.ok_or_else(|| LogError::Damaged("the compaction point is lost".to_owned()))?;
+        let found = Record::decode(META_REVISION, &meta).map_err(LogError::Damaged)?.create_revision;
+        let mut removals = Vec::new();
+        log.scan(current + 1..=Revision::MAX, &mut |revision, _| {
+            removals.push(revision);
+            ControlFlow::Continue(())
+        })?;
+        let compacted = found.max(compacted).max(EMPTY_REVISION);
+        let records = vec![(META_REVISION, Record::meta(compacted).encode())];
+        log.commit(&Commit { records, removals })?;
+        Ok(compacted)
+    }
+}

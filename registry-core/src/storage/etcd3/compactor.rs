@@ -1,0 +1,85 @@
+//! Old revisions are forgotten once per interval, by one of the servers that share an etcd.
+//!
+//! They agree through a key: its version is the number of the round, its value the revision compacted last.
+//! Who manages to raise the version compacts; who does not has learnt the round somebody else began.
+//!
+//! Kubernetes concept: the etcd3 compactor; the same key, so that both servers can share one etcd.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use etcd_client::{Compare, CompareOp, Txn, TxnOp, TxnOpResponse};
+
+use crate::storage::Revision;
+
+use super::connection::{Connection, Safety};
+use super::errors::Failure;
+use super::{signed, unsigned};
+
+/// The key compactors agree through.
+pub(super) const COMPACT_REVISION_KEY: &str = "compact_rev_key";
+
+/// What a compactor knows of the rounds so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Round {
+    /// The key's version.
+    number: i64,
+    /// The newest revision when the round began: what the next one may forget up to. 0 in the first.
+    revision: Revision,
+}
+
+/// Compacts once per interval, for ever.
+pub(super) async fn run(connection: Arc<Connection>, interval: Duration) {
+    let mut round = Round::default();
+    loop {
+        tokio::time::sleep(interval).await;
+        match next_round(&connection, round).await {
+            Ok(next) => round = next,
+            Err(failure) => tracing::warn!(%failure, "etcd could not be compacted"),
+        }
+    }
+}
+
+/// Forgets what is older than `revision`.
+pub(super) async fn compact(connection: &Connection, revision: Revision) -> Result<(), Failure> {
+    connection
+        .call(Safety::Read, || {
+            // Done twice it is still done.
+            let mut kv = connection.kv();
+            async move { kv.compact(signed(revision), None).await }
+        })
+        .await?;
+    Ok(())
+}
+
+/// Begins a round and compacts, unless somebody else has begun it.
+async fn next_round(connection: &Connection, round: Round) -> Result<Round, Failure> {
+    let agree = Txn::new()
+        .when([Compare::version(COMPACT_REVISION_KEY, CompareOp::Equal, round.number)])
+        .and_then([TxnOp::put(COMPACT_REVISION_KEY, round.revision.to_string(), None)])
+        .or_else([TxnOp::get(COMPACT_REVISION_KEY, None)]);
+    let response = connection
+        .call(Safety::Write, || {
+            let (mut kv, agree) = (connection.kv(), agree.clone());
+            async move { kv.txn(agree).await }
+        })
+        .await?;
+    let revision = response.header().map_or(0, |header| unsigned(header.revision()));
+    if !response.succeeded() {
+        let number = match response.op_responses().pop() {
+            Some(TxnOpResponse::Get(present)) => {
+                present.kvs().first().map_or(0, etcd_client::KeyValue::version)
+            }
+            _ => 0,
+        };
+        return Ok(Round { number, revision });
+    }
+    if round.revision > 0 {
+        match compact(connection, round.revision).await {
+            Ok(()) => tracing::debug!(revision = round.revision, "compacted etcd"),
+            Err(Failure::Compacted) => {}
+            Err(failure) => tracing::warn!(%failure, "etcd could not be compacted"),
+        }
+    }
+    Ok(Round { number: round.number + 1, revision })
+}

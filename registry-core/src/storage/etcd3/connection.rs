@@ -1,0 +1,225 @@
+//! A few shared connections to etcd, with a deadline for every request and retries of what is safe to retry.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use etcd_client::{
+    Certificate, Client, ConnectOptions, Identity, KvClient, LeaseClient, TlsOptions, WatchClient,
+};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::errors::Failure;
+use super::options::{ConnectError, Etcd3Options};
+
+/// How often a request is tried, the first time included.
+const ATTEMPTS: u32 = 5;
+/// How long to wait before the second try; twice as long before each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// How long a connection may be silent before the peer is asked whether it lives, and how long it has to answer.
+const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(10));
+/// Values are at most a few MiB, but pages of them are larger than the client library's default of 4 MiB.
+const MAX_MESSAGE_BYTES: usize = i32::MAX as usize;
+/// Since these versions an answer to a request for progress never overtakes changes.
+const SAFE_PROGRESS: [(u64, u64, u64); 2] = [(3, 4, 31), (3, 5, 13)];
+
+/// The way to an etcd cluster.
+pub(super) struct Connection {
+    /// Requests go round these.
+    clients: Vec<Client>,
+    turn: AtomicUsize,
+    /// Watches are kept apart: their flood must not delay requests.
+    watches: Client,
+    /// How many requests may be under way.
+    in_flight: Semaphore,
+    request_timeout: Duration,
+    health_timeout: Duration,
+}
+
+/// Whether a request may be made again when nobody knows whether it was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Safety {
+    /// It changes nothing.
+    Read,
+    /// It would be refused the second time, and its outcome be told wrongly.
+    Write,
+}
+
+// === impl Connection ===
+
+impl Connection {
+    /// Connects, and waits for a first answer.
+    pub(super) async fn open(options: &Etcd3Options) -> Result<Self, ConnectError> {
+        if options.endpoints.is_empty() {
+            return Err(ConnectError::NoEndpoints);
+        }
+        let settings = settings(options).await?;
+        let mut clients = Vec::new();
+        for _ in 0..options.connections.max(1) {
+            clients.push(connect(options, settings.clone()).await?);
+        }
+        let connection = Self {
+            clients,
+            turn: AtomicUsize::new(0),
+            watches: connect(options, settings.with_require_leader(true)).await?,
+            in_flight: Semaphore::new(options.max_requests_in_flight.max(1)),
+            request_timeout: Duration::from_secs(options.request_timeout_seconds.max(1)),
+            health_timeout: Duration::from_secs(options.health_timeout_seconds.max(1)),
+        };
+        connection.first_answer(options).await?;
+        Ok(connection)
+    }
+
+    /// Keys and values.
+    pub(super) fn kv(&self) -> KvClient {
+        self.client().kv_client().max_decoding_message_size(MAX_MESSAGE_BYTES)
+    }
+
+    /// Leases.
+    pub(super) fn lease(&self) -> LeaseClient {
+        self.client().lease_client()
+    }
+
+    /// Watches.
+    pub(super) fn watch(&self) -> WatchClient {
+        self.watches.watch_client().max_decoding_message_size(MAX_MESSAGE_BYTES)
+    }
+
+    /// How long a health check may take.
+    pub(super) fn health_timeout(&self) -> Duration {
+        self.health_timeout
+    }
+
+    /// Makes a request until it is answered, it may not be made again, or its time is over.
+    pub(super) async fn call<T, F>(&self, safety: Safety, request: impl Fn() -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, etcd_client::Error>>,
+    {
+        let Ok(_permit) = self.in_flight.try_acquire() else { return Err(Failure::Overloaded) };
+        let deadline = Instant::now() + self.request_timeout;
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1.. {
+            let answer = timeout_at(deadline, request()).await;
+            let failure = match answer {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(error)) => Failure::from(error),
+                Err(_) => return Err(self.too_late()),
+            };
+            let again = match failure {
+                Failure::NotSent(_) => true,
+                Failure::Lost(_) => safety == Safety::Read,
+                _ => false,
+            };
+            if !again || attempt >= ATTEMPTS || Instant::now() + pause >= deadline {
+                return Err(failure);
+            }
+            sleep(pause).await;
+            pause *= 2;
+        }
+        Err(self.too_late())
+    }
+
+    /// Whether every member's answer to a request for progress can be trusted.
+    pub(super) async fn reports_progress_safely(&self) -> bool {
+        let mut maintenance = self.client().maintenance_client();
+        match timeout(self.request_timeout, maintenance.status()).await {
+            Ok(Ok(status)) => {
+                let safe = is_progress_safe(status.version());
+                if !safe {
+                    tracing::warn!(
+                        version = status.version(),
+                        "this etcd cannot be asked for watch progress safely; consistent reads will go to it"
+                    );
+                }
+                safe
+            }
+            _ => false,
+        }
+    }
+
+    fn client(&self) -> &Client {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.clients.len().max(1);
+        self.clients.get(turn).unwrap_or(&self.watches)
+    }
+
+    fn too_late(&self) -> Failure {
+        Failure::Lost(format!("etcd did not answer within {} s", self.request_timeout.as_secs()))
+    }
+
+    async fn first_answer(&self, options: &Etcd3Options) -> Result<(), ConnectError> {
+        let deadline = Instant::now() + Duration::from_secs(options.connect_timeout_seconds.max(1));
+        let unreachable =
+            |reason: String| ConnectError::Unreachable { endpoints: options.endpoints.join(", "), reason };
+        loop {
+            let ask = self.call(Safety::Read, || {
+                let mut kv = self.kv();
+                async move { kv.get(super::HEALTH_KEY, None).await }
+            });
+            let failure = match timeout_at(deadline, ask).await {
+                Ok(Ok(_)) => return Ok(()),
+                Ok(Err(failure)) => failure,
+                Err(_) => return Err(unreachable("no answer in time".to_owned())),
+            };
+            if !matches!(failure, Failure::NotSent(_) | Failure::Lost(_)) || Instant::now() >= deadline {
+                return Err(unreachable(failure.to_string()));
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
+async fn connect(options: &Etcd3Options, settings: ConnectOptions) -> Result<Client, ConnectError> {
+    Client::connect(&options.endpoints, Some(settings)).await.map_err(ConnectError::Setup)
+}
+
+async fn settings(options: &Etcd3Options) -> Result<ConnectOptions, ConnectError> {
+    let (interval, answer_within) = KEEP_ALIVE;
+    let settings = ConnectOptions::new()
+        .with_connect_timeout(Duration::from_secs(options.connect_timeout_seconds.max(1)))
+        .with_keep_alive(interval, answer_within);
+    let secure = options.endpoints.iter().any(|endpoint| endpoint.starts_with("https://"));
+    if !secure && options.ca_file.is_none() && options.cert_file.is_none() {
+        return Ok(settings);
+    }
+    let mut tls = TlsOptions::new();
+    if let Some(authorities) = &options.ca_file {
+        tls = tls.ca_certificate(Certificate::from_pem(pem(authorities).await?));
+    }
+    tls = match (&options.cert_file, &options.key_file) {
+        (Some(certificate), Some(key)) => {
+            tls.identity(Identity::from_pem(pem(certificate).await?, pem(key).await?))
+        }
+        (None, None) => tls,
+        _ => return Err(ConnectError::HalfAKeyPair),
+    };
+    Ok(settings.with_tls(tls))
+}
+
+async fn pem(path: &Path) -> Result<Vec<u8>, ConnectError> {
+    tokio::fs::read(path).await.map_err(|source| ConnectError::File { path: path.to_owned(), source })
+}
+
+/// Kubernetes concept: the feature check for `RequestWatchProgress`.
+fn is_progress_safe(version: &str) -> bool {
+    let mut numbers = version.split(['.', '-', '+']).map(|part| part.parse::<u64>().unwrap_or_default());
+    let mut next = || numbers.next().unwrap_or_default();
+    let version = (next(), next(), next());
+    let [old, new] = SAFE_PROGRESS;
+    version >= new || (version >= old && version < (3, 5, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_asked_only_of_etcds_that_answer_in_order() {
+        for safe in ["3.4.31", "3.4.40", "3.5.13", "3.5.21", "3.6.0", "3.6.0-rc.1", "4.0.0"] {
+            assert!(is_progress_safe(safe), "{safe}");
+        }
+        for unsafe_one in ["3.3.10", "3.4.23", "3.4.30", "3.5.0", "3.5.12", ""] {
+            assert!(!is_progress_safe(unsafe_one), "{unsafe_one}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Watches: one gRPC stream each, so that a slow watcher holds up nobody but itself (HTTP/2 flow control reaches
+//! back to etcd), turned into batches of whole revisions.
+//!
+//! Fragments are not asked for: etcd then sends every revision in one message, which is what the contract wants.
+
+use std::sync::Arc;
+
+use etcd_client::{Event, EventType, WatchOptions, WatchRequestSender, WatchResponse, WatchResponseStream};
+use futures::StreamExt as _;
+use futures::stream;
+use tokio::sync::watch;
+
+use crate::storage::Revision;
+use crate::storage::mvcc::{Change, ChangeBatch, ChangeStream, MvccError};
+
+use super::connection::{Connection, Safety};
+use super::errors::{Failure, unavailable};
+use super::{signed, text, unsigned};
+
+/// Opens watches, and reaches all of them.
+pub(super) struct Watches {
+    connection: Arc<Connection>,
+    /// Counts requests for progress; every running watch passes them on.
+    progress: watch::Sender<u64>,
+    /// Whether etcd's answers to them can be trusted.
+    safe_progress: bool,
+}
+
+/// A running watch.
+struct Watch {
+    requests: WatchRequestSender,
+    responses: WatchResponseStream,
+    progress: watch::Receiver<u64>,
+    /// Everything up to this revision has been delivered.
+    delivered: Revision,
+    ended: bool,
+}
+
+// === impl Watches ===
+
+impl Watches {
+    pub(super) fn new(connection: Arc<Connection>, safe_progress: bool) -> Self {
+        Self { connection, progress: watch::Sender::new(0), safe_progress }
+    }
+
+    /// See [`Mvcc::watch`](crate::storage::mvcc::Mvcc::watch).
+    pub(super) async fn open(
+        &self,
+        start: &str,
+        end: &str,
+        after: Revision,
+    ) -> Result<ChangeStream, MvccError> {
+        let options = WatchOptions::new()
+            .with_range(end)
+            .with_start_revision(signed(after + 1))
+            .with_prev_key()
+            .with_progress_notify();
+        let opened = self
+            .connection
+            .call(Safety::Read, || {
+                let (mut client, start, options) =
+                    (self.connection.watch(), start.to_owned(), options.clone());
+                async move { client.watch(start, Some(options)).await }
+            })
+            .await?;
+        let (requests, responses) = opened.split();
+        let progress = self.progress.subscribe();
+        let watch = Watch { requests, responses, progress, delivered: after, ended: false };
+        Ok(stream::unfold(watch, |mut watch| async move {
+            let item = watch.next().await?;
+            Some((item, watch))
+        })
+        .boxed())
+    }
+
+    /// See [`Mvcc::request_progress`](crate::storage::mvcc::Mvcc::request_progress).
+    pub(super) fn request_progress(&self) -> Result<(), MvccError> {
+        if !self.safe_progress {
+            return Err(unavailable(
+                "this etcd's progress notifications can overtake changes; it is too old",
+            ));
+        }
+        self.progress.send_modify(|count| *count += 1);
+        Ok(())
+    }
+}
+
+// === impl Watch ===
+
+impl Watch {
+    async fn next(&mut self) -> Option<Result<ChangeBatch, MvccError>> {
+        while !self.ended {
+            let response = tokio::select! {
+                response = self.responses.message() => response,
+                Ok(()) = self.progress.changed() => {
+                    // When the stream is over, the next message says so.
+                    let _ = self.requests.request_progress().await;
+                    continue;
+                }
+            };
+            let batch = match response {
+                Ok(Some(response)) => self.batch(&response),
+                Ok(None) => Err(unavailable("etcd ended the watch")),
+                Err(error) => Err(unavailable(Failure::from(error))),
+            };
+            match batch {
+                Ok(None) => {}
+                Ok(Some(batch)) => return Some(Ok(batch)),
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+
+    /// The changes in a response; `None` for one that tells a watcher nothing.
+    fn batch(&mut self, response: &WatchResponse) -> Result<Option<ChangeBatch>, MvccError> {
+        if response.compact_revision() > 0 {
+            return Err(self.compacted(unsigned(response.compact_revision())));
+        }
+        if response.canceled() {
+            return Err(unavailable(format!("etcd cancelled the watch: {}", response.cancel_reason())));
+        }
+        if response.created() {
+            return Ok(None);
+        }
+        let changes =
+            response.events().iter().map(|event| self.change(event)).collect::<Result<Vec<_>, _>>()?;
+        // With changes the header may already be ahead of them: only what came has been delivered.
+        let revision = match changes.last() {
+            Some(last) => last.revision,
+            None => response.header().map_or(0, |header| unsigned(header.revision())),
+        };
+        self.delivered = self.delivered.max(revision);
+        Ok(Some(ChangeBatch { revision: self.delivered, changes }))
+    }
+
+    fn change(&self, event: &Event) -> Result<Change, MvccError> {
+        let present = event.kv().ok_or_else(|| unavailable("etcd sent a change without a key"))?;
+        let revision = unsigned(present.mod_revision());
+        let deleted = event.event_type() == EventType::Delete;
+        let created = !deleted && present.create_revision() == present.mod_revision();
+        let previous = event.prev_kv().map(|previous| previous.value().to_vec().into());
+        if previous.is_none() && !created {
+            // The state before has been compacted: whether it matched a selector can no longer be told.
+            return Err(self.compacted(revision));
+        }
+        let value = (!deleted).then(|| present.value().to_vec().into());
+        Ok(Change { key: text(present.key()), revision, value, previous })
+    }
+
+    fn compacted(&self, oldest: Revision) -> MvccError {
+        MvccError::Compacted { requested: self.delivered, oldest }
+    }
+}

@@ -1,0 +1,193 @@
+//! The tiny resource the suites are about: plain JSON objects with labels and one selectable field.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::api::StatusError;
+use crate::api::selector::{FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector};
+use crate::storage::entry::{Attributes, AttributesOf, Entry, StoredObject};
+use crate::storage::interface::{NewValue, TryUpdate, UpdateAction};
+use crate::storage::predicate::Predicate;
+
+/// One widget.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Widget {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.labels`.
+    pub labels: BTreeMap<String, String>,
+    /// `spec.color`: selectable.
+    pub color: String,
+    /// `spec.count`.
+    pub count: u64,
+    /// `spec.text`: anything.
+    pub text: String,
+}
+
+/// The attributes of widgets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WidgetAttributes;
+
+const FIELDS: &[&str] = &["metadata.name", "spec.color"];
+
+// === impl Widget ===
+
+impl Widget {
+    /// A widget with a name (and a uid made of it).
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), uid: format!("uid-of-{name}"), ..Self::default() }
+    }
+
+    /// With a label.
+    pub fn label(mut self, key: &str, value: &str) -> Self {
+        self.labels.insert(key.to_owned(), value.to_owned());
+        self
+    }
+
+    /// With a color.
+    pub fn color(mut self, color: &str) -> Self {
+        color.clone_into(&mut self.color);
+        self
+    }
+
+    /// With a count.
+    pub fn count(mut self, count: u64) -> Self {
+        self.count = count;
+        self
+    }
+
+    /// With a text.
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.text = text.into();
+        self
+    }
+
+    /// The value to be stored, in the canonical encoding.
+    pub fn value(&self) -> NewValue {
+        let mut metadata = json!({"name": self.name, "uid": self.uid});
+        if !self.labels.is_empty() {
+            metadata["labels"] = json!(self.labels);
+        }
+        let spec = json!({"color": self.color, "count": self.count, "text": self.text});
+        let text = format!(
+            r#"{{"apiVersion":"testing.orlop.dev/v1","kind":"Widget","metadata":{metadata},"spec":{spec}}}"#
+        );
+        let bytes = Bytes::from(text);
+        let attributes = WidgetAttributes.attributes_of(&bytes).expect("a widget has attributes");
+        NewValue { bytes, attributes }
+    }
+
+    /// Reads an entry back, and checks that it says its own revision.
+    pub fn of(entry: &Entry) -> Self {
+        let value: Value = serde_json::from_slice(&entry.json).expect("an entry is JSON");
+        assert_eq!(
+            value["metadata"]["resourceVersion"],
+            entry.revision.to_string(),
+            "the resource version in the bytes of {} is the entry's",
+            entry.key
+        );
+        let tail = &entry.json[entry.item_offset as usize..];
+        assert!(tail.starts_with(b"\"metadata\""), "the item of {} begins after its type", entry.key);
+        Self::read(&value)
+    }
+
+    /// What an update is to write.
+    pub fn write(&self) -> UpdateAction {
+        UpdateAction::Write { value: self.value(), ttl: None }
+    }
+
+    fn read(value: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let labels = value["metadata"]["labels"].as_object().into_iter().flatten();
+        Self {
+            name: text(&value["metadata"]["name"]),
+            uid: text(&value["metadata"]["uid"]),
+            labels: labels.map(|(key, value)| (key.clone(), text(value))).collect(),
+            color: text(&value["spec"]["color"]),
+            count: value["spec"]["count"].as_u64().unwrap_or_default(),
+            text: text(&value["spec"]["text"]),
+        }
+    }
+}
+
+// === impl WidgetAttributes ===
+
+impl AttributesOf for WidgetAttributes {
+    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
+        let value: Value = serde_json::from_slice(value).map_err(|error| error.to_string())?;
+        if value["kind"] != "Widget" {
+            return Err("it is no Widget".to_owned());
+        }
+        let widget = Widget::read(&value);
+        let labels = widget.labels.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into()));
+        Ok(Attributes {
+            labels: labels.collect(),
+            fields: Box::new([widget.name.into(), widget.color.into()]),
+            field_names: FIELDS,
+        })
+    }
+}
+
+// === selectors and updates ===
+
+/// Widgets with this label.
+pub(super) fn with_label(key: &str, value: &str) -> Predicate {
+    let operator = LabelOperator::In(vec![value.to_owned()]);
+    let requirement = LabelRequirement { key: key.to_owned(), operator };
+    Predicate { labels: LabelSelector { requirements: vec![requirement] }, ..Predicate::default() }
+}
+
+/// Widgets of this color.
+pub(super) fn with_color(color: &str) -> Predicate {
+    let requirement =
+        FieldRequirement { path: "spec.color".to_owned(), value: color.to_owned(), equal: true };
+    Predicate { fields: FieldSelector { requirements: vec![requirement] }, ..Predicate::default() }
+}
+
+/// An update by a closure over widgets, which also counts how often it was called.
+pub(super) struct Update<F> {
+    decide: F,
+    pub(super) calls: usize,
+    pub(super) accepts_absent: bool,
+}
+
+impl<F> Update<F>
+where
+    F: FnMut(Option<Widget>) -> Result<UpdateAction, StatusError> + Send,
+{
+    pub(super) fn new(decide: F) -> Self {
+        Self { decide, calls: 0, accepts_absent: false }
+    }
+
+    pub(super) fn or_create(decide: F) -> Self {
+        Self { decide, calls: 0, accepts_absent: true }
+    }
+}
+
+#[async_trait::async_trait]
+impl<F> TryUpdate for Update<F>
+where
+    F: FnMut(Option<Widget>) -> Result<UpdateAction, StatusError> + Send,
+{
+    async fn try_update(&mut self, current: Option<&StoredObject>) -> Result<UpdateAction, StatusError> {
+        self.calls += 1;
+        (self.decide)(current.map(|object| Widget::of(object)))
+    }
+
+    fn accepts_absent(&self) -> bool {
+        self.accepts_absent
+    }
+}
+
+/// Adds one to the count.
+pub(super) fn increment() -> Update<impl FnMut(Option<Widget>) -> Result<UpdateAction, StatusError> + Send> {
+    Update::new(|widget: Option<Widget>| {
+        let widget = widget.expect("an absent object is not updated");
+        let count = widget.count + 1;
+        Ok(widget.count(count).write())
+    })
+}

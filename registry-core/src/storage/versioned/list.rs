@@ -1,0 +1,164 @@
+//! Lists: which revision they show, and how they are cut into pages.
+
+use crate::api::ResourceVersionMatch;
+use crate::storage::Revision;
+use crate::storage::entry::{Attributes, StoredObject};
+use crate::storage::error::StorageError;
+use crate::storage::interface::{ListPage, ListRequest};
+use crate::storage::mvcc::{KeyValue, MvccError, RangeRequest};
+
+use super::state::entry;
+use super::{KeyRange, VersionedStore, not_in_the_future, successor};
+use crate::storage::continue_token::{self, Position};
+
+/// The most objects one read of the engine returns, unless the client's own limit is greater.
+const MAX_PAGE: u64 = 10_000;
+
+/// A list on its way.
+struct Listing<'a> {
+    store: &'a VersionedStore,
+    request: &'a ListRequest,
+    range: KeyRange,
+    /// The first key of the next read.
+    start: String,
+    /// The revision shown; fixed by the first read unless the request fixes it.
+    revision: Option<Revision>,
+    /// Whether the request came with a token.
+    continued: bool,
+    items: Vec<StoredObject>,
+    /// The last key that was looked at.
+    last_key: Option<String>,
+    /// How many keys of the last read were left.
+    left: u64,
+}
+
+/// See [`Interface::list`](crate::storage::Interface::list).
+pub(super) async fn list(
+    store: &VersionedStore,
+    prefix: &str,
+    request: &ListRequest,
+) -> Result<ListPage, StorageError> {
+    let range = KeyRange::of(prefix);
+    let position = position(&range, request)?;
+    let continued = !range.exact && request.continue_token.is_some();
+    let mut listing = Listing {
+        store,
+        request,
+        start: position.start,
+        revision: position.revision,
+        continued,
+        range,
+        items: Vec::new(),
+        last_key: None,
+        left: 0,
+    };
+    listing.fill().await?;
+    listing.into_page()
+}
+
+/// Where the list begins and which revision it must show.
+fn position(range: &KeyRange, request: &ListRequest) -> Result<Position, StorageError> {
+    let asked = request.revision.filter(|revision| *revision > 0);
+    if let (Some(token), false) = (&request.continue_token, range.exact) {
+        if asked.is_some() {
+            return Err(StorageError::InvalidRequest(
+                "specifying resource version is not allowed when using continue".to_owned(),
+            ));
+        }
+        return continue_token::decode(token, &range.start);
+    }
+    let revision = match request.revision_match {
+        Some(ResourceVersionMatch::Exact) => asked,
+        Some(ResourceVersionMatch::NotOlderThan) => None,
+        // The behaviour before there was a match: with a limit, a revision is meant exactly.
+        None if request.limit > 0 && !range.exact => asked,
+        None => None,
+    };
+    Ok(Position { start: range.start.clone(), revision })
+}
+
+// === impl Listing ===
+
+impl Listing<'_> {
+    /// Reads until the page is full or nothing is left.
+    async fn fill(&mut self) -> Result<(), StorageError> {
+        let mut page = match self.request.limit {
+            0 => MAX_PAGE,
+            limit => limit,
+        };
+        loop {
+            let full = self.read(page).await?;
+            if full || self.left == 0 {
+                return Ok(());
+            }
+            // A selector dropped objects: read more at once, so that a rare match costs few reads.
+            page = page.max(page.saturating_mul(2).min(MAX_PAGE));
+        }
+    }
+
+    /// Reads once, at most `page` keys; whether the page is now full.
+    async fn read(&mut self, page: u64) -> Result<bool, StorageError> {
+        let range =
+            RangeRequest { start: &self.start, end: &self.range.end, limit: page, revision: self.revision };
+        let ranged = self.store.engine.range(range).await.map_err(|error| self.interpret(error))?;
+        not_in_the_future(self.request.revision, ranged.revision)?;
+        self.revision.get_or_insert(ranged.revision);
+        self.left = ranged.count;
+        for key_value in ranged.key_values {
+            if self.is_full() {
+                return Ok(true);
+            }
+            self.last_key = Some(key_value.key.to_string());
+            self.left = self.left.saturating_sub(1);
+            self.take(key_value).await?;
+        }
+        if let Some(last) = &self.last_key {
+            self.start = successor(last);
+        }
+        Ok(self.is_full())
+    }
+
+    async fn take(&mut self, key_value: KeyValue) -> Result<(), StorageError> {
+        let KeyValue { key, value, mod_revision, .. } = key_value;
+        let predicate = &self.request.predicate;
+        if predicate.is_everything() && !self.request.with_attributes {
+            let plain = self.store.plain(&key, value).await?;
+            self.items.push(entry(key, &plain.value, mod_revision, Attributes::default())?);
+            return Ok(());
+        }
+        let object = self.store.entry_with_attributes(key, value, mod_revision).await?;
+        if predicate.matches(&object.attributes) {
+            self.items.push(object);
+        }
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.request.limit > 0 && self.items.len() as u64 >= self.request.limit
+    }
+
+    /// A list that cannot go on at its revision is told how to go on in the newest state.
+    fn interpret(&self, error: MvccError) -> StorageError {
+        match error {
+            MvccError::Compacted { requested, oldest } if self.continued => {
+                let fresh_continue = continue_token::encode(&self.start, &self.range.start, None).ok();
+                StorageError::Compacted { requested, oldest, fresh_continue }
+            }
+            other => other.into(),
+        }
+    }
+
+    fn into_page(self) -> Result<ListPage, StorageError> {
+        let revision = self.revision.unwrap_or_default();
+        let mut page = ListPage { revision, items: self.items, continue_token: None, remaining: None };
+        if self.left > 0
+            && !self.range.exact
+            && let Some(last) = &self.last_key
+        {
+            let token = continue_token::encode(&successor(last), &self.range.start, Some(revision))?;
+            page.continue_token = Some(token);
+            page.remaining = self.request.predicate.is_everything().then_some(self.left);
+        }
+        Ok(page)
+    }
+}

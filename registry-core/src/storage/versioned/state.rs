@@ -1,0 +1,136 @@
+//! From a value at rest to an entry: transformed, checked, with its revision in it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::codec::stored::with_resource_version;
+use crate::storage::Revision;
+use crate::storage::entry::{Attributes, Entry, StoredObject};
+use crate::storage::error::StorageError;
+use crate::storage::mvcc::{Got, KeyValue};
+use crate::storage::transform::Plain;
+
+use super::{VersionedStore, metadata};
+
+/// What kube-apiserver's protobuf values begin with.
+const PROTOBUF_PREFIX: &[u8] = b"k8s\0";
+
+/// What is believed to be under a key.
+pub(super) struct Seen {
+    /// The object; `None`: the key is absent.
+    pub(super) object: Option<StoredObject>,
+    /// The value as it was read; `None` for a hint, whose value at rest nobody has looked at.
+    plain: Option<Plain>,
+}
+
+// === impl Seen ===
+
+impl Seen {
+    /// What a caller believes.
+    pub(super) fn hinted(object: StoredObject) -> Self {
+        Self { object: Some(object), plain: None }
+    }
+
+    /// Whether this was read from the engine. A hint may be out of date.
+    pub(super) fn is_current(&self) -> bool {
+        self.object.is_none() || self.plain.is_some()
+    }
+
+    /// The object's revision; 0 when the key is absent.
+    pub(super) fn revision(&self) -> Revision {
+        self.object.as_ref().map_or(0, |object| object.revision)
+    }
+
+    /// Whether exactly these bytes are at rest, as they would be written today.
+    pub(super) fn holds(&self, value: &Bytes) -> bool {
+        self.plain.as_ref().is_some_and(|plain| !plain.stale && plain.value == *value)
+    }
+
+    /// Whether writing these bytes may change nothing: what [`holds`](Self::holds) says, or a hint suggests.
+    pub(super) fn may_hold(&self, value: &Bytes) -> bool {
+        if self.is_current() {
+            return self.holds(value);
+        }
+        self.object.as_ref().is_some_and(|object| {
+            with_resource_version(value, object.revision).is_ok_and(|(json, _)| json == object.json)
+        })
+    }
+
+    /// The object's last state, with the revision that removed it.
+    pub(super) fn removed_at(
+        object: &StoredObject,
+        revision: Revision,
+    ) -> Result<StoredObject, StorageError> {
+        let json = metadata::replace_resource_version(&object.json, revision)
+            .map_err(|error| corrupt(&object.key, error))?;
+        Ok(Arc::new(Entry {
+            key: Arc::clone(&object.key),
+            revision,
+            json,
+            item_offset: object.item_offset,
+            attributes: object.attributes.clone(),
+        }))
+    }
+}
+
+// === impl VersionedStore ===
+
+impl VersionedStore {
+    /// What the engine answered about one key.
+    pub(super) async fn seen(&self, key: &str, got: Got) -> Result<Seen, StorageError> {
+        let Some(KeyValue { value, mod_revision, .. }) = got.key_value else {
+            return Ok(Seen { object: None, plain: None });
+        };
+        let plain = self.plain(key, value).await?;
+        let object = entry(key.into(), &plain.value, mod_revision, Attributes::default())?;
+        Ok(Seen { object: Some(object), plain: Some(plain) })
+    }
+
+    /// A value at rest, made readable.
+    pub(super) async fn plain(&self, key: &str, stored: Bytes) -> Result<Plain, StorageError> {
+        let plain = self.transformer.from_storage(stored, key).await.map_err(|error| corrupt(key, error))?;
+        if plain.value.starts_with(PROTOBUF_PREFIX) {
+            return Err(corrupt(
+                key,
+                "it is Kubernetes protobuf, of which only JSON is read here; write the objects again with \
+                 --storage-media-type=application/json",
+            ));
+        }
+        Ok(plain)
+    }
+
+    /// A plain value, made fit to be kept.
+    pub(super) async fn at_rest(&self, key: &str, plain: Bytes) -> Result<Bytes, StorageError> {
+        self.transformer.to_storage(plain, key).await.map_err(|error| corrupt(key, error))
+    }
+
+    /// An entry with its attributes extracted.
+    pub(super) async fn entry_with_attributes(
+        &self,
+        key: Arc<str>,
+        stored: Bytes,
+        revision: Revision,
+    ) -> Result<StoredObject, StorageError> {
+        let plain = self.plain(&key, stored).await?;
+        let attributes =
+            self.attributes.attributes_of(&plain.value).map_err(|reason| corrupt(&key, reason))?;
+        entry(key, &plain.value, revision, attributes)
+    }
+}
+
+/// What clients get of a plain value.
+pub(super) fn entry(
+    key: Arc<str>,
+    value: &Bytes,
+    revision: Revision,
+    attributes: Attributes,
+) -> Result<StoredObject, StorageError> {
+    let (json, item_offset) = with_resource_version(value, revision).map_err(|error| corrupt(&key, error))?;
+    Ok(Arc::new(Entry { key, revision, json, item_offset, attributes }))
+}
+
+/// The value under a key is not what it should be.
+pub(super) fn corrupt(key: &str, reason: impl std::fmt::Display) -> StorageError {
+    StorageError::Corrupt { key: key.to_owned(), reason: reason.to_string() }
+}

@@ -1,0 +1,214 @@
+//! Read, decide, write if nothing changed in between; else again.
+
+use std::borrow::Cow;
+
+use crate::api::Preconditions;
+use crate::storage::entry::StoredObject;
+use crate::storage::error::StorageError;
+use crate::storage::interface::{
+    NewValue, TryUpdate, UpdateAction, UpdateOutcome, Updated, ValidateDeletion,
+};
+use crate::storage::mvcc::Committed;
+
+use super::state::{Seen, corrupt, entry};
+use super::{VersionedStore, metadata, whole_seconds};
+
+/// How often a write is tried before it is called a conflict. Somebody else's write succeeded each time, so
+/// this many have gone by.
+const MAX_ATTEMPTS: usize = 512;
+
+/// Where one attempt led.
+enum Step<T> {
+    Done(T),
+    /// Something changed in between, or might have; this is the present state.
+    Again(Seen),
+}
+
+/// See [`Interface::guaranteed_update`](crate::storage::Interface::guaranteed_update).
+pub(super) async fn guaranteed_update(
+    store: &VersionedStore,
+    key: &str,
+    preconditions: &Preconditions,
+    update: &mut dyn TryUpdate,
+    hint: Option<StoredObject>,
+) -> Result<Updated, StorageError> {
+    let mut seen = begin(store, key, hint).await?;
+    for _ in 0..MAX_ATTEMPTS {
+        if seen.object.is_none() && !update.accepts_absent() {
+            return Err(not_found(key));
+        }
+        let step = match decide(key, preconditions, update, &seen).await {
+            Err(refusal) => doubt(store, key, &seen, || Err(refusal)).await?,
+            Ok(UpdateAction::Keep) => doubt(store, key, &seen, || unchanged(key, &seen)).await?,
+            Ok(UpdateAction::Delete) => remove(store, key, &seen)
+                .await?
+                .map(|object| Updated { object, outcome: UpdateOutcome::Deleted }),
+            Ok(UpdateAction::Write { value, ttl }) => {
+                if seen.may_hold(&value.bytes) {
+                    confirm_unchanged(store, key, seen, &value).await?
+                } else {
+                    write(store, key, &seen, value, ttl).await?
+                }
+            }
+        };
+        match step {
+            Step::Done(updated) => return Ok(updated),
+            Step::Again(newer) => seen = newer,
+        }
+    }
+    Err(StorageError::Conflict)
+}
+
+/// See [`Interface::delete`](crate::storage::Interface::delete).
+pub(super) async fn delete(
+    store: &VersionedStore,
+    key: &str,
+    preconditions: &Preconditions,
+    validate: &mut dyn ValidateDeletion,
+    hint: Option<StoredObject>,
+) -> Result<StoredObject, StorageError> {
+    let mut seen = begin(store, key, hint).await?;
+    for _ in 0..MAX_ATTEMPTS {
+        let Some(object) = &seen.object else { return Err(not_found(key)) };
+        let allowed = match check(key, preconditions, Some(object)) {
+            Ok(()) => validate.validate_deletion(object).await.map_err(StorageError::from),
+            Err(refusal) => Err(refusal),
+        };
+        let step = match allowed {
+            Err(refusal) => doubt(store, key, &seen, || Err(refusal)).await?,
+            Ok(()) => remove(store, key, &seen).await?,
+        };
+        match step {
+            Step::Done(removed) => return Ok(removed),
+            Step::Again(newer) => seen = newer,
+        }
+    }
+    Err(StorageError::Conflict)
+}
+
+async fn begin(store: &VersionedStore, key: &str, hint: Option<StoredObject>) -> Result<Seen, StorageError> {
+    match hint {
+        Some(object) => Ok(Seen::hinted(object)),
+        None => store.read(key).await,
+    }
+}
+
+/// What the caller wants done with the state seen.
+async fn decide(
+    key: &str,
+    preconditions: &Preconditions,
+    update: &mut dyn TryUpdate,
+    seen: &Seen,
+) -> Result<UpdateAction, StorageError> {
+    check(key, preconditions, seen.object.as_ref())?;
+    Ok(update.try_update(seen.object.as_ref()).await?)
+}
+
+/// Ends with `outcome` if the state it was reached from is the present one; else goes on from that.
+async fn doubt<T>(
+    store: &VersionedStore,
+    key: &str,
+    seen: &Seen,
+    outcome: impl FnOnce() -> Result<T, StorageError>,
+) -> Result<Step<T>, StorageError> {
+    if seen.is_current() {
+        return outcome().map(Step::Done);
+    }
+    let present = store.read(key).await?;
+    if present.revision() == seen.revision() { outcome().map(Step::Done) } else { Ok(Step::Again(present)) }
+}
+
+fn unchanged(key: &str, seen: &Seen) -> Result<Updated, StorageError> {
+    let object = seen.object.clone().ok_or_else(|| not_found(key))?;
+    Ok(Updated { object, outcome: UpdateOutcome::Unchanged })
+}
+
+/// Equal bytes are not written, but a hint alone does not prove them equal.
+async fn confirm_unchanged(
+    store: &VersionedStore,
+    key: &str,
+    seen: Seen,
+    value: &NewValue,
+) -> Result<Step<Updated>, StorageError> {
+    let present = if seen.is_current() { seen } else { store.read(key).await? };
+    if present.holds(&value.bytes) {
+        unchanged(key, &present).map(Step::Done)
+    } else {
+        Ok(Step::Again(present))
+    }
+}
+
+async fn write(
+    store: &VersionedStore,
+    key: &str,
+    seen: &Seen,
+    value: NewValue,
+    ttl: Option<std::time::Duration>,
+) -> Result<Step<Updated>, StorageError> {
+    let at_rest = store.at_rest(key, value.bytes.clone()).await?;
+    match store.engine.put_if(key, seen.revision(), at_rest, whole_seconds(ttl)).await? {
+        Committed::At(revision) => {
+            let key = seen.object.as_ref().map_or_else(|| key.into(), |object| object.key.clone());
+            let object = entry(key, &value.bytes, revision, value.attributes)?;
+            let outcome = if seen.object.is_some() { UpdateOutcome::Changed } else { UpdateOutcome::Created };
+            Ok(Step::Done(Updated { object, outcome }))
+        }
+        Committed::ConditionFailed(got) => Ok(Step::Again(store.seen(key, got).await?)),
+    }
+}
+
+async fn remove(store: &VersionedStore, key: &str, seen: &Seen) -> Result<Step<StoredObject>, StorageError> {
+    let Some(object) = &seen.object else { return Err(not_found(key)) };
+    match store.engine.delete_if(key, object.revision).await? {
+        Committed::At(revision) => Seen::removed_at(object, revision).map(Step::Done),
+        Committed::ConditionFailed(got) => Ok(Step::Again(store.seen(key, got).await?)),
+    }
+}
+
+/// Whether the preconditions hold of a state; an absent object has neither uid nor resource version.
+fn check(
+    key: &str,
+    preconditions: &Preconditions,
+    object: Option<&StoredObject>,
+) -> Result<(), StorageError> {
+    if let Some(wanted) = &preconditions.uid {
+        let found = match object {
+            Some(object) => metadata::uid(&object.json).map_err(|error| corrupt(key, error))?,
+            None => Cow::Borrowed(""),
+        };
+        if *wanted != found {
+            return Err(StorageError::Precondition {
+                message: format!(
+                    "Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+                ),
+            });
+        }
+    }
+    if let Some(wanted) = &preconditions.resource_version {
+        let found = object.map_or_else(String::new, |object| object.revision.to_string());
+        if *wanted != found {
+            return Err(StorageError::Precondition {
+                message: format!(
+                    "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in \
+                     object meta: {found}"
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn not_found(key: &str) -> StorageError {
+    StorageError::NotFound { key: key.to_owned() }
+}
+
+// === impl Step ===
+
+impl<T> Step<T> {
+    fn map<U>(self, then: impl FnOnce(T) -> U) -> Step<U> {
+        match self {
+            Self::Done(value) => Step::Done(then(value)),
+            Self::Again(seen) => Step::Again(seen),
+        }
+    }
+}

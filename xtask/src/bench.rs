@@ -1,0 +1,101 @@
+//! `cargo xtask bench`: what one operation costs a Kubernetes API server, whichever it is.
+//!
+//! Closed loops over TLS and HTTP/2 from this one process; the server's own CPU time is read from `/proc`, so the
+//! figures hold on a noisy machine where times do not.
+
+mod budget;
+mod client;
+mod process;
+mod report;
+mod workload;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use client::Client;
+use process::ServerProcess;
+use report::Report;
+
+/// What `cargo xtask bench` may be told.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:\n  \
+    cargo xtask bench                       builds this server in release mode, runs it on a temporary directory\n  \
+    cargo xtask bench --server https://127.0.0.1:6443 --token T --pid 4711 --label kube-apiserver\n  \
+    cargo xtask bench --only get,list --seconds 10")]
+pub(crate) struct Options {
+    /// The server to measure; without it, this project's own is built and started.
+    #[arg(long, requires = "token", requires = "pid")]
+    server: Option<String>,
+    /// A bearer token that may do everything.
+    #[arg(long)]
+    token: Option<String>,
+    /// The server's process id: whose CPU time and memory are read.
+    #[arg(long)]
+    pid: Option<u32>,
+    /// Start the own server over this etcd instead of the embedded store.
+    #[arg(long, conflicts_with = "server")]
+    etcd_servers: Option<String>,
+    /// What to call the server in the report.
+    #[arg(long, default_value = "orlop")]
+    label: String,
+    /// How long each workload runs, in seconds.
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+    /// How many clients send at the same time, each over a connection of its own.
+    #[arg(long, default_value_t = 16)]
+    clients: usize,
+    /// How many watchers follow one collection (several counts make a plot).
+    #[arg(long, value_delimiter = ',', default_value = "100,1000")]
+    watchers: Vec<usize>,
+    /// How many objects a list shows (several counts make a plot).
+    #[arg(long, value_delimiter = ',', default_value = "1000,5000")]
+    list_sizes: Vec<usize>,
+    /// Only these workloads: get, list, create, watch.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Where the table and the plot are written.
+    #[arg(long, default_value = "docs/benchmarks")]
+    output: PathBuf,
+}
+
+/// Measures and reports.
+pub(crate) fn run(arguments: &Options) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    runtime.block_on(measure(arguments))
+}
+
+async fn measure(arguments: &Options) -> Result<(), String> {
+    let server = match (&arguments.server, &arguments.token, arguments.pid) {
+        (Some(url), Some(token), Some(pid)) => ServerProcess::attach(url, token, pid),
+        _ => ServerProcess::start(arguments.etcd_servers.as_deref()).await?,
+    };
+    let client = Client::new(server.url(), server.token())?;
+    let mut report = Report::new(&arguments.label, arguments.clients, &server);
+    let wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+    let namespace = workload::make_namespace(&client).await?;
+
+    if wanted("get") {
+        report.add(workload::get(&client, &server, &namespace, arguments).await?);
+    }
+    if wanted("create") {
+        report.add(workload::create(&client, &server, &namespace, arguments).await?);
+    }
+    if wanted("list") {
+        for size in &arguments.list_sizes {
+            report.add(workload::list(&client, &server, *size, arguments).await?);
+        }
+    }
+    if wanted("watch") {
+        for watchers in &arguments.watchers {
+            report.add(workload::watch(&client, &server, *watchers, arguments).await?);
+        }
+    }
+    workload::remove_namespace(&client, &namespace).await;
+    print!("{}", report.table());
+    report.write(&arguments.output)
+}

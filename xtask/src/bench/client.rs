@@ -1,0 +1,167 @@
+//! A small HTTP/2 client over TLS: one connection per load client, as real clients have.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+/// How to reach and name oneself to a server.
+#[derive(Clone)]
+pub(crate) struct Client {
+    authority: String,
+    host: String,
+    port: u16,
+    token: String,
+    connector: TlsConnector,
+}
+
+/// One HTTP/2 connection; clones share it.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    authority: String,
+    authorization: String,
+}
+
+impl Client {
+    /// A client of the server at an `https://` URL.
+    pub(crate) fn new(url: &str, token: &str) -> Result<Self, String> {
+        let uri: hyper::Uri = url.parse().map_err(|error| format!("--server {url}: {error}"))?;
+        let host = uri.host().ok_or_else(|| format!("--server {url}: no host"))?.to_owned();
+        let port = uri.port_u16().unwrap_or(443);
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut tls = rustls::ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+            .with_no_client_auth();
+        tls.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(Self {
+            authority: format!("{host}:{port}"),
+            host,
+            port,
+            token: token.to_owned(),
+            connector: TlsConnector::from(Arc::new(tls)),
+        })
+    }
+
+    /// Opens a connection.
+    pub(crate) async fn connect(&self) -> Result<Connection, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("cannot connect to {}: {error}", self.authority);
+        let stream =
+            TcpStream::connect((self.host.as_str(), self.port)).await.map_err(|error| failed(&error))?;
+        stream.set_nodelay(true).map_err(|error| failed(&error))?;
+        let name = ServerName::try_from(self.host.clone()).map_err(|error| failed(&error))?;
+        let stream = self.connector.connect(name, stream).await.map_err(|error| failed(&error))?;
+        let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+            .initial_stream_window_size(4 << 20)
+            .initial_connection_window_size(16 << 20)
+            .max_frame_size(1 << 16)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| failed(&error))?;
+        tokio::spawn(connection);
+        Ok(Connection {
+            sender,
+            authority: self.authority.clone(),
+            authorization: format!("Bearer {}", self.token),
+        })
+    }
+}
+
+impl Connection {
+    /// Sends a request and gives the answer once its headers are there.
+    pub(crate) async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, String> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("https://{}{path}", self.authority))
+            .header("authorization", &self.authorization)
+            .header("accept", "application/json")
+            .header("content-type", content_type)
+            .body(Full::new(body))
+            .map_err(|error| error.to_string())?;
+        self.sender.ready().await.map_err(|error| error.to_string())?;
+        self.sender.send_request(request).await.map_err(|error| format!("{path}: {error}"))
+    }
+
+    /// Sends a request, reads the answer to its end and gives its length in bytes; anything but 2xx is an error.
+    pub(crate) async fn exchange(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<usize, String> {
+        let response = self.send(method, path, "application/json", body).await?;
+        let status = response.status();
+        let mut body = response.into_body();
+        let mut length_bytes = 0;
+        let mut start = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| format!("{path}: {error}"))?;
+            if let Some(data) = frame.data_ref() {
+                length_bytes += data.len();
+                if !status.is_success() && start.len() < 500 {
+                    start.extend_from_slice(data);
+                }
+            }
+        }
+        if status.is_success() {
+            return Ok(length_bytes);
+        }
+        Err(format!("{path}: {status}: {}", String::from_utf8_lossy(&start)))
+    }
+}
+
+/// Benchmarked servers run on this machine, with certificates of their own making.
+#[derive(Debug)]
+struct AnyCertificate(Arc<rustls::crypto::CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

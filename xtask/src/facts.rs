@@ -1,0 +1,162 @@
+//! `codegen`'s facts about Kubernetes' types: what the schema engine needs to know of each field, out of the
+//! upstream data (Go struct facts and OpenAPI documents), as compact tables that are committed.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+mod builder;
+mod go;
+mod openapi;
+
+use builder::Builder;
+use go::GoFacts;
+use openapi::OpenApi;
+
+/// Facts that cannot be made. Not retryable: the upstream data is incomplete or of another form.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FactsError {
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A file is no JSON of the wanted form.
+    #[error("{path}: {source}")]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// Where it differs.
+        source: serde_json::Error,
+    },
+    /// The sources do not fit together.
+    #[error("{0}")]
+    Contradiction(String),
+}
+
+/// Kinds that clients and webhooks exchange with the server, or the server keeps, but no path serves: group,
+/// version, kind and Go type.
+const EXTRA_KINDS: &[(&str, &str, &str, &str)] = &[
+    ("", "v1", "List", "k8s.io/apimachinery/pkg/apis/meta/v1.List"),
+    ("", "v1", "RangeAllocation", "k8s.io/api/core/v1.RangeAllocation"),
+    ("", "v1", "SerializedReference", "k8s.io/api/core/v1.SerializedReference"),
+    ("", "v1", "PodExecOptions", "k8s.io/api/core/v1.PodExecOptions"),
+    ("", "v1", "PodAttachOptions", "k8s.io/api/core/v1.PodAttachOptions"),
+    ("", "v1", "PodLogOptions", "k8s.io/api/core/v1.PodLogOptions"),
+    ("", "v1", "PodPortForwardOptions", "k8s.io/api/core/v1.PodPortForwardOptions"),
+    ("", "v1", "PodProxyOptions", "k8s.io/api/core/v1.PodProxyOptions"),
+    ("", "v1", "NodeProxyOptions", "k8s.io/api/core/v1.NodeProxyOptions"),
+    ("", "v1", "ServiceProxyOptions", "k8s.io/api/core/v1.ServiceProxyOptions"),
+    ("", "v1", "CreateOptions", "k8s.io/apimachinery/pkg/apis/meta/v1.CreateOptions"),
+    ("", "v1", "UpdateOptions", "k8s.io/apimachinery/pkg/apis/meta/v1.UpdateOptions"),
+    ("", "v1", "PatchOptions", "k8s.io/apimachinery/pkg/apis/meta/v1.PatchOptions"),
+    ("", "v1", "GetOptions", "k8s.io/apimachinery/pkg/apis/meta/v1.GetOptions"),
+    ("", "v1", "ListOptions", "k8s.io/apimachinery/pkg/apis/meta/v1.ListOptions"),
+    ("meta.k8s.io", "v1", "Table", "k8s.io/apimachinery/pkg/apis/meta/v1.Table"),
+    (
+        "meta.k8s.io",
+        "v1",
+        "PartialObjectMetadata",
+        "k8s.io/apimachinery/pkg/apis/meta/v1.PartialObjectMetadata",
+    ),
+    (
+        "meta.k8s.io",
+        "v1",
+        "PartialObjectMetadataList",
+        "k8s.io/apimachinery/pkg/apis/meta/v1.PartialObjectMetadataList",
+    ),
+    ("admission.k8s.io", "v1", "AdmissionReview", "k8s.io/api/admission/v1.AdmissionReview"),
+    ("admission.k8s.io", "v1beta1", "AdmissionReview", "k8s.io/api/admission/v1beta1.AdmissionReview"),
+    (
+        "apidiscovery.k8s.io",
+        "v2",
+        "APIGroupDiscoveryList",
+        "k8s.io/api/apidiscovery/v2.APIGroupDiscoveryList",
+    ),
+    (
+        "apidiscovery.k8s.io",
+        "v2beta1",
+        "APIGroupDiscoveryList",
+        "k8s.io/api/apidiscovery/v2beta1.APIGroupDiscoveryList",
+    ),
+    (
+        "apiextensions.k8s.io",
+        "v1",
+        "ConversionReview",
+        "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.ConversionReview",
+    ),
+    ("authentication.k8s.io", "v1beta1", "TokenReview", "k8s.io/api/authentication/v1beta1.TokenReview"),
+    (
+        "authorization.k8s.io",
+        "v1beta1",
+        "SubjectAccessReview",
+        "k8s.io/api/authorization/v1beta1.SubjectAccessReview",
+    ),
+    ("imagepolicy.k8s.io", "v1alpha1", "ImageReview", "k8s.io/api/imagepolicy/v1alpha1.ImageReview"),
+];
+
+/// What the OpenAPI names of the types that every schema may use begin with.
+const META_PREFIXES: &[&str] = &[
+    "io.k8s.apimachinery.pkg.api.resource.",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.",
+    "io.k8s.apimachinery.pkg.runtime.",
+    "io.k8s.apimachinery.pkg.util.intstr.",
+];
+
+/// Makes all tables from the directory with the upstream data. Paths are relative to the repository's root; the
+/// same data gives the same bytes.
+///
+/// # Errors
+/// A file is missing or of another form, or the files contradict each other.
+pub(crate) fn generate(upstream: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, FactsError> {
+    let go = GoFacts::read(upstream)?;
+    let openapi = OpenApi::read(upstream)?;
+    let all = table(&go, &openapi, |_| true)?;
+    let meta = table(&go, &openapi, |name| META_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))?;
+    let descriptions = pack(&openapi.descriptions())?;
+    Ok(vec![
+        ("registry-core/src/schema/meta_v1.facts".into(), meta.into_bytes()),
+        ("resources/src/generated/descriptions.zlib".into(), descriptions),
+        ("resources/src/generated/types.facts".into(), all.into_bytes()),
+    ])
+}
+
+/// One table of the types whose OpenAPI names are wanted, and all they use.
+fn table(go: &GoFacts, openapi: &OpenApi, wanted: impl Fn(&str) -> bool) -> Result<String, FactsError> {
+    let mut builder = Builder::new(go, openapi);
+    let mut kinds = BTreeMap::new();
+    for name in openapi.names().filter(|name| wanted(name)) {
+        let id = builder.component(name)?;
+        for kind in openapi.kinds(name) {
+            kinds.insert(kind, id);
+        }
+    }
+    for (group, version, kind, go_type) in EXTRA_KINDS {
+        if wanted(&go::openapi_name(go_type)) {
+            let id = builder.structure(go_type)?;
+            let kind = [*group, *version, *kind].map(str::to_owned);
+            kinds.entry(kind).or_insert(id);
+        }
+    }
+    Ok(builder.finish(&kinds))
+}
+
+fn pack(text: &str) -> Result<Vec<u8>, FactsError> {
+    let in_memory = |source| FactsError::Io { path: "descriptions.zlib".into(), source };
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(text.as_bytes()).map_err(in_memory)?;
+    encoder.finish().map_err(in_memory)
+}
+
+/// Reads a JSON file.
+fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, FactsError> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| FactsError::Io { path: path.to_owned(), source })?;
+    serde_json::from_str(&text).map_err(|source| FactsError::Json { path: path.to_owned(), source })
+}

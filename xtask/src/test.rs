@@ -1,0 +1,39 @@
+//! `cargo xtask test`: all tests, with everything they need.
+
+use std::process::Command;
+
+use clap::Args;
+
+use crate::provision::Programs;
+
+/// What `cargo xtask test` may be told.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Only tests whose name contains one of these.
+    filters: Vec<String>,
+}
+
+/// Finds or installs what tests need, then runs them: unit and integration tests, then documentation's examples.
+pub(crate) fn run(arguments: &Options) -> Result<(), String> {
+    let programs = Programs::provide()?;
+    let mut tests = Command::new("cargo");
+    if programs.nextest {
+        tests.args(["nextest", "run", "--workspace", "--no-fail-fast"]);
+    } else {
+        tests.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
+    }
+    tests.args(&arguments.filters);
+    succeed("the tests", tests.env("ORLOP_ETCD", &programs.etcd).env("ORLOP_KUBECTL", &programs.kubectl))?;
+    if arguments.filters.is_empty() {
+        succeed(
+            "the documentation's examples",
+            Command::new("cargo").args(["test", "--workspace", "--doc", "--quiet"]),
+        )?;
+    }
+    Ok(())
+}
+
+fn succeed(what: &str, command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("cannot run {what}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{what} failed")) }
+}
