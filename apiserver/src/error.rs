@@ -12,6 +12,7 @@ use registry_core::storage::StorageError;
 use crate::authentication::TokenFileError;
 use crate::options::OptionsError;
 use crate::server::pki::PkiError;
+use crate::storage::EngineError;
 
 /// Why a server could not start, or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +23,10 @@ pub enum ServerError {
     /// `--runtime-config` names an API that the server does not have. Not retryable.
     #[error("--runtime-config: there is no {0}")]
     UnknownApi(String),
-    /// The store cannot be opened. Retryable when the store is remote.
+    /// The engine under the storage cannot be opened. Retryable as [`EngineError`] says.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A resource's store cannot be opened. Retryable when the engine is remote.
     #[error("cannot open the storage: {0}")]
     Storage(#[from] StorageError),
     /// Keys or certificates cannot be read, made or used. Not retryable.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Parser};
+use clap::{ArgAction, Args, Parser, Subcommand};
 
 mod duration;
 mod lists;
@@ -33,6 +33,10 @@ Examples:
   echo 'secret,alice,alice-uid,\"devs,ops\"' > tokens.csv
   apiserver --secure-port=0 --token-auth-file=tokens.csv --data-dir=$(mktemp -d)
 
+  # Save the store of a stopped server, and bring it back elsewhere
+  apiserver storage backup monday.backup
+  apiserver storage restore monday.backup --data-dir=elsewhere
+
 Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
 
 /// A Kubernetes API server in one process.
@@ -43,7 +47,13 @@ Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
 #[command(name = "apiserver", version, after_long_help = EXAMPLES, args_override_self = true)]
 pub struct Options {
     /// Where the server keeps everything it writes: objects, keys, certificates and the admin.kubeconfig
-    #[arg(long, value_name = "DIRECTORY", default_value = "./apiserver-data", help_heading = "General")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIRECTORY",
+        default_value = "./apiserver-data",
+        help_heading = "General"
+    )]
     pub data_dir: PathBuf,
 
     /// How much to log to stderr: 0 is what an operator needs, 4 tells every request, 6 tells everything. RUST_LOG
@@ -70,6 +80,35 @@ pub struct Options {
     /// How much at once, and for how long.
     #[command(flatten)]
     pub limits: LimitOptions,
+
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What to do instead of serving.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Looks after the embedded store in the data directory, while no server uses it
+    #[command(subcommand)]
+    Storage(StorageCommand),
+}
+
+/// What an operator does to an embedded store.
+#[derive(Clone, Debug, Subcommand)]
+pub enum StorageCommand {
+    /// Reads the whole store, and tells what is there and what is damaged
+    Check,
+    /// Writes a consistent copy of the store to a file
+    Backup {
+        /// The file to write
+        file: PathBuf,
+    },
+    /// Makes a new store from a backup; the data directory must hold none
+    Restore {
+        /// The backup to read
+        file: PathBuf,
+    },
 }
 
 /// Where and how to listen.
@@ -105,7 +144,8 @@ pub struct ServingOptions {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Storage")]
 pub struct StorageOptions {
-    /// `embedded` (in this process, durable) or `etcd3` [default: etcd3 with --etcd-servers, else embedded]
+    /// `embedded` (in this process, durable), `etcd3`, or `memory` (gone with the process, for tests)
+    /// [default: etcd3 with --etcd-servers, else embedded]
     #[arg(long, value_name = "BACKEND")]
     pub storage_backend: Option<StorageBackend>,
 
@@ -132,6 +172,11 @@ pub struct StorageOptions {
     /// How often the store's history is compacted; 0 never does
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
     pub etcd_compaction_interval: Duration,
+
+    /// Whether a garbage collector runs beside the server; without one, deletions do not wait for it
+    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
+          require_equals = true, action = ArgAction::Set)]
+    pub enable_garbage_collector: bool,
 
     /// How long events are kept
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
@@ -222,6 +267,11 @@ impl Options {
         self.data_dir.join("admin.kubeconfig")
     }
 
+    /// Where the embedded store is.
+    pub fn storage_directory(&self) -> PathBuf {
+        self.data_dir.join("storage")
+    }
+
     /// What `--runtime-config` says.
     pub fn runtime_config(&self) -> RuntimeConfig {
         RuntimeConfig::new(&self.api.runtime_config)
@@ -238,6 +288,6 @@ impl Options {
         if self.storage.event_ttl.is_zero() {
             return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
         }
-        self.storage.choose(&self.data_dir)
+        self.storage.choose(self.storage_directory())
     }
 }

@@ -1,17 +1,19 @@
 //! A server as a process: flags, logs, signals.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 use registry_core::registry::StorageMap;
+use registry_core::storage::embedded::maintenance::{self, Source};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::Server;
 use crate::error::ServerError;
-use crate::options::Options;
+use crate::options::{Command, Options, StorageCommand};
 
 /// Runs a server of these maps' resources as the whole process: reads the command line, serves until SIGTERM or
 /// SIGINT, and ends in order. A second signal ends it at once.
@@ -24,7 +26,11 @@ use crate::options::Options;
 pub fn run_with(maps: &[&'static StorageMap]) -> ExitCode {
     let options = Options::parse();
     start_logging(options.verbosity);
-    match run(options, maps) {
+    let outcome = match &options.command {
+        Some(Command::Storage(command)) => maintain(command, &options.storage_directory()),
+        None => run(options, maps).map_err(|error| error.to_string()),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "apiserver: {error}");
@@ -46,6 +52,27 @@ fn run(options: Options, maps: &[&'static StorageMap]) -> Result<(), ServerError
         server.serve().await;
         Ok(())
     })
+}
+
+/// Looks after an embedded store, and tells what was found.
+fn maintain(command: &StorageCommand, directory: &Path) -> Result<(), String> {
+    let report = match command {
+        StorageCommand::Check => maintenance::check(directory),
+        StorageCommand::Backup { file } => maintenance::backup(Source::Directory(directory), file),
+        StorageCommand::Restore { file } => maintenance::restore(file, directory),
+    };
+    let report = report.map_err(|error| error.to_string())?;
+    let _ = writeln!(
+        std::io::stdout(),
+        "{}: {} keys in {} records of {} bytes, revision {}, history from revision {}",
+        directory.display(),
+        report.keys,
+        report.records,
+        report.record_bytes,
+        report.revision,
+        report.compacted_revision,
+    );
+    if report.problems.is_empty() { Ok(()) } else { Err(format!("damaged:\n{}", report.problems.join("\n"))) }
 }
 
 /// Tells, once the port is open, where the server is and how to use it.

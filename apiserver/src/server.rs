@@ -17,7 +17,7 @@ use crate::error::ServerError;
 use crate::filters::Filters;
 use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
 use crate::options::Options;
-use crate::storage::Storages;
+use crate::storage::{Engine, Storages};
 
 mod connection;
 mod kubeconfig;
@@ -36,6 +36,7 @@ pub struct Server {
     address: SocketAddr,
     ca_pem: String,
     tls: TlsAcceptor,
+    engine: Engine,
     filters: Arc<Filters<Api>>,
     hooks: PostStartHooks,
     lifecycle: Lifecycle,
@@ -107,7 +108,8 @@ impl ServerBuilder {
         let (ca_pem, identities) = identities(&self.options)?;
         let tls = tls::acceptor(&identities)?;
 
-        let storages = Storages::open(&storage_choice, &self.options.storage)?;
+        let engine = Engine::open(storage_choice, &self.options.storage).await?;
+        let storages = Storages::new(engine.clone(), &self.options.storage);
         let installed = Arc::new(self.install(&storages)?);
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let hooks = PostStartHooks::new(&installed);
@@ -127,7 +129,17 @@ impl ServerBuilder {
             &self.options.limits,
         );
         let filters = Arc::new(filters);
-        Ok(Server { options: self.options, listener, address, ca_pem, tls, filters, hooks, lifecycle })
+        Ok(Server {
+            options: self.options,
+            listener,
+            address,
+            ca_pem,
+            tls,
+            engine,
+            filters,
+            hooks,
+            lifecycle,
+        })
     }
 
     /// Installs every map's resources, as far as they are switched on.
@@ -206,7 +218,9 @@ impl Server {
         let listener = self.listener;
         tokio::join!(countdown, listener::accept(listener, serving.clone(), stopping.clone()));
         serving.drain(self.options.limits.request_timeout).await;
-        hooks.abort_all();
+        hooks.shutdown().await;
+        // Last: all that was answered is written, and the directory is free for the next server.
+        self.engine.close().await;
     }
 }
 
@@ -230,7 +244,7 @@ fn health_checks(
     hooks: &PostStartHooks,
     lifecycle: &Lifecycle,
 ) -> Health {
-    let engine = Arc::new(EngineCheck::new(storages.engine().clone()));
+    let engine = Arc::new(EngineCheck::new(storages.engine().mvcc()));
     let mut health = Health::default();
     health.add("ping", Endpoint::ALL, Arc::new(PingCheck));
     health.add("etcd", Endpoint::ALIVE, engine.clone());

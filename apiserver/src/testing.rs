@@ -134,10 +134,8 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
+        // The rest ends by itself as long as the runtime lives, and with it otherwise.
         self.shutdown.cancel();
-        if let Some(serving) = self.serving.take() {
-            serving.abort();
-        }
     }
 }
 
@@ -148,6 +146,11 @@ impl TestServerBuilder {
     pub fn flag(mut self, flag: impl Into<String>) -> Self {
         self.flags.push(flag.into());
         self
+    }
+
+    /// Keeps objects in memory only.
+    pub fn memory(self) -> Self {
+        self.flag("--storage-backend=memory")
     }
 
     /// Keeps objects in this etcd, below a prefix of the test's own.

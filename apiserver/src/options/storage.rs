@@ -1,6 +1,6 @@
 //! Which store the flags ask for.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::{OptionsError, StorageOptions};
@@ -12,6 +12,8 @@ pub enum StorageBackend {
     Embedded,
     /// An etcd cluster.
     Etcd3,
+    /// In this process, gone with it: for tests.
+    Memory,
 }
 
 /// Where objects are kept, and all that is needed to open it.
@@ -22,6 +24,8 @@ pub enum StorageChoice {
         /// The store's own directory.
         directory: PathBuf,
     },
+    /// In this process, gone with it.
+    Memory,
     /// In an etcd cluster.
     Etcd3(EtcdConnection),
 }
@@ -44,25 +48,24 @@ impl FromStr for StorageBackend {
         match name {
             "embedded" => Ok(Self::Embedded),
             "etcd3" => Ok(Self::Etcd3),
+            "memory" => Ok(Self::Memory),
             "etcd2" => Err("etcd2 was retired long ago: migrate to etcd3".to_owned()),
-            other => Err(format!("\"{other}\" is no storage backend: use embedded or etcd3")),
+            other => Err(format!("\"{other}\" is no storage backend: use embedded, etcd3 or memory")),
         }
     }
 }
 
 impl StorageOptions {
     /// The store that the flags ask for together.
-    pub(super) fn choose(&self, data_dir: &Path) -> Result<StorageChoice, OptionsError> {
+    pub(super) fn choose(&self, directory: PathBuf) -> Result<StorageChoice, OptionsError> {
         let refuse = |text: &str| Err(OptionsError(text.to_owned()));
         if !self.etcd_prefix.starts_with('/') || self.etcd_prefix.trim_matches('/').is_empty() {
             return refuse("--etcd-prefix must begin with / and name something, as in /registry");
         }
         let has_servers = !self.etcd_servers.is_empty();
         match (self.storage_backend, has_servers) {
-            (Some(StorageBackend::Embedded), true) => {
-                return refuse(
-                    "--storage-backend=embedded and --etcd-servers contradict each other: drop one",
-                );
+            (Some(StorageBackend::Embedded | StorageBackend::Memory), true) => {
+                return refuse("--storage-backend and --etcd-servers contradict each other: drop one");
             }
             (Some(StorageBackend::Etcd3), false) => {
                 return refuse("--storage-backend=etcd3 needs --etcd-servers");
@@ -75,7 +78,10 @@ impl StorageOptions {
         if self.etcd_cafile.is_some() || self.etcd_certfile.is_some() {
             return refuse("--etcd-cafile and --etcd-certfile are of no use without --etcd-servers");
         }
-        Ok(StorageChoice::Embedded { directory: data_dir.join("storage") })
+        if self.storage_backend == Some(StorageBackend::Memory) {
+            return Ok(StorageChoice::Memory);
+        }
+        Ok(StorageChoice::Embedded { directory })
     }
 
     fn etcd_connection(&self) -> Result<EtcdConnection, OptionsError> {

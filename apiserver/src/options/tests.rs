@@ -46,7 +46,7 @@ fn contradictions_are_refused_by_name() {
         (&["--storage-backend=embedded", "--etcd-servers=http://a:1"][..], "contradict"),
         (&["--storage-backend=etcd3"], "needs --etcd-servers"),
         (&["--storage-backend=etcd2"], "retired"),
-        (&["--storage-backend=zork"], "embedded or etcd3"),
+        (&["--storage-backend=zork"], "use embedded, etcd3 or memory"),
         (&["--etcd-cafile=x"], "without --etcd-servers"),
         (&["--etcd-servers=http://a:1", "--etcd-cafile=x"], "plain http"),
         (&["--etcd-servers=a:1"], "is no URL"),
