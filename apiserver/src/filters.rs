@@ -32,8 +32,6 @@ mod panics;
 #[cfg(test)]
 mod tests;
 
-pub use bounds::{MAX_BODY_BYTES, too_large};
-
 use audit_id::AuditIds;
 use in_flight::InFlight;
 

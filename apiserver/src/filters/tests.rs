@@ -162,10 +162,4 @@ async fn what_is_too_large_is_refused() {
     *request.method_mut() = http::Method::POST;
     let status = status_of(filters.serve(None, request).await).await;
     assert_eq!(status["message"], "Request entity too large: limit is 3145728");
-
-    // Without a length, the body itself ends in an error.
-    let chunks = (0..4).map(|_| Ok::<_, std::io::Error>(vec![0_u8; 1 << 20]));
-    let body = Body::from_stream(futures::stream::iter(chunks));
-    let request = bounds::bounded(Request::post("/").body(body).unwrap()).await.unwrap();
-    assert!(axum::body::to_bytes(request.into_body(), usize::MAX).await.is_err());
 }

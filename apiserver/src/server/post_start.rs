@@ -76,8 +76,7 @@ async fn ensure_namespace(namespaces: &Capabilities, name: &str) {
 }
 
 async fn try_ensure_namespace(namespaces: &Capabilities, name: &str) -> Result<(), StatusError> {
-    // As a request for the namespace has it: see `ResourceRequest::namespace`.
-    let context = RequestContext::system(name);
+    let context = RequestContext::system("");
     if let Some(getter) = &namespaces.getter {
         match getter.get(&context, name, &GetOptions::default()).await {
             Ok(_) => return Ok(()),
@@ -94,7 +93,7 @@ async fn try_ensure_namespace(namespaces: &Capabilities, name: &str) -> Result<(
     let mut object = Object::from_value(value).unwrap_or_default();
     namespaces.storage.apply_defaults(&mut object);
     let options = CreateOptions { field_manager: FIELD_MANAGER.to_owned(), ..CreateOptions::default() };
-    match creater.create(&RequestContext::system(""), object, &AdmitAll, &options).await {
+    match creater.create(&context, object, &AdmitAll, &options).await {
         Err(failure) if failure.reason != Reason::AlreadyExists => Err(failure),
         _ => Ok(()),
     }
