@@ -16,15 +16,21 @@
 //! | [`filters`] | what every request passes before it is worked on |
 //! | [`request_info`] | what a request is about |
 //! | [`authentication`], [`authorization`] | who asks, and whether they may |
+//! | [`handlers`], [`admission`] | the verbs, and what may change or refuse a write |
+//! | [`discovery`], [`openapi`] | what the server says of its API |
 //! | [`health`], [`version`] | how the server is, and which it is |
 //! | [`storage`] | opens the storage of every resource |
 //! | [`testing`] | servers for tests |
 
+pub mod admission;
 pub mod authentication;
 pub mod authorization;
+pub mod discovery;
 pub mod error;
 pub mod filters;
+pub mod handlers;
 pub mod health;
+pub mod openapi;
 pub mod options;
 pub mod request_info;
 pub mod server;
@@ -32,7 +38,6 @@ pub mod storage;
 pub mod testing;
 pub mod version;
 
-mod api;
 mod run;
 
 pub use error::ServerError;

@@ -4,19 +4,23 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use registry_core::ResourceType;
+use axum::body::Body;
+use http::{Request, Response};
 use registry_core::registry::{InstalledApi, StorageMap};
+use registry_core::{RequestContext, ResourceType};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::Api;
+use crate::admission::{AdmissionChain, NamespaceLifecycle};
 use crate::authentication::{Authenticator, TokenTable};
 use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
-use crate::filters::Filters;
+use crate::filters::{Dispatch, Filters};
+use crate::handlers::Api;
 use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
 use crate::options::Options;
+use crate::request_info::RequestInfo;
 use crate::storage::{Engine, Storages};
 
 mod connection;
@@ -122,7 +126,7 @@ impl ServerBuilder {
             None => TokenTable::default(),
         };
         let filters = Filters::new(
-            Api::new(installed, lifecycle.stopping.clone()),
+            Api::new(installed.clone(), admission(&installed), lifecycle.stopping.clone()),
             Authenticator::new(tokens, self.options.authentication.anonymous_auth),
             self.authorizer.unwrap_or_else(|| Arc::new(BaselineAuthorizer)),
             health,
@@ -222,6 +226,26 @@ impl Server {
         // Last: all that was answered is written, and the directory is free for the next server.
         self.engine.close().await;
     }
+}
+
+impl Dispatch for Api {
+    async fn dispatch(
+        self: &Arc<Self>,
+        info: RequestInfo,
+        context: RequestContext,
+        request: Request<Body>,
+    ) -> Response<Body> {
+        Self::dispatch(self, info, context, request).await
+    }
+}
+
+/// The admission plug-ins of what is installed, in the order they are asked.
+fn admission(installed: &InstalledApi) -> AdmissionChain {
+    let mut chain = AdmissionChain::default();
+    if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
+        chain.mutating.push(Arc::new(lifecycle));
+    }
+    chain
 }
 
 /// The keys and certificates that the options ask for, and the authority by which clients know the server.

@@ -8,6 +8,7 @@
 )]
 
 mod client;
+mod zoo;
 
 use std::time::{Duration, Instant};
 

@@ -1,0 +1,107 @@
+//! The unaggregated documents: `APIVersions`, `APIGroupList`, `APIGroup`, `APIResourceList`.
+
+use registry_core::api::Scope;
+use registry_core::registry::InstalledPath;
+use serde_json::{Map, Value, json};
+
+use super::document::storage_version_hash;
+use super::groups::{Group, Version};
+
+/// Kinds that Kubernetes keeps in another version than the one they are served in: `(group, version served,
+/// kind)` and the group and version kept.
+const KEPT_ELSEWHERE: [((&str, &str, &str), (&str, &str)); 5] = [
+    (("events.k8s.io", "v1", "Event"), ("", "v1")),
+    (("autoscaling", "v1", "HorizontalPodAutoscaler"), ("autoscaling", "v2")),
+    (
+        ("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io", "v1beta1"),
+    ),
+    (
+        ("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBinding"),
+        ("admissionregistration.k8s.io", "v1beta1"),
+    ),
+    (("apiextensions.k8s.io", "v1", "CustomResourceDefinition"), ("apiextensions.k8s.io", "v1beta1")),
+];
+
+/// `/api`.
+pub(super) fn core_versions(core: &[&Group<'_>]) -> Value {
+    let versions: Vec<&str> =
+        core.iter().flat_map(|group| &group.versions).map(|version| version.name).collect();
+    // This server has one address, the one the client just used: there is none to point to.
+    json!({ "kind": "APIVersions", "versions": versions, "serverAddressByClientCIDRs": [] })
+}
+
+/// `/apis`.
+pub(super) fn group_list(groups: &[&Group<'_>]) -> Value {
+    let groups: Vec<Value> = groups.iter().map(|group| Value::Object(group_fields(group))).collect();
+    json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
+}
+
+/// `/apis/{group}`.
+pub(super) fn group_document(group: &Group<'_>) -> Value {
+    let mut fields = group_fields(group);
+    fields.insert("kind".to_owned(), "APIGroup".into());
+    fields.insert("apiVersion".to_owned(), "v1".into());
+    Value::Object(fields)
+}
+
+fn group_fields(group: &Group<'_>) -> Map<String, Value> {
+    let versions: Vec<Value> = group
+        .versions
+        .iter()
+        .map(|version| json!({ "groupVersion": version.group_version(), "version": version.name }))
+        .collect();
+    let mut fields = Map::new();
+    fields.insert("name".to_owned(), group.name.into());
+    fields.insert("preferredVersion".to_owned(), versions.first().cloned().unwrap_or_default());
+    fields.insert("versions".to_owned(), versions.into());
+    fields
+}
+
+/// `/api/v1`, `/apis/{group}/{version}`.
+pub(super) fn resource_list(version: &Version<'_>) -> Value {
+    let resources: Vec<Value> = version.paths.iter().map(|path| resource(path)).collect();
+    let mut list = json!({
+        "kind": "APIResourceList", "groupVersion": version.group_version(), "resources": resources,
+    });
+    // The core group's document is older than the field.
+    if !version.group.is_empty() {
+        list["apiVersion"] = "v1".into();
+    }
+    list
+}
+
+fn resource(path: &InstalledPath) -> Value {
+    let own = path.resource;
+    let storage = &path.capabilities.storage;
+    let kind = storage.kind();
+    let mut entry = json!({
+        "name": own.plural, "singularName": own.singular, "kind": kind.kind,
+        "namespaced": storage.scope() == Scope::Namespaced, "verbs": path.capabilities.verbs(),
+    });
+    if kind.group_version() != own.group_version() {
+        entry["version"] = kind.version.into();
+        if !kind.group.is_empty() {
+            entry["group"] = kind.group.into();
+        }
+    }
+    if let Some(subresource) = path.subresource {
+        entry["name"] = format!("{}/{subresource}", own.plural).into();
+        entry["singularName"] = "".into();
+        return entry;
+    }
+    if !own.short_names.is_empty() {
+        entry["shortNames"] = own.short_names.into();
+    }
+    if !own.categories.is_empty() {
+        entry["categories"] = own.categories.into();
+    }
+    // What can be watched is stored; reviews and the like are not.
+    if path.capabilities.watcher.is_some() {
+        let served = (kind.group, kind.version, kind.kind);
+        let kept = KEPT_ELSEWHERE.iter().find(|(own, _)| *own == served).map(|(_, kept)| *kept);
+        let (group, version) = kept.unwrap_or((kind.group, kind.version));
+        entry["storageVersionHash"] = storage_version_hash(group, version, kind.kind).into();
+    }
+    entry
+}
