@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admission::AdmissionChain;
 use crate::discovery::Discovery;
-use crate::openapi::OpenApi;
+use crate::openapi::{DescriptionsSource, OpenApi};
 use crate::request_info::{RequestInfo, ResourceRequest, Verb};
 
 mod call;
@@ -69,11 +69,21 @@ impl Api {
         admission: AdmissionChain,
         shutdown: CancellationToken,
     ) -> Arc<Self> {
+        Self::with_descriptions(installed, admission, shutdown, || None)
+    }
+
+    /// The same, with texts for the types in OpenAPI documents.
+    pub fn with_descriptions(
+        installed: Arc<InstalledApi>,
+        admission: AdmissionChain,
+        shutdown: CancellationToken,
+        descriptions: DescriptionsSource,
+    ) -> Arc<Self> {
         Arc::new(Self {
             routes: Routes::new(&installed),
             admission,
             discovery: Discovery::new(&installed),
-            openapi: OpenApi::new(installed),
+            openapi: OpenApi::new(installed, descriptions),
             shutdown,
         })
     }

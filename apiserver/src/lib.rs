@@ -30,6 +30,7 @@ pub mod error;
 pub mod filters;
 pub mod handlers;
 pub mod health;
+mod json_fields;
 pub mod openapi;
 pub mod options;
 pub mod request_info;

@@ -14,6 +14,7 @@ use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
 use registry_core::api::{GroupVersion, StatusError};
 use registry_core::registry::{InstalledApi, InstalledPath};
+use registry_core::schema::openapi::Descriptions;
 use serde_json::{Map, Value, json};
 
 use crate::discovery::Document;
@@ -30,9 +31,13 @@ mod tests;
 /// Where the index is.
 const INDEX: &str = "/openapi/v3";
 
+/// Gives the texts of `kubectl explain`. They are large: unpacked when documents are made, and not kept.
+pub type DescriptionsSource = fn() -> Option<Descriptions>;
+
 /// All OpenAPI documents.
 pub(crate) struct OpenApi {
     installed: Arc<InstalledApi>,
+    descriptions: DescriptionsSource,
     /// By path below the index, for example `apis/apps/v1`.
     versions: BTreeMap<Box<str>, VersionDocument>,
     index: OnceLock<Document>,
@@ -49,7 +54,7 @@ struct VersionDocument {
 
 impl OpenApi {
     /// The documents of everything that is installed.
-    pub(crate) fn new(installed: Arc<InstalledApi>) -> Self {
+    pub(crate) fn new(installed: Arc<InstalledApi>, descriptions: DescriptionsSource) -> Self {
         let versions = installed
             .paths
             .iter()
@@ -60,7 +65,7 @@ impl OpenApi {
                 (paths::root(group_version).trim_start_matches('/').into(), document)
             })
             .collect();
-        Self { installed, versions, index: OnceLock::new() }
+        Self { installed, descriptions, versions, index: OnceLock::new() }
     }
 
     /// Whether there is a document at this path.
@@ -80,11 +85,12 @@ impl OpenApi {
 
     fn index(&self, parts: &Parts) -> Response<Body> {
         let index = self.index.get_or_init(|| {
+            let descriptions = (self.descriptions)();
             let paths: Map<String, Value> = self
                 .versions
                 .iter()
                 .map(|(path, version)| {
-                    let url = hashed_url(path, version.hash(&self.installed));
+                    let url = hashed_url(path, version.hash(&self.installed, descriptions.as_ref()));
                     (path.to_string(), json!({ "serverRelativeURL": url }))
                 })
                 .collect();
@@ -102,7 +108,7 @@ impl OpenApi {
     ) -> Result<Response<Body>, StatusError> {
         let query = Query::of(&parts.uri);
         let output = Output::negotiate(&parts.headers, query, Endpoint::Document)?;
-        let document = version.document(&self.installed);
+        let document = version.document(&self.installed, self.descriptions);
         let asked_hash = query.first("hash");
         if asked_hash.as_ref().is_some_and(|hash| **hash != *document.hash) {
             return Ok(moved(&hashed_url(path, &document.hash)));
@@ -124,18 +130,18 @@ impl OpenApi {
 
 impl VersionDocument {
     /// The hash; without the document having to be kept.
-    fn hash(&self, installed: &InstalledApi) -> &str {
+    fn hash(&self, installed: &InstalledApi, descriptions: Option<&Descriptions>) -> &str {
         self.hash.get_or_init(|| match self.document.get() {
             Some(document) => document.hash.clone(),
-            None => self.build(installed).hash,
+            None => self.build(installed, descriptions).hash,
         })
     }
 
-    fn document(&self, installed: &InstalledApi) -> &Document {
-        self.document.get_or_init(|| self.build(installed))
+    fn document(&self, installed: &InstalledApi, descriptions: DescriptionsSource) -> &Document {
+        self.document.get_or_init(|| self.build(installed, descriptions().as_ref()))
     }
 
-    fn build(&self, installed: &InstalledApi) -> Document {
+    fn build(&self, installed: &InstalledApi, descriptions: Option<&Descriptions>) -> Document {
         let own: Vec<&InstalledPath> = installed
             .paths
             .iter()
@@ -147,7 +153,7 @@ impl VersionDocument {
             "info": { "title": title, "version": "unversioned" },
             "paths": paths::of_version(self.group_version, &own),
             "components": {
-                "schemas": components::of_version(&own),
+                "schemas": components::of_version(&own, descriptions),
                 "securitySchemes": {
                     "BearerToken": {
                         "description": "Bearer Token authentication",

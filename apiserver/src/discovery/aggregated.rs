@@ -6,6 +6,8 @@ use registry_core::api::Scope;
 use registry_core::registry::InstalledPath;
 use serde_json::{Value, json};
 
+use crate::json_fields::put;
+
 use super::groups::{Group, Version};
 
 /// Groups with all they have.
@@ -44,10 +46,10 @@ fn resource_entry(version: &Version<'_>, path: &InstalledPath) -> Value {
         "verbs": path.capabilities.verbs(),
     });
     if !own.short_names.is_empty() {
-        entry["shortNames"] = own.short_names.into();
+        put(&mut entry, "shortNames", own.short_names);
     }
     if !own.categories.is_empty() {
-        entry["categories"] = own.categories.into();
+        put(&mut entry, "categories", own.categories);
     }
     let subresources: Vec<Value> = version
         .paths
@@ -60,7 +62,7 @@ fn resource_entry(version: &Version<'_>, path: &InstalledPath) -> Value {
         })
         .collect();
     if !subresources.is_empty() {
-        entry["subresources"] = subresources.into();
+        put(&mut entry, "subresources", subresources);
     }
     entry
 }

@@ -4,23 +4,32 @@ use registry_core::api::Scope;
 use registry_core::registry::InstalledPath;
 use serde_json::{Map, Value, json};
 
+use crate::json_fields::put;
+
 use super::document::storage_version_hash;
 use super::groups::{Group, Version};
 
-/// Kinds that Kubernetes keeps in another version than the one they are served in: `(group, version served,
-/// kind)` and the group and version kept.
-const KEPT_ELSEWHERE: [((&str, &str, &str), (&str, &str)); 5] = [
-    (("events.k8s.io", "v1", "Event"), ("", "v1")),
-    (("autoscaling", "v1", "HorizontalPodAutoscaler"), ("autoscaling", "v2")),
-    (
-        ("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "v1beta1"),
-    ),
-    (
-        ("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBinding"),
-        ("admissionregistration.k8s.io", "v1beta1"),
-    ),
-    (("apiextensions.k8s.io", "v1", "CustomResourceDefinition"), ("apiextensions.k8s.io", "v1beta1")),
+const ADMISSION: &str = "admissionregistration.k8s.io";
+const EXTENSIONS: &str = "apiextensions.k8s.io";
+
+/// A kind that Kubernetes keeps in another version than the one it is served in.
+struct KeptElsewhere {
+    /// Group, version and kind as served.
+    served: (&'static str, &'static str, &'static str),
+    /// Group and version as kept.
+    kept: (&'static str, &'static str),
+}
+
+/// All such kinds.
+const KEPT_ELSEWHERE: [KeptElsewhere; 5] = [
+    KeptElsewhere { served: ("events.k8s.io", "v1", "Event"), kept: ("", "v1") },
+    KeptElsewhere { served: ("autoscaling", "v1", "HorizontalPodAutoscaler"), kept: ("autoscaling", "v2") },
+    KeptElsewhere { served: (ADMISSION, "v1", "MutatingAdmissionPolicy"), kept: (ADMISSION, "v1beta1") },
+    KeptElsewhere {
+        served: (ADMISSION, "v1", "MutatingAdmissionPolicyBinding"),
+        kept: (ADMISSION, "v1beta1"),
+    },
+    KeptElsewhere { served: (EXTENSIONS, "v1", "CustomResourceDefinition"), kept: (EXTENSIONS, "v1beta1") },
 ];
 
 /// `/api`.
@@ -66,7 +75,7 @@ pub(super) fn resource_list(version: &Version<'_>) -> Value {
     });
     // The core group's document is older than the field.
     if !version.group.is_empty() {
-        list["apiVersion"] = "v1".into();
+        put(&mut list, "apiVersion", "v1");
     }
     list
 }
@@ -80,28 +89,28 @@ fn resource(path: &InstalledPath) -> Value {
         "namespaced": storage.scope() == Scope::Namespaced, "verbs": path.capabilities.verbs(),
     });
     if kind.group_version() != own.group_version() {
-        entry["version"] = kind.version.into();
+        put(&mut entry, "version", kind.version);
         if !kind.group.is_empty() {
-            entry["group"] = kind.group.into();
+            put(&mut entry, "group", kind.group);
         }
     }
     if let Some(subresource) = path.subresource {
-        entry["name"] = format!("{}/{subresource}", own.plural).into();
-        entry["singularName"] = "".into();
+        put(&mut entry, "name", format!("{}/{subresource}", own.plural));
+        put(&mut entry, "singularName", "");
         return entry;
     }
     if !own.short_names.is_empty() {
-        entry["shortNames"] = own.short_names.into();
+        put(&mut entry, "shortNames", own.short_names);
     }
     if !own.categories.is_empty() {
-        entry["categories"] = own.categories.into();
+        put(&mut entry, "categories", own.categories);
     }
     // What can be watched is stored; reviews and the like are not.
     if path.capabilities.watcher.is_some() {
         let served = (kind.group, kind.version, kind.kind);
-        let kept = KEPT_ELSEWHERE.iter().find(|(own, _)| *own == served).map(|(_, kept)| *kept);
+        let kept = KEPT_ELSEWHERE.iter().find(|own| own.served == served).map(|own| own.kept);
         let (group, version) = kept.unwrap_or((kind.group, kind.version));
-        entry["storageVersionHash"] = storage_version_hash(group, version, kind.kind).into();
+        put(&mut entry, "storageVersionHash", storage_version_hash(group, version, kind.kind));
     }
     entry
 }

@@ -19,6 +19,8 @@ mod tests;
 
 use body::{ListBody, Writer};
 
+use crate::json_fields::put;
+
 /// Answers a list.
 pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
     let lister = call.route.path.capabilities.lister.as_ref().ok_or_else(method_not_allowed)?;
@@ -28,15 +30,9 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError>
     list_answer(call, &output, page)
 }
 
-/// The list options of a request, for fields this resource has.
+/// The list options of a request.
 pub(super) fn selection(call: &Call<'_>, purpose: ListPurpose) -> Result<ListOptions, StatusError> {
     let mut options = list_options(call.query, purpose)?;
-    let known = call.route.path.resource.field_names;
-    for requirement in &options.field_selector.requirements {
-        if !known.contains(&requirement.path.as_str()) {
-            return Err(unknown_field(call, &requirement.path));
-        }
-    }
     // A name in the path (`/watch/…/{name}`) selects as a field selector does.
     let has_name = call.name.is_empty() || options.field_selector.required_value("metadata.name").is_some();
     if !has_name {
@@ -44,15 +40,6 @@ pub(super) fn selection(call: &Call<'_>, purpose: ListPurpose) -> Result<ListOpt
         options.field_selector.requirements.push(FieldRequirement { path, value, equal: true });
     }
     Ok(options)
-}
-
-fn unknown_field(call: &Call<'_>, path: &str) -> StatusError {
-    let message = if call.route.is_builtin && call.route.path.resource.selectable.is_empty() {
-        format!("{path:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
-    } else {
-        format!("field label not supported: {path}")
-    };
-    StatusError::bad_request(message)
 }
 
 /// A page in the form the client wants.
@@ -124,7 +111,7 @@ fn head(list_head: &[u8], form: &ItemForm, page: &ListPage) -> Value {
         ItemForm::Whole | ItemForm::Tail => {
             let closed = [list_head, b"\"}}"].concat();
             let mut head: Value = serde_json::from_slice(&closed).unwrap_or_default();
-            head["metadata"] = metadata;
+            put(&mut head, "metadata", metadata);
             head
         }
     }

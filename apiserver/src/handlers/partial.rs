@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn metadata_is_cut_out_of_canonical_bytes() {
         let json = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{"a":"}\\\"{"},"name":"x"},"data":{}}"#;
-        let tail = json.get(37..).unwrap();
+        let tail = json.get(38..).unwrap();
         assert!(tail.starts_with(METADATA_KEY));
         let item = Item { json, tail, revision: Some(1) };
         let mut written = Vec::new();

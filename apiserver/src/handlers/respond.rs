@@ -8,6 +8,8 @@ use registry_core::api::{Reason, StatusError};
 use registry_core::rest::{Answer, SuccessStatus};
 use serde_json::{Value, json};
 
+use crate::json_fields::put;
+
 use super::call::Call;
 use super::encoding::{self, EncodedBody, Encoding};
 use super::items::{Item, ItemForm};
@@ -166,12 +168,12 @@ fn success_value(success: &SuccessStatus) -> Value {
         let mut shown =
             json!({ "name": details.name, "kind": details.resource.resource, "uid": details.uid });
         if !details.resource.group.is_empty() {
-            shown["group"] = details.resource.group.into();
+            put(&mut shown, "group", details.resource.group);
         }
-        status["details"] = shown;
+        put(&mut status, "details", shown);
     }
     if let Some(code) = success.code {
-        status["code"] = code.into();
+        put(&mut status, "code", code);
     }
     status
 }

@@ -2,10 +2,11 @@
 //!
 //! Kubernetes concept: [tables](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 
-use jiff::Timestamp;
-use registry_core::api::{Object, StatusError, time};
-use registry_core::resource::{Cell, Column, ColumnFormat, ColumnType};
+use registry_core::api::{Object, StatusError};
+use registry_core::resource::{Column, ColumnFormat, ColumnType};
 use serde_json::{Value, json};
+
+use crate::json_fields::put;
 
 use super::call::Call;
 use super::items::Item;
@@ -13,29 +14,8 @@ use super::negotiation::MetaVersion;
 use super::partial;
 use super::query::Query;
 
-mod age;
-
-use age::human_duration;
-
 /// The columns of a resource that declares none.
-static DEFAULT_COLUMNS: [Column; 2] = [
-    Column {
-        name: "Name",
-        kind: ColumnType::String,
-        format: ColumnFormat::Name,
-        priority: 0,
-        description: "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
-        cell: Cell::Path(&["metadata", "name"]),
-    },
-    Column {
-        name: "Created At",
-        kind: ColumnType::Date,
-        format: ColumnFormat::Plain,
-        priority: 0,
-        description: "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
-        cell: Cell::Path(&["metadata", "creationTimestamp"]),
-    },
-];
+static DEFAULT_COLUMNS: [Column; 2] = [Column::NAME, Column::CREATED_AT];
 
 /// A table of one resource's objects.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +80,7 @@ impl Table {
         };
         let mut head = self.head(&metadata);
         if !with_columns {
-            head["columnDefinitions"] = Value::Null;
+            put(&mut head, "columnDefinitions", Value::Null);
         }
         let head = head.to_string();
         buffer.extend_from_slice(head.strip_suffix('}').unwrap_or(&head).as_bytes());
@@ -125,8 +105,7 @@ impl Table {
     }
 
     fn write_row_of(&self, buffer: &mut Vec<u8>, item: &Item<'_>, object: &Object) {
-        let now = Timestamp::now();
-        let cells: Vec<Value> = self.columns.iter().map(|column| cell(column, object, now)).collect();
+        let cells: Vec<Value> = self.columns.iter().map(|column| column.cell.of(object)).collect();
         buffer.extend_from_slice(b"{\"cells\":");
         buffer.extend_from_slice(Value::Array(cells).to_string().as_bytes());
         buffer.extend_from_slice(b",\"object\":");
@@ -160,21 +139,6 @@ fn definition(column: &Column) -> Value {
         "description": column.description,
         "priority": column.priority,
     })
-}
-
-fn cell(column: &Column, object: &Object, now: Timestamp) -> Value {
-    match column.cell {
-        Cell::Path(path) => object.get(path).cloned().unwrap_or_default(),
-        Cell::Age(path) => age(object.get_str(path), now).into(),
-        Cell::Computed(compute) => compute(object),
-    }
-}
-
-fn age(moment: Option<&str>, now: Timestamp) -> String {
-    match moment.and_then(time::parse) {
-        Some(moment) => human_duration(now.as_second() - moment.as_second()),
-        None => "<unknown>".to_owned(),
-    }
 }
 
 #[cfg(test)]

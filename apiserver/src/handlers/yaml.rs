@@ -8,7 +8,9 @@ pub(super) fn encode(value: &Value) -> String {
     match value {
         Value::Object(fields) if !fields.is_empty() => write_fields(&mut text, fields, 0, false),
         Value::Array(items) if !items.is_empty() => {
-            items.iter().for_each(|item| write_item(&mut text, item, 0));
+            for item in items {
+                write_item(&mut text, item, 0);
+            }
         }
         scalar => {
             write_scalar(&mut text, scalar, 0);
@@ -28,7 +30,9 @@ pub(super) fn write_item(text: &mut String, item: &Value, depth: usize) {
             // A list in a list begins on a line of its own.
             text.truncate(text.len() - 1);
             text.push('\n');
-            items.iter().for_each(|inner| write_item(text, inner, depth + 1));
+            for inner in items {
+                write_item(text, inner, depth + 1);
+            }
         }
         scalar => {
             write_scalar(text, scalar, depth + 1);
@@ -53,7 +57,9 @@ pub(super) fn write_fields(text: &mut String, fields: &Map<String, Value>, depth
             Value::Array(items) if !items.is_empty() => {
                 text.push('\n');
                 // Lists stand at the depth of their key.
-                items.iter().for_each(|item| write_item(text, item, depth));
+                for item in items {
+                    write_item(text, item, depth);
+                }
             }
             scalar => {
                 text.push(' ');

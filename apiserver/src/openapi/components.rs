@@ -2,39 +2,51 @@
 
 use registry_core::api::GroupVersionKind;
 use registry_core::registry::InstalledPath;
+use registry_core::schema::Schema;
+use registry_core::schema::openapi::{Descriptions, components};
 use serde_json::{Map, Value, json};
 
-use crate::discovery::is_builtin_group;
-
-/// The schemas of every kind these paths take or give, with their lists, and those all documents share.
-pub(super) fn of_version(paths: &[&InstalledPath]) -> Map<String, Value> {
-    let mut schemas = shared();
+/// The schemas of every kind these paths take or give, with their lists and all types they use, and those all
+/// documents share.
+pub(super) fn of_version(
+    paths: &[&InstalledPath],
+    descriptions: Option<&Descriptions>,
+) -> Map<String, Value> {
+    let roots: Vec<&Schema> = paths.iter().map(|path| path.capabilities.storage.schema()).collect();
+    let mut schemas = components(&roots, descriptions);
+    for (shared, schema) in shared() {
+        schemas.entry(shared).or_insert(schema);
+    }
     for path in paths {
         let kind = path.capabilities.storage.kind();
-        schemas.entry(name(kind)).or_insert_with(
+        schemas.entry(name(path)).or_insert_with(
             || json!({ "type": "object", "x-kubernetes-group-version-kind": [group_version_kind(kind)] }),
         );
         if let Some(lister) = &path.capabilities.lister {
             let list = GroupVersionKind { kind: lister.list_kind(), ..kind };
-            schemas.entry(name(list)).or_insert_with(|| list_schema(kind, list));
+            schemas.entry(list_name(path, list.kind)).or_insert_with(|| list_schema(path, list));
         }
     }
     schemas
 }
 
-/// The name of a kind's schema: Kubernetes' own by their Go packages, all others by their group reversed.
-pub(super) fn name(kind: GroupVersionKind) -> String {
-    let GroupVersionKind { group, version, kind } = kind;
-    let package = match group {
-        "" => "io.k8s.api.core".to_owned(),
-        "apiextensions.k8s.io" => "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions".to_owned(),
-        "apiregistration.k8s.io" => "io.k8s.kube-aggregator.pkg.apis.apiregistration".to_owned(),
-        own if is_builtin_group(own) => {
-            format!("io.k8s.api.{}", own.split('.').next().unwrap_or_default())
-        }
-        other => other.rsplit('.').collect::<Vec<_>>().join("."),
-    };
-    format!("{package}.{version}.{kind}")
+/// The name of the schema of what a path takes and gives.
+pub(super) fn name(path: &InstalledPath) -> String {
+    let storage = &path.capabilities.storage;
+    storage.schema().root().name().map_or_else(|| name_of_kind(storage.kind()), str::to_owned)
+}
+
+/// The name of the schema of a path's lists.
+pub(super) fn list_name(path: &InstalledPath, list_kind: &str) -> String {
+    let name = name(path);
+    let package = name.rsplit_once('.').map_or("", |(package, _)| package);
+    format!("{package}.{list_kind}")
+}
+
+/// A kind's schema that has no name of its own is named by the group, reversed.
+fn name_of_kind(kind: GroupVersionKind) -> String {
+    let package: Vec<&str> = kind.group.rsplit('.').filter(|label| !label.is_empty()).collect();
+    [package.join("."), kind.version.to_owned(), kind.kind.to_owned()].join(".").trim_matches('.').to_owned()
 }
 
 /// The name of a schema of `meta.k8s.io/v1`.
@@ -52,16 +64,16 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-fn list_schema(kind: GroupVersionKind, list: GroupVersionKind) -> Value {
+fn list_schema(path: &InstalledPath, list: GroupVersionKind) -> Value {
     json!({
-        "description": format!("{} is a list of {}", list.kind, kind.kind),
+        "description": format!("{} is a list of {}", list.kind, path.capabilities.storage.kind().kind),
         "type": "object",
         "required": ["items"],
         "properties": {
             "apiVersion": { "type": "string" },
             "kind": { "type": "string" },
             "metadata": { "default": {}, "allOf": [reference(&meta_name("ListMeta"))] },
-            "items": { "type": "array", "items": { "default": {}, "allOf": [reference(&name(kind))] } },
+            "items": { "type": "array", "items": { "default": {}, "allOf": [reference(&name(path))] } },
         },
         "x-kubernetes-group-version-kind": [group_version_kind(list)],
     })

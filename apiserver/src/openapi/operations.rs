@@ -1,10 +1,12 @@
 //! One operation of a path.
 
-use registry_core::api::{GroupVersionKind, Scope};
+use registry_core::api::Scope;
 use registry_core::registry::InstalledPath;
 use serde_json::{Map, Value, json};
 
-use super::components::{group_version_kind, meta_name, name, reference};
+use crate::json_fields::put;
+
+use super::components::{group_version_kind, list_name, meta_name, name, reference};
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,10 +149,10 @@ pub(super) fn operation(path: &InstalledPath, place: Place, action: Action) -> V
         "x-kubernetes-group-version-kind": group_version_kind(kind),
     });
     if !parameters.is_empty() {
-        operation["parameters"] = parameters.into();
+        put(&mut operation, "parameters", parameters);
     }
-    if let Some(body) = request_body(kind, action) {
-        operation["requestBody"] = body;
+    if let Some(body) = request_body(path, action) {
+        put(&mut operation, "requestBody", body);
     }
     operation
 }
@@ -163,11 +165,11 @@ pub(super) fn query(name: &str, kind: &str, description: &str) -> Value {
     })
 }
 
-fn request_body(kind: GroupVersionKind, action: Action) -> Option<Value> {
+fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
     let any = |schema: &str| json!({ "*/*": { "schema": reference(schema) } });
     Some(match action {
         Action::Get | Action::List => return None,
-        Action::Create | Action::Update => json!({ "content": any(&name(kind)), "required": true }),
+        Action::Create | Action::Update => json!({ "content": any(&name(path)), "required": true }),
         Action::Delete | Action::DeleteCollection => json!({ "content": any(&meta_name("DeleteOptions")) }),
         Action::Patch => {
             let types =
@@ -181,11 +183,10 @@ fn request_body(kind: GroupVersionKind, action: Action) -> Option<Value> {
 }
 
 fn responses(path: &InstalledPath, action: Action) -> Value {
-    let kind = path.capabilities.storage.kind();
     let schema = match (action, &path.capabilities.lister) {
-        (Action::List, Some(lister)) => name(GroupVersionKind { kind: lister.list_kind(), ..kind }),
+        (Action::List, Some(lister)) => list_name(path, lister.list_kind()),
         (Action::Delete | Action::DeleteCollection, _) => meta_name("Status"),
-        _ => name(kind),
+        _ => name(path),
     };
     let answer = |description: &str| {
         let schema = json!({ "schema": reference(&schema) });
@@ -196,7 +197,7 @@ fn responses(path: &InstalledPath, action: Action) -> Value {
     };
     let mut responses = json!({ "200": answer("OK"), "401": { "description": "Unauthorized" } });
     if matches!(action, Action::Create | Action::Update | Action::Patch) {
-        responses["201"] = answer("Created");
+        put(&mut responses, "201", answer("Created"));
     }
     responses
 }

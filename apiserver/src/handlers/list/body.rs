@@ -62,9 +62,7 @@ impl ListBody {
         if let Some(ready) = self.ready.take() {
             return Some(ready);
         }
-        if self.suffix.is_none() {
-            return None;
-        }
+        self.suffix.as_ref()?;
         let mut buffer = std::mem::take(&mut self.prefix);
         buffer.reserve(CHUNK_BYTES.min(self.remaining_bytes.map_or(CHUNK_BYTES, clamp)));
         while buffer.len() < CHUNK_BYTES {

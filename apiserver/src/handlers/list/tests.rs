@@ -18,7 +18,7 @@ fn entry(name: &str, payload_bytes: usize) -> StoredObject {
         key: format!("/registry/configmaps/default/{name}").into(),
         revision: 3,
         json: json.into(),
-        item_offset: 37,
+        item_offset: 38,
         attributes: Attributes::default(),
     })
 }

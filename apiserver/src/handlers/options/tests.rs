@@ -10,7 +10,7 @@ fn with_query<T>(text: &str, read: impl Fn(Query<'_>) -> T) -> T {
 
 #[test]
 fn create_options_name_what_is_wrong() {
-    let read = |text| with_query(text, |query| write_options(query, "CreateOptions"));
+    let read = |text: &str| with_query(text, |query| write_options(query, "CreateOptions"));
     assert_eq!(read("").unwrap(), CreateOptions::default());
     assert!(read("dryRun=All").unwrap().dry_run.is_on());
     assert_eq!(read("fieldValidation=Strict").unwrap().field_validation, FieldValidation::Strict);

@@ -56,7 +56,7 @@ impl PatchDocument {
             PatchType::Merge | PatchType::Strategic if !value.is_object() => {
                 return Err(wrong_type("map[string]interface {}"));
             }
-            PatchType::Json => Content::Json(JsonPatch::parse(&value).map_err(json_refusal)?),
+            PatchType::Json => Content::Json(JsonPatch::parse(&value).map_err(refusal)?),
             PatchType::Merge => Content::Merge(value),
             PatchType::Strategic => Content::Strategic(value),
         };
@@ -69,17 +69,17 @@ impl PatchDocument {
     /// It does not fit this object.
     pub(super) fn apply(&self, value: &mut Value, schema: &Schema) -> Result<(), StatusError> {
         match &self.content {
-            Content::Json(patch) => patch.apply(value).map_err(json_refusal),
+            Content::Json(patch) => patch.apply(value).map_err(refusal),
             Content::Merge(patch) => {
                 merge::apply(value, patch);
                 Ok(())
             }
-            Content::Strategic(patch) => strategic::apply(value, patch, schema).map_err(strategic_refusal),
+            Content::Strategic(patch) => strategic::apply(value, patch, schema).map_err(refusal),
         }
     }
 }
 
-fn json_refusal(fault: PatchError) -> StatusError {
+fn refusal(fault: PatchError) -> StatusError {
     match fault {
         PatchError::Malformed(why) => StatusError::bad_request(why),
         // Kubernetes does not tell what did not fit.
@@ -87,19 +87,9 @@ fn json_refusal(fault: PatchError) -> StatusError {
             Reason::Invalid,
             "the server rejected our request due to an error in our request",
         )),
-        PatchError::TooLarge(why) => too_large(&why),
+        PatchError::Contradictory(why) => StatusError::new(Reason::Unknown, why),
+        PatchError::TooLarge(why) => {
+            StatusError::new(Reason::RequestEntityTooLarge, format!("Request entity too large: {why}"))
+        }
     }
-}
-
-fn strategic_refusal(fault: PatchError) -> StatusError {
-    match fault {
-        PatchError::Malformed(why) => StatusError::bad_request(why),
-        // To Kubernetes' handler these are errors like any other, without a reason.
-        PatchError::Inapplicable(why) => StatusError::new(Reason::Unknown, why),
-        PatchError::TooLarge(why) => too_large(&why),
-    }
-}
-
-fn too_large(why: &str) -> StatusError {
-    StatusError::new(Reason::RequestEntityTooLarge, format!("Request entity too large: {why}"))
 }

@@ -18,7 +18,7 @@ fn entry(name: &str) -> StoredObject {
         key: name.into(),
         revision: 3,
         json: json.into(),
-        item_offset: 37,
+        item_offset: 38,
         attributes: Attributes::default(),
     })
 }
@@ -44,7 +44,7 @@ fn events() -> Vec<Result<WatchEvent, WatchError>> {
 }
 
 async fn lines(events: WatchStream, frames: Frames) -> Vec<Value> {
-    let body = WatchBody::new(events, frames, Duration::from_secs(60), CancellationToken::new());
+    let body = WatchBody::new(events, frames, Duration::from_mins(1), CancellationToken::new());
     let bytes = body.collect().await.unwrap().to_bytes();
     let text = std::str::from_utf8(&bytes).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
@@ -89,7 +89,7 @@ async fn what_is_ready_goes_together() {
     let many: Vec<_> = (0..2_000).map(|n| Ok(WatchEvent::Added(entry(&format!("c{n}"))))).collect();
     let events = stream::iter(many).boxed();
     let mut body =
-        WatchBody::new(events, frames(ItemForm::Whole), Duration::from_secs(60), CancellationToken::new());
+        WatchBody::new(events, frames(ItemForm::Whole), Duration::from_mins(1), CancellationToken::new());
     let mut pieces = Vec::new();
     while let Some(frame) = body.frame().await {
         pieces.push(frame.unwrap().into_data().unwrap().len());
