@@ -1,4 +1,5 @@
 //! etcd in trouble: killed, partly dead, asked for too much, shared, and behind TLS.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
 use std::path::Path;
 use std::sync::Arc;

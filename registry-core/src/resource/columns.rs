@@ -155,7 +155,7 @@ pub fn duration_text(seconds: i64) -> String {
         }
     };
     match seconds {
-        ..-1 => "<invalid>".to_owned(),
+        ..=-2 => "<invalid>".to_owned(),
         -1..0 => "0s".to_owned(),
         ..120 => format!("{seconds}s"),
         ..600 => two(seconds / MINUTE, "m", seconds % MINUTE, "s"),

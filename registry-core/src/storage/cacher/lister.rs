@@ -17,7 +17,7 @@ use super::{Cacher, FRESH_TIMEOUT};
 
 /// How many snapshots are kept for lists being paged, and for how long.
 const KEPT: usize = 32;
-const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
+const KEPT_FOR: Duration = Duration::from_mins(5);
 
 /// Snapshots that lists still being paged stand at, the oldest first.
 #[derive(Default)]

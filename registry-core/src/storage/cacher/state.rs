@@ -18,7 +18,7 @@ use super::lane::{Event, Lane, LaneKey};
 use super::lister::Pages;
 
 /// Events older than this are dropped even when there is room: as long as stores keep their history.
-const HISTORY_AGE: Duration = Duration::from_secs(5 * 60);
+const HISTORY_AGE: Duration = Duration::from_mins(5);
 
 /// All objects at one revision. Cloning shares everything.
 #[derive(Clone, Debug, Default)]

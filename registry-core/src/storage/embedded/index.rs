@@ -228,7 +228,9 @@ mod tests {
         index.apply(&change("a", 2, Kind::Put), 10, &mut superseded);
         index.apply(&change("a", 3, Kind::Delete), 10, &mut superseded);
         assert!(index.get("a").is_none());
-        superseded.iter().for_each(|gone| index.forget(gone));
+        for gone in &superseded {
+            index.forget(gone);
+        }
         assert_eq!((index.len(), index.record_bytes()), (0, 0));
     }
 }

@@ -127,16 +127,14 @@ impl Watcher {
     /// The next changes, moving the cursor past them; none if the records looked at were all of other keys.
     async fn changes(&mut self, newest: Revision) -> Result<Vec<Change>, MvccError> {
         let tail = self.shared.read().tail.after(self.after, &self.start, &self.end, BATCH_CHANGES_MAX);
-        let (upto, changes) = match tail {
-            Some(recent) => recent,
-            None => {
-                let (shared, start, end) = (self.shared.clone(), self.start.clone(), self.end.clone());
-                let after = self.after;
-                let read = move || shared.history(after, newest, &start, &end);
-                tokio::task::spawn_blocking(read)
-                    .await
-                    .map_err(|error| MvccError::Unavailable(error.to_string().into()))??
-            }
+        let (upto, changes) = if let Some(recent) = tail {
+            recent
+        } else {
+            let (shared, start, end) = (self.shared.clone(), self.start.clone(), self.end.clone());
+            let after = self.after;
+            let read = move || shared.history(after, newest, &start, &end);
+            let outcome = tokio::task::spawn_blocking(read).await;
+            outcome.map_err(|error| MvccError::Unavailable(error.to_string().into()))??
         };
         self.after = upto;
         Ok(changes)

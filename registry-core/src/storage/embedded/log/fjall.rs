@@ -48,13 +48,13 @@ pub(in super::super) struct FjallLog {
     directory: PathBuf,
     options: FjallOptions,
     /// Written only to be closed or reopened; a commit's fsync runs under a read guard as reads do.
-    open: RwLock<Option<Open>>,
+    open: RwLock<Option<Handles>>,
     acknowledged: HighWaterMark,
     removed_since_reclaim: AtomicU64,
 }
 
 // The keyspace first: the database stops its threads when it is dropped last.
-struct Open {
+struct Handles {
     keyspace: Keyspace,
     database: Database,
 }
@@ -65,7 +65,7 @@ impl FjallLog {
     /// Opens the log in a directory that is there and locked.
     pub(in super::super) fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
         let acknowledged = HighWaterMark::open(directory)?;
-        let open = Open::open(directory, options)?;
+        let open = Handles::open(directory, options)?;
         Ok(Self {
             directory: directory.to_owned(),
             options,
@@ -75,7 +75,7 @@ impl FjallLog {
         })
     }
 
-    fn with<T>(&self, work: impl FnOnce(&Open) -> Result<T, LogError>) -> Result<T, LogError> {
+    fn with<T>(&self, work: impl FnOnce(&Handles) -> Result<T, LogError>) -> Result<T, LogError> {
         let open: RwLockReadGuard<'_, _> = self.open.read().unwrap_or_else(PoisonError::into_inner);
         work(open.as_ref().ok_or(LogError::Closed)?)
     }
@@ -138,7 +138,7 @@ impl Log for FjallLog {
         // the file is read again.
         drop(open.take());
         std::thread::sleep(DROP_GRACE);
-        *open = Some(Open::open(&self.directory, self.options)?);
+        *open = Some(Handles::open(&self.directory, self.options)?);
         Ok(())
     }
 
@@ -172,9 +172,9 @@ impl Log for FjallLog {
     }
 }
 
-// === impl Open ===
+// === impl Handles ===
 
-impl Open {
+impl Handles {
     fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
         journal::verify_journals(&directory.join(DATABASE))?;
         // fjall asserts some facts about its files; damaged ones must be an error, not the end of the process.

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use futures::{FutureExt as _, StreamExt as _};
+
+use crate::storage::error::StorageError;
 use crate::storage::interface::{ListRequest, WatchEvent, WatchRequest};
 use crate::storage::testing::widget::{Update, increment, with_color};
 use crate::storage::testing::{Fixture, Watcher, Widget};
@@ -53,6 +56,32 @@ pub(super) async fn initial_events_end_with_a_bookmark(fixture: Fixture) {
         WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
     let mut empty = Watcher::start(fixture.store.as_ref(), &fixture.key("none/"), request).await;
     assert!(empty.initial_state().await.0.is_empty());
+}
+
+/// Bookmarks tell how far a watch is although nothing happened to its objects, and come only when asked for. A store
+/// may refuse to tell on request; then it does from time to time.
+pub(super) async fn bookmarks_come_when_asked_for(fixture: Fixture) {
+    let start = fixture.create(&Widget::named("a")).await.revision;
+    let revision = Some(start);
+    let quiet = fixture.key("none/");
+    let request = WatchRequest { revision, bookmarks: true, ..WatchRequest::default() };
+    let mut watcher = Watcher::start(fixture.store.as_ref(), &quiet, request).await;
+    let plain = WatchRequest { revision, ..WatchRequest::default() };
+    let mut plain = fixture.store.watch(&quiet, &plain).await.unwrap();
+    let newest = fixture.update("a", &mut increment(), None).await.unwrap().object.revision;
+    let mut last = 0;
+    while last < newest {
+        match fixture.store.request_progress().await {
+            Ok(()) | Err(StorageError::Unavailable { .. }) => {}
+            Err(other) => panic!("a request for progress fails otherwise: {other}"),
+        }
+        let WatchEvent::Bookmark { revision, initial_events_end: false } = watcher.event().await else {
+            panic!("nothing but bookmarks comes here");
+        };
+        assert!(revision >= last, "bookmarks do not go back");
+        last = revision;
+    }
+    assert!(plain.next().now_or_never().is_none(), "no bookmark was asked for");
 }
 
 pub(super) async fn without_initial_events_only_changes_come(fixture: Fixture) {

@@ -144,7 +144,7 @@ mod tests {
     fn a_journal_of_fjall_is_read_to_its_end() {
         let directory = tempfile::tempdir().unwrap();
         let options = super::super::FjallOptions { block_cache_bytes: 1 << 20, memtable_bytes: 1 << 20 };
-        let open = super::super::Open::open(directory.path(), options).unwrap();
+        let open = super::super::Handles::open(directory.path(), options).unwrap();
         for number in 0_u64..20 {
             let mut batch = open.database.batch().durability(Some(fjall::PersistMode::SyncData));
             batch.insert(&open.keyspace, number.to_be_bytes(), vec![b'x'; 3000]);
