@@ -126,7 +126,12 @@ impl ServerBuilder {
             None => TokenTable::default(),
         };
         let filters = Filters::new(
-            Api::new(installed.clone(), admission(&installed), lifecycle.stopping.clone()),
+            Api::with_descriptions(
+                installed.clone(),
+                admission(&installed),
+                lifecycle.stopping.clone(),
+                resources::schema::descriptions,
+            ),
             Authenticator::new(tokens, self.options.authentication.anonymous_auth),
             self.authorizer.unwrap_or_else(|| Arc::new(BaselineAuthorizer)),
             health,
