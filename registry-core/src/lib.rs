@@ -18,6 +18,8 @@
 pub mod api;
 pub mod codec;
 pub mod context;
+#[doc(hidden)]
+pub mod expansion;
 pub mod patch;
 pub mod registry;
 pub mod resource;

@@ -2,12 +2,19 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/registry/generic/registry`.
 
+pub mod errors;
 pub mod scale;
 pub mod status;
 pub mod storage_map;
 pub mod store;
+#[cfg(test)]
+mod testing;
 
+pub use errors::interpret_watch;
 pub use scale::ScaleStore;
 pub use status::StatusStore;
-pub use storage_map::{InstalledApi, InstalledPath, MapEntry, MapVersion, StorageMap, Subresource};
-pub use store::Store;
+pub use storage_map::{
+    ApiPath, Custom, InstalledApi, InstalledPath, Main, MapEntry, MapVersion, OpenStorage, Scale, Status,
+    StorageMap, Subresource,
+};
+pub use store::{FinishHook, MainRules, StatusRules, Store, StoreHooks, StoreOptions, UpdateRules};

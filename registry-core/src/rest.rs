@@ -40,6 +40,10 @@ pub trait Storage: Send + Sync + 'static {
 }
 
 /// Reads one object.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not serve the verb `get`",
+    label = "needs `impl Getter`"
+)]
 #[async_trait]
 pub trait Getter: Storage {
     /// The object of that name in the context's namespace.
@@ -52,6 +56,10 @@ pub trait Getter: Storage {
 }
 
 /// Reads many objects.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not serve the verb `list`",
+    label = "needs `impl Lister`"
+)]
 #[async_trait]
 pub trait Lister: Storage {
     /// The objects of the context's namespace (all namespaces when it is empty) that the options select.
@@ -62,6 +70,10 @@ pub trait Lister: Storage {
 }
 
 /// Follows changes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not serve the verb `watch`",
+    label = "needs `impl Watcher`"
+)]
 #[async_trait]
 pub trait Watcher: Storage {
     /// The changes of what the same options would list.
@@ -73,6 +85,10 @@ pub trait Watcher: Storage {
 }
 
 /// Makes new objects.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not serve the verb `create`",
+    label = "needs `impl Creater`"
+)]
 #[async_trait]
 pub trait Creater: Storage {
     /// Makes the object, or with dry run does all but that.
@@ -86,6 +102,10 @@ pub trait Creater: Storage {
 }
 
 /// Makes something below a named object: bindings, evictions, tokens.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not serve the verb `create`",
+    label = "needs `impl NamedCreater`"
+)]
 #[async_trait]
 pub trait NamedCreater: Storage {
     /// Makes it below the object of that name.
@@ -100,6 +120,10 @@ pub trait NamedCreater: Storage {
 }
 
 /// Replaces objects; patches are updates whose object is made from the present one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not serve the verb `update`",
+    label = "needs `impl Updater`"
+)]
 #[async_trait]
 pub trait Updater: Storage {
     /// Replaces the object of that name by what `update` makes of it. The flag says whether it was created.
@@ -118,6 +142,10 @@ pub trait Patcher: Getter + Updater {}
 impl<S: Getter + Updater + ?Sized> Patcher for S {}
 
 /// Deletes one object.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not serve the verb `delete`",
+    label = "needs `impl GracefulDeleter`"
+)]
 #[async_trait]
 pub trait GracefulDeleter: Storage {
     /// Deletes the object of that name, or begins to.
@@ -131,6 +159,10 @@ pub trait GracefulDeleter: Storage {
 }
 
 /// Deletes many objects.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not serve the verb `deletecollection`",
+    label = "needs `impl CollectionDeleter`"
+)]
 #[async_trait]
 pub trait CollectionDeleter: Storage {
     /// Deletes what the list options select; returns the objects as they were listed.

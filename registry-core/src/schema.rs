@@ -77,6 +77,11 @@ impl Schema {
         self.table.apply_defaults(self.root, value);
     }
 
+    /// Whether [`validate`](Self::validate) can find anything: an author's schema says what values there may be.
+    pub fn has_rules(&self) -> bool {
+        matches!(self.table.dialect, types::Dialect::JsonSchema)
+    }
+
     /// Checks a conformed object against what an author's schema demands beyond types: required fields, ranges,
     /// lengths, patterns, enums, distinct list keys. Kubernetes' own kinds have Go code for this, and no such rules.
     pub fn validate(&self, value: &Value) -> ErrorList {

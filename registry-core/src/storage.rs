@@ -16,6 +16,7 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage`.
 
 pub mod cacher;
+mod continue_token;
 pub mod embedded;
 pub mod entry;
 pub mod error;

@@ -1,1 +1,30 @@
-//! Kubernetes' built-in resources, one annotated struct each
+//! Kubernetes' built-in resources: a folder per API group, a file per resource, with what is special about it
+//! (its strategy, its table, its own subresources) beside its declaration.
+//!
+//! `generated` is written by `cargo xtask codegen`: the storage map of everything declared here, and the facts about
+//! upstream types.
+
+pub mod admissionregistration;
+pub mod apiextensions;
+pub mod apiregistration;
+pub mod apps;
+pub mod batch;
+mod cells;
+pub mod certificates;
+pub mod coordination;
+pub mod core;
+pub mod discovery;
+mod field;
+pub mod flowcontrol;
+pub mod generated;
+mod label_selector;
+pub mod networking;
+pub mod node;
+pub mod policy;
+pub mod rbac;
+pub mod resource;
+pub mod scheduling;
+pub mod schema;
+pub mod storage;
+
+pub use generated::storage_map::STORAGE_MAP;

@@ -23,7 +23,7 @@ use report::Report;
     cargo xtask bench                       builds this server in release mode, runs it on a temporary directory\n  \
     cargo xtask bench --server https://127.0.0.1:6443 --token T --pid 4711 --label kube-apiserver\n  \
     cargo xtask bench --only get,list --seconds 10")]
-pub(crate) struct BenchArguments {
+pub(crate) struct Options {
     /// The server to measure; without it, this project's own is built and started.
     #[arg(long, requires = "token", requires = "pid")]
     server: Option<String>,
@@ -60,7 +60,7 @@ pub(crate) struct BenchArguments {
 }
 
 /// Measures and reports.
-pub(crate) fn run(arguments: &BenchArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &Options) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<(), String> {
     runtime.block_on(measure(arguments))
 }
 
-async fn measure(arguments: &BenchArguments) -> Result<(), String> {
+async fn measure(arguments: &Options) -> Result<(), String> {
     let server = match (&arguments.server, &arguments.token, arguments.pid) {
         (Some(url), Some(token), Some(pid)) => ServerProcess::attach(url, token, pid),
         _ => ServerProcess::start(arguments.etcd_servers.as_deref()).await?,

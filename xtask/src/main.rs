@@ -1,26 +1,58 @@
-//! The project's own commands.
+//! The project's own commands, `cargo xtask …`.
+
 mod bench;
+mod codegen;
+mod facts;
+mod new;
 mod provision;
 mod replay;
 mod test;
-use clap::Parser;
-#[derive(Parser)]
-enum Cli {
-    Bench(bench::BenchArguments),
-    Test(test::TestArguments),
-    Replay(replay::ReplayArguments),
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What a command that failed has to say; shown as it is.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// The project's own commands.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
 }
-fn main() -> std::process::ExitCode {
-    let result = match Cli::parse() {
-        Cli::Bench(a) => bench::run(&a),
-        Cli::Test(a) => test::run(&a),
-        Cli::Replay(a) => replay::run(&a),
+
+/// One variant for each command; its module has its options and a `run`.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Codegen(codegen::Options),
+    New(new::Options),
+    Tidy(tidy::Options),
+    /// Run all tests, with everything they need.
+    Test(test::Options),
+    /// Measure what one operation costs, in CPU time, latency and memory.
+    Bench(bench::Options),
+    /// Replay recorded requests and compare the answers with those of a real kube-apiserver.
+    Replay(replay::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Codegen(options) => codegen::run(&options),
+        Command::New(options) => new::run(&options),
+        Command::Tidy(options) => tidy::run(&options),
+        Command::Test(options) => test::run(&options).map_err(Failure::from),
+        Command::Bench(options) => bench::run(&options).map_err(Failure::from),
+        Command::Replay(options) => replay::run(&options).map_err(Failure::from),
     };
-    match result {
-        Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("{e}");
-            std::process::ExitCode::FAILURE
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
         }
     }
 }

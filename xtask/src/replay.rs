@@ -16,7 +16,7 @@ const FLOOR: &str = "docs/reference/golden-floor.json";
 
 /// What `cargo xtask replay` may be told.
 #[derive(Debug, Args)]
-pub(crate) struct ReplayArguments {
+pub(crate) struct Options {
     /// The directory with `replay.py` and the recordings.
     #[arg(long, env = "ORLOP_GOLDEN", default_value = "../shared/golden")]
     golden: PathBuf,
@@ -55,7 +55,7 @@ struct AreaScore {
 }
 
 /// Builds and starts the server, replays, holds the scores against the floor.
-pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &Options) -> Result<(), String> {
     let script = arguments.golden.join("replay.py");
     if !script.exists() {
         println!(

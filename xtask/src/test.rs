@@ -8,13 +8,13 @@ use crate::provision::Programs;
 
 /// What `cargo xtask test` may be told.
 #[derive(Debug, Args)]
-pub(crate) struct TestArguments {
+pub(crate) struct Options {
     /// Only tests whose name contains one of these.
     filters: Vec<String>,
 }
 
 /// Finds or installs what tests need, then runs them: unit and integration tests, then documentation's examples.
-pub(crate) fn run(arguments: &TestArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &Options) -> Result<(), String> {
     let programs = Programs::provide()?;
     let mut tests = Command::new("cargo");
     if programs.nextest {

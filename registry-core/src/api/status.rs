@@ -20,6 +20,8 @@ pub struct StatusError {
     pub message: String,
     /// What the failure is about; boxed to keep `Result`s small.
     pub details: Option<Box<StatusDetails>>,
+    /// `metadata.continue`: with a 410 for an old page, how to go on from the same place in the newest state.
+    pub continue_token: Option<Box<str>>,
 }
 
 /// What a failure is about.
@@ -158,7 +160,7 @@ impl Reason {
 impl StatusError {
     /// A failure with the reason's own code and no details.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { code: reason.code(), reason, message: message.into(), details: None }
+        Self { code: reason.code(), reason, message: message.into(), details: None, continue_token: None }
     }
 
     /// The same failure, about this object.
@@ -248,6 +250,12 @@ impl StatusError {
         Self::new(Reason::Expired, message)
     }
 
+    /// The same failure, with a token to go on listing from the same place in the newest state.
+    pub fn continue_with(mut self, token: impl Into<Box<str>>) -> Self {
+        self.continue_token = Some(token.into());
+        self
+    }
+
     /// 504: the server gave up waiting; the outcome is unknown.
     pub fn timeout(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         Self::new(Reason::Timeout, format!("Timeout: {}", message.into()))
@@ -271,17 +279,22 @@ impl StatusError {
 
     /// The failure as a `v1 Status` object.
     pub fn to_value(&self) -> serde_json::Value {
-        let mut status = serde_json::json!({
-            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.message, "code": self.code,
-        });
+        let mut status = serde_json::Map::new();
+        let mut put = |field: &str, value: serde_json::Value| status.insert(field.to_owned(), value);
+        put("apiVersion", "v1".into());
+        put("kind", "Status".into());
+        let token = self.continue_token.iter().map(|token| ("continue".to_owned(), token.as_ref().into()));
+        put("metadata", serde_json::Value::Object(token.collect()));
+        put("status", "Failure".into());
+        put("message", self.message.as_str().into());
+        put("code", self.code.into());
         if self.reason != Reason::Unknown {
-            status["reason"] = self.reason.as_str().into();
+            put("reason", self.reason.as_str().into());
         }
         if let Some(details) = &self.details {
-            status["details"] = serde_json::to_value(details.as_ref()).unwrap_or_default();
+            put("details", serde_json::to_value(details.as_ref()).unwrap_or_default());
         }
-        status
+        serde_json::Value::Object(status)
     }
 
     fn details_mut(&mut self) -> &mut StatusDetails {

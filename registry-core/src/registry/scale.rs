@@ -1,13 +1,44 @@
 //! The `scale` subresource: an object's replica count as `autoscaling/v1 Scale`.
+//!
+//! Kubernetes concept: [the scale subresource](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#scale-subresource).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use super::store::Store;
+use async_trait::async_trait;
+use k8s_openapi::api::autoscaling::v1::Scale;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+use crate::api::{
+    FieldError, FieldPath, GetOptions, GroupResource, GroupVersionKind, Object, Preconditions, Scope,
+    StatusError, UpdateOptions,
+};
+use crate::context::RequestContext;
+use crate::resource::ScalePaths;
+use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission};
+use crate::schema::Schema;
+
+use super::store::{MainRules, Store};
+
+mod selector;
+
+const SCALE: GroupVersionKind = GroupVersionKind { group: "autoscaling", version: "v1", kind: "Scale" };
 
 /// The `scale` subresource of a store.
 pub struct ScaleStore {
     parent: Arc<Store>,
 }
+
+/// Whether an object that does not say how many replicas it wants has a scale.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unset {
+    /// No: there is nothing to show.
+    Refused,
+    /// Yes, for it is about to be set.
+    Zero,
+}
+
+// === impl ScaleStore ===
 
 impl ScaleStore {
     /// The `scale` subresource of this store.
@@ -19,4 +50,165 @@ impl ScaleStore {
     pub fn parent(&self) -> &Arc<Store> {
         &self.parent
     }
+
+    fn paths(&self) -> Result<&'static ScalePaths, StatusError> {
+        self.parent.resource().scale.as_ref().ok_or_else(|| {
+            StatusError::internal(format!("{:?} does not say where its scale is", self.parent.resource()))
+        })
+    }
+
+    fn answer(&self, parent: Answer) -> Result<Answer, StatusError> {
+        let object = match parent {
+            Answer::Stored(entry) => self.parent.read(&entry)?,
+            Answer::Object(object) => object,
+            success @ Answer::Success(_) => return Ok(success),
+        };
+        Ok(Answer::Object(scale_of(self.paths()?, &object, Unset::Refused)?))
+    }
+}
+
+impl Storage for ScaleStore {
+    fn group_resource(&self) -> GroupResource {
+        self.parent.group_resource()
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        SCALE
+    }
+
+    fn scope(&self) -> Scope {
+        self.parent.scope()
+    }
+
+    fn schema(&self) -> &'static Schema {
+        scale_schema()
+    }
+}
+
+#[async_trait]
+impl Getter for ScaleStore {
+    async fn get(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        options: &GetOptions,
+    ) -> Result<Answer, StatusError> {
+        self.answer(self.parent.get(context, name, options).await?)
+    }
+}
+
+#[async_trait]
+impl Updater for ScaleStore {
+    async fn update(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        update: &mut dyn UpdatedObject,
+        admission: &dyn ValidatingAdmission,
+        options: &UpdateOptions,
+    ) -> Result<(Answer, bool), StatusError> {
+        let paths = self.paths()?;
+        let mut rescaled = Rescaled { paths, update };
+        let admission = ScaleAdmission { paths, inner: admission };
+        let (answer, created) =
+            self.parent.update_by(context, name, &mut rescaled, &admission, options, &MainRules).await?;
+        Ok((self.answer(answer)?, created))
+    }
+}
+
+/// An update of a scale as an update of the object it belongs to.
+struct Rescaled<'a> {
+    paths: &'static ScalePaths,
+    update: &'a mut dyn UpdatedObject,
+}
+
+#[async_trait]
+impl UpdatedObject for Rescaled<'_> {
+    /// A scale has the uid of its object, so what must hold of one must hold of the other.
+    fn preconditions(&self) -> Preconditions {
+        self.update.preconditions()
+    }
+
+    async fn updated_object(
+        &mut self,
+        context: &RequestContext,
+        current: Option<&Object>,
+    ) -> Result<Object, StatusError> {
+        let Some(current) = current else {
+            return Err(StatusError::internal("a scale was to be set of an object that is not there"));
+        };
+        let present = scale_of(self.paths, current, Unset::Zero)?;
+        let wanted = self.update.updated_object(context, Some(&present)).await?;
+        let replicas = wanted.get_i64(&["spec", "replicas"]).unwrap_or_default();
+        if replicas < 0 {
+            let field = FieldPath::new("spec").child("replicas");
+            let error = FieldError::invalid(field, replicas, "must be greater than or equal to 0");
+            return Err(StatusError::invalid(SCALE, wanted.name(), &error.into()));
+        }
+        let mut object = current.clone();
+        object.set(self.paths.replicas, replicas.into());
+        // The store checks both against the object they are of.
+        for field in ["name", "resourceVersion"] {
+            object.copy_field(&wanted, &["metadata", field]);
+        }
+        Ok(object)
+    }
+}
+
+/// Validating admission sees scales, not what they belong to.
+struct ScaleAdmission<'a> {
+    paths: &'static ScalePaths,
+    inner: &'a dyn ValidatingAdmission,
+}
+
+#[async_trait]
+impl ValidatingAdmission for ScaleAdmission<'_> {
+    async fn validate(
+        &self,
+        context: &RequestContext,
+        new: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let scale = |object: Option<&Object>| {
+            object.map(|object| scale_of(self.paths, object, Unset::Zero)).transpose()
+        };
+        self.inner.validate(context, scale(new)?.as_ref(), scale(old)?.as_ref()).await
+    }
+}
+
+/// The scale of an object.
+fn scale_of(paths: &ScalePaths, object: &Object, unset: Unset) -> Result<Object, StatusError> {
+    let wanted = object.get_i64(paths.replicas);
+    if wanted.is_none() && unset == Unset::Refused {
+        let field = paths.replicas.join(".");
+        return Err(StatusError::internal(format!("the spec replicas field \".{field}\" does not exist")));
+    }
+    let mut spec = Map::new();
+    if let Some(replicas) = wanted.filter(|replicas| *replicas != 0) {
+        spec.insert("replicas".to_owned(), replicas.into());
+    }
+    let mut status = Map::new();
+    status.insert("replicas".to_owned(), object.get_i64(paths.current).unwrap_or_default().into());
+    let selector = paths.selector.and_then(|path| object.get(path)).map(selector::to_text);
+    if let Some(selector) = selector.filter(|text| !text.is_empty()) {
+        status.insert("selector".to_owned(), selector.into());
+    }
+    let mut scale = Object::default();
+    scale.set_type(&SCALE.group_version().api_version(), SCALE.kind);
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        scale.copy_field(object, &["metadata", field]);
+    }
+    scale.set(&["spec"], Value::Object(spec));
+    scale.set(&["status"], Value::Object(status));
+    Ok(scale)
+}
+
+/// The schema of a scale; compiled on first use.
+fn scale_schema() -> &'static Schema {
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+        let settings = SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true);
+        let json = settings.into_generator().into_root_schema_for::<Scale>().to_value();
+        Schema::from_json_schema(&json, SCALE)
+    });
+    &SCHEMA
 }

@@ -6,11 +6,23 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::capabilities;
 use crate::resource::{Resource, ResourceType};
 use crate::rest::Capabilities;
 use crate::storage::{Interface, StorageError};
 
-use super::store::Store;
+use super::scale::ScaleStore;
+use super::status::StatusStore;
+use super::store::{Store, StoreOptions};
+
+#[cfg(test)]
+mod tests;
+
+#[doc(hidden)]
+pub mod check;
+mod written;
+
+pub use written::{WrittenPath, WrittenVersion};
 
 /// All storages of a server, or of one crate of resources.
 #[derive(Clone, Copy, Debug)]
@@ -43,12 +55,18 @@ pub struct MapEntry {
     pub declared_at: &'static str,
 }
 
-/// A type that is one path of the API: a [`Resource`], or one of the subresource markers below.
-#[diagnostic::on_unimplemented(message = "`{Self}` is not a path of the API")]
+/// A type that is one path of the API: one of the markers below, around a [`Resource`] or a [`Subresource`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a path of the API",
+    note = "a path is `Main<R>`, `Status<R>` or `Scale<R>` of a resource `R`, or `Custom<S>` of a subresource `S`"
+)]
 pub trait ApiPath {
     /// The path's entry in the map.
     const ENTRY: MapEntry;
 }
+
+/// `R` itself, with all verbs of the generic store.
+pub struct Main<R>(PhantomData<R>);
 
 /// The `status` subresource of `R`.
 pub struct Status<R>(PhantomData<R>);
@@ -80,6 +98,11 @@ pub trait OpenStorage: Send + Sync {
 
     /// The prefix of all keys, for example `/registry`.
     fn prefix(&self) -> &str;
+
+    /// What the operator set of this resource's store.
+    fn store_options(&self, _resource: &'static ResourceType) -> StoreOptions {
+        StoreOptions::default()
+    }
 }
 
 /// A map whose storages are open: what the server routes to.
@@ -102,6 +125,74 @@ pub struct InstalledPath {
     pub store: Arc<Store>,
 }
 
+// === the paths ===
+
+impl<R: Resource> ApiPath for Main<R> {
+    const ENTRY: MapEntry = MapEntry {
+        resource: R::TYPE,
+        subresource: None,
+        install: install_main,
+        declared_at: R::TYPE.declared_at,
+    };
+}
+
+impl<R: Resource> ApiPath for Status<R> {
+    const ENTRY: MapEntry = {
+        assert!(R::TYPE.has_status, "a resource without a status has no `status` subresource");
+        MapEntry {
+            resource: R::TYPE,
+            subresource: Some("status"),
+            install: install_status,
+            declared_at: R::TYPE.declared_at,
+        }
+    };
+}
+
+impl<R: Resource> ApiPath for Scale<R> {
+    const ENTRY: MapEntry = {
+        assert!(
+            R::TYPE.scale.is_some(),
+            "a resource that does not say `scale(…)` has no `scale` subresource"
+        );
+        MapEntry {
+            resource: R::TYPE,
+            subresource: Some("scale"),
+            install: install_scale,
+            declared_at: R::TYPE.declared_at,
+        }
+    };
+}
+
+impl<S: Subresource> ApiPath for Custom<S> {
+    const ENTRY: MapEntry = MapEntry {
+        resource: S::Parent::TYPE,
+        subresource: Some(S::NAME),
+        install: S::install,
+        declared_at: S::Parent::TYPE.declared_at,
+    };
+}
+
+fn install_main(store: &Arc<Store>) -> Capabilities {
+    let mut capabilities = capabilities!(
+        store.clone();
+        getter, lister, watcher, creater, updater, patcher, deleter, collection_deleter
+    );
+    if !store.resource().serves_deletecollection {
+        capabilities.collection_deleter = None;
+    }
+    capabilities
+}
+
+fn install_status(store: &Arc<Store>) -> Capabilities {
+    capabilities!(StatusStore::new(store.clone()); getter, updater, patcher)
+}
+
+fn install_scale(store: &Arc<Store>) -> Capabilities {
+    capabilities!(ScaleStore::new(store.clone()); getter, updater, patcher)
+}
+
+// === impl StorageMap ===
+
 impl StorageMap {
     /// Opens the storage of every entry that `enabled` lets pass, and installs it.
     pub fn install(
@@ -116,7 +207,12 @@ impl StorageMap {
             }
             let store = match installed.store(entry.resource) {
                 Some(store) => store,
-                None => Store::new(entry.resource, storage.open(entry.resource)?, storage.prefix()),
+                None => Store::with_options(
+                    entry.resource,
+                    storage.open(entry.resource)?,
+                    storage.prefix(),
+                    storage.store_options(entry.resource),
+                ),
             };
             let capabilities = (entry.install)(&store);
             installed.paths.push(InstalledPath {

@@ -9,6 +9,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::api::validation::names::NameRule;
 use crate::api::validation::{ErrorList, FieldError, FieldPath};
 use crate::api::{DeleteOptions, Object, PropagationPolicy};
 use crate::context::RequestContext;
@@ -59,6 +60,11 @@ pub trait ObjectStrategy: Send + Sync + 'static {
     /// Writes an accepted object in its one normal form.
     fn canonicalize(&self, _object: &mut Object) {}
 
+    /// What `metadata.name` may look like.
+    fn name_rule(&self) -> NameRule {
+        NameRule::DnsSubdomain
+    }
+
     /// Whether an update of an absent object creates it.
     fn allow_create_on_update(&self) -> bool {
         false
@@ -73,6 +79,20 @@ pub trait ObjectStrategy: Send + Sync + 'static {
     fn default_propagation_policy(&self) -> PropagationPolicy {
         PropagationPolicy::Background
     }
+
+    /// Whether objects may wait for the garbage collector: those that have no dependents by nature (events) never
+    /// get its finalizers. (`rest.Unsupported`.)
+    fn supports_garbage_collection(&self) -> bool {
+        true
+    }
+
+    /// Whether something still has to be done before an object may go: its finalizers.
+    fn is_held(&self, object: &Object) -> bool {
+        object.finalizers().next().is_some()
+    }
+
+    /// Shows that an object waits for its end, beside the deletion timestamp it has by now.
+    fn mark_as_deleting(&self, _object: &mut Object) {}
 
     /// How an object is to be deleted: at once, or after a grace period set in `options`.
     fn check_graceful_delete(
@@ -112,6 +132,11 @@ pub enum Deletion {
 pub trait Strategy: Send + Sync + 'static {
     /// The object's type.
     type Object: Serialize + DeserializeOwned;
+
+    /// What `metadata.name` may look like.
+    fn name_rule(&self) -> NameRule {
+        NameRule::DnsSubdomain
+    }
 
     /// Fills in defaults that depend on other fields.
     fn apply_defaults(&self, _object: &mut Self::Object) {}
@@ -162,6 +187,10 @@ impl ObjectStrategy for NoStrategy {}
 // === every typed strategy is an erased one ===
 
 impl<S: Strategy> ObjectStrategy for S {
+    fn name_rule(&self) -> NameRule {
+        Strategy::name_rule(self)
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         edit::<S::Object>(object, |typed| Strategy::apply_defaults(self, typed));
     }

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 
 use crate::api::Preconditions;
 
+use super::Revision;
 use super::entry::{Attributes, AttributesOf, StoredObject};
 use super::error::{StorageError, WatchError};
 use super::interface::{
@@ -18,11 +19,9 @@ use super::interface::{
 };
 use super::mvcc::{Committed, Mvcc, MvccError, prefix_end};
 use super::transform::Transformer;
-use super::Revision;
 
-mod continue_token;
 mod list;
-mod metadata;
+pub(in crate::storage) mod metadata;
 mod state;
 mod update;
 mod watch;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Method;
 
-use super::BenchArguments;
+use super::Options;
 use super::client::{Client, Connection};
 use super::process::ServerProcess;
 use super::report::Measurement;
@@ -42,7 +42,7 @@ pub(crate) async fn get(
     client: &Client,
     server: &ServerProcess,
     namespace: &str,
-    arguments: &BenchArguments,
+    arguments: &Options,
 ) -> Result<Measurement, String> {
     let collection = format!("/api/v1/namespaces/{namespace}/configmaps");
     client.connect().await?.exchange(Method::POST, &collection, config_map("read-me", "0")).await?;
@@ -59,7 +59,7 @@ pub(crate) async fn create(
     client: &Client,
     server: &ServerProcess,
     namespace: &str,
-    arguments: &BenchArguments,
+    arguments: &Options,
 ) -> Result<Measurement, String> {
     let path: Arc<str> = format!("/api/v1/namespaces/{namespace}/configmaps").into();
     closed_loop(client, server, arguments, "create", 1, move |mut connection, number| {
@@ -75,12 +75,12 @@ pub(crate) async fn list(
     client: &Client,
     server: &ServerProcess,
     size: usize,
-    arguments: &BenchArguments,
+    arguments: &Options,
 ) -> Result<Measurement, String> {
     let namespace = format!("bench-list-{size}-{}", std::process::id());
     fill(client, &namespace, size).await?;
     let path: Arc<str> = format!("/api/v1/namespaces/{namespace}/configmaps").into();
-    let one_client = BenchArguments { clients: 1, ..copy_of(arguments) };
+    let one_client = Options { clients: 1, ..copy_of(arguments) };
     let measured = closed_loop(client, server, &one_client, "list", size, {
         let path = path.clone();
         move |mut connection, _| {
@@ -98,7 +98,7 @@ pub(crate) async fn watch(
     client: &Client,
     server: &ServerProcess,
     watchers: usize,
-    arguments: &BenchArguments,
+    arguments: &Options,
 ) -> Result<Measurement, String> {
     let namespace = format!("bench-watch-{watchers}-{}", std::process::id());
     fill(client, &namespace, 0).await?;
@@ -208,7 +208,7 @@ async fn settle(deliveries: &Deliveries, expected: u64) {
 async fn closed_loop<Operation, Running>(
     client: &Client,
     server: &ServerProcess,
-    arguments: &BenchArguments,
+    arguments: &Options,
     name: &'static str,
     size: usize,
     operation: Operation,
@@ -280,8 +280,8 @@ fn config_map(name: &str, sent: &str) -> Bytes {
     .into()
 }
 
-fn copy_of(arguments: &BenchArguments) -> BenchArguments {
-    BenchArguments {
+fn copy_of(arguments: &Options) -> Options {
+    Options {
         server: arguments.server.clone(),
         token: arguments.token.clone(),
         pid: arguments.pid,

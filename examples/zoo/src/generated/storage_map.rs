@@ -1,0 +1,18 @@
+// Written by `cargo xtask codegen` from the annotated structs. Do not edit.
+
+//! Every path of this crate: group → version → path → storage.
+
+use registry_core::registry::storage_map::{Main, Scale, Status};
+
+registry_core::storage_map! {
+    /// Every path of this crate.
+    pub static STORAGE_MAP = {
+        "zoo.example.dev" => {
+            "v1" => {
+                "enclosures" => Main<crate::zoo::enclosure::Enclosure>,
+                "enclosures/scale" => Scale<crate::zoo::enclosure::Enclosure>,
+                "enclosures/status" => Status<crate::zoo::enclosure::Enclosure>,
+            },
+        },
+    };
+}

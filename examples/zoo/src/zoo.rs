@@ -1,0 +1,3 @@
+//! The API group `zoo.example.dev`.
+
+pub mod enclosure;

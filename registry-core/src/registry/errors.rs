@@ -1,0 +1,229 @@
+//! The one table from what storage says to what a client is told.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/storage/errors` (the `Interpret…Error` functions).
+
+use crate::api::{GroupResource, Reason, StatusCause, StatusError};
+use crate::storage::{StorageError, WatchError};
+
+/// Why a write lost a race: the words clients look for.
+pub const OPTIMISTIC_LOCK: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+const LIST_EXPIRED: &str = "The resourceVersion for the provided list is too old.";
+const CONTINUE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list \
+     result. You can start a new list without the continue parameter.";
+const CONTINUE_INCONSISTENT: &str = "The provided continue parameter is too old to display a consistent list \
+     result. You can start a new list without the continue parameter, or use the continue token in this \
+     response to retrieve the remainder of the results. Continuing with the provided token results in an \
+     inconsistent list - objects that were created, modified, or deleted between the time the first chunk was \
+     returned and now may show up in the list.";
+const RETRY_UNAVAILABLE_SECONDS: u32 = 2;
+
+/// What was being done to what when storage failed: the names a client knows it by.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation<'a> {
+    /// What was being done.
+    pub verb: Verb,
+    /// The resource.
+    pub resource: GroupResource,
+    /// The object's name; empty for many objects.
+    pub name: &'a str,
+    /// The object's key; empty for many objects.
+    pub key: &'a str,
+}
+
+/// What was being done when storage failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// A read of one object.
+    Get,
+    /// A list from its beginning.
+    List,
+    /// A further page of a list.
+    ListPage,
+    /// The start of a watch.
+    Watch,
+    /// A creation.
+    Create,
+    /// An update.
+    Update,
+    /// A deletion.
+    Delete,
+}
+
+// === impl Operation ===
+
+impl Operation<'_> {
+    /// What a client is told of a failure of this operation.
+    pub fn interpret(&self, error: StorageError) -> StatusError {
+        match error {
+            StorageError::Rejected(refusal) => refusal,
+            StorageError::NotFound { .. } => StatusError::not_found(self.resource, self.name),
+            StorageError::Exists { .. } => StatusError::already_exists(self.resource, self.name),
+            StorageError::Conflict => StatusError::conflict(self.resource, self.name, OPTIMISTIC_LOCK),
+            StorageError::Precondition { message } => {
+                StatusError::conflict(self.resource, self.name, invalid_object(self.key, &message))
+            }
+            StorageError::Compacted { requested, oldest, fresh_continue } => {
+                self.expired(requested, oldest, fresh_continue)
+            }
+            StorageError::FutureRevision { requested, current } => too_large_revision(requested, current),
+            StorageError::InvalidRequest(message) => StatusError::bad_request(message),
+            StorageError::TooLarge { message } => StatusError::new(
+                Reason::RequestEntityTooLarge,
+                format!("Request entity too large: {message}"),
+            ),
+            StorageError::Unavailable { .. } => self.server_timeout(),
+            StorageError::Overloaded { retry_after_seconds } => StatusError::too_many_requests(
+                "the storage has too many requests queued, please try again later",
+                retry_after_seconds,
+            ),
+            corrupt @ StorageError::Corrupt { .. } => StatusError::internal(corrupt),
+        }
+    }
+
+    fn expired(&self, requested: u64, oldest: u64, fresh_continue: Option<String>) -> StatusError {
+        match (fresh_continue, self.verb) {
+            (Some(token), _) => StatusError::expired(CONTINUE_INCONSISTENT).continue_with(token),
+            (None, Verb::ListPage) => StatusError::expired(CONTINUE_EXPIRED),
+            (None, Verb::List) => StatusError::expired(LIST_EXPIRED),
+            (None, _) => too_old_revision(requested, oldest),
+        }
+    }
+
+    /// 500 with a hint to retry: the store behind the server does not answer.
+    fn server_timeout(&self) -> StatusError {
+        let verb = self.verb.as_str();
+        StatusError::new(
+            Reason::ServerTimeout,
+            format!(
+                "The {verb} operation against {} could not be completed at this time, please try again.",
+                self.resource
+            ),
+        )
+        .about(self.resource, verb)
+        .retry_after_seconds(RETRY_UNAVAILABLE_SECONDS)
+    }
+}
+
+impl Verb {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List | Self::ListPage => "list",
+            Self::Watch => "watch",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// What a client is told as the last event of a watch that broke.
+pub fn interpret_watch(error: WatchError) -> StatusError {
+    match error {
+        WatchError::Compacted { requested, oldest } => too_old_revision(requested, oldest),
+        WatchError::Interrupted(reason) => {
+            StatusError::new(Reason::ServiceUnavailable, format!("the watch was interrupted: {reason}"))
+                .retry_after_seconds(1)
+        }
+        corrupt @ WatchError::Corrupt { .. } => StatusError::internal(corrupt),
+    }
+}
+
+fn too_old_revision(requested: u64, oldest: u64) -> StatusError {
+    StatusError::expired(format!("too old resource version: {requested} ({oldest})"))
+}
+
+fn too_large_revision(requested: u64, current: u64) -> StatusError {
+    let cause = StatusCause {
+        reason: "ResourceVersionTooLarge".to_owned(),
+        message: "Too large resource version".to_owned(),
+        ..StatusCause::default()
+    };
+    StatusError::timeout(format!("Too large resource version: {requested}, current: {current}"), 1)
+        .with_causes(vec![cause])
+}
+
+/// A failed precondition as kube-apiserver's storage words it; clients match on parts of it.
+fn invalid_object(key: &str, message: &str) -> String {
+    format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {message}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
+
+    fn told(verb: Verb, error: StorageError) -> StatusError {
+        Operation { verb, resource: PODS, name: "web", key: "/registry/pods/default/web" }.interpret(error)
+    }
+
+    #[test]
+    fn every_storage_error_has_its_code_and_reason() {
+        let table = [
+            (Verb::Get, StorageError::NotFound { key: String::new() }, 404, Reason::NotFound),
+            (Verb::Create, StorageError::Exists { key: String::new() }, 409, Reason::AlreadyExists),
+            (Verb::Update, StorageError::Conflict, 409, Reason::Conflict),
+            (Verb::List, StorageError::InvalidRequest(String::new()), 400, Reason::BadRequest),
+            (
+                Verb::Create,
+                StorageError::TooLarge { message: String::new() },
+                413,
+                Reason::RequestEntityTooLarge,
+            ),
+            (Verb::Update, StorageError::unavailable("gone"), 500, Reason::ServerTimeout),
+            (Verb::Get, StorageError::Overloaded { retry_after_seconds: 1 }, 429, Reason::TooManyRequests),
+            (
+                Verb::Get,
+                StorageError::Corrupt { key: String::new(), reason: String::new() },
+                500,
+                Reason::InternalError,
+            ),
+        ];
+        for (verb, error, code, reason) in table {
+            let status = told(verb, error.clone());
+            assert_eq!((status.code, status.reason), (code, reason), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn an_old_page_offers_a_fresh_token() {
+        let compacted = |fresh: Option<&str>| StorageError::Compacted {
+            requested: 3,
+            oldest: 9,
+            fresh_continue: fresh.map(str::to_owned),
+        };
+        let status = told(Verb::ListPage, compacted(Some("next"))).to_value();
+        assert_eq!(status["metadata"]["continue"], "next");
+        assert_eq!(status["code"], 410);
+        assert_eq!(status["reason"], "Expired");
+        assert_eq!(told(Verb::ListPage, compacted(None)).message, CONTINUE_EXPIRED);
+        assert_eq!(told(Verb::List, compacted(None)).message, LIST_EXPIRED);
+        assert_eq!(told(Verb::Watch, compacted(None)).message, "too old resource version: 3 (9)");
+    }
+
+    #[test]
+    fn a_future_revision_says_when_to_retry() {
+        let status = told(Verb::List, StorageError::FutureRevision { requested: 99, current: 7 });
+        assert_eq!(status.code, 504);
+        assert_eq!(status.message, "Timeout: Too large resource version: 99, current: 7");
+        let details = status.details.unwrap();
+        assert_eq!(details.retry_after_seconds, 1);
+        assert_eq!(details.causes[0].reason, "ResourceVersionTooLarge");
+    }
+
+    #[test]
+    fn a_failed_precondition_names_the_key() {
+        let message = "Precondition failed: UID in precondition: a, UID in object meta: b".to_owned();
+        assert_eq!(
+            told(Verb::Update, StorageError::Precondition { message }).message,
+            "Operation cannot be fulfilled on pods \"web\": StorageError: invalid object, Code: 4, Key: \
+             /registry/pods/default/web, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
+             precondition: a, UID in object meta: b"
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! What the compiler refuses in a storage map. Everything here runs at compile time; the messages name both
+//! culprits and where each was declared.
+
+#![expect(clippy::indexing_slicing, reason = "runs at compile time, where a wrong index is a compile error")]
+
+mod message;
+mod names;
+
+use super::written::{WrittenPath, WrittenVersion};
+use super::{MapEntry, StorageMap};
+use message::{Culprit, Message, same};
+
+/// Refuses a map that contradicts itself.
+///
+/// # Panics
+/// It does; at compile time, the message is the compiler's error.
+#[track_caller]
+pub const fn check(map: &StorageMap, written: &[WrittenVersion]) {
+    if let Some(message) = contradiction(map, written) {
+        message.refuse();
+    }
+}
+
+/// The first contradiction in a map.
+const fn contradiction(map: &StorageMap, written: &[WrittenVersion]) -> Option<Message> {
+    let mut this = 0;
+    while this < map.versions.len() {
+        let entries = map.versions[this].entries;
+        let mut index = 0;
+        while index < entries.len() {
+            let culprit = Culprit { entry: &entries[index], storage: written[this].paths[index].storage };
+            if let Some(message) = misplaced(&culprit, &written[this], &written[this].paths[index]) {
+                return Some(message);
+            }
+            if let Some(message) = served_twice(entries, &written[this], index) {
+                return Some(message);
+            }
+            if let Some(message) = stray_subresource(&culprit, entries, &written[this], index) {
+                return Some(message);
+            }
+            index += 1;
+        }
+        let mut other = 0;
+        while other <= this {
+            if let Some(message) = names::collision(map, written, this, other) {
+                return Some(message);
+            }
+            other += 1;
+        }
+        this += 1;
+    }
+    None
+}
+
+/// A type that does not belong where the map's text puts it.
+const fn misplaced(culprit: &Culprit<'_>, version: &WrittenVersion, path: &WrittenPath) -> Option<Message> {
+    let resource = culprit.entry.resource;
+    let fits = same(resource.kind.group, version.group)
+        && same(resource.kind.version, version.version)
+        && is_path(path.path, resource.plural, culprit.entry.subresource);
+    if fits {
+        return None;
+    }
+    let message = Message::new()
+        .text("the map puts ")
+        .culprit(culprit)
+        .text(" at `")
+        .text(path.path)
+        .text("` of `")
+        .group_version(version.group, version.version)
+        .text("`, but it is `")
+        .path(culprit.entry)
+        .text("` of `")
+        .group_version(resource.kind.group, resource.kind.version);
+    Some(message.text("`"))
+}
+
+/// Two storages for one path.
+const fn served_twice(entries: &[MapEntry], version: &WrittenVersion, index: usize) -> Option<Message> {
+    let mut earlier = 0;
+    while earlier < index {
+        let (first, second) = (&entries[earlier], &entries[index]);
+        if same(first.resource.plural, second.resource.plural)
+            && same_option(first.subresource, second.subresource)
+        {
+            let message = Message::new()
+                .text("two storages for one path, `")
+                .path(second)
+                .text("` of `")
+                .group_version(version.group, version.version)
+                .text("`: ")
+                .culprit(&Culprit { entry: first, storage: version.paths[earlier].storage })
+                .text(" and ")
+                .culprit(&Culprit { entry: second, storage: version.paths[index].storage });
+            return Some(message);
+        }
+        earlier += 1;
+    }
+    None
+}
+
+/// A subresource without its parent, of another scope than its parent, or that its resource never declared.
+const fn stray_subresource(
+    culprit: &Culprit<'_>,
+    entries: &[MapEntry],
+    version: &WrittenVersion,
+    index: usize,
+) -> Option<Message> {
+    let Some(subresource) = culprit.entry.subresource else { return None };
+    let resource = culprit.entry.resource;
+    let mut earlier = 0;
+    while earlier < index {
+        let parent = &entries[earlier];
+        if parent.subresource.is_none() && same(parent.resource.plural, resource.plural) {
+            let parent = Culprit { entry: parent, storage: version.paths[earlier].storage };
+            if parent.entry.resource.is_namespaced() != resource.is_namespaced() {
+                return Some(scopes_differ(&parent, culprit));
+            }
+            return undeclared(culprit, &parent, subresource);
+        }
+        earlier += 1;
+    }
+    let message = Message::new()
+        .text("a subresource without its parent: ")
+        .culprit(culprit)
+        .text(" is `")
+        .path(culprit.entry)
+        .text("`, but the map has no `")
+        .text(resource.plural)
+        .text("` of `")
+        .group_version(version.group, version.version);
+    Some(message.text("` before it"))
+}
+
+const fn scopes_differ(parent: &Culprit<'_>, child: &Culprit<'_>) -> Message {
+    Message::new()
+        .text("a ")
+        .scope(parent.entry.resource)
+        .text(" parent with a ")
+        .scope(child.entry.resource)
+        .text(" child: ")
+        .culprit(parent)
+        .text(" and ")
+        .culprit(child)
+}
+
+/// A `status` or `scale` whose resource has none.
+const fn undeclared(child: &Culprit<'_>, parent: &Culprit<'_>, subresource: &str) -> Option<Message> {
+    let resource = parent.entry.resource;
+    let declared = if same(subresource, "status") {
+        resource.has_status
+    } else if same(subresource, "scale") {
+        resource.scale.is_some()
+    } else {
+        true
+    };
+    if declared {
+        return None;
+    }
+    let message = Message::new()
+        .text("the map serves ")
+        .culprit(child)
+        .text(", but ")
+        .culprit(parent)
+        .text(" declares no `")
+        .text(subresource);
+    Some(message.text("`"))
+}
+
+/// Whether a path's text is this plural and subresource.
+const fn is_path(text: &str, plural: &str, subresource: Option<&str>) -> bool {
+    let (text, plural) = (text.as_bytes(), plural.as_bytes());
+    if text.len() < plural.len() || !message::same_bytes(text.split_at(plural.len()).0, plural) {
+        return false;
+    }
+    let rest = text.split_at(plural.len()).1;
+    match (subresource, rest) {
+        (None, []) => true,
+        (Some(name), [b'/', rest @ ..]) => message::same_bytes(rest, name.as_bytes()),
+        _ => false,
+    }
+}
+
+const fn same_option(a: Option<&str>, b: Option<&str>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => same(a, b),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+use super::*;
+use crate::api::{GroupVersionKind, Scope};
+use crate::registry::storage_map::MapVersion;
+use crate::resource::{NoStrategy, ResourceType, ScalePaths};
+
+const PODS: ResourceType = ResourceType {
+    kind: GroupVersionKind { group: "", version: "v1", kind: "Pod" },
+    list_kind: "PodList",
+    plural: "pods",
+    singular: "pod",
+    short_names: &["po"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    storage_prefix: "pods",
+    selectable: &[],
+    indexes: &[],
+    field_names: &[],
+    columns: &[],
+    has_status: true,
+    has_generation: false,
+    scale: None,
+    time_to_live_seconds: None,
+    returns_deleted_object: false,
+    serves_deletecollection: true,
+    status_updates_metadata: true,
+    strategy: &NoStrategy,
+    schema: || unreachable!("the check looks at names only"),
+    new: || unreachable!("the check looks at names only"),
+    declared_at: "src/pods.rs:7",
+};
+const NODES: ResourceType = ResourceType {
+    kind: GroupVersionKind { group: "", version: "v1", kind: "Node" },
+    list_kind: "NodeList",
+    plural: "nodes",
+    singular: "node",
+    short_names: &["no"],
+    scope: Scope::Cluster,
+    declared_at: "src/nodes.rs:3",
+    ..PODS
+};
+
+const fn entry(resource: &'static ResourceType, subresource: Option<&'static str>) -> MapEntry {
+    MapEntry {
+        resource,
+        subresource,
+        install: |_| unreachable!("the check installs nothing"),
+        declared_at: resource.declared_at,
+    }
+}
+
+/// What the check says of versions written as `(group, version, [(path, storage, entry)])`.
+fn verdict(versions: &[(&'static str, &'static str, &[(&'static str, &'static str, MapEntry)])]) -> String {
+    let mut map = Vec::new();
+    let mut written = Vec::new();
+    for (group, version, paths) in versions {
+        let entries: Vec<MapEntry> = paths.iter().map(|(_, _, entry)| *entry).collect();
+        map.push(MapVersion { group, version, entries: entries.leak() });
+        let paths: Vec<_> = paths.iter().map(|(path, storage, _)| WrittenPath { path, storage }).collect();
+        written.push(WrittenVersion { group, version, paths: paths.leak() });
+    }
+    let message = contradiction(&StorageMap { versions: map.leak() }, &written);
+    message.map(|message| message.as_str().to_owned()).unwrap_or_default()
+}
+
+fn leak(resource: ResourceType) -> &'static ResourceType {
+    Box::leak(Box::new(resource))
+}
+
+const MAIN_PODS: (&str, &str, MapEntry) = ("pods", "Main<Pods>", entry(&PODS, None));
+
+#[test]
+fn a_sound_map_passes() {
+    let beta = leak(ResourceType { kind: GroupVersionKind { version: "v1beta1", ..PODS.kind }, ..PODS });
+    let paths = [
+        MAIN_PODS,
+        ("pods/status", "Status<Pods>", entry(&PODS, Some("status"))),
+        ("pods/binding", "Custom<Binding>", entry(&PODS, Some("binding"))),
+        ("nodes", "Main<Nodes>", entry(&NODES, None)),
+    ];
+    let beta = [("pods", "Main<BetaPods>", entry(beta, None))];
+    assert_eq!(verdict(&[("", "v1", &paths), ("", "v1beta1", &beta)]), "");
+}
+
+#[test]
+fn a_path_has_one_storage_and_every_subresource_its_parent() {
+    let twice = [
+        MAIN_PODS,
+        ("pods/binding", "Custom<A>", entry(&PODS, Some("binding"))),
+        ("pods/binding", "Custom<B>", entry(&PODS, Some("binding"))),
+    ];
+    assert_eq!(
+        verdict(&[("", "v1", &twice)]),
+        "two storages for one path, `pods/binding` of `v1`: `Custom<A>` (declared at src/pods.rs:7) and \
+         `Custom<B>` (declared at src/pods.rs:7)"
+    );
+    let orphan = [("pods/status", "Status<Pods>", entry(&PODS, Some("status")))];
+    assert_eq!(
+        verdict(&[("", "v1", &orphan)]),
+        "a subresource without its parent: `Status<Pods>` (declared at src/pods.rs:7) is `pods/status`, but the \
+         map has no `pods` of `v1` before it"
+    );
+    let scale = [MAIN_PODS, ("pods/scale", "Scale<Pods>", entry(&PODS, Some("scale")))];
+    assert_eq!(
+        verdict(&[("", "v1", &scale)]),
+        "the map serves `Scale<Pods>` (declared at src/pods.rs:7), but `Main<Pods>` (declared at src/pods.rs:7) \
+         declares no `scale`"
+    );
+    let scaled = leak(ResourceType {
+        scale: Some(ScalePaths { replicas: &["spec"], current: &["status"], selector: None }),
+        ..PODS
+    });
+    let scale =
+        [("pods", "Main<P>", entry(scaled, None)), ("pods/scale", "Scale<P>", entry(scaled, Some("scale")))];
+    assert_eq!(verdict(&[("", "v1", &scale)]), "");
+}
+
+#[test]
+fn parents_and_children_and_versions_share_a_scope() {
+    let impostor = leak(ResourceType { plural: "nodes", declared_at: "src/impostor.rs:9", ..PODS });
+    let paths = [
+        ("nodes", "Main<Nodes>", entry(&NODES, None)),
+        ("nodes/status", "Status<Impostor>", entry(impostor, Some("status"))),
+    ];
+    assert_eq!(
+        verdict(&[("", "v1", &paths)]),
+        "a cluster-scoped parent with a namespaced child: `Main<Nodes>` (declared at src/nodes.rs:3) and \
+         `Status<Impostor>` (declared at src/impostor.rs:9)"
+    );
+    let beta = leak(ResourceType {
+        kind: GroupVersionKind { version: "v2", ..PODS.kind },
+        scope: Scope::Cluster,
+        declared_at: "src/v2.rs:1",
+        ..PODS
+    });
+    let second = [("pods", "Main<PodsV2>", entry(beta, None))];
+    assert_eq!(
+        verdict(&[("", "v1", &[MAIN_PODS]), ("", "v2", &second)]),
+        "one resource in two scopes: `Main<Pods>` (declared at src/pods.rs:7) is namespaced, `Main<PodsV2>` \
+         (declared at src/v2.rs:1) is cluster-scoped"
+    );
+}
+
+#[test]
+fn names_collide_within_a_group_and_not_across() {
+    let cases: [(ResourceType, &str); 5] = [
+        (ResourceType { kind: PODS.kind, ..NODES }, "the kind `Pod`"),
+        (ResourceType { list_kind: "PodList", ..NODES }, "the kind `PodList`"),
+        (ResourceType { plural: "po", ..NODES }, "the plural `po`"),
+        (ResourceType { singular: "pod", ..NODES }, "the singular `pod`"),
+        (ResourceType { short_names: &["no", "pods"], ..NODES }, "the short name `pods`"),
+    ];
+    for (resource, culprit) in cases {
+        let resource = leak(resource);
+        let paths = [MAIN_PODS, (resource.plural, "Main<Nodes>", entry(resource, None))];
+        assert_eq!(
+            verdict(&[("", "v1", &paths)]),
+            format!(
+                "{culprit} of `Main<Nodes>` (declared at src/nodes.rs:3) is taken in the core group by `Main<Pods>` \
+                 (declared at src/pods.rs:7)"
+            )
+        );
+    }
+    let elsewhere =
+        leak(ResourceType { kind: GroupVersionKind { group: "metrics.k8s.io", ..PODS.kind }, ..PODS });
+    let other = [("pods", "Main<PodMetrics>", entry(elsewhere, None))];
+    assert_eq!(verdict(&[("", "v1", &[MAIN_PODS]), ("metrics.k8s.io", "v1", &other)]), "");
+}
+
+#[test]
+fn the_text_says_what_the_types_are() {
+    let wrong_path = [("pods/status", "Main<Pods>", entry(&PODS, None))];
+    assert_eq!(
+        verdict(&[("", "v1", &wrong_path)]),
+        "the map puts `Main<Pods>` (declared at src/pods.rs:7) at `pods/status` of `v1`, but it is `pods` of `v1`"
+    );
+    assert_eq!(
+        verdict(&[("apps", "v1", &[MAIN_PODS])]),
+        "the map puts `Main<Pods>` (declared at src/pods.rs:7) at `pods` of `apps/v1`, but it is `pods` of `v1`"
+    );
+    let nodes = [("nodes", "Main<Nodes>", entry(&NODES, None))];
+    assert_eq!(
+        verdict(&[("", "v1", &[MAIN_PODS]), ("", "v1", &nodes)]),
+        "the map has `v1` twice: put its paths in one place"
+    );
+}

@@ -1,0 +1,81 @@
+//! The map as it is written: the macro that code generation fills in.
+
+/// One group and version of a map's text.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenVersion {
+    /// The group; empty for the core group.
+    pub group: &'static str,
+    /// The version.
+    pub version: &'static str,
+    /// Its paths, in the order of the map's entries.
+    pub paths: &'static [WrittenPath],
+}
+
+/// One path of a map's text.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenPath {
+    /// The path, for example `pods/status`.
+    pub path: &'static str,
+    /// The storage's type as written, for example `Status<crate::core::pods::Pods>`.
+    pub storage: &'static str,
+}
+
+/// Declares a [`StorageMap`](crate::registry::StorageMap): group → version → path → storage, as types that
+/// implement [`ApiPath`](crate::registry::storage_map::ApiPath). The compiler refuses a map that contradicts
+/// itself, with a message that names both culprits and where each was declared.
+///
+/// ```ignore
+/// registry_core::storage_map! {
+///     /// What this crate serves.
+///     pub static STORAGE_MAP = {
+///         "zoo.example.dev" => {
+///             "v1" => {
+///                 "enclosures" => Main<crate::enclosure::Enclosure>,
+///                 "enclosures/status" => Status<crate::enclosure::Enclosure>,
+///             },
+///         },
+///     };
+/// }
+/// ```
+#[macro_export]
+macro_rules! storage_map {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis static $name:ident = {
+            $($group:literal => {
+                $($version:literal => {
+                    $($path:literal => $storage:ty),* $(,)?
+                }),* $(,)?
+            }),* $(,)?
+        };
+    ) => {
+        $(#[$attribute])*
+        $visibility static $name: $crate::registry::StorageMap = {
+            const MAP: $crate::registry::StorageMap = $crate::registry::StorageMap {
+                versions: &[$($(
+                    $crate::registry::MapVersion {
+                        group: $group,
+                        version: $version,
+                        entries: &[$(
+                            <$storage as $crate::registry::storage_map::ApiPath>::ENTRY
+                        ),*],
+                    }
+                ),*),*],
+            };
+            const WRITTEN: &[$crate::registry::storage_map::WrittenVersion] = &[$($(
+                $crate::registry::storage_map::WrittenVersion {
+                    group: $group,
+                    version: $version,
+                    paths: &[$(
+                        $crate::registry::storage_map::WrittenPath {
+                            path: $path,
+                            storage: ::core::stringify!($storage),
+                        }
+                    ),*],
+                }
+            ),*),*];
+            const _: () = $crate::registry::storage_map::check::check(&MAP, WRITTEN);
+            MAP
+        };
+    };
+}

@@ -1,0 +1,86 @@
+//! Deletion of many objects.
+
+use async_trait::async_trait;
+use futures::{StreamExt, TryStreamExt, stream};
+
+use crate::api::{DeleteOptions, ListOptions, StatusError};
+use crate::context::RequestContext;
+use crate::rest::{CollectionDeleter, GracefulDeleter, Lister, ValidatingAdmission};
+use crate::storage::{ListPage, StoredObject};
+
+use super::Store;
+
+/// How many objects are listed at a time.
+const PAGE_OBJECTS: u64 = 10_000;
+
+#[async_trait]
+impl CollectionDeleter for Store {
+    /// Not one step: when it fails, some of the objects may be gone.
+    async fn delete_collection(
+        &self,
+        context: &RequestContext,
+        admission: &dyn ValidatingAdmission,
+        options: &DeleteOptions,
+        selection: &ListOptions,
+    ) -> Result<ListPage, StatusError> {
+        let mut selection = selection.clone();
+        let one_page = selection.limit > 0;
+        if !one_page {
+            selection.limit = PAGE_OBJECTS;
+        }
+        let mut listed: Option<ListPage> = None;
+        loop {
+            let page = self.list(context, &selection).await?;
+            self.delete_all(context, admission, options, &page.items).await?;
+            if one_page {
+                return Ok(page);
+            }
+            let next = page.continue_token.clone();
+            let all = match listed.take() {
+                None => ListPage { continue_token: None, remaining: None, ..page },
+                Some(mut all) => {
+                    all.items.extend(page.items);
+                    all
+                }
+            };
+            let Some(next) = next else { return Ok(all) };
+            listed = Some(all);
+            selection.continue_token = Some(next);
+            selection.resource_version = None;
+            selection.resource_version_match = None;
+        }
+    }
+}
+
+impl Store {
+    /// Deletes the objects, a bounded number at a time, until one deletion fails.
+    async fn delete_all(
+        &self,
+        context: &RequestContext,
+        admission: &dyn ValidatingAdmission,
+        options: &DeleteOptions,
+        objects: &[StoredObject],
+    ) -> Result<(), StatusError> {
+        let workers = self.options.delete_collection_workers.max(1);
+        stream::iter(objects.to_vec())
+            .map(|entry| self.delete_listed(context, admission, options, entry))
+            .buffer_unordered(workers)
+            .try_collect::<()>()
+            .await
+    }
+
+    /// Deletes an object that was listed; that it is gone already is as good.
+    async fn delete_listed(
+        &self,
+        context: &RequestContext,
+        admission: &dyn ValidatingAdmission,
+        options: &DeleteOptions,
+        entry: StoredObject,
+    ) -> Result<(), StatusError> {
+        let name = entry.key.rsplit('/').next().unwrap_or_default();
+        match self.delete(context, name, admission, options).await {
+            Err(failure) if !failure.is_not_found() => Err(failure),
+            _ => Ok(()),
+        }
+    }
+}

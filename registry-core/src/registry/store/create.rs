@@ -1,0 +1,170 @@
+//! Creation, and what every creation shares: also the one by an update of an absent object.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use crate::api::validation::object_meta::validate_object_meta;
+use crate::api::{CreateOptions, FieldPath, Object, Reason, StatusError, time};
+use crate::context::RequestContext;
+use crate::registry::errors::Verb;
+use crate::rest::{Answer, Creater, ValidatingAdmission};
+use crate::storage::{StorageError, StoredObject};
+
+use super::generate_name::generate_name;
+use super::{Store, claimed_revision};
+
+/// How often a generated name is tried: with a million names from one base, a new one still collides eight times
+/// in a row in only one of a thousand creations.
+const GENERATED_NAME_ATTEMPTS: usize = 8;
+
+#[async_trait]
+impl Creater for Store {
+    async fn create(
+        &self,
+        context: &RequestContext,
+        object: Object,
+        admission: &dyn ValidatingAdmission,
+        options: &CreateOptions,
+    ) -> Result<Answer, StatusError> {
+        if wants_generated_name(&object) {
+            for _ in 1..GENERATED_NAME_ATTEMPTS {
+                match self.create_once(context, object.clone(), admission, options).await {
+                    Err(failure) if failure.reason == Reason::AlreadyExists => {}
+                    outcome => return outcome,
+                }
+            }
+        }
+        self.create_once(context, object, admission, options).await
+    }
+}
+
+impl Store {
+    async fn create_once(
+        &self,
+        context: &RequestContext,
+        mut object: Object,
+        admission: &dyn ValidatingAdmission,
+        options: &CreateOptions,
+    ) -> Result<Answer, StatusError> {
+        let dry_run = options.dry_run.is_on();
+        fill_system_fields(&mut object);
+        let pending = self.begin_create(context, &mut object, dry_run).await?;
+        self.before_create(context, &mut object)?;
+        admission.validate(context, Some(&object), None).await?;
+
+        let name = object.name().to_owned();
+        let generated = object.get_str(&["metadata", "generateName"]).is_some_and(|base| !base.is_empty());
+        let key = self.key(context, &name)?;
+        if claimed_revision(&object).is_ok_and(|revision| revision != 0) {
+            return Err(StatusError::new(
+                Reason::Unknown,
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        if dry_run {
+            return match self.dry_run_create(&key, object).await {
+                Ok(object) => Ok(Answer::Object(object)),
+                Err(error) => Err(self.creation_failure(&key, &name, generated, error).await),
+            };
+        }
+        match self.storage.create(&key, self.new_value(&object), self.time_to_live()).await {
+            Ok(stored) => {
+                pending.commit();
+                self.created(&stored);
+                Ok(Answer::Stored(stored))
+            }
+            Err(error) => Err(self.creation_failure(&key, &name, generated, error).await),
+        }
+    }
+
+    /// What all kinds share before an object is created: its namespace, no status, generation 1; then the
+    /// strategy's hooks in their order. (`rest.BeforeCreate`.)
+    pub(super) fn before_create(
+        &self,
+        context: &RequestContext,
+        object: &mut Object,
+    ) -> Result<(), StatusError> {
+        let strategy = self.strategy();
+        self.match_namespace(context, object)?;
+        if self.resource.has_status {
+            match self.blank_status() {
+                Some(blank) => object.set(&["status"], blank.clone()),
+                None => {
+                    object.remove(&["status"]);
+                }
+            }
+        }
+        if self.resource.has_generation {
+            object.set(&["metadata", "generation"], 1.into());
+        }
+        strategy.prepare_for_create(context, object);
+
+        let mut errors = validate_object_meta(
+            object,
+            self.resource.is_namespaced(),
+            strategy.name_rule(),
+            &FieldPath::new("metadata"),
+        );
+        errors.append(self.schema_errors(object));
+        errors.append(strategy.validate(context, object));
+        if !errors.is_empty() {
+            return Err(StatusError::invalid(self.resource.kind, object.name(), &errors));
+        }
+        for warning in strategy.warnings_on_create(context, object) {
+            context.warn(warning);
+        }
+        strategy.canonicalize(object);
+        Ok(())
+    }
+
+    /// Tells the hooks of a committed creation.
+    pub(super) fn created(&self, stored: &StoredObject) {
+        if let Some(hooks) = self.hooks() {
+            hooks.after_create(stored);
+        }
+    }
+
+    /// What the client is told: a taken name says whether the server chose it, and whether it will be free soon.
+    async fn creation_failure(
+        &self,
+        key: &str,
+        name: &str,
+        generated: bool,
+        error: StorageError,
+    ) -> StatusError {
+        let mut failure = self.operation(Verb::Create, name, key).interpret(error);
+        if failure.reason != Reason::AlreadyExists {
+            return failure;
+        }
+        if generated {
+            failure.message.push_str(", the server was not able to generate a unique name for the object");
+            failure = failure.retry_after_seconds(1);
+        }
+        let present = self.storage.get(key, None).await.ok().flatten();
+        let deleting = present.and_then(|entry| self.read(&entry).ok()?.deletion_timestamp().map(drop));
+        if deleting.is_some() {
+            failure.message = format!("object is being deleted: {}", failure.message);
+        }
+        failure
+    }
+}
+
+/// Sets what only the server sets of a new object, and a name when one is to be made.
+pub(super) fn fill_system_fields(object: &mut Object) {
+    if wants_generated_name(object) {
+        let base = object.get_str(&["metadata", "generateName"]).unwrap_or_default();
+        let name = generate_name(base);
+        object.set(&["metadata", "name"], name.into());
+    }
+    let metadata = object.metadata_mut();
+    metadata.insert("uid".to_owned(), Uuid::new_v4().to_string().into());
+    metadata.insert("creationTimestamp".to_owned(), time::now().into());
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+        metadata.remove(field);
+    }
+}
+
+fn wants_generated_name(object: &Object) -> bool {
+    object.name().is_empty()
+        && object.get_str(&["metadata", "generateName"]).is_some_and(|base| !base.is_empty())
+}

@@ -1,0 +1,153 @@
+//! Deletion of one object.
+
+use async_trait::async_trait;
+
+use crate::api::{DeleteOptions, Object, Preconditions, StatusError};
+use crate::context::RequestContext;
+use crate::registry::errors::Verb;
+use crate::rest::{Answer, GracefulDeleter, SuccessDetails, SuccessStatus, ValidatingAdmission};
+use crate::storage::interface::{AnyDeletion, UpdateAction, UpdateOutcome};
+use crate::storage::{StorageError, StoredObject, TryUpdate};
+
+use super::Store;
+use super::deletion::Step;
+
+/// One delete request, as it is tried against one state after the other.
+struct Attempt<'a> {
+    store: &'a Store,
+    context: &'a RequestContext,
+    admission: &'a dyn ValidatingAdmission,
+    options: &'a DeleteOptions,
+    /// What the last try wants to become of the object.
+    plan: Plan,
+    /// The uid the last try saw.
+    uid: String,
+}
+
+/// What becomes of an object after the write of a try.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Plan {
+    /// It is gone, or another deletion sees to that.
+    Gone,
+    /// It stays, marked as being deleted.
+    Stays,
+    /// It was marked, and is to be removed now.
+    RemoveNow,
+}
+
+#[async_trait]
+impl GracefulDeleter for Store {
+    async fn delete(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        admission: &dyn ValidatingAdmission,
+        options: &DeleteOptions,
+    ) -> Result<Answer, StatusError> {
+        let key = self.key(context, name)?;
+        let mut attempt =
+            Attempt { store: self, context, admission, options, plan: Plan::Gone, uid: String::new() };
+        if options.dry_run.is_on() {
+            return attempt.rehearse(&key, name).await;
+        }
+        // Preconditions are checked by every try, so that a failed one is told in the words for deletions.
+        let updated = self
+            .storage
+            .guaranteed_update(&key, &Preconditions::default(), &mut attempt, None)
+            .await
+            .map_err(|error| self.operation(Verb::Delete, name, &key).interpret(error))?;
+        let Attempt { plan, uid, .. } = attempt;
+        if updated.outcome == UpdateOutcome::Deleted {
+            self.removed(&updated.object);
+        }
+        match plan {
+            Plan::Gone => Ok(self.deleted(updated.object, name, &uid)),
+            Plan::Stays => Ok(Answer::Stored(updated.object)),
+            Plan::RemoveNow => self.remove_marked(&key, name, updated.object, &uid).await,
+        }
+    }
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Removes an object whose end was just announced. Someone else may have removed it meanwhile.
+    async fn remove_marked(
+        &self,
+        key: &str,
+        name: &str,
+        marked: StoredObject,
+        uid: &str,
+    ) -> Result<Answer, StatusError> {
+        let same = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+        match self.storage.delete(key, &same, &mut AnyDeletion, Some(marked.clone())).await {
+            Ok(last) => {
+                self.removed(&last);
+                Ok(self.deleted(last, name, uid))
+            }
+            Err(StorageError::NotFound { .. }) => Ok(self.deleted(marked, name, uid)),
+            Err(error) => Err(self.operation(Verb::Delete, name, key).interpret(error)),
+        }
+    }
+
+    /// The answer when the object is gone.
+    fn deleted(&self, last: StoredObject, name: &str, uid: &str) -> Answer {
+        if self.resource.returns_deleted_object {
+            return Answer::Stored(last);
+        }
+        let details = SuccessDetails {
+            name: name.to_owned(),
+            resource: self.resource.group_resource(),
+            uid: uid.to_owned(),
+        };
+        Answer::Success(SuccessStatus { details: Some(details), code: None })
+    }
+}
+
+// === impl Attempt ===
+
+impl Attempt<'_> {
+    async fn step(&mut self, current: Object) -> Result<Step, StatusError> {
+        current.uid().clone_into(&mut self.uid);
+        self.store.match_preconditions(&current, self.options)?;
+        self.admission.validate(self.context, None, Some(&current)).await?;
+        let step = self.store.deletion_step(self.context, current, self.options);
+        self.plan = match step {
+            Step::Pending | Step::Remove => Plan::Gone,
+            Step::Mark(_) => Plan::Stays,
+            Step::MarkAndRemove(_) => Plan::RemoveNow,
+        };
+        Ok(step)
+    }
+
+    /// The dry run: one try against the present state, and what it would have answered.
+    async fn rehearse(mut self, key: &str, name: &str) -> Result<Answer, StatusError> {
+        let current = self
+            .store
+            .dry_run_current(key, &Preconditions::default(), false)
+            .await
+            .map_err(|error| self.store.operation(Verb::Delete, name, key).interpret(error))?;
+        let Some(entry) = current else {
+            return Err(StatusError::not_found(self.store.resource.group_resource(), name));
+        };
+        Ok(match self.step(self.store.read(&entry)?).await? {
+            Step::Mark(object) | Step::MarkAndRemove(object) => Answer::Object(object),
+            Step::Pending | Step::Remove => self.store.deleted(entry, name, &self.uid),
+        })
+    }
+}
+
+#[async_trait]
+impl TryUpdate for Attempt<'_> {
+    async fn try_update(&mut self, current: Option<&StoredObject>) -> Result<UpdateAction, StatusError> {
+        let Some(entry) = current else { return Ok(UpdateAction::Keep) };
+        let object = self.store.read(entry)?;
+        Ok(match self.step(object).await? {
+            Step::Pending => UpdateAction::Keep,
+            Step::Remove => UpdateAction::Delete,
+            Step::Mark(object) | Step::MarkAndRemove(object) => {
+                UpdateAction::Write { value: self.store.new_value(&object), ttl: self.store.time_to_live() }
+            }
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! What a write would do, without it: every stage runs against the present state, nothing is stored.
+//!
+//! Kubernetes concept: `registry.DryRunnableStorage`.
+
+use crate::api::{Object, Preconditions};
+use crate::storage::{StorageError, StoredObject};
+
+use super::Store;
+
+impl Store {
+    /// The object as its creation would answer it; it carries no resource version.
+    pub(super) async fn dry_run_create(&self, key: &str, mut object: Object) -> Result<Object, StorageError> {
+        if self.storage.get(key, None).await?.is_some() {
+            return Err(StorageError::Exists { key: key.to_owned() });
+        }
+        object.metadata_mut().remove("resourceVersion");
+        Ok(object)
+    }
+
+    /// The present state, if the preconditions hold of it.
+    pub(super) async fn dry_run_current(
+        &self,
+        key: &str,
+        preconditions: &Preconditions,
+        accepts_absent: bool,
+    ) -> Result<Option<StoredObject>, StorageError> {
+        let current = self.storage.get(key, None).await?;
+        if current.is_none() && !accepts_absent {
+            return Err(StorageError::NotFound { key: key.to_owned() });
+        }
+        if preconditions.is_empty() {
+            return Ok(current);
+        }
+        let object = current.as_ref().map(|entry| self.read(entry)).transpose()?;
+        let (uid, revision) =
+            object.as_ref().map_or(("", ""), |object| (object.uid(), object.resource_version()));
+        check(preconditions.uid.as_deref(), "UID", uid)?;
+        check(preconditions.resource_version.as_deref(), "ResourceVersion", revision)?;
+        Ok(current)
+    }
+}
+
+fn check(wanted: Option<&str>, what: &str, found: &str) -> Result<(), StorageError> {
+    match wanted {
+        Some(wanted) if wanted != found => Err(StorageError::Precondition {
+            message: format!(
+                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            ),
+        }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,46 @@
+//! Names made by the server from `metadata.generateName`.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/storage/names.SimpleNameGenerator`.
+
+use uuid::Uuid;
+
+/// No vowels, no look-alikes: names spell no words and can be read out.
+const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+const SUFFIX_CHARACTERS: usize = 5;
+const LONGEST_NAME_BYTES: usize = 63;
+/// Bytes of a random uuid that carry no version or variant bits.
+const RANDOM_BYTES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13, 14, 15];
+
+/// A name that begins like `base`, with a random end.
+pub(super) fn generate_name(base: &str) -> String {
+    let mut length = base.len().min(LONGEST_NAME_BYTES - SUFFIX_CHARACTERS);
+    while !base.is_char_boundary(length) {
+        length -= 1;
+    }
+    let mut name = base.get(..length).unwrap_or_default().to_owned();
+    let wanted = length + SUFFIX_CHARACTERS;
+    while name.len() < wanted {
+        let random = Uuid::new_v4().into_bytes();
+        let bytes = RANDOM_BYTES.iter().filter_map(|at| random.get(*at));
+        // Bytes past the last whole multiple would make some letters likelier than others.
+        let fair = bytes.filter(|byte| usize::from(**byte) < 256 / ALPHABET.len() * ALPHABET.len());
+        let letters = fair.filter_map(|byte| ALPHABET.get(usize::from(*byte) % ALPHABET.len()));
+        name.extend(letters.take(wanted - name.len()).map(|letter| char::from(*letter)));
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_names_keep_the_base_and_fit() {
+        let short = generate_name("web-");
+        assert_eq!(short.len(), 9);
+        assert!(short.starts_with("web-"));
+        assert!(short.bytes().skip(4).all(|byte| ALPHABET.contains(&byte)));
+        assert_eq!(generate_name(&"x".repeat(300)).len(), LONGEST_NAME_BYTES);
+        assert_ne!(generate_name("web-"), generate_name("web-"));
+    }
+}

@@ -1,0 +1,95 @@
+//! Names and namespaces to keys, laid out as kube-apiserver lays them out.
+
+use crate::api::{Object, StatusError};
+use crate::context::RequestContext;
+
+use super::Store;
+
+impl Store {
+    /// The key of the object of that name in the context's namespace, for example `/registry/pods/default/web`.
+    ///
+    /// # Errors
+    /// 400 when the namespace or the name is missing or no path segment.
+    pub fn key(&self, context: &RequestContext, name: &str) -> Result<String, StatusError> {
+        self.key_in(&context.namespace, name)
+    }
+
+    pub(super) fn key_in(&self, namespace: &str, name: &str) -> Result<String, StatusError> {
+        let namespace = self.resource.is_namespaced().then_some(namespace);
+        if let Some(namespace) = namespace {
+            if namespace.is_empty() {
+                return Err(StatusError::bad_request("Namespace parameter required."));
+            }
+            check_segment("Namespace", namespace)?;
+        }
+        if name.is_empty() {
+            return Err(StatusError::bad_request("Name parameter required."));
+        }
+        check_segment("Name", name)?;
+        Ok(match namespace {
+            Some(namespace) => format!("{}/{namespace}/{name}", self.root),
+            None => format!("{}/{name}", self.root),
+        })
+    }
+
+    /// Where the keys of a namespace begin (of all namespaces when it is empty), with a slash at the end.
+    pub(super) fn key_prefix(&self, namespace: &str) -> Result<String, StatusError> {
+        if !self.resource.is_namespaced() || namespace.is_empty() {
+            return Ok(format!("{}/", self.root));
+        }
+        check_segment("Namespace", namespace)?;
+        Ok(format!("{}/{namespace}/", self.root))
+    }
+
+    /// Makes sure an object is in the context's namespace, filling it in when the object does not say.
+    pub(super) fn match_namespace(
+        &self,
+        context: &RequestContext,
+        object: &mut Object,
+    ) -> Result<(), StatusError> {
+        if !self.resource.is_namespaced() {
+            object.metadata_mut().remove("namespace");
+            return Ok(());
+        }
+        match object.namespace() {
+            own if own == context.namespace => Ok(()),
+            "" => {
+                object.metadata_mut().insert("namespace".to_owned(), context.namespace.as_str().into());
+                Ok(())
+            }
+            _ => Err(StatusError::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            )),
+        }
+    }
+}
+
+/// Makes sure an object has the name it was asked for by.
+pub(super) fn match_name(object: &Object, name: &str) -> Result<(), StatusError> {
+    match object.name() {
+        own if own == name => Ok(()),
+        "" => Err(StatusError::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        other => Err(StatusError::bad_request(format!(
+            "the name of the object ({other}) does not match the name on the URL ({name})"
+        ))),
+    }
+}
+
+/// Refuses what would make a key of another object: `.`, `..` and anything with a `/` or `%`.
+fn check_segment(what: &str, segment: &str) -> Result<(), StatusError> {
+    let mut complaints = Vec::new();
+    if segment == "." || segment == ".." {
+        complaints.push(format!("may not be '{segment}'"));
+    }
+    for illegal in ["/", "%"] {
+        if segment.contains(illegal) {
+            complaints.push(format!("may not contain '{illegal}'"));
+        }
+    }
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    Err(StatusError::bad_request(format!("{what} parameter invalid: {segment:?}: {}", complaints.join(";"))))
+}

@@ -1,0 +1,126 @@
+//! Reads: one object, many, and their changes.
+
+use async_trait::async_trait;
+
+use crate::api::selector::FieldSelector;
+use crate::api::{GetOptions, ListOptions, StatusError};
+use crate::context::RequestContext;
+use crate::registry::errors::Verb;
+use crate::resource::ResourceType;
+use crate::rest::{Answer, Getter, Lister, Watcher};
+use crate::storage::{ListPage, ListRequest, Predicate, WatchRequest, WatchStream};
+
+use super::Store;
+
+const NAME: &str = "metadata.name";
+const NAMESPACE: &str = "metadata.namespace";
+
+#[async_trait]
+impl Getter for Store {
+    async fn get(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        options: &GetOptions,
+    ) -> Result<Answer, StatusError> {
+        let key = self.key(context, name)?;
+        match self.storage.get(&key, options.resource_version).await {
+            Ok(Some(entry)) => Ok(Answer::Stored(entry)),
+            Ok(None) => Err(StatusError::not_found(self.resource.group_resource(), name)),
+            Err(error) => Err(self.operation(Verb::Get, name, &key).interpret(error)),
+        }
+    }
+}
+
+#[async_trait]
+impl Lister for Store {
+    async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError> {
+        check_field_selector(self.resource, &options.field_selector)?;
+        let keys = self.selected_keys(context, options)?;
+        let request = ListRequest {
+            predicate: predicate(options),
+            revision: options.resource_version,
+            revision_match: options.resource_version_match,
+            limit: options.limit,
+            continue_token: options.continue_token.clone(),
+            with_attributes: false,
+        };
+        let verb = if options.continue_token.is_some() { Verb::ListPage } else { Verb::List };
+        let page = self.storage.list(&keys, &request).await;
+        page.map_err(|error| self.operation(verb, "", "").interpret(error))
+    }
+
+    fn list_kind(&self) -> &'static str {
+        self.resource.list_kind
+    }
+}
+
+#[async_trait]
+impl Watcher for Store {
+    async fn watch(
+        &self,
+        context: &RequestContext,
+        options: &ListOptions,
+    ) -> Result<WatchStream, StatusError> {
+        check_field_selector(self.resource, &options.field_selector)?;
+        let keys = self.selected_keys(context, options)?;
+        let request = WatchRequest {
+            predicate: predicate(options),
+            revision: options.resource_version,
+            send_initial_events: options.send_initial_events,
+            bookmarks: options.allow_watch_bookmarks,
+        };
+        let stream = self.storage.watch(&keys, &request).await;
+        stream.map_err(|error| self.operation(Verb::Watch, "", "").interpret(error))
+    }
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Where what the options select is: one key when they name one object, else the keys of one namespace or
+    /// of all. A page's token goes on from the range its first page was of.
+    fn selected_keys(&self, context: &RequestContext, options: &ListOptions) -> Result<String, StatusError> {
+        let mut namespace = context.namespace.as_str();
+        if options.continue_token.is_some() {
+            return self.key_prefix(namespace);
+        }
+        let selector = &options.field_selector;
+        let named = selector.required_value(NAMESPACE).filter(|name| is_label(name));
+        if let (true, "", Some(named)) = (self.resource.is_namespaced(), namespace, named) {
+            namespace = named;
+        }
+        if let Some(name) = selector.required_value(NAME) {
+            // Where the name alone does not make a key (all namespaces, or no possible name) the range is scanned.
+            if let Ok(key) = self.key_in(namespace, name) {
+                return Ok(key);
+            }
+        }
+        self.key_prefix(namespace)
+    }
+}
+
+fn predicate(options: &ListOptions) -> Predicate {
+    Predicate { labels: options.label_selector.clone(), fields: options.field_selector.clone() }
+}
+
+/// Refuses a selector that names a field the resource does not offer.
+fn check_field_selector(resource: &ResourceType, selector: &FieldSelector) -> Result<(), StatusError> {
+    let known = |path: &str| matches!(path, NAME | NAMESPACE) || resource.field_names.contains(&path);
+    let Some(unknown) = selector.requirements.iter().find(|one| !known(&one.path)) else { return Ok(()) };
+    Err(StatusError::bad_request(if resource.selectable.is_empty() {
+        format!("{:?} is not a known field selector: only {NAME:?}, {NAMESPACE:?}", unknown.path)
+    } else {
+        format!("field label not supported: {}", unknown.path)
+    }))
+}
+
+/// Whether a text can be a namespace's name.
+fn is_label(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty()
+        && text.len() <= 63
+        && text.bytes().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}

@@ -1,0 +1,119 @@
+//! Behaviour of the store as a client sees it, on a storage in memory.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::api::validation::{ErrorList, FieldError, FieldPath};
+use crate::api::{CreateOptions, DeleteOptions, DryRun, GetOptions, Object, Reason, StatusError};
+use crate::context::RequestContext;
+use crate::registry::testing::{Edit, MemoryStorage, Replace, object_of, widget, widgets};
+use crate::resource::{Deletion, NoStrategy, ObjectStrategy, ResourceType};
+use crate::rest::{AdmitAll, Answer, Creater, Getter, GracefulDeleter, Updater, ValidatingAdmission};
+use crate::storage::StoredObject;
+
+use super::{FinishHook, Store, StoreHooks, StoreOptions};
+
+mod creating;
+mod deleting;
+mod hooking;
+mod reading;
+mod subresources;
+mod updating;
+
+static PLAIN: ResourceType = widgets(&NoStrategy);
+static PICKY: ResourceType = widgets(&Picky);
+static GRACEFUL: ResourceType = widgets(&Graceful);
+
+/// Wants a resource version with every update, dislikes red, tells of old colours, sorts nothing.
+struct Picky;
+
+impl ObjectStrategy for Picky {
+    fn validate(&self, _: &RequestContext, object: &Object) -> ErrorList {
+        let color = object.get_str(&["spec", "color"]);
+        let field = FieldPath::new("spec").child("color");
+        color
+            .filter(|color| *color == "red")
+            .map(|color| FieldError::invalid(field, color, "too loud"))
+            .into_iter()
+            .collect()
+    }
+
+    fn warnings_on_create(&self, _: &RequestContext, _: &Object) -> Vec<String> {
+        vec!["widgets are deprecated".to_owned()]
+    }
+
+    fn validate_status_update(&self, _: &RequestContext, new: &Object, _: &Object) -> ErrorList {
+        let replicas = new.get_i64(&["status", "replicas"]).unwrap_or_default();
+        let field = FieldPath::new("status").child("replicas");
+        (replicas < 0).then(|| FieldError::invalid(field, replicas, "negative")).into_iter().collect()
+    }
+
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+}
+
+/// Goes gracefully, in thirty seconds unless told otherwise.
+struct Graceful;
+
+impl ObjectStrategy for Graceful {
+    fn check_graceful_delete(&self, _: &RequestContext, _: &Object, options: &mut DeleteOptions) -> Deletion {
+        options.grace_period_seconds.get_or_insert(30);
+        Deletion::Graceful
+    }
+}
+
+/// A store on a storage in memory, and the two ways of looking at it.
+struct Fixture {
+    store: Arc<Store>,
+    storage: Arc<MemoryStorage>,
+    context: RequestContext,
+}
+
+// === impl Fixture ===
+
+impl Fixture {
+    fn new(resource: &'static ResourceType) -> Self {
+        Self::with_options(resource, StoreOptions::default())
+    }
+
+    fn with_options(resource: &'static ResourceType, options: StoreOptions) -> Self {
+        let storage = Arc::new(MemoryStorage::default());
+        let store = Store::with_options(resource, storage.clone(), "/registry", options);
+        Self { store, storage, context: RequestContext::system("zoo") }
+    }
+
+    async fn create(&self, object: Object) -> Result<Object, StatusError> {
+        let options = CreateOptions::default();
+        let answer = self.store.create(&self.context, object, &AdmitAll, &options).await?;
+        Ok(object_of(&answer))
+    }
+
+    async fn update(&self, name: &str, object: Object) -> Result<Object, StatusError> {
+        let options = CreateOptions::default();
+        let mut update = Replace(object);
+        let (answer, _) = self.store.update(&self.context, name, &mut update, &AdmitAll, &options).await?;
+        Ok(object_of(&answer))
+    }
+
+    async fn edit(&self, name: &str, edit: impl FnMut(&mut Object) + Send) -> Result<Object, StatusError> {
+        let options = CreateOptions::default();
+        let mut update = Edit(edit);
+        let (answer, _) = self.store.update(&self.context, name, &mut update, &AdmitAll, &options).await?;
+        Ok(object_of(&answer))
+    }
+
+    async fn delete(&self, name: &str, options: &DeleteOptions) -> Result<Answer, StatusError> {
+        self.store.delete(&self.context, name, &AdmitAll, options).await
+    }
+
+    async fn get(&self, name: &str) -> Result<Object, StatusError> {
+        self.store.get(&self.context, name, &GetOptions::default()).await.map(|answer| object_of(&answer))
+    }
+}
+
+fn dry_run() -> CreateOptions {
+    CreateOptions { dry_run: DryRun::All, ..CreateOptions::default() }
+}

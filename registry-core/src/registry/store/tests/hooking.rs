@@ -1,0 +1,109 @@
+use super::*;
+
+/// Writes down what it is told.
+#[derive(Clone, Default)]
+struct Diary(Arc<Mutex<Vec<String>>>);
+
+impl Diary {
+    fn note(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl FinishHook for Diary {
+    fn finish(self: Box<Self>, committed: bool) {
+        self.note(format!("finish {committed}"));
+    }
+}
+
+#[async_trait]
+impl StoreHooks for Diary {
+    async fn begin_create(
+        &self,
+        _: &RequestContext,
+        object: &mut Object,
+        _: bool,
+    ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
+        self.note("begin create");
+        object.set(&["spec", "address"], "10.0.0.1".into());
+        Ok(Some(Box::new(self.clone())))
+    }
+
+    async fn begin_update(
+        &self,
+        _: &RequestContext,
+        _: &mut Object,
+        _: &Object,
+        _: bool,
+    ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
+        self.note("begin update");
+        Ok(Some(Box::new(self.clone())))
+    }
+
+    fn after_create(&self, object: &StoredObject) {
+        self.note(format!("created at {}", object.revision));
+    }
+
+    fn after_update(&self, object: &StoredObject) {
+        self.note(format!("updated at {}", object.revision));
+    }
+
+    fn after_delete(&self, object: &StoredObject) {
+        self.note(format!("deleted at {}", object.revision));
+    }
+}
+
+fn hooked(resource: &'static ResourceType) -> (Fixture, Diary) {
+    let fixture = Fixture::new(resource);
+    let diary = Diary::default();
+    assert!(fixture.store.attach_hooks(Arc::new(diary.clone())).is_ok());
+    (fixture, diary)
+}
+
+#[tokio::test]
+async fn a_committed_write_is_told_once() {
+    let (fixture, diary) = hooked(&PLAIN);
+    let made = fixture.create(widget("lion", &json!({"metadata": {"finalizers": ["x.y/a"]}}))).await.unwrap();
+    assert_eq!(made.get_str(&["spec", "address"]), Some("10.0.0.1"));
+    assert_eq!(diary.take(), ["begin create", "finish true", "created at 1"]);
+
+    fixture.storage.interfere(|object| object.set(&["spec", "color"], "gold".into()));
+    fixture.edit("lion", |object| object.set(&["spec", "replicas"], 4.into())).await.unwrap();
+    let lost_a_race = ["begin update", "finish false", "begin update", "finish true", "updated at 3"];
+    assert_eq!(diary.take(), lost_a_race);
+
+    fixture.edit("lion", |_| ()).await.unwrap();
+    assert_eq!(diary.take(), ["begin update", "finish false"], "nothing was changed");
+
+    fixture.delete("lion", &DeleteOptions::default()).await.unwrap();
+    assert_eq!(diary.take(), [""; 0], "it waits for its finalizer");
+    fixture.edit("lion", |object| object.set_finalizers(Vec::new())).await.unwrap();
+    assert_eq!(diary.take(), ["begin update", "finish true", "deleted at 5"]);
+}
+
+#[tokio::test]
+async fn what_was_set_aside_for_nothing_is_given_back() {
+    let (fixture, diary) = hooked(&PICKY);
+    let given_back = ["begin create", "finish false"];
+    fixture.create(widget("lion", &json!({"spec": {"color": "red"}}))).await.unwrap_err();
+    assert_eq!(diary.take(), given_back);
+    fixture.store.create(&fixture.context, widget("lion", &json!({})), &AdmitAll, &dry_run()).await.unwrap();
+    assert_eq!(diary.take(), given_back);
+    fixture.storage.collide(1);
+    fixture.create(widget("lion", &json!({}))).await.unwrap_err();
+    assert_eq!(diary.take(), given_back);
+}
+
+#[tokio::test]
+async fn a_graceful_end_is_told_once() {
+    let (fixture, diary) = hooked(&GRACEFUL);
+    fixture.create(widget("lion", &json!({}))).await.unwrap();
+    diary.take();
+    let now = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    fixture.delete("lion", &now).await.unwrap();
+    assert_eq!(diary.take(), ["deleted at 3"]);
+}

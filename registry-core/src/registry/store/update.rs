@@ -1,0 +1,311 @@
+//! Updates: of present objects, of absent ones where the kind creates them so, and the one that removes the last
+//! finalizer of an object being deleted.
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::api::validation::names::NameRule;
+use crate::api::validation::object_meta::{validate_object_meta, validate_object_meta_update};
+use crate::api::{
+    ErrorList, FieldError, FieldPath, GroupVersionKind, Object, Preconditions, StatusError, UpdateOptions,
+};
+use crate::context::RequestContext;
+use crate::resource::ObjectStrategy;
+use crate::registry::errors::{OPTIMISTIC_LOCK, Verb};
+use crate::rest::{Answer, UpdatedObject, Updater, ValidatingAdmission};
+use crate::storage::interface::{UpdateAction, UpdateOutcome};
+use crate::storage::{StoredObject, TryUpdate};
+
+use super::create::fill_system_fields;
+use super::hooks::Pending;
+use super::keys::match_name;
+use super::{MainRules, Store, UpdateRules, claimed_revision, set_resource_version};
+
+/// One update request, as it is tried against one state after the other.
+struct Attempt<'a> {
+    store: &'a Store,
+    context: &'a RequestContext,
+    name: &'a str,
+    update: &'a mut dyn UpdatedObject,
+    admission: &'a dyn ValidatingAdmission,
+    rules: &'a dyn UpdateRules,
+    dry_run: bool,
+    /// What the last try set aside; replaced (and so undone) by the next one.
+    pending: Pending,
+    /// The object as the client sent it, when writing it means to remove it.
+    removed: Option<Object>,
+}
+
+/// What an update makes of one state.
+enum Decision {
+    Create(Object),
+    Change(Object),
+    /// The last finalizer of an object being deleted is gone, and the object with it.
+    Remove(Object),
+}
+
+#[async_trait]
+impl Updater for Store {
+    async fn update(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        update: &mut dyn UpdatedObject,
+        admission: &dyn ValidatingAdmission,
+        options: &UpdateOptions,
+    ) -> Result<(Answer, bool), StatusError> {
+        self.update_by(context, name, update, admission, options, &MainRules).await
+    }
+}
+
+// === impl Store ===
+
+impl Store {
+    /// An update by the rules of one path: of the main resource, of `status`, of a subresource of an author's own.
+    ///
+    /// # Errors
+    /// As [`Updater::update`].
+    pub async fn update_by(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        update: &mut dyn UpdatedObject,
+        admission: &dyn ValidatingAdmission,
+        options: &UpdateOptions,
+        rules: &dyn UpdateRules,
+    ) -> Result<(Answer, bool), StatusError> {
+        let key = self.key(context, name)?;
+        let preconditions = update.preconditions();
+        let mut attempt = Attempt {
+            store: self,
+            context,
+            name,
+            update,
+            admission,
+            rules,
+            dry_run: options.dry_run.is_on(),
+            pending: Pending::default(),
+            removed: None,
+        };
+        if attempt.dry_run {
+            return attempt.rehearse(&key, &preconditions).await;
+        }
+        let updated = self
+            .storage
+            .guaranteed_update(&key, &preconditions, &mut attempt, None)
+            .await
+            .map_err(|error| self.operation(Verb::Update, name, &key).interpret(error))?;
+        let Attempt { pending, removed, .. } = attempt;
+        match updated.outcome {
+            // Nothing was written, so what was set aside for it (`pending`) is given back.
+            UpdateOutcome::Unchanged => Ok((Answer::Stored(updated.object), false)),
+            UpdateOutcome::Created => {
+                pending.commit();
+                self.created(&updated.object);
+                Ok((Answer::Stored(updated.object), true))
+            }
+            UpdateOutcome::Changed => {
+                pending.commit();
+                self.changed(&updated.object);
+                Ok((Answer::Stored(updated.object), false))
+            }
+            UpdateOutcome::Deleted => {
+                pending.commit();
+                self.removed(&updated.object);
+                // Clients expect the object of a successful update back, although it is gone.
+                let answer = removed.map_or(Answer::Stored(updated.object), Answer::Object);
+                Ok((answer, false))
+            }
+        }
+    }
+
+    /// What all paths share before an object is changed: what a client may not touch of metadata comes from the
+    /// stored object, then the path's rules in their order. (`rest.BeforeUpdate`.)
+    fn before_update(
+        &self,
+        context: &RequestContext,
+        rules: &dyn UpdateRules,
+        new: &mut Object,
+        old: &Object,
+    ) -> Result<(), StatusError> {
+        self.match_namespace(context, new)?;
+        new.copy_field(old, &["metadata", "generation"]);
+        rules.prepare(self.resource, context, new, old);
+        keep_system_fields(new, old);
+
+        let path = FieldPath::new("metadata");
+        let namespaced = self.resource.is_namespaced();
+        // The name was checked by the kind's own rule when the object was created, and cannot have changed.
+        let mut errors = validate_object_meta(new, namespaced, NameRule::PathSegment, &path);
+        errors.append(validate_object_meta_update(new, old, &path));
+        errors.append(self.schema_errors(new));
+        errors.append(rules.validate(self.resource, context, new, old));
+        if !errors.is_empty() {
+            return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));
+        }
+        for warning in rules.warnings(self.resource, context, new, old) {
+            context.warn(warning);
+        }
+        self.strategy().canonicalize(new);
+        keep_manager_times(new, old);
+        Ok(())
+    }
+
+    /// Makes sure the update was made from the present state, or from none in particular where that is allowed.
+    fn match_revision(&self, new: &Object, name: &str, present: u64) -> Result<(), StatusError> {
+        let claimed = claimed_revision(new)?;
+        if claimed == present || (claimed == 0 && self.strategy().allow_unconditional_update()) {
+            return Ok(());
+        }
+        let resource = self.resource.group_resource();
+        if claimed != 0 {
+            return Err(StatusError::conflict(resource, name, OPTIMISTIC_LOCK));
+        }
+        let field = FieldPath::new("metadata").child("resourceVersion");
+        let error = FieldError::invalid(field, 0, "must be specified for an update");
+        // This one error names the resource in the place of the kind, as kube-apiserver does.
+        let kind = GroupVersionKind { kind: resource.resource, ..self.resource.kind };
+        Err(StatusError::invalid(kind, name, &ErrorList::from(error)))
+    }
+
+    fn changed(&self, stored: &StoredObject) {
+        if let Some(hooks) = self.hooks() {
+            hooks.after_update(stored);
+        }
+    }
+
+    /// Tells the hooks of a committed deletion.
+    pub(super) fn removed(&self, last: &StoredObject) {
+        if let Some(hooks) = self.hooks() {
+            hooks.after_delete(last);
+        }
+    }
+}
+
+// === impl Attempt ===
+
+impl Attempt<'_> {
+    async fn decide(&mut self, current: Option<&StoredObject>) -> Result<Decision, StatusError> {
+        self.pending = Pending::default();
+        match current {
+            None => self.create().await,
+            Some(entry) => self.change(entry).await,
+        }
+    }
+
+    async fn create(&mut self) -> Result<Decision, StatusError> {
+        if !self.accepts_absent() {
+            return Err(StatusError::not_found(self.store.resource.group_resource(), self.name));
+        }
+        let mut object = self.update.updated_object(self.context, None).await?;
+        match_name(&object, self.name)?;
+        object.metadata_mut().remove("resourceVersion");
+        fill_system_fields(&mut object);
+        self.pending = self.store.begin_create(self.context, &mut object, self.dry_run).await?;
+        self.store.before_create(self.context, &mut object)?;
+        self.admission.validate(self.context, Some(&object), None).await?;
+        Ok(Decision::Create(object))
+    }
+
+    async fn change(&mut self, entry: &StoredObject) -> Result<Decision, StatusError> {
+        let old = self.store.read(entry)?;
+        let mut new = self.update.updated_object(self.context, Some(&old)).await?;
+        match_name(&new, self.name)?;
+        self.store.match_revision(&new, self.name, entry.revision)?;
+        set_resource_version(&mut new, entry.revision);
+        self.pending = self.store.begin_update(self.context, &mut new, &old, self.dry_run).await?;
+        self.store.before_update(self.context, self.rules, &mut new, &old)?;
+        self.admission.validate(self.context, Some(&new), Some(&old)).await?;
+        if removes_last_finalizer(self.store.strategy(), &new, &old) {
+            return Ok(Decision::Remove(new));
+        }
+        Ok(Decision::Change(new))
+    }
+
+    /// The dry run: one try against the present state, and the object it would have written.
+    async fn rehearse(
+        mut self,
+        key: &str,
+        preconditions: &Preconditions,
+    ) -> Result<(Answer, bool), StatusError> {
+        let current = self
+            .store
+            .dry_run_current(key, preconditions, self.accepts_absent())
+            .await
+            .map_err(|error| self.store.operation(Verb::Update, self.name, key).interpret(error))?;
+        Ok(match self.decide(current.as_ref()).await? {
+            Decision::Create(object) => (Answer::Object(object), true),
+            Decision::Change(object) | Decision::Remove(object) => (Answer::Object(object), false),
+        })
+    }
+}
+
+#[async_trait]
+impl TryUpdate for Attempt<'_> {
+    async fn try_update(&mut self, current: Option<&StoredObject>) -> Result<UpdateAction, StatusError> {
+        match self.decide(current).await? {
+            Decision::Create(object) | Decision::Change(object) => Ok(UpdateAction::Write {
+                value: self.store.new_value(&object),
+                ttl: self.store.time_to_live(),
+            }),
+            Decision::Remove(object) => {
+                self.removed = Some(object);
+                Ok(UpdateAction::Delete)
+            }
+        }
+    }
+
+    fn accepts_absent(&self) -> bool {
+        let by_kind = self.rules.may_create() && self.store.strategy().allow_create_on_update();
+        by_kind || self.update.forces_create()
+    }
+}
+
+/// Takes from the stored object what no update changes.
+fn keep_system_fields(new: &mut Object, old: &Object) {
+    if new.uid().is_empty() {
+        new.copy_field(old, &["metadata", "uid"]);
+    }
+    let kept = ["creationTimestamp", "deletionTimestamp"];
+    for field in kept.into_iter().filter(|field| old.get(&["metadata", field]).is_some()) {
+        new.copy_field(old, &["metadata", field]);
+    }
+    if new.deletion_grace_period_seconds().is_none() {
+        new.copy_field(old, &["metadata", "deletionGracePeriodSeconds"]);
+    }
+    new.metadata_mut().remove("selfLink");
+}
+
+/// Keeps the managers' times when nothing but they changed: a no-op update is to write nothing.
+fn keep_manager_times(new: &mut Object, old: &Object) {
+    const FIELDS: &[&str] = &["metadata", "managedFields"];
+    let (Some(new_managers), Some(old_managers)) = (new.get(FIELDS), old.get(FIELDS)) else { return };
+    if new_managers == old_managers || !same_managers(new_managers, old_managers) {
+        return;
+    }
+    let same_metadata = without(new.metadata(), "managedFields").eq(without(old.metadata(), "managedFields"));
+    if same_metadata && without(Some(&new.0), "metadata").eq(without(Some(&old.0), "metadata")) {
+        new.copy_field(old, FIELDS);
+    }
+}
+
+fn same_managers(new: &Value, old: &Value) -> bool {
+    let (Some(new), Some(old)) = (new.as_array(), old.as_array()) else { return false };
+    let same =
+        |new: &Value, old: &Value| without(new.as_object(), "time").eq(without(old.as_object(), "time"));
+    new.len() == old.len() && new.iter().zip(old).all(|(new, old)| same(new, old))
+}
+
+fn without<'a>(
+    map: Option<&'a serde_json::Map<String, Value>>,
+    left_out: &'a str,
+) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    map.into_iter().flatten().filter(move |(key, _)| *key != left_out)
+}
+
+/// Whether a change leaves nothing to wait for of an object being deleted. (`ShouldDeleteDuringUpdate`.)
+fn removes_last_finalizer(strategy: &dyn ObjectStrategy, new: &Object, old: &Object) -> bool {
+    !strategy.is_held(new)
+        && old.deletion_timestamp().is_some()
+        && old.deletion_grace_period_seconds().unwrap_or_default() == 0
+}

@@ -1,0 +1,93 @@
+//! One step along a path of typed fields, through `Option` where there is one.
+//!
+//! The derive writes `Field(&object.spec).get()?` after every step an author names. A method call prefers an
+//! inherent method, so an `Option` is looked into and everything else is taken as it is, without either having to
+//! be said.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+/// The value of a field on the way.
+pub struct Field<'a, T>(pub &'a T);
+
+/// A field that is not an `Option`.
+pub trait Present<'a> {
+    /// Its type.
+    type Value;
+
+    /// The field itself.
+    fn get(&self) -> Option<&'a Self::Value>;
+}
+
+/// A field a scale may read its replica counts from.
+#[diagnostic::on_unimplemented(
+    message = "a replica count cannot be a `{Self}`",
+    label = "`scale(replicas = …, current = …)` names whole numbers",
+    note = "use `i32`, as Kubernetes does, or `Option<i32>`"
+)]
+pub trait ReplicaCount {}
+
+/// A field a scale may read its selector from.
+#[diagnostic::on_unimplemented(
+    message = "a label selector cannot be a `{Self}`",
+    label = "`scale(selector = …)` names a label selector",
+    note = "use `LabelSelector` or a `String` that holds one, or an `Option` of them"
+)]
+pub trait SelectorValue {}
+
+// === impl Field ===
+
+impl<'a, T> Field<'a, Option<T>> {
+    /// What the option holds.
+    pub const fn get(&self) -> Option<&'a T> {
+        self.0.as_ref()
+    }
+}
+
+impl<'a, T> Present<'a> for Field<'a, T> {
+    type Value = T;
+
+    fn get(&self) -> Option<&'a T> {
+        Some(self.0)
+    }
+}
+
+impl ReplicaCount for i32 {}
+impl ReplicaCount for i64 {}
+impl ReplicaCount for u32 {}
+
+impl SelectorValue for String {}
+impl SelectorValue for LabelSelector {}
+/// `ReplicationController` selects by equality alone.
+impl SelectorValue for std::collections::BTreeMap<String, String> {}
+
+/// Compiles only if the field can be a replica count.
+pub const fn is_replica_count<T: ReplicaCount>(_: Option<&T>) {}
+
+/// Compiles only if the field can be a label selector.
+pub const fn is_selector<T: SelectorValue>(_: Option<&T>) {}
+
+#[cfg(test)]
+mod tests {
+    use super::{Field, Present as _};
+
+    struct Outer {
+        plain: Inner,
+        optional: Option<Inner>,
+    }
+
+    struct Inner {
+        text: Option<String>,
+    }
+
+    #[test]
+    fn options_are_looked_into_and_all_else_is_taken_as_it_is() {
+        let inner = || Inner { text: Some("here".to_owned()) };
+        let mut outer = Outer { plain: inner(), optional: Some(inner()) };
+        let through_plain = |outer: &Outer| Field(&Field(&outer.plain).get()?.text).get().cloned();
+        let through_option = |outer: &Outer| Field(&Field(&outer.optional).get()?.text).get().cloned();
+        assert_eq!(through_plain(&outer).as_deref(), Some("here"));
+        assert_eq!(through_option(&outer).as_deref(), Some("here"));
+        outer.optional = None;
+        assert_eq!(through_option(&outer), None);
+    }
+}

@@ -1,0 +1,113 @@
+//! A lane: the events that concern one group of watchers, in order, and the bell that wakes them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use tokio::sync::Notify;
+
+use crate::storage::Revision;
+use crate::storage::entry::StoredObject;
+
+/// What a lane is about. The most telling one a watcher's request allows is chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum LaneKey {
+    /// Every event of the resource.
+    All,
+    /// The events below a key prefix (a namespace's).
+    Below(Box<str>),
+    /// The events of one key.
+    Key(Box<str>),
+    /// The events of objects whose indexed field has, or had, this value.
+    Index(usize, Box<str>),
+}
+
+/// One change of one object, shared by the log, its lanes and every watcher that is reading it.
+#[derive(Debug)]
+pub(super) struct Event {
+    /// The revision of the change.
+    pub(super) revision: Revision,
+    /// When it arrived here.
+    pub(super) arrived: Instant,
+    /// The state after the change; of a deletion the last state, with the deletion's revision.
+    pub(super) object: StoredObject,
+    /// Whether the object is gone.
+    pub(super) is_deletion: bool,
+    /// The state before.
+    pub(super) previous: Option<StoredObject>,
+    /// The state before, with the revision of the change: what watchers get whose selector no longer matches.
+    pub(super) departed: OnceLock<StoredObject>,
+}
+
+/// Events in order, from some point on.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    events: VecDeque<Arc<Event>>,
+    /// The number of the first event still here; a cursor below it has fallen off.
+    first: u64,
+    /// Rings when an event arrives.
+    pub(super) bell: Arc<Notify>,
+    /// How many watchers read this lane.
+    pub(super) watchers: usize,
+}
+
+impl Event {
+    /// What keeping the event costs, in bytes.
+    pub(super) fn size_bytes(&self) -> usize {
+        const OVERHEAD_BYTES: usize = 160;
+        self.object.json.len() + OVERHEAD_BYTES
+    }
+}
+
+impl Lane {
+    /// The number the next event will have.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+
+    /// Takes an event in and wakes the lane's watchers.
+    pub(super) fn push(&mut self, event: Arc<Event>) {
+        self.events.push_back(event);
+    }
+
+    /// The oldest event.
+    pub(super) fn oldest(&self) -> Option<&Arc<Event>> {
+        self.events.front()
+    }
+
+    /// Drops the oldest event.
+    pub(super) fn drop_oldest(&mut self) -> Option<Arc<Event>> {
+        let dropped = self.events.pop_front()?;
+        self.first += 1;
+        Some(dropped)
+    }
+
+    /// Drops every event up to a revision.
+    pub(super) fn drop_until(&mut self, floor: Revision) {
+        while self.events.front().is_some_and(|event| event.revision <= floor) {
+            self.drop_oldest();
+        }
+    }
+
+    /// Drops all events, so that every cursor has fallen off.
+    pub(super) fn clear(&mut self) {
+        self.first = self.end() + 1;
+        self.events.clear();
+    }
+
+    /// How many events are kept.
+    pub(super) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// The number of the first event after a revision.
+    pub(super) fn position_after(&self, revision: Revision) -> u64 {
+        self.first + self.events.partition_point(|event| event.revision <= revision) as u64
+    }
+
+    /// The events from a cursor on, at most so many; `None` when the cursor has fallen off.
+    pub(super) fn read(&self, cursor: u64, most: usize) -> Option<Vec<Arc<Event>>> {
+        let skip = usize::try_from(cursor.checked_sub(self.first)?).ok()?;
+        Some(self.events.iter().skip(skip).take(most).cloned().collect())
+    }
+}

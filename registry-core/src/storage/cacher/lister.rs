@@ -1,0 +1,135 @@
+//! Lists, and pages of lists, from snapshots.
+
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::api::ResourceVersionMatch;
+use crate::storage::Revision;
+use crate::storage::continue_token::{self, Position};
+use crate::storage::error::StorageError;
+use crate::storage::interface::{ListPage, ListRequest};
+use crate::storage::mvcc::prefix_end;
+
+use super::state::{Snapshot, State};
+use super::{Cacher, FRESH_TIMEOUT};
+
+/// How many snapshots are kept for lists being paged, and for how long.
+const KEPT: usize = 32;
+const KEPT_FOR: Duration = Duration::from_mins(5);
+
+/// Snapshots that lists still being paged stand at, the oldest first.
+#[derive(Default)]
+pub(super) struct Pages(Mutex<VecDeque<(Instant, Snapshot)>>);
+
+/// What a list is served from.
+pub(super) struct Source {
+    snapshot: Snapshot,
+    /// Where the page begins, when it is not the first.
+    position: Option<Position>,
+}
+
+// === impl Pages ===
+
+impl Pages {
+    fn keep(&self, snapshot: &Snapshot) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(since, _)| since.elapsed() < KEPT_FOR);
+        if kept.iter().any(|(_, own)| own.revision == snapshot.revision) {
+            return;
+        }
+        if kept.len() == KEPT {
+            kept.pop_front();
+        }
+        kept.push_back((Instant::now(), snapshot.clone()));
+    }
+
+    fn at(&self, revision: Revision) -> Option<Snapshot> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(_, own)| own.revision == revision).map(|(_, own)| own.clone())
+    }
+}
+
+// === impl Cacher ===
+
+impl Cacher {
+    /// The snapshot a list is to be served from; `None` sends it to the store.
+    pub(super) async fn snapshot_for(
+        &self,
+        prefix: &str,
+        request: &ListRequest,
+    ) -> Result<Option<Source>, StorageError> {
+        if !self.state.is_filled() {
+            return Ok(None);
+        }
+        if let Some(token) = &request.continue_token {
+            // The store refuses this in the right words.
+            if request.revision.is_some() {
+                return Ok(None);
+            }
+            let position = continue_token::decode(token, prefix)?;
+            let snapshot = position.revision.and_then(|revision| self.state.pages.at(revision));
+            return Ok(snapshot.map(|snapshot| Source { snapshot, position: Some(position) }));
+        }
+        let exact = request.revision_match == Some(ResourceVersionMatch::Exact)
+            || (request.revision_match.is_none()
+                && request.limit > 0
+                && request.revision.is_some_and(|one| one > 0));
+        match request.revision {
+            None if !self.catch_up().await => return Ok(None),
+            None => {}
+            Some(revision) if exact => {
+                let now = self.state.snapshot();
+                let snapshot =
+                    if now.revision == revision { Some(now) } else { self.state.pages.at(revision) };
+                return Ok(snapshot.map(|snapshot| Source { snapshot, position: None }));
+            }
+            Some(revision) => self.state.reach(revision, FRESH_TIMEOUT).await?,
+        }
+        Ok(Some(Source { snapshot: self.state.snapshot(), position: None }))
+    }
+}
+
+// === impl State ===
+
+impl State {
+    /// One page from a snapshot.
+    pub(super) fn page(
+        &self,
+        source: Source,
+        prefix: &str,
+        request: &ListRequest,
+    ) -> Result<ListPage, StorageError> {
+        let Source { snapshot, position } = source;
+        let mut page = ListPage { revision: snapshot.revision, ..ListPage::default() };
+        if !prefix.ends_with('/') {
+            let found = snapshot.objects.get(prefix).filter(|one| request.predicate.matches(&one.attributes));
+            page.items.extend(found.cloned());
+            return Ok(page);
+        }
+        let end = prefix_end(prefix);
+        let start = position.as_ref().map_or(prefix, |position| position.start.as_str());
+        let range = (Bound::Included(start), Bound::Excluded(end.as_str()));
+        let everything = request.predicate.is_everything();
+        let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
+        let mut objects = snapshot.objects.range::<_, str>(range).map(|(_, object)| object);
+        for object in objects.by_ref() {
+            if !everything && !request.predicate.matches(&object.attributes) {
+                continue;
+            }
+            if limit > 0 && page.items.len() == limit {
+                // One more matches: there is another page, which begins right here.
+                let last = page.items.last().map_or(prefix, |last| &*last.key);
+                let successor = format!("{last}\0");
+                page.continue_token =
+                    Some(continue_token::encode(&successor, prefix, Some(snapshot.revision))?);
+                page.remaining = everything.then(|| 1 + objects.count() as u64);
+                self.pages.keep(&snapshot);
+                break;
+            }
+            page.items.push(object.clone());
+        }
+        Ok(page)
+    }
+}

@@ -1,0 +1,318 @@
+//! What the cache holds: the present objects, and the events that led to them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use imbl::OrdMap;
+use tokio::sync::watch;
+
+use crate::storage::Revision;
+use crate::storage::entry::StoredObject;
+use crate::storage::error::StorageError;
+use crate::storage::interface::WatchEvent;
+
+use super::CacherOptions;
+use super::budget::CacheBudget;
+use super::lane::{Event, Lane, LaneKey};
+use super::lister::Pages;
+
+/// Events older than this are dropped even when there is room: as long as stores keep their history.
+const HISTORY_AGE: Duration = Duration::from_mins(5);
+
+/// All objects at one revision. Cloning shares everything.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Snapshot {
+    /// The revision.
+    pub(super) revision: Revision,
+    /// The objects by key.
+    pub(super) objects: OrdMap<Arc<str>, StoredObject>,
+}
+
+/// A cache's state. Locks are held for pointer work only, never over I/O.
+pub(super) struct State {
+    contents: RwLock<Contents>,
+    /// The revision reached; 0 before the cache is filled.
+    reached: watch::Sender<Revision>,
+    /// Snapshots that lists still being paged stand at.
+    pub(super) pages: Pages,
+    budget: Arc<CacheBudget>,
+    history_events: usize,
+    indexes: &'static [&'static str],
+}
+
+#[derive(Default)]
+struct Contents {
+    snapshot: Snapshot,
+    /// Every event after `floor`.
+    log: Lane,
+    floor: Revision,
+    lanes: HashMap<LaneKey, Lane>,
+    history_bytes: usize,
+}
+
+/// Where a watcher begins.
+pub(super) struct Attached {
+    /// The lane it reads.
+    pub(super) lane: LaneKey,
+    /// Its place in the lane.
+    pub(super) cursor: u64,
+    /// The state at that place.
+    pub(super) snapshot: Snapshot,
+    /// Events the lane does not have but the log does, from the wanted revision on.
+    pub(super) backlog: Vec<Arc<Event>>,
+    /// Rings when the lane has more.
+    pub(super) bell: Arc<tokio::sync::Notify>,
+}
+
+/// What a watcher finds in its lane.
+pub(super) enum Reading {
+    /// More events; none means there are none yet, and the revision is how far the lane is complete.
+    Events(Vec<Arc<Event>>, Revision),
+    /// It fell off; the oldest revision a watch may begin at.
+    Fallen(Revision),
+}
+
+// === impl State: filling ===
+
+impl State {
+    pub(super) fn new(options: &CacherOptions) -> Self {
+        Self {
+            contents: RwLock::default(),
+            reached: watch::Sender::new(0),
+            pages: Pages::default(),
+            budget: options.budget.clone(),
+            history_events: options.history_events,
+            indexes: options.indexes,
+        }
+    }
+
+    /// Starts over from a complete list: watchers that stood in the old history must list again.
+    pub(super) fn fill(&self, snapshot: Snapshot) {
+        let reached = snapshot.revision;
+        self.start_over(snapshot, reached);
+    }
+
+    /// Gives up what is here: until the next fill, reads go to the store.
+    pub(super) fn lose(&self) {
+        self.start_over(Snapshot::default(), 0);
+    }
+
+    fn start_over(&self, snapshot: Snapshot, reached: Revision) {
+        let revision = snapshot.revision;
+        let mut contents = self.write();
+        let bells: Vec<_> = contents.lanes.values().map(|lane| lane.bell.clone()).collect();
+        self.budget.give_back(contents.history_bytes);
+        contents.history_bytes = 0;
+        contents.log.clear();
+        for lane in contents.lanes.values_mut() {
+            lane.clear();
+        }
+        contents.floor = revision;
+        contents.snapshot = snapshot;
+        let log_bell = contents.log.bell.clone();
+        drop(contents);
+        self.reached.send_replace(reached);
+        log_bell.notify_waiters();
+        for bell in bells {
+            bell.notify_waiters();
+        }
+    }
+
+    /// Takes in what happened, in order, in one step; then wakes whom it concerns.
+    pub(super) fn apply(&self, happened: impl IntoIterator<Item = WatchEvent>) {
+        let mut bells = Vec::new();
+        let mut contents = self.write();
+        for change in happened {
+            match change {
+                WatchEvent::Bookmark { revision, .. } => {
+                    contents.snapshot.revision = contents.snapshot.revision.max(revision);
+                    // Watchers that wait for bookmarks only look at the revision; they need no bell.
+                }
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    self.take_in(&mut contents, object, false, &mut bells);
+                }
+                WatchEvent::Deleted(object) => self.take_in(&mut contents, object, true, &mut bells),
+            }
+        }
+        self.trim(&mut contents);
+        let revision = contents.snapshot.revision;
+        drop(contents);
+        self.reached.send_replace(revision);
+        for bell in bells {
+            bell.notify_waiters();
+        }
+    }
+
+    fn take_in(
+        &self,
+        contents: &mut Contents,
+        object: StoredObject,
+        is_deletion: bool,
+        bells: &mut Vec<Arc<tokio::sync::Notify>>,
+    ) {
+        let previous = if is_deletion {
+            contents.snapshot.objects.remove(&object.key)
+        } else {
+            contents.snapshot.objects.insert(object.key.clone(), object.clone())
+        };
+        let revision = object.revision;
+        contents.snapshot.revision = contents.snapshot.revision.max(revision);
+        let arrived = Instant::now();
+        let event =
+            Arc::new(Event { revision, arrived, object, is_deletion, previous, departed: OnceLock::new() });
+        contents.history_bytes += event.size_bytes();
+        self.budget.take(event.size_bytes());
+        contents.log.push(event.clone());
+        bells.push(contents.log.bell.clone());
+        if contents.lanes.is_empty() {
+            return;
+        }
+        for key in self.lanes_of(&event) {
+            if let Some(lane) = contents.lanes.get_mut(&key) {
+                lane.push(event.clone());
+                bells.push(lane.bell.clone());
+            }
+        }
+    }
+
+    /// The lanes an event concerns, beside the log itself.
+    fn lanes_of(&self, event: &Event) -> Vec<LaneKey> {
+        let key = &*event.object.key;
+        let mut lanes = vec![LaneKey::Key(key.into())];
+        if let Some(end) = key.rfind('/') {
+            lanes.push(LaneKey::Below(key.get(..=end).unwrap_or_default().into()));
+        }
+        for (position, field) in self.indexes.iter().enumerate() {
+            let now = event.object.attributes.field(field);
+            lanes.push(LaneKey::Index(position, now.into()));
+            let before = event.previous.as_ref().map_or(now, |previous| previous.attributes.field(field));
+            if before != now {
+                lanes.push(LaneKey::Index(position, before.into()));
+            }
+        }
+        lanes
+    }
+
+    /// Drops the oldest events while there are too many, they are too old, or the budget is exceeded.
+    fn trim(&self, contents: &mut Contents) {
+        while let Some(oldest) = contents.log.oldest() {
+            let surplus = contents.log.len() > self.history_events || self.budget.is_exceeded();
+            if !surplus && oldest.arrived.elapsed() < HISTORY_AGE {
+                break;
+            }
+            let (bytes, revision) = (oldest.size_bytes(), oldest.revision);
+            contents.log.drop_oldest();
+            contents.history_bytes -= bytes;
+            self.budget.give_back(bytes);
+            contents.floor = revision;
+        }
+        let floor = contents.floor;
+        for lane in contents.lanes.values_mut() {
+            if lane.oldest().is_some_and(|oldest| oldest.revision <= floor) {
+                lane.drop_until(floor);
+            }
+        }
+    }
+}
+
+// === impl State: reading ===
+
+impl State {
+    /// Whether the cache was filled.
+    pub(super) fn is_filled(&self) -> bool {
+        *self.reached.borrow() != 0
+    }
+
+    /// Everything there is now, in one step.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.read().snapshot.clone()
+    }
+
+    /// Waits until the cache has reached a revision.
+    pub(super) async fn reach(&self, revision: Revision, timeout: Duration) -> Result<(), StorageError> {
+        if *self.reached.borrow() >= revision {
+            return Ok(());
+        }
+        let mut reached = self.reached.subscribe();
+        let arrival = tokio::time::timeout(timeout, reached.wait_for(|reached| *reached >= revision)).await;
+        match arrival {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(StorageError::FutureRevision { requested: revision, current: *self.reached.borrow() }),
+        }
+    }
+
+    /// Waits until the cache was filled.
+    pub(super) async fn filled(&self, timeout: Duration) -> bool {
+        self.reach(1, timeout).await.is_ok()
+    }
+
+    /// Attaches a watcher to a lane: with the present state, or with the events after a revision.
+    ///
+    /// # Errors
+    /// The oldest revision a watch may begin at, when the wanted one is older.
+    pub(super) fn attach(&self, lane: LaneKey, after: Option<Revision>) -> Result<Attached, Revision> {
+        let mut contents = self.write();
+        let contents = &mut *contents;
+        let mut backlog = Vec::new();
+        if let Some(after) = after {
+            if after < contents.floor {
+                return Err(contents.floor);
+            }
+            let start = contents.log.position_after(after);
+            if lane != LaneKey::All {
+                backlog = contents.log.read(start, usize::MAX).unwrap_or_default();
+            }
+        }
+        let own = match &lane {
+            LaneKey::All => &mut contents.log,
+            other => contents.lanes.entry(other.clone()).or_default(),
+        };
+        own.watchers += 1;
+        let cursor = match after {
+            Some(after) if lane == LaneKey::All => own.position_after(after),
+            _ => own.end(),
+        };
+        let (bell, snapshot) = (own.bell.clone(), contents.snapshot.clone());
+        Ok(Attached { lane, cursor, snapshot, backlog, bell })
+    }
+
+    /// Detaches a watcher; a lane nobody reads is removed.
+    pub(super) fn detach(&self, lane: &LaneKey) {
+        let mut contents = self.write();
+        if let Some(own) = contents.lanes.get_mut(lane) {
+            own.watchers -= 1;
+            if own.watchers == 0 {
+                contents.lanes.remove(lane);
+            }
+        }
+    }
+
+    /// What a watcher's lane has from its cursor on.
+    pub(super) fn read_lane(&self, lane: &LaneKey, cursor: u64, most: usize) -> Reading {
+        let contents = self.read();
+        let own = match lane {
+            LaneKey::All => Some(&contents.log),
+            other => contents.lanes.get(other),
+        };
+        match own.and_then(|own| own.read(cursor, most)) {
+            Some(events) => Reading::Events(events, contents.snapshot.revision),
+            None => Reading::Fallen(contents.floor),
+        }
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Contents> {
+        self.contents.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Contents> {
+        self.contents.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let bytes = self.read().history_bytes;
+        self.budget.give_back(bytes);
+    }
+}

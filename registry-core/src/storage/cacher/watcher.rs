@@ -1,0 +1,256 @@
+//! A watcher: a cursor into a lane, seen through a selector.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::storage::Revision;
+use crate::storage::entry::{Entry, StoredObject};
+use crate::storage::error::{StorageError, WatchError};
+use crate::storage::interface::{WatchEvent, WatchRequest, WatchStream};
+use crate::storage::predicate::Predicate;
+use crate::storage::versioned::metadata::replace_resource_version;
+
+use super::lane::{Event, LaneKey};
+use super::state::{Attached, Reading, State};
+use super::{Cacher, FRESH_TIMEOUT};
+
+/// How many events a watcher takes from its lane at a time.
+const BATCH: usize = 64;
+
+// === impl Cacher ===
+
+impl Cacher {
+    /// Opens a watch on the cache; one that begins before the cache's history goes to the store.
+    pub(super) async fn open_watch(
+        &self,
+        prefix: &str,
+        request: &WatchRequest,
+    ) -> Result<WatchStream, StorageError> {
+        if !self.state.filled(FRESH_TIMEOUT).await {
+            return self.inner.watch(prefix, request).await;
+        }
+        let initial = match (request.send_initial_events, request.revision) {
+            (Some(wanted), _) => wanted,
+            (None, None | Some(0)) => true,
+            (None, Some(_)) => false,
+        };
+        if initial {
+            let consistent = match request.revision {
+                None => self.catch_up().await,
+                Some(revision) => self.state.reach(revision, FRESH_TIMEOUT).await.map(|()| true)?,
+            };
+            if !consistent {
+                return self.inner.watch(prefix, request).await;
+            }
+        }
+        let after = (!initial).then(|| request.revision.filter(|revision| *revision > 0)).flatten();
+        // "From now on": nothing of the past, whatever the present is.
+        let after =
+            if initial { None } else { Some(after.unwrap_or_else(|| self.state.snapshot().revision)) };
+        let lane = self.lane_of(prefix, &request.predicate);
+        match self.state.attach(lane, after) {
+            Ok(attached) => Ok(self.stream(prefix, request, attached, initial, after)),
+            Err(_) => self.inner.watch(prefix, request).await,
+        }
+    }
+
+    /// The most telling lane for a watch.
+    fn lane_of(&self, prefix: &str, predicate: &Predicate) -> LaneKey {
+        if !prefix.ends_with('/') {
+            return LaneKey::Key(prefix.into());
+        }
+        let indexed = self.options.indexes.iter().enumerate();
+        let mut values =
+            indexed.filter_map(|(position, field)| Some((position, predicate.fields.required_value(field)?)));
+        if let Some((position, value)) = values.next() {
+            return LaneKey::Index(position, value.into());
+        }
+        if prefix == self.options.prefix { LaneKey::All } else { LaneKey::Below(prefix.into()) }
+    }
+
+    fn stream(
+        &self,
+        prefix: &str,
+        request: &WatchRequest,
+        attached: Attached,
+        initial: bool,
+        after: Option<Revision>,
+    ) -> WatchStream {
+        let mut ready = VecDeque::new();
+        let mut watcher = Watcher {
+            place: Place { state: self.state.clone(), lane: attached.lane },
+            cursor: attached.cursor,
+            bell: attached.bell,
+            prefix: prefix.into(),
+            predicate: request.predicate.clone(),
+            after: after.unwrap_or_default(),
+            bookmarks: request.bookmarks.then_some(self.options.bookmark_period),
+            next_bookmark: Instant::now() + self.options.bookmark_period,
+            ready: VecDeque::new(),
+            over: false,
+        };
+        for event in &attached.backlog {
+            ready.extend(watcher.see(event));
+        }
+        watcher.ready = ready;
+        let initial =
+            initial.then(|| watcher.initial(&attached.snapshot, request.send_initial_events == Some(true)));
+        let running = futures::stream::unfold(watcher, |mut watcher| async move {
+            let item = watcher.next().await?;
+            Some((item, watcher))
+        });
+        match initial {
+            Some(initial) => futures::stream::iter(initial.into_iter().map(Ok)).chain(running).boxed(),
+            None => running.boxed(),
+        }
+    }
+}
+
+/// Where a watcher stands; leaving it detaches.
+struct Place {
+    state: Arc<State>,
+    lane: LaneKey,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.state.detach(&self.lane);
+    }
+}
+
+/// One watch.
+struct Watcher {
+    place: Place,
+    cursor: u64,
+    bell: Arc<Notify>,
+    prefix: Box<str>,
+    predicate: Predicate,
+    /// Only events after this revision count.
+    after: Revision,
+    bookmarks: Option<Duration>,
+    next_bookmark: Instant,
+    ready: VecDeque<WatchEvent>,
+    over: bool,
+}
+
+impl Watcher {
+    /// The present objects that are watched, and the bookmark that closes them if it is wanted.
+    fn initial(&self, snapshot: &super::state::Snapshot, close: bool) -> Vec<WatchEvent> {
+        let end = crate::storage::mvcc::prefix_end(&self.prefix);
+        let exact = !self.prefix.ends_with('/');
+        let wanted = |object: &&StoredObject| {
+            (!exact || *object.key == *self.prefix) && self.predicate.matches(&object.attributes)
+        };
+        let range = snapshot.objects.range::<_, str>((
+            std::ops::Bound::Included(&*self.prefix),
+            std::ops::Bound::Excluded(end.as_str()),
+        ));
+        let mut events: Vec<_> =
+            range.map(|(_, object)| object).filter(wanted).cloned().map(WatchEvent::Added).collect();
+        if close {
+            events.push(WatchEvent::Bookmark { revision: snapshot.revision, initial_events_end: true });
+        }
+        events
+    }
+
+    /// What an event is to this watcher, if anything.
+    fn see(&self, event: &Event) -> Option<WatchEvent> {
+        let key = &*event.object.key;
+        let below =
+            if self.prefix.ends_with('/') { key.starts_with(&*self.prefix) } else { *key == *self.prefix };
+        if !below || event.revision <= self.after {
+            return None;
+        }
+        let matches = |object: &StoredObject| self.predicate.matches(&object.attributes);
+        let before = event.previous.as_ref().is_some_and(matches);
+        let now = !event.is_deletion && matches(&event.object);
+        match (before, now) {
+            (false, true) => Some(WatchEvent::Added(event.object.clone())),
+            (true, true) => Some(WatchEvent::Modified(event.object.clone())),
+            (true, false) if event.is_deletion => Some(WatchEvent::Deleted(event.object.clone())),
+            (true, false) => Some(WatchEvent::Deleted(event.departed())),
+            (false, false) => None,
+        }
+    }
+
+    async fn next(&mut self) -> Option<Result<WatchEvent, WatchError>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(Ok(event));
+            }
+            if self.over {
+                return None;
+            }
+            // Listen first, look second: an event between the two still rings.
+            let bell = self.bell.clone();
+            let mut rung = std::pin::pin!(bell.notified());
+            rung.as_mut().enable();
+            match self.place.state.read_lane(&self.place.lane, self.cursor, BATCH) {
+                Reading::Fallen(oldest) => {
+                    self.over = true;
+                    return Some(Err(WatchError::Compacted { requested: self.after, oldest }));
+                }
+                Reading::Events(events, _) if !events.is_empty() => self.take(&events),
+                Reading::Events(..) => {
+                    if let Some(bookmark) = self.wait(rung).await {
+                        return Some(Ok(bookmark));
+                    }
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, events: &[Arc<Event>]) {
+        self.cursor += events.len() as u64;
+        for event in events {
+            let seen = self.see(event);
+            self.ready.extend(seen);
+        }
+    }
+
+    /// Waits for the bell, or for the time of the next bookmark, which it then gives.
+    async fn wait(&mut self, rung: impl Future<Output = ()>) -> Option<WatchEvent> {
+        let Some(period) = self.bookmarks else {
+            rung.await;
+            return None;
+        };
+        tokio::select! {
+            () = rung => None,
+            () = tokio::time::sleep_until(self.next_bookmark) => {
+                self.next_bookmark = Instant::now() + period;
+                // Read again: what arrived since must not be overtaken by a bookmark that covers it.
+                match self.place.state.read_lane(&self.place.lane, self.cursor, BATCH) {
+                    Reading::Events(events, revision) if events.is_empty() => {
+                        Some(WatchEvent::Bookmark { revision, initial_events_end: false })
+                    }
+                    _ => None,
+                }
+            }
+        }
+    }
+}
+
+impl Event {
+    /// The state before, with the revision of the change; made once for all watchers.
+    fn departed(&self) -> StoredObject {
+        let made = self.departed.get_or_init(|| {
+            let Some(previous) = &self.previous else { return self.object.clone() };
+            match replace_resource_version(&previous.json, self.revision) {
+                Ok(json) => Arc::new(Entry {
+                    key: previous.key.clone(),
+                    revision: self.revision,
+                    json,
+                    item_offset: previous.item_offset,
+                    attributes: previous.attributes.clone(),
+                }),
+                Err(_) => previous.clone(),
+            }
+        });
+        made.clone()
+    }
+}

@@ -1,0 +1,94 @@
+//! The attribute as written: what darling reads, before anything is checked against anything else.
+
+pub(crate) mod column;
+pub(crate) mod list;
+pub(crate) mod path;
+pub(crate) mod scale;
+pub(crate) mod subresource;
+
+use darling::util::{Flag, Ignored, SpannedValue};
+use darling::{FromDeriveInput, FromField, FromMeta, ast};
+
+use column::ColumnAttribute;
+use list::{PathList, TextList};
+use scale::ScaleAttribute;
+use subresource::SubresourceAttribute;
+
+/// Everything inside `#[resource(…)]` on a struct. One field here is one word of the grammar.
+#[derive(Debug, FromDeriveInput)]
+#[darling(attributes(resource), supports(struct_named, struct_unit), forward_attrs(doc))]
+pub(crate) struct Attributes {
+    pub(crate) ident: syn::Ident,
+    pub(crate) generics: syn::Generics,
+    pub(crate) attrs: Vec<syn::Attribute>,
+    pub(crate) data: ast::Data<Ignored, FieldAttributes>,
+
+    // --- where it is served, and under which names
+    pub(crate) group: Option<SpannedValue<String>>,
+    pub(crate) version: Option<SpannedValue<String>>,
+    pub(crate) kind: Option<SpannedValue<String>>,
+    pub(crate) plural: Option<SpannedValue<String>>,
+    pub(crate) singular: Option<SpannedValue<String>>,
+    #[darling(default)]
+    pub(crate) short: TextList,
+    #[darling(default)]
+    pub(crate) categories: TextList,
+    pub(crate) scope: Option<SpannedValue<ScopeAttribute>>,
+    pub(crate) cluster: Flag,
+    pub(crate) storage_prefix: Option<SpannedValue<String>>,
+
+    // --- what it is made of
+    pub(crate) object: Option<syn::Path>,
+    pub(crate) schema: Option<syn::Path>,
+    #[darling(default)]
+    pub(crate) selectable: PathList,
+    #[darling(default)]
+    pub(crate) index: PathList,
+    #[darling(multiple)]
+    pub(crate) column: Vec<ColumnAttribute>,
+    pub(crate) columns: Option<syn::Path>,
+    pub(crate) scale: Option<ScaleAttribute>,
+    pub(crate) status: Flag,
+    pub(crate) generation: Flag,
+
+    // --- how it behaves
+    pub(crate) returns_deleted_object: Flag,
+    pub(crate) without_deletecollection: Flag,
+    pub(crate) ttl_seconds: Option<SpannedValue<u64>>,
+    pub(crate) strategy: Option<syn::Path>,
+    #[darling(multiple)]
+    pub(crate) subresource: Vec<SubresourceAttribute>,
+}
+
+/// A field of the annotated struct.
+#[derive(Debug, FromField)]
+#[darling(attributes(resource))]
+pub(crate) struct FieldAttributes {
+    pub(crate) ident: Option<syn::Ident>,
+    pub(crate) ty: syn::Type,
+    /// `#[resource(status)]`: this field is the status.
+    pub(crate) status: Flag,
+}
+
+/// `scope = cluster` or `scope = namespaced`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScopeAttribute {
+    Cluster,
+    Namespaced,
+}
+
+// === impl ScopeAttribute ===
+
+impl FromMeta for ScopeAttribute {
+    fn from_expr(expr: &syn::Expr) -> darling::Result<Self> {
+        if let syn::Expr::Path(word) = expr {
+            if word.path.is_ident("cluster") {
+                return Ok(Self::Cluster);
+            }
+            if word.path.is_ident("namespaced") {
+                return Ok(Self::Namespaced);
+            }
+        }
+        Err(darling::Error::custom("expected `scope = cluster` or `scope = namespaced`").with_span(expr))
+    }
+}

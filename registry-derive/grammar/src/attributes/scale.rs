@@ -1,0 +1,62 @@
+//! `scale(replicas = spec.replicas, current = status.replicas, selector = status.selector)`.
+
+use darling::FromMeta;
+use syn::parse::{Parse, ParseStream};
+use syn::{Ident, Meta, Token};
+
+use super::path::FieldPath;
+
+/// Where the `scale` subresource finds its numbers.
+#[derive(Clone, Debug)]
+pub struct ScaleAttribute {
+    /// How many are wanted.
+    pub replicas: FieldPath,
+    /// How many there are.
+    pub current: FieldPath,
+    /// Which ones they are.
+    pub selector: Option<FieldPath>,
+}
+
+// === impl ScaleAttribute ===
+
+impl FromMeta for ScaleAttribute {
+    fn from_meta(item: &Meta) -> darling::Result<Self> {
+        let Meta::List(list) = item else {
+            return Err(darling::Error::custom(
+                "expected `scale(replicas = spec.replicas, current = status.replicas)`",
+            )
+            .with_span(item.path()));
+        };
+        Ok(list.parse_args()?)
+    }
+}
+
+impl Parse for ScaleAttribute {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let (mut replicas, mut current, mut selector) = (None, None, None);
+        while !input.is_empty() {
+            let option: Ident = input.parse()?;
+            input.parse::<Token![=]>()?;
+            let slot = match option.to_string().as_str() {
+                "replicas" => &mut replicas,
+                "current" => &mut current,
+                "selector" => &mut selector,
+                other => {
+                    let message =
+                        format!("a scale has no `{other}`: expected `replicas`, `current` or `selector`");
+                    return Err(syn::Error::new(option.span(), message));
+                }
+            };
+            if slot.replace(input.parse::<FieldPath>()?).is_some() {
+                return Err(syn::Error::new(option.span(), format!("`{option}` is given twice")));
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        let missing = |what: &str| input.error(format!("a scale needs `{what} = path.to.field`"));
+        let replicas = replicas.ok_or_else(|| missing("replicas"))?;
+        let current = current.ok_or_else(|| missing("current"))?;
+        Ok(Self { replicas, current, selector })
+    }
+}

@@ -1,0 +1,89 @@
+//! `subresource(BindingStore, verbs(create))`.
+
+use darling::FromMeta;
+use proc_macro2::Span;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Ident, Meta, Path, Token, parenthesized};
+
+/// A subresource of the author's own: a type that implements `Subresource`, and the verbs it serves.
+#[derive(Clone, Debug)]
+pub struct SubresourceAttribute {
+    /// The type, as the author named it where the struct is.
+    pub storage: Path,
+    /// The verbs, each with where it was written.
+    pub verbs: Vec<(Verb, Span)>,
+}
+
+/// What can be done with a subresource of a named object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verb {
+    /// POST.
+    Create,
+    /// DELETE.
+    Delete,
+    /// GET.
+    Get,
+    /// PATCH.
+    Patch,
+    /// PUT.
+    Update,
+}
+
+// === impl SubresourceAttribute ===
+
+impl FromMeta for SubresourceAttribute {
+    fn from_meta(item: &Meta) -> darling::Result<Self> {
+        let Meta::List(list) = item else {
+            return Err(
+                darling::Error::custom("expected `subresource(Type, verbs(create))`").with_span(item.path())
+            );
+        };
+        Ok(list.parse_args()?)
+    }
+}
+
+impl Parse for SubresourceAttribute {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let storage: Path = input.parse()?;
+        input.parse::<Token![,]>()?;
+        let word: Ident = input.parse()?;
+        if word != "verbs" {
+            return Err(syn::Error::new(word.span(), "expected `verbs(…)`"));
+        }
+        let content;
+        parenthesized!(content in input);
+        let words = Punctuated::<Ident, Token![,]>::parse_terminated(&content)?;
+        if words.is_empty() {
+            return Err(syn::Error::new(word.span(), "a subresource serves at least one verb"));
+        }
+        input.parse::<Option<Token![,]>>()?;
+        let verbs =
+            words.iter().map(|word| Ok((Verb::from_word(word)?, word.span()))).collect::<syn::Result<_>>()?;
+        Ok(Self { storage, verbs })
+    }
+}
+
+// === impl Verb ===
+
+impl Verb {
+    /// As discovery names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Delete => "delete",
+            Self::Get => "get",
+            Self::Patch => "patch",
+            Self::Update => "update",
+        }
+    }
+
+    fn from_word(word: &Ident) -> syn::Result<Self> {
+        let all = [Self::Create, Self::Delete, Self::Get, Self::Patch, Self::Update];
+        all.into_iter().find(|verb| word == verb.name()).ok_or_else(|| {
+            let message =
+                format!("no verb `{word}`: expected `create`, `delete`, `get`, `patch` or `update`");
+            syn::Error::new(word.span(), message)
+        })
+    }
+}

@@ -1,0 +1,275 @@
+//! The validated model: what the derive emits from and code generation reads.
+
+pub(crate) mod names;
+mod validate;
+
+use darling::FromDeriveInput;
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+use syn::{DeriveInput, Ident, LitStr, Path, Type};
+
+use crate::attributes::column::ColumnAttribute;
+use crate::attributes::path::FieldPath;
+use crate::attributes::scale::ScaleAttribute;
+use crate::attributes::subresource::SubresourceAttribute;
+use crate::attributes::{Attributes, ScopeAttribute};
+use validate::Complaints;
+
+/// One resource as its author declared it, with every default filled in.
+#[derive(Clone, Debug)]
+pub struct ResourceModel {
+    /// The annotated struct.
+    pub ident: Ident,
+    /// Its documentation, one string per line.
+    pub documentation: Vec<String>,
+    /// What one object is in Rust.
+    pub object: ObjectKind,
+    /// The group; empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The kind of one object.
+    pub kind: String,
+    /// The name in paths.
+    pub plural: String,
+    /// The name for one object.
+    pub singular: String,
+    /// What users may type instead of the plural.
+    pub short_names: Vec<String>,
+    /// Groups of resources it belongs to.
+    pub categories: Vec<String>,
+    /// In a namespace or in the cluster.
+    pub scope: ResourceScope,
+    /// Where objects are kept below the store's prefix.
+    pub storage_prefix: String,
+    /// The function that gives the schema; `None`: the default for the kind of object.
+    pub schema: Option<Path>,
+    /// Fields selectors may name.
+    pub selectable: Vec<FieldPath>,
+    /// The selectable fields that are indexed.
+    pub indexes: Vec<FieldPath>,
+    /// The table.
+    pub columns: Columns,
+    /// Where the `scale` subresource finds its numbers.
+    pub scale: Option<ScaleAttribute>,
+    /// Whether there is a `status` subresource.
+    pub has_status: bool,
+    /// Whether `metadata.generation` counts changes.
+    pub has_generation: bool,
+    /// Seconds after which objects go by themselves.
+    pub time_to_live_seconds: Option<u64>,
+    /// Whether the collection may be deleted as a whole.
+    pub serves_deletecollection: bool,
+    /// Whether a deletion answers with the object instead of a `Status`.
+    pub returns_deleted_object: bool,
+    /// The strategy; `None`: nothing special.
+    pub strategy: Option<Path>,
+    /// Subresources of the author's own.
+    pub subresources: Vec<SubresourceAttribute>,
+}
+
+/// What one object is in Rust.
+#[derive(Clone, Debug)]
+pub enum ObjectKind {
+    /// The annotated struct itself.
+    Own(Box<OwnObject>),
+    /// Another crate's type, for which a unit struct stands.
+    Foreign(Path),
+}
+
+/// What has to be known of an author's own struct.
+#[derive(Clone, Debug)]
+pub struct OwnObject {
+    /// The type of the `metadata` field, as written.
+    pub metadata: Type,
+}
+
+/// Whether objects live in a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResourceScope {
+    /// They do.
+    Namespaced,
+    /// They live in the cluster.
+    Cluster,
+}
+
+/// The columns of a resource's table.
+#[derive(Clone, Debug)]
+pub enum Columns {
+    /// Name, then these, then Age.
+    Declared(Vec<ColumnAttribute>),
+    /// A slice the author wrote.
+    Slice(Path),
+}
+
+/// Whether a struct derives `Resource` (under any path that ends so).
+pub fn is_annotated(item: &syn::ItemStruct) -> bool {
+    let mut derives = false;
+    for attribute in item.attrs.iter().filter(|attribute| attribute.path().is_ident("derive")) {
+        // What cannot be parsed here the compiler itself refuses.
+        let _ = attribute.parse_nested_meta(|meta| {
+            derives |= meta.path.segments.last().is_some_and(|last| last.ident == "Resource");
+            Ok(())
+        });
+    }
+    derives
+}
+
+// === impl ResourceModel ===
+
+impl ResourceModel {
+    /// Reads and checks the annotation of a struct.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, combined, each error at the author's tokens.
+    pub fn parse(input: &DeriveInput) -> syn::Result<Self> {
+        let attributes = Attributes::from_derive_input(input)?;
+        let mut complaints = Complaints::default();
+        let model = Self::from_attributes(attributes, &mut complaints);
+        match complaints.into_error() {
+            Some(error) => Err(error),
+            None => Ok(model),
+        }
+    }
+
+    fn from_attributes(attributes: Attributes, complaints: &mut Complaints) -> Self {
+        let object = object_kind(&attributes, complaints);
+        let own = matches!(object, ObjectKind::Own(_));
+        complaints.check_names(&attributes);
+        complaints.check_fields(&attributes);
+
+        let text =
+            |value: &Option<darling::util::SpannedValue<String>>| value.as_ref().map(|v| v.to_string());
+        let kind = text(&attributes.kind).unwrap_or_else(|| default_kind(&attributes.ident, &object));
+        let singular = text(&attributes.singular).unwrap_or_else(|| kind.to_lowercase());
+        let plural = text(&attributes.plural).unwrap_or_else(|| names::plural_of(&kind));
+        let group = text(&attributes.group).unwrap_or_default();
+        let has_status = attributes.status.is_present() || status_field(&attributes);
+        let storage_prefix = text(&attributes.storage_prefix)
+            .unwrap_or_else(|| names::default_storage_prefix(&group, &plural));
+        Self {
+            documentation: documentation(&attributes.attrs),
+            version: text(&attributes.version).unwrap_or_default(),
+            short_names: texts(&attributes.short.0),
+            categories: texts(&attributes.categories.0),
+            scope: scope(&attributes),
+            schema: attributes.schema,
+            selectable: attributes.selectable.0,
+            indexes: attributes.index.0,
+            columns: match attributes.columns {
+                Some(slice) => Columns::Slice(slice),
+                None => Columns::Declared(attributes.column),
+            },
+            has_generation: attributes.generation.is_present()
+                || own && (has_status || attributes.scale.is_some()),
+            scale: attributes.scale,
+            time_to_live_seconds: attributes.ttl_seconds.map(|seconds| *seconds),
+            serves_deletecollection: !attributes.without_deletecollection.is_present(),
+            returns_deleted_object: attributes.returns_deleted_object.is_present(),
+            strategy: attributes.strategy,
+            subresources: attributes.subresource,
+            ident: attributes.ident,
+            object,
+            group,
+            kind,
+            plural,
+            singular,
+            storage_prefix,
+            has_status,
+        }
+    }
+
+    /// The kind of a list.
+    pub fn list_kind(&self) -> String {
+        format!("{}List", self.kind)
+    }
+
+    /// `apiVersion`: `v1`, `apps/v1`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+}
+
+// === impl ObjectKind ===
+
+impl ObjectKind {
+    fn own(metadata: Type) -> Self {
+        Self::Own(Box::new(OwnObject { metadata }))
+    }
+}
+
+/// The struct itself when it has fields, the foreign type when it is a unit struct. What fits neither is told.
+fn object_kind(attributes: &Attributes, complaints: &mut Complaints) -> ObjectKind {
+    let fields = attributes.data.as_ref().take_struct().map(|fields| fields.fields).unwrap_or_default();
+    let metadata = fields.iter().find(|field| field.ident.as_ref().is_some_and(|name| name == "metadata"));
+    match (&attributes.object, metadata) {
+        (Some(foreign), _) => {
+            if !fields.is_empty() {
+                complaints.add(
+                    foreign.span(),
+                    "`object = …` stands for a foreign type and needs a unit struct: `pub struct Pods;`",
+                );
+            }
+            ObjectKind::Foreign(foreign.clone())
+        }
+        (None, Some(metadata)) => ObjectKind::own(metadata.ty.clone()),
+        (None, None) => {
+            let message = if fields.is_empty() {
+                "a unit struct stands for a foreign type: say which with `object = path::To::Type`, \
+                 or give the struct `metadata: ObjectMeta` and its own fields"
+            } else {
+                "an API object has its metadata in a field: add `pub metadata: ObjectMeta`"
+            };
+            complaints.add(attributes.ident.span(), message);
+            // The model is thrown away with the complaint; any type will do.
+            ObjectKind::own(syn::parse_quote!(!))
+        }
+    }
+}
+
+fn default_kind(ident: &Ident, object: &ObjectKind) -> String {
+    match object {
+        ObjectKind::Own(_) => ident.to_string(),
+        ObjectKind::Foreign(path) => {
+            path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default()
+        }
+    }
+}
+
+fn scope(attributes: &Attributes) -> ResourceScope {
+    let given = attributes.scope.as_ref().map(|scope| **scope);
+    if attributes.cluster.is_present() || given == Some(ScopeAttribute::Cluster) {
+        ResourceScope::Cluster
+    } else {
+        ResourceScope::Namespaced
+    }
+}
+
+fn status_field(attributes: &Attributes) -> bool {
+    let fields = attributes.data.as_ref().take_struct().map(|fields| fields.fields).unwrap_or_default();
+    fields.iter().any(|field| field.status.is_present())
+}
+
+fn texts(literals: &[LitStr]) -> Vec<String> {
+    literals.iter().map(LitStr::value).collect()
+}
+
+fn documentation(attributes: &[syn::Attribute]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for attribute in attributes {
+        if let syn::Meta::NameValue(pair) = &attribute.meta
+            && let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = &pair.value
+        {
+            lines.push(text.value().trim().to_owned());
+        }
+    }
+    lines
+}
+
+/// Where a spanned attribute stands, or the struct when it is absent.
+fn span_or<T>(value: Option<&darling::util::SpannedValue<T>>, fallback: Span) -> Span {
+    value.map_or(fallback, darling::util::SpannedValue::span)
+}
+
+#[cfg(test)]
+mod tests;

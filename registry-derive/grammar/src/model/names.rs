@@ -1,0 +1,105 @@
+//! Names: English plurals, what Kubernetes lets a name be, and where kube-apiserver keeps each resource.
+
+/// The groups kube-apiserver serves from its own storage, with keys that leave the group out. The groups of its
+/// aggregator and its extension server are not among them: their keys have the group, as custom ones do.
+const BUILT_IN_GROUPS: [&str; 21] = [
+    "",
+    "admissionregistration.k8s.io",
+    "apps",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+    "storagemigration.k8s.io",
+];
+
+/// The resources whose keys kube-apiserver has never renamed with them.
+const SPECIAL_PREFIXES: [(&str, &str, &str); 5] = [
+    ("", "replicationcontrollers", "controllers"),
+    ("", "endpoints", "services/endpoints"),
+    ("", "services", "services/specs"),
+    ("", "nodes", "minions"),
+    ("networking.k8s.io", "ingresses", "ingress"),
+];
+
+/// The plural of a kind, in lower case, by the rules Kubernetes' own names follow.
+pub fn plural_of(kind: &str) -> String {
+    let word = kind.to_lowercase();
+    if word == "endpoints" {
+        return word;
+    }
+    if ["s", "x", "z", "ch", "sh"].iter().any(|ending| word.ends_with(ending)) {
+        return format!("{word}es");
+    }
+    match word.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
+        _ => format!("{word}s"),
+    }
+}
+
+/// Where kube-apiserver keeps a resource below `/registry`: built-in ones under their plural, others under
+/// group and plural.
+pub(crate) fn default_storage_prefix(group: &str, plural: &str) -> String {
+    let special = SPECIAL_PREFIXES.iter().find(|(g, p, _)| *g == group && *p == plural);
+    match special {
+        Some((_, _, prefix)) => (*prefix).to_owned(),
+        None if BUILT_IN_GROUPS.contains(&group) => plural.to_owned(),
+        None => format!("{group}/{plural}"),
+    }
+}
+
+/// A DNS-1123 subdomain, as groups are; the core group is empty.
+pub(crate) fn is_group(text: &str) -> bool {
+    text.is_empty() || text.len() <= 253 && text.split('.').all(is_label)
+}
+
+/// `v1`, `v2beta3`.
+pub(crate) fn is_version(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('v') else { return false };
+    let number = |text: &str| {
+        !text.is_empty() && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    match rest.split_once("alpha").or_else(|| rest.split_once("beta")) {
+        Some((major, minor)) => number(major) && number(minor),
+        None => number(rest),
+    }
+}
+
+/// A DNS-1123 label, as resource names, short names and categories are.
+pub(crate) fn is_label(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 63
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// CamelCase, starting with an upper-case letter.
+pub(crate) fn is_kind(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_uppercase())
+        && text.len() <= 63
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// A key prefix: segments with slashes between them, none at the ends.
+pub(crate) fn is_storage_prefix(text: &str) -> bool {
+    text.split('/').all(|segment| {
+        !segment.is_empty()
+            && segment != "."
+            && segment != ".."
+            && segment.bytes().all(|byte| byte.is_ascii_graphic())
+    })
+}

@@ -1,0 +1,227 @@
+use syn::parse_quote;
+
+use super::*;
+
+fn model(input: &DeriveInput) -> ResourceModel {
+    ResourceModel::parse(input).expect("a good annotation")
+}
+
+fn complaints(input: &DeriveInput) -> Vec<String> {
+    let error = ResourceModel::parse(input).expect_err("a bad annotation");
+    error.into_iter().map(|one| one.to_string()).collect()
+}
+
+#[test]
+fn an_own_struct_says_everything() {
+    let model = model(&parse_quote! {
+        /// Where animals live.
+        #[resource(
+            group = "zoo.example.dev", version = "v1", short("enc", "pen"), categories("all"),
+            selectable(spec.keeper, status.pod_ip = "status.podIP", spec.r#type, source.component as "source"),
+            index(spec.keeper),
+            column("Keeper", spec.keeper),
+            column("Since", status.opened_at, type = date, priority = 1, description = "Opened", ),
+            scale(replicas = spec.replicas, current = status.replicas, selector = status.selector),
+            strategy = EnclosureStrategy, ttl_seconds = 3600,
+            subresource(crate::feeding::FeedStore, verbs(create, get)),
+        )]
+        pub struct Enclosure {
+            pub metadata: ObjectMeta,
+            pub spec: EnclosureSpec,
+            #[resource(status)]
+            pub status: Option<EnclosureStatus>,
+        }
+    });
+    assert_eq!(model.documentation, ["Where animals live."]);
+    assert_eq!(
+        (model.kind.as_str(), model.plural.as_str(), model.singular.as_str()),
+        ("Enclosure", "enclosures", "enclosure")
+    );
+    assert_eq!(model.api_version(), "zoo.example.dev/v1");
+    assert_eq!(model.short_names, ["enc", "pen"]);
+    assert_eq!(model.storage_prefix, "zoo.example.dev/enclosures");
+    assert_eq!(model.scope, ResourceScope::Namespaced);
+    let names: Vec<String> = model.selectable.iter().map(FieldPath::name).collect();
+    assert_eq!(names, ["spec.keeper", "status.podIP", "spec.type", "source"]);
+    assert_eq!(model.selectable[3].json(), ["source", "component"]);
+    assert!(model.has_status && model.has_generation);
+    assert_eq!(model.time_to_live_seconds, Some(3600));
+    let Columns::Declared(columns) = &model.columns else { panic!("declared one by one") };
+    assert_eq!(columns[1].kind, crate::ColumnKind::Date);
+    assert_eq!((columns[1].priority, columns[1].description.as_deref()), (1, Some("Opened")));
+    assert_eq!(columns[1].path.json(), ["status", "openedAt"]);
+    let verbs: Vec<&str> = model.subresources[0].verbs.iter().map(|(verb, _)| verb.name()).collect();
+    assert_eq!(verbs, ["create", "get"]);
+}
+
+#[test]
+fn a_foreign_type_takes_its_names_from_the_type() {
+    let model = model(&parse_quote! {
+        #[resource(version = "v1", object = k8s_openapi::api::core::v1::Service, short = "svc", status, columns = COLUMNS)]
+        pub struct Services;
+    });
+    assert_eq!((model.kind.as_str(), model.plural.as_str()), ("Service", "services"));
+    assert_eq!(model.storage_prefix, "services/specs");
+    assert!(model.has_status);
+    assert!(
+        !model.has_generation,
+        "kube-apiserver counts generations of some kinds only, so it has to be said"
+    );
+    assert!(matches!(model.columns, Columns::Slice(_)));
+}
+
+#[test]
+fn every_mistake_is_told_at_once() {
+    let told = complaints(&parse_quote! {
+        #[resource(
+            group = "Zoo", kind = "enclosure", short("enc", "enc"), scope = cluster, cluster,
+            selectable(spec.keeper, spec.keeper, metadata.name), index(spec.phase),
+            column("Age", spec.age), ttl_seconds = 0, status,
+            subresource(Feed, verbs(create)), subresource(Feed, verbs(get)),
+        )]
+        pub struct Enclosure<T> { pub metadata: ObjectMeta, #[resource(status)] pub state: T }
+    });
+    let expected = [
+        "a resource cannot have generic parameters",
+        "missing `version",
+        "not an API group",
+        "not a kind",
+        "the short name is given twice",
+        "`scope = …` and `cluster`",
+        "the field of the status is called `status`",
+        "mark the field instead",
+        "two selectable fields are named `spec.keeper`",
+        "can be selected by `metadata.name`",
+        "add `spec.phase` to `selectable(…)`",
+        "a column `Age` already",
+        "at least one second",
+        "the subresource `Feed` is declared twice",
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (told, expected) in told.iter().zip(expected) {
+        assert!(told.contains(expected), "{told} should contain {expected}");
+    }
+}
+
+#[test]
+fn words_outside_the_grammar_are_refused() {
+    let unknown = complaints(&parse_quote! {
+        #[resource(version = "v1", plurals = "enclosures")]
+        pub struct Enclosure { pub metadata: ObjectMeta }
+    });
+    assert!(unknown[0].contains("Unknown field: `plurals`") && unknown[0].contains("plural"), "{unknown:?}");
+
+    let cases: [(DeriveInput, &str); 7] = [
+        (
+            parse_quote!(
+                #[resource(version = "v1", selectable("spec.keeper"))]
+                struct A {
+                    metadata: ObjectMeta,
+                }
+            ),
+            "tokens, not strings",
+        ),
+        (
+            parse_quote!(
+                #[resource(version = "v1", selectable(spec.type))]
+                struct A {
+                    metadata: ObjectMeta,
+                }
+            ),
+            "`r#type`",
+        ),
+        (
+            parse_quote!(
+                #[resource(version = "v1", scope = global)]
+                struct A {
+                    metadata: ObjectMeta,
+                }
+            ),
+            "`scope = cluster` or",
+        ),
+        (
+            parse_quote!(
+                #[resource(version = "v1", scale(replicas = spec.replicas))]
+                struct A {
+                    metadata: ObjectMeta,
+                }
+            ),
+            "a scale needs `current",
+        ),
+        (
+            parse_quote!(
+                #[resource(version = "v1", subresource(Log, verbs(connect)))]
+                struct A {
+                    metadata: ObjectMeta,
+                }
+            ),
+            "no verb `connect`",
+        ),
+        (
+            parse_quote!(
+                #[resource(version = "v1")]
+                struct A;
+            ),
+            "say which with `object",
+        ),
+        (
+            parse_quote!(
+                #[resource(version = "v1")]
+                struct A {
+                    spec: B,
+                }
+            ),
+            "add `pub metadata: ObjectMeta`",
+        ),
+    ];
+    for (input, expected) in cases {
+        let told = complaints(&input);
+        assert!(told.iter().any(|one| one.contains(expected)), "{told:?} should contain {expected}");
+    }
+}
+
+#[test]
+fn names_follow_kubernetes() {
+    let plurals = [
+        ("Pod", "pods"),
+        ("Endpoints", "endpoints"),
+        ("EndpointSlice", "endpointslices"),
+        ("Ingress", "ingresses"),
+        ("NetworkPolicy", "networkpolicies"),
+        ("Gateway", "gateways"),
+        ("Box", "boxes"),
+        ("ComponentStatus", "componentstatuses"),
+        ("PriorityClass", "priorityclasses"),
+    ];
+    for (kind, plural) in plurals {
+        assert_eq!(names::plural_of(kind), plural);
+    }
+    let prefixes = [
+        ("", "pods", "pods"),
+        ("", "nodes", "minions"),
+        ("apps", "deployments", "deployments"),
+        ("networking.k8s.io", "ingresses", "ingress"),
+        ("apiregistration.k8s.io", "apiservices", "apiregistration.k8s.io/apiservices"),
+        ("zoo.example.dev", "nodes", "zoo.example.dev/nodes"),
+    ];
+    for (group, plural, prefix) in prefixes {
+        assert_eq!(names::default_storage_prefix(group, plural), prefix);
+    }
+    for (version, good) in
+        [("v1", true), ("v2beta3", true), ("v0", false), ("1", false), ("v1rc1", false), ("v1beta", false)]
+    {
+        assert_eq!(names::is_version(version), good, "{version}");
+    }
+}
+
+#[test]
+fn annotated_structs_are_recognised() {
+    assert!(is_annotated(&parse_quote!(
+        #[derive(Clone, registry_derive::Resource)]
+        struct A;
+    )));
+    assert!(!is_annotated(&parse_quote!(
+        #[derive(Clone, Debug)]
+        struct A;
+    )));
+}

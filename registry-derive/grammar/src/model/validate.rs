@@ -1,0 +1,186 @@
+//! What the parts of an annotation must agree on. Every complaint is kept, so that an author sees all at once.
+
+use std::collections::BTreeSet;
+
+use darling::util::SpannedValue;
+use proc_macro2::Span;
+use syn::LitStr;
+use syn::spanned::Spanned;
+
+use super::{names, span_or};
+use crate::attributes::path::FieldPath;
+use crate::attributes::{Attributes, FieldAttributes};
+
+/// A name that may be given, what it has to be, and what to say when it is not.
+type NameCheck<'a> = (&'a Option<SpannedValue<String>>, fn(&str) -> bool, &'static str);
+
+/// The errors found so far.
+#[derive(Debug, Default)]
+pub(super) struct Complaints(Option<syn::Error>);
+
+// === impl Complaints ===
+
+impl Complaints {
+    pub(super) fn add(&mut self, span: Span, message: impl std::fmt::Display) {
+        let error = syn::Error::new(span, message);
+        match &mut self.0 {
+            Some(all) => all.combine(error),
+            None => self.0 = Some(error),
+        }
+    }
+
+    pub(super) fn into_error(self) -> Option<syn::Error> {
+        self.0
+    }
+
+    fn require(&mut self, holds: bool, span: Span, message: impl std::fmt::Display) {
+        if !holds {
+            self.add(span, message);
+        }
+    }
+
+    /// Groups, versions, kinds and resource names are what Kubernetes lets them be.
+    pub(super) fn check_names(&mut self, attributes: &Attributes) {
+        let here = attributes.ident.span();
+        let generics = &attributes.generics;
+        self.require(
+            generics.params.is_empty(),
+            generics.span(),
+            "a resource cannot have generic parameters",
+        );
+        match &attributes.version {
+            None => self.add(here, "missing `version = \"…\"`: the API version this resource is served in"),
+            Some(version) => self.require(
+                names::is_version(version),
+                version.span(),
+                "not an API version: expected `v1`, `v1beta1` or the like",
+            ),
+        }
+        let checks: [NameCheck<'_>; 5] = [
+            (
+                &attributes.group,
+                names::is_group,
+                "not an API group: expected lower-case DNS labels with dots between them",
+            ),
+            (&attributes.kind, names::is_kind, "not a kind: expected CamelCase letters and digits"),
+            (&attributes.plural, names::is_label, "not a resource name: expected a lower-case DNS label"),
+            (&attributes.singular, names::is_label, "not a resource name: expected a lower-case DNS label"),
+            (
+                &attributes.storage_prefix,
+                names::is_storage_prefix,
+                "not a key prefix: expected segments with `/` between them and none at the ends",
+            ),
+        ];
+        for (value, is_valid, message) in checks {
+            if let Some(text) = value {
+                self.require(is_valid(text), span_or(Some(text), here), message);
+            }
+        }
+        self.check_labels("short name", &attributes.short.0);
+        self.check_labels("category", &attributes.categories.0);
+        if attributes.cluster.is_present()
+            && let Some(scope) = &attributes.scope
+        {
+            self.add(scope.span(), "`scope = …` and `cluster` say the same thing: keep one");
+        }
+    }
+
+    /// Fields, columns and subresources agree with each other.
+    pub(super) fn check_fields(&mut self, attributes: &Attributes) {
+        self.check_status(attributes);
+        self.check_selectable(&attributes.selectable.0, &attributes.index.0);
+        self.check_columns(attributes);
+        if let Some(seconds) = &attributes.ttl_seconds {
+            self.require(**seconds > 0, seconds.span(), "a time to live is at least one second");
+        }
+        let mut seen = BTreeSet::new();
+        for subresource in &attributes.subresource {
+            let name = path_text(&subresource.storage);
+            self.require(
+                seen.insert(name.clone()),
+                subresource.storage.span(),
+                format!("the subresource `{name}` is declared twice"),
+            );
+            let mut verbs = BTreeSet::new();
+            for (verb, span) in &subresource.verbs {
+                self.require(verbs.insert(*verb), *span, format!("`{}` is given twice", verb.name()));
+            }
+        }
+    }
+
+    fn check_labels(&mut self, what: &str, labels: &[LitStr]) {
+        let mut seen = BTreeSet::new();
+        for label in labels {
+            let text = label.value();
+            self.require(
+                names::is_label(&text),
+                label.span(),
+                format!("not a {what}: expected a lower-case DNS label"),
+            );
+            self.require(seen.insert(text), label.span(), format!("the {what} is given twice"));
+        }
+    }
+
+    fn check_status(&mut self, attributes: &Attributes) {
+        let fields = attributes.data.as_ref().take_struct().map(|fields| fields.fields).unwrap_or_default();
+        let marked: Vec<&FieldAttributes> =
+            fields.iter().copied().filter(|field| field.status.is_present()).collect();
+        for field in &marked {
+            let is_status = field.ident.as_ref().is_some_and(|name| name == "status");
+            self.require(is_status, field.status.span(), "the field of the status is called `status`");
+        }
+        if attributes.status.is_present() && attributes.object.is_none() {
+            self.add(
+                attributes.status.span(),
+                "on your own struct mark the field instead: `#[resource(status)] pub status: Option<…>`",
+            );
+        }
+    }
+
+    fn check_selectable(&mut self, selectable: &[FieldPath], indexes: &[FieldPath]) {
+        let mut names_seen = BTreeSet::new();
+        for field in selectable {
+            let name = field.name();
+            self.require(
+                !matches!(name.as_str(), "metadata.name" | "metadata.namespace"),
+                field.span(),
+                format!("every resource can be selected by `{name}`: leave it out"),
+            );
+            self.require(
+                names_seen.insert(name.clone()),
+                field.span(),
+                format!("two selectable fields are named `{name}`"),
+            );
+        }
+        let mut seen = BTreeSet::new();
+        for index in indexes {
+            let name = index.rust_name();
+            self.require(
+                selectable.iter().any(|field| field.rust_name() == name),
+                index.span(),
+                format!("only selectable fields can be indexed: add `{name}` to `selectable(…)`"),
+            );
+            self.require(seen.insert(name.clone()), index.span(), format!("`{name}` is indexed twice"));
+        }
+    }
+
+    fn check_columns(&mut self, attributes: &Attributes) {
+        if let (Some(slice), false) = (&attributes.columns, attributes.column.is_empty()) {
+            self.add(slice.span(), "`columns = …` gives the whole table: leave out `column(…)`");
+        }
+        let mut headings: BTreeSet<String> = ["Name".to_owned(), "Age".to_owned()].into();
+        for column in &attributes.column {
+            let heading = column.heading.value();
+            self.require(!heading.is_empty(), column.heading.span(), "a column needs a heading");
+            self.require(
+                headings.insert(heading.clone()),
+                column.heading.span(),
+                format!("there is a column `{heading}` already (`Name` and `Age` come by themselves)"),
+            );
+        }
+    }
+}
+
+fn path_text(path: &syn::Path) -> String {
+    path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>().join("::")
+}

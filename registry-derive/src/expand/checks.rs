@@ -1,0 +1,86 @@
+//! Code that never runs and only has to compile: every path as a field access, every declared verb as a trait
+//! bound, each spanned at the author's tokens so that the compiler's own message points there.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use registry_grammar::{Columns, FieldPath, ResourceModel, SubresourceAttribute};
+use syn::spanned::Spanned;
+
+use super::object_type;
+
+pub(super) fn emit(model: &ResourceModel) -> TokenStream {
+    let paths = paths(model);
+    let strategy = strategy(model);
+    let subresources = model.subresources.iter().map(|declared| subresource(model, declared));
+    if paths.is_empty() && strategy.is_empty() && model.subresources.is_empty() {
+        return TokenStream::new();
+    }
+    let object = object_type(model);
+    quote! {
+        #[allow(dead_code, clippy::all, clippy::pedantic, reason = "compiled, never called")]
+        fn checks(object: &#object) {
+            use ::registry_core::expansion::HandlesAny as _;
+            use ::registry_core::expansion::field::Present as _;
+            #(#paths)*
+            #strategy
+            #(#subresources)*
+        }
+    }
+}
+
+fn paths(model: &ResourceModel) -> Vec<TokenStream> {
+    let columns = match &model.columns {
+        Columns::Declared(columns) => columns.as_slice(),
+        Columns::Slice(_) => &[],
+    };
+    let selectable = model.selectable.iter();
+    let plain = selectable.chain(columns.iter().map(|column| &column.path)).map(|path| {
+        let access = access(path);
+        quote!(let _ = #access;)
+    });
+    let scale = model.scale.iter().flat_map(|scale| {
+        let replicas = bounded(&scale.replicas, "is_replica_count");
+        let current = bounded(&scale.current, "is_replica_count");
+        [Some(replicas), Some(current), scale.selector.as_ref().map(|path| bounded(path, "is_selector"))]
+    });
+    plain.chain(scale.flatten()).collect()
+}
+
+/// The value at a path, looking into every `Option` on the way.
+fn access(path: &FieldPath) -> TokenStream {
+    let mut value = quote!(object);
+    for step in path.steps() {
+        let field = quote_spanned!(step.span()=> &#value.#step);
+        value = quote_spanned!(step.span()=> ::registry_core::expansion::field::Field(#field).get()?);
+    }
+    quote_spanned!(path.span()=> (|| ::core::option::Option::Some(#value))())
+}
+
+fn bounded(path: &FieldPath, bound: &str) -> TokenStream {
+    let access = access(path);
+    let bound = format_ident!("{bound}", span = path.span());
+    quote_spanned!(path.span()=> ::registry_core::expansion::field::#bound(#access);)
+}
+
+/// A typed strategy handles this very object.
+fn strategy(model: &ResourceModel) -> TokenStream {
+    let Some(strategy) = &model.strategy else { return TokenStream::new() };
+    let object = object_type(model);
+    let handles = quote_spanned! {strategy.span()=>
+        ::registry_core::expansion::StrategyOf::<#strategy>::new().object()
+    };
+    quote!(let _: ::registry_core::expansion::Handles<#object> = #handles;)
+}
+
+/// The type is a subresource below this resource and implements every verb it declares.
+fn subresource(model: &ResourceModel, declared: &SubresourceAttribute) -> TokenStream {
+    let (ident, storage) = (&model.ident, &declared.storage);
+    let verbs = declared.verbs.iter().map(|(verb, _)| {
+        let serves = format_ident!("serves_{}", verb.name());
+        quote_spanned!(storage.span()=> ::registry_core::expansion::#serves::<#storage>();)
+    });
+    let below = quote_spanned! {storage.span()=>
+        ::registry_core::expansion::is_subresource_of::<#ident, #storage>();
+    };
+    quote!(#below #(#verbs)*)
+}

@@ -1,0 +1,53 @@
+//! `k8s_openapi::Resource` and `Metadata` for an author's own struct, so that kube-rs's `Api<T>` takes it.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use registry_grammar::{ObjectKind, ResourceModel, ResourceScope};
+use syn::spanned::Spanned;
+
+pub(super) fn emit(model: &ResourceModel) -> TokenStream {
+    let ObjectKind::Own(own) = &model.object else {
+        // A foreign type has them from its own crate.
+        return TokenStream::new();
+    };
+    let ResourceModel { ident, group, version, kind, plural, .. } = model;
+    let (api_version, list_kind) = (model.api_version(), model.list_kind());
+    let scope = match model.scope {
+        ResourceScope::Namespaced => quote!(NamespaceResourceScope),
+        ResourceScope::Cluster => quote!(ClusterResourceScope),
+    };
+    let k8s_openapi = quote!(::registry_core::expansion::k8s_openapi);
+    let object_meta = quote!(#k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta);
+    // At the field's type: that is what is wrong when it is not `ObjectMeta`.
+    let shared = quote_spanned!(own.metadata.span()=> &self.metadata);
+    let exclusive = quote_spanned!(own.metadata.span()=> &mut self.metadata);
+    quote! {
+        #[automatically_derived]
+        impl #k8s_openapi::Resource for #ident {
+            const API_VERSION: &'static str = #api_version;
+            const GROUP: &'static str = #group;
+            const KIND: &'static str = #kind;
+            const VERSION: &'static str = #version;
+            const URL_PATH_SEGMENT: &'static str = #plural;
+            type Scope = #k8s_openapi::#scope;
+        }
+
+        #[automatically_derived]
+        impl #k8s_openapi::ListableResource for #ident {
+            const LIST_KIND: &'static str = #list_kind;
+        }
+
+        #[automatically_derived]
+        impl #k8s_openapi::Metadata for #ident {
+            type Ty = #object_meta;
+
+            fn metadata(&self) -> &#object_meta {
+                #shared
+            }
+
+            fn metadata_mut(&mut self) -> &mut #object_meta {
+                #exclusive
+            }
+        }
+    }
+}

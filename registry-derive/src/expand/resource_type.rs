@@ -1,0 +1,178 @@
+//! `impl registry_core::Resource`: the constant that holds everything the engine knows.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use registry_grammar::{
+    ColumnAttribute, ColumnFormat, ColumnKind, Columns, FieldPath, ObjectKind, ResourceModel, ResourceScope,
+};
+use syn::spanned::Spanned;
+
+use super::object_type;
+
+pub(super) fn emit(model: &ResourceModel) -> TokenStream {
+    let ident = &model.ident;
+    let object = object_type(model);
+    let ResourceModel { plural, singular, short_names, categories, storage_prefix, .. } = model;
+    let ResourceModel { has_status, has_generation, returns_deleted_object, .. } = model;
+    let serves_deletecollection = model.serves_deletecollection;
+    let is_foreign = matches!(model.object, ObjectKind::Foreign(_));
+    let list_kind = model.list_kind();
+    let scope = match model.scope {
+        ResourceScope::Namespaced => quote!(Namespaced),
+        ResourceScope::Cluster => quote!(Cluster),
+    };
+    let fields = fields(model);
+    let columns = columns(model);
+    let scale = scale(model);
+    let time_to_live = optional(model.time_to_live_seconds.map(|seconds| quote!(#seconds)));
+    let strategy = strategy(model);
+    let schema = schema(model);
+    // Spanned at the struct, so that it is the author's line and not the attribute's.
+    let declared_at = quote_spanned! {ident.span()=>
+        ::core::concat!(::core::file!(), ":", ::core::line!())
+    };
+    quote! {
+        #[automatically_derived]
+        impl ::registry_core::Resource for #ident {
+            type Object = #object;
+            const TYPE: &'static ::registry_core::ResourceType = &::registry_core::ResourceType {
+                kind: RESOURCE_KIND,
+                list_kind: #list_kind,
+                plural: #plural,
+                singular: #singular,
+                short_names: &[#(#short_names),*],
+                categories: &[#(#categories),*],
+                scope: ::registry_core::api::Scope::#scope,
+                storage_prefix: #storage_prefix,
+                #fields
+                columns: #columns,
+                has_status: #has_status,
+                has_generation: #has_generation,
+                scale: #scale,
+                time_to_live_seconds: #time_to_live,
+                returns_deleted_object: #returns_deleted_object,
+                serves_deletecollection: #serves_deletecollection,
+                status_updates_metadata: #is_foreign,
+                strategy: #strategy,
+                schema: #schema,
+                new: || ::registry_core::expansion::new_object(RESOURCE_KIND),
+                declared_at: #declared_at,
+            };
+        }
+    }
+}
+
+/// Selectable fields, their names, and which are indexed.
+fn fields(model: &ResourceModel) -> TokenStream {
+    let selectable = model.selectable.iter().map(|field| {
+        let (name, path) = (field.name(), json_path(field));
+        quote!(::registry_core::resource::SelectableField { name: #name, path: #path })
+    });
+    let names = model.selectable.iter().map(FieldPath::name);
+    // An index is named like the selectable field it is for, which may have a name of its own.
+    let indexes = model.indexes.iter().filter_map(|index| {
+        let is_it = |field: &&FieldPath| field.rust_name() == index.rust_name();
+        model.selectable.iter().find(is_it).map(FieldPath::name)
+    });
+    quote! {
+        selectable: &[#(#selectable),*],
+        indexes: &[#(#indexes),*],
+        field_names: &["metadata.name", "metadata.namespace", #(#names),*],
+    }
+}
+
+fn columns(model: &ResourceModel) -> TokenStream {
+    // Tables of custom kinds have a date where built-in ones have a text.
+    let age = match model.object {
+        ObjectKind::Own(_) => quote!(CUSTOM_AGE),
+        ObjectKind::Foreign(_) => quote!(AGE),
+    };
+    match &model.columns {
+        Columns::Slice(slice) => quote!(#slice),
+        Columns::Declared(declared) => {
+            let declared = declared.iter().map(column);
+            quote! {
+                &[
+                    ::registry_core::resource::Column::NAME,
+                    #(#declared,)*
+                    ::registry_core::resource::Column::#age,
+                ]
+            }
+        }
+    }
+}
+
+fn column(column: &ColumnAttribute) -> TokenStream {
+    let ColumnAttribute { heading, priority, .. } = column;
+    let path = json_path(&column.path);
+    let (kind, cell) = match column.kind {
+        ColumnKind::String => (quote!(String), quote!(Path)),
+        ColumnKind::Integer => (quote!(Integer), quote!(Path)),
+        ColumnKind::Number => (quote!(Number), quote!(Path)),
+        ColumnKind::Boolean => (quote!(Boolean), quote!(Path)),
+        ColumnKind::Date => (quote!(Date), quote!(Age)),
+    };
+    let format = match column.format {
+        ColumnFormat::Plain => quote!(Plain),
+        ColumnFormat::Name => quote!(Name),
+    };
+    let default = || format!("The field .{}", column.path.json().join("."));
+    let description = column.description.clone().unwrap_or_else(default);
+    quote! {
+        ::registry_core::resource::Column {
+            name: #heading,
+            kind: ::registry_core::resource::ColumnType::#kind,
+            format: ::registry_core::resource::ColumnFormat::#format,
+            priority: #priority,
+            description: #description,
+            cell: ::registry_core::resource::Cell::#cell(#path),
+        }
+    }
+}
+
+fn scale(model: &ResourceModel) -> TokenStream {
+    optional(model.scale.as_ref().map(|scale| {
+        let (replicas, current) = (json_path(&scale.replicas), json_path(&scale.current));
+        let selector = optional(scale.selector.as_ref().map(json_path));
+        quote! {
+            ::registry_core::resource::ScalePaths { replicas: #replicas, current: #current, selector: #selector }
+        }
+    }))
+}
+
+fn strategy(model: &ResourceModel) -> TokenStream {
+    if let Some(strategy) = &model.strategy {
+        quote_spanned!(strategy.span()=> &#strategy)
+    } else {
+        quote!(&::registry_core::resource::NoStrategy)
+    }
+}
+
+/// The author's function; else the struct's own JSON schema, or the crate's generated table of facts.
+fn schema(model: &ResourceModel) -> TokenStream {
+    let ResourceModel { ident, group, version, kind, .. } = model;
+    match (&model.schema, &model.object) {
+        (Some(function), _) => quote!(#function),
+        (None, ObjectKind::Own(_)) => quote! {
+            || {
+                static SCHEMA: ::std::sync::OnceLock<::registry_core::schema::Schema> =
+                    ::std::sync::OnceLock::new();
+                ::registry_core::expansion::own_schema::<#ident>(&SCHEMA, RESOURCE_KIND)
+            }
+        },
+        (None, ObjectKind::Foreign(_)) => quote!(|| crate::schema::of(#group, #version, #kind)),
+    }
+}
+
+fn json_path(path: &FieldPath) -> TokenStream {
+    let steps = path.json();
+    quote!(&[#(#steps),*])
+}
+
+fn optional(value: Option<TokenStream>) -> TokenStream {
+    if let Some(value) = value {
+        quote!(::core::option::Option::Some(#value))
+    } else {
+        quote!(::core::option::Option::None)
+    }
+}

@@ -1,0 +1,35 @@
+//! A subresource whose storage lacks the verb it declares, and one that belongs to another resource.
+
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use registry_core::registry::{Store, Subresource};
+use registry_core::rest::Capabilities;
+use registry_derive::Resource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Resource, Serialize, Deserialize, JsonSchema)]
+#[resource(group = "zoo.example.dev", version = "v1", subresource(Feeding, verbs(create, get)))]
+pub struct Enclosure {
+    pub metadata: ObjectMeta,
+}
+
+#[derive(Resource, Serialize, Deserialize, JsonSchema)]
+#[resource(group = "zoo.example.dev", version = "v1", subresource(Feeding, verbs(patch)))]
+pub struct Keeper {
+    pub metadata: ObjectMeta,
+}
+
+pub struct Feeding;
+
+impl Subresource for Feeding {
+    type Parent = Enclosure;
+    const NAME: &'static str = "feeding";
+
+    fn install(_: &Arc<Store>) -> Capabilities {
+        unimplemented!()
+    }
+}
+
+fn main() {}

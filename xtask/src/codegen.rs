@@ -1,0 +1,64 @@
+//! `cargo xtask codegen`: the files that follow from the annotated structs.
+
+mod documents;
+mod output;
+mod scan;
+mod storage_map;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::Failure;
+use crate::workspace::{Package, Workspace};
+use output::Output;
+use scan::Resources;
+
+/// Write the storage maps and the resource reference from the annotated structs.
+///
+/// Looks through every package whose Cargo.toml says `[package.metadata.orlop] resources = true` for structs with
+/// `#[derive(Resource)]`, and writes each package's `src/generated/storage_map.rs`, the module that holds it, and
+/// `docs/reference/resources.md`.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Change nothing; fail when a file is not what it would be written as
+    #[arg(long)]
+    check: bool,
+    /// Also write the tables of facts about Kubernetes' types, from this directory with its specifications
+    #[arg(long, value_name = "DIR")]
+    upstream: Option<PathBuf>,
+}
+
+/// One package's resources.
+pub(crate) struct Crate<'a> {
+    pub(crate) package: &'a Package,
+    pub(crate) resources: Resources,
+}
+
+/// Runs the command.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let workspace = Workspace::load()?;
+    let mut outputs = outputs(&workspace)?;
+    if let Some(upstream) = &options.upstream {
+        let tables = crate::facts::generate(upstream)?;
+        outputs.extend(
+            tables.into_iter().map(|(path, bytes)| Output { path: workspace.root.join(path), bytes }),
+        );
+    }
+    if options.check { output::check(&workspace, &outputs) } else { output::write(&workspace, &outputs) }
+}
+
+/// Every generated file as it should be.
+fn outputs(workspace: &Workspace) -> Result<Vec<Output>, Failure> {
+    let mut crates = Vec::new();
+    for package in workspace.resource_packages() {
+        crates.push(Crate { package, resources: scan::scan(workspace, package)? });
+    }
+    let mut outputs = Vec::new();
+    for found in &crates {
+        outputs.push(storage_map::emit(found));
+        outputs.push(storage_map::emit_module(found)?);
+    }
+    outputs.push(documents::emit(workspace, &crates));
+    Ok(outputs)
+}

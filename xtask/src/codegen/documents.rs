@@ -1,0 +1,76 @@
+//! `docs/reference/resources.md`: every served resource in one table.
+
+use std::fmt::Write as _;
+
+use registry_grammar::{FieldPath, ResourceScope};
+
+use super::Crate;
+use super::output::Output;
+use super::scan::Declared;
+use super::storage_map::{GroupKey, VersionKey};
+use crate::workspace::Workspace;
+
+const HEAD: &str = "<!-- Written by `cargo xtask codegen` from the annotated structs. Do not edit. -->
+
+# Resources
+
+Every resource the workspace declares, package by package. `metadata.name` and `metadata.namespace` can be
+selected everywhere; fields in *italics* are indexed. A resource itself serves `create`, `delete`, `deletecollection`,
+`get`, `list`, `patch`, `update` and `watch`; `status` and `scale` serve `get`, `patch` and `update`.
+";
+
+/// The reference.
+pub(super) fn emit(workspace: &Workspace, crates: &[Crate<'_>]) -> Output {
+    let mut text = HEAD.to_owned();
+    for found in crates {
+        let mut declared: Vec<&Declared> = found.resources.declared.iter().collect();
+        declared.sort_by_key(|one| {
+            let model = &one.model;
+            (GroupKey::new(&model.group), VersionKey::new(&model.version), model.plural.clone())
+        });
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\n## `{}`\n\n", found.package.name);
+        text.push_str(
+            "| group/version | kind | resource | short | scope | subresources | selectable | declared |\n",
+        );
+        text.push_str("|---|---|---|---|---|---|---|---|\n");
+        for one in declared {
+            text.push_str(&row(one));
+        }
+    }
+    Output { path: workspace.root.join("docs/reference/resources.md"), bytes: text.into_bytes() }
+}
+
+fn row(declared: &Declared) -> String {
+    let model = &declared.model;
+    let scope = match model.scope {
+        ResourceScope::Namespaced => "namespaced",
+        ResourceScope::Cluster => "cluster",
+    };
+    let mut subresources = Vec::new();
+    if model.has_status {
+        subresources.push("`status`".to_owned());
+    }
+    if model.scale.is_some() {
+        subresources.push("`scale`".to_owned());
+    }
+    for own in &declared.subresources {
+        subresources.push(format!("`{}` ({})", own.name, own.verbs.join(", ")));
+    }
+    let indexes: Vec<String> = model.indexes.iter().map(FieldPath::rust_name).collect();
+    let selectable = model.selectable.iter().map(|field| {
+        let name = format!("`{}`", field.name());
+        if indexes.contains(&field.rust_name()) { format!("*{name}*") } else { name }
+    });
+    let cells = [
+        format!("`{}`", model.api_version()),
+        model.kind.clone(),
+        format!("`{}`", model.plural),
+        model.short_names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+        scope.to_owned(),
+        subresources.join(", "),
+        selectable.collect::<Vec<_>>().join(", "),
+        format!("[{}](../../{}#L{})", declared.file, declared.file, declared.line),
+    ];
+    format!("| {} |\n", cells.join(" | "))
+}

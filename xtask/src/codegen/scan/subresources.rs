@@ -1,0 +1,75 @@
+//! Which type a `subresource(Type, …)` names, and which path it has: both are said where `Subresource` is
+//! implemented.
+
+use syn::{Expr, ImplItem, ItemImpl, Lit, Path, Type};
+
+use super::path_of;
+
+/// One `impl Subresource for Type`.
+#[derive(Debug)]
+pub(super) struct Implementation {
+    /// Where it is implemented; the type is taken to live there too.
+    pub(super) module: Vec<String>,
+    /// The type.
+    pub(super) type_name: String,
+    /// `Subresource::NAME`.
+    pub(super) name: String,
+}
+
+// === impl Implementation ===
+
+impl Implementation {
+    /// The implementation, if this is one whose name is a string literal.
+    pub(super) fn of(item: &ItemImpl, module: &[String]) -> Option<Self> {
+        let (implemented, _) = item.trait_.as_ref()?;
+        if implemented.segments.last()?.ident != "Subresource" {
+            return None;
+        }
+        let Type::Path(implementer) = item.self_ty.as_ref() else { return None };
+        let name = item.items.iter().find_map(|item| match item {
+            ImplItem::Const(constant) if constant.ident == "NAME" => match &constant.expr {
+                Expr::Lit(literal) => match &literal.lit {
+                    Lit::Str(text) => Some(text.value()),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        })?;
+        let type_name = implementer.path.segments.last()?.ident.to_string();
+        Some(Self { module: module.to_vec(), type_name, name })
+    }
+}
+
+/// The implementation a path in an attribute means, for a struct in `module`.
+pub(super) fn resolve<'a>(
+    all: &'a [Implementation],
+    path: &Path,
+    module: &[String],
+) -> Result<&'a Implementation, String> {
+    let steps: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+    let written = steps.join("::");
+    let Some((name, modules)) = steps.split_last() else {
+        return Err("a subresource needs a type".to_owned());
+    };
+    // `crate`, `self` and `super` say where to begin; the modules that are left have to end the type's own.
+    let modules: Vec<&String> =
+        modules.iter().filter(|step| !matches!(step.as_str(), "crate" | "self" | "super")).collect();
+    let fits = |candidate: &&Implementation| {
+        let end = candidate.module.iter().rev().take(modules.len());
+        candidate.type_name == *name && end.eq(modules.iter().rev().copied())
+    };
+    let candidates: Vec<&Implementation> = all.iter().filter(fits).collect();
+    let here = || candidates.iter().copied().find(|candidate| candidate.module == module);
+    match candidates.as_slice() {
+        [only] => Ok(only),
+        [] => Err(format!(
+            "no `impl Subresource for {written}` with `const NAME: &'static str = \"…\"` in this package"
+        )),
+        several => here().ok_or_else(|| {
+            let paths: Vec<String> =
+                several.iter().map(|candidate| path_of(&candidate.module, &candidate.type_name)).collect();
+            format!("`{written}` may be {}: write its path from `crate`", paths.join(" or "))
+        }),
+    }
+}

@@ -1,0 +1,135 @@
+//! `cargo xtask new`: a resource to start from.
+
+mod template;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::Failure;
+use crate::workspace::{Package, Workspace};
+use template::Names;
+
+/// What the written file needs of its package, and no more.
+const DEPENDENCIES: [&str; 5] = ["k8s-openapi", "registry-core", "registry-derive", "schemars", "serde"];
+
+/// Write an annotated, documented resource to start from.
+///
+/// Adds a file to the package, in a folder per API group, declares its modules, and says what to do next.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLE:\n  cargo xtask new zoo.example.dev/v1 Keeper --package zoo")]
+pub(crate) struct Options {
+    /// The API group and version, for example `zoo.example.dev/v1`; `v1` alone is the core group
+    #[arg(value_name = "GROUP/VERSION")]
+    group_version: String,
+    /// The kind, in CamelCase, for example `Enclosure`
+    #[arg(value_name = "KIND")]
+    kind: String,
+    /// The workspace package the file goes to
+    #[arg(long, default_value = "resources")]
+    package: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let workspace = Workspace::load()?;
+    let package = workspace
+        .packages
+        .iter()
+        .find(|package| package.name == options.package)
+        .ok_or_else(|| format!("the workspace has no package `{}`", options.package))?;
+    let names = Names::new(&options.group_version, &options.kind)?;
+    let written = write(package, &names)?;
+    for file in &written {
+        println!("wrote {}", workspace.shown(file));
+    }
+    println!("\nNext:\n{}", next_steps(package, &names));
+    Ok(())
+}
+
+/// Writes the resource and declares its modules. Returns the files that changed, the
+/// resource's own first.
+fn write(package: &Package, names: &Names) -> Result<Vec<PathBuf>, Failure> {
+    let root_file = package.root_file()?;
+    let source = root_file.parent().unwrap_or(root_file);
+    let group_file = source.join(format!("{}.rs", names.group_module));
+    let file = source.join(&names.group_module).join(format!("{}.rs", names.module));
+    if file.exists() {
+        return Err(format!("{} is there already", file.display()).into());
+    }
+    let group_text = match std::fs::read_to_string(&group_file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => names.group_documentation(),
+        Err(error) => return Err(error.into()),
+    };
+    let root_text = std::fs::read_to_string(root_file)?;
+    let root_text = with_module(&with_module(&root_text, &names.group_module), "generated");
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let files = [
+        (file, names.resource()),
+        (group_file, with_module(&group_text, &names.module)),
+        (root_file.to_owned(), root_text),
+    ];
+    let mut written = Vec::new();
+    for (path, text) in files {
+        if std::fs::read_to_string(&path).is_ok_and(|present| present == text) {
+            continue;
+        }
+        std::fs::write(&path, text)?;
+        written.push(path);
+    }
+    Ok(written)
+}
+
+/// A file's text with `pub mod name;`: among the modules it declares, in order; else after its documentation.
+fn with_module(text: &str, name: &str) -> String {
+    let declared = |line: &str| -> Option<String> {
+        let rest = line.strip_prefix("pub ").unwrap_or(line).strip_prefix("mod ")?;
+        rest.strip_suffix(';').map(|module| module.trim().to_owned())
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.iter().any(|line| declared(line).is_some_and(|module| module == name)) {
+        return text.to_owned();
+    }
+    let next = lines.iter().position(|line| declared(line).is_some_and(|module| module.as_str() > name));
+    let last = lines.iter().rposition(|line| declared(line).is_some()).map(|line| line + 1);
+    let documentation_end =
+        || lines.iter().take_while(|line| line.starts_with("//!") || line.is_empty()).count();
+    let module = format!("pub mod {name};");
+    let mut lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+    if let Some(place) = next.or(last) {
+        lines.insert(place, module);
+    } else {
+        let place = documentation_end();
+        let blank_before = place > 0 && lines.get(place - 1).is_some_and(|line| !line.is_empty());
+        let blank_after = lines.get(place).is_some();
+        let block = [blank_before.then(String::new), Some(module), blank_after.then(String::new)];
+        lines.splice(place..place, block.into_iter().flatten());
+    }
+    lines.join("\n") + "\n"
+}
+
+fn next_steps(package: &Package, names: &Names) -> String {
+    let mut steps = Vec::new();
+    let missing: Vec<&str> = DEPENDENCIES.into_iter().filter(|name| !package.depends_on(name)).collect();
+    let manifest = package.folder().join(Path::new("Cargo.toml"));
+    if !missing.is_empty() {
+        steps.push(format!("add {} to the dependencies in {}", missing.join(", "), manifest.display()));
+    }
+    if !package.declares_resources() {
+        steps.push(format!(
+            "add `[package.metadata.orlop]` with `resources = true` to {}",
+            manifest.display()
+        ));
+    }
+    steps.push(format!("say what {} is: its spec, its status, what makes it invalid", names.kind));
+    steps.push("run `cargo xtask codegen`, which adds its paths to the storage map".to_owned());
+    steps.push(format!("start the server and try `kubectl get {}`", names.plural));
+    let numbered = steps.iter().zip(1..).map(|(step, number)| format!("  {number}. {step}"));
+    numbered.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests;

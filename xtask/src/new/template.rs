@@ -1,0 +1,190 @@
+//! The text of a new resource.
+
+use registry_grammar::plural_of;
+
+use crate::Failure;
+
+/// Every name a new resource has.
+#[derive(Debug)]
+pub(super) struct Names {
+    group: String,
+    version: String,
+    /// The kind.
+    pub(super) kind: String,
+    /// The name in paths.
+    pub(super) plural: String,
+    /// The module of its group.
+    pub(super) group_module: String,
+    /// Its own module.
+    pub(super) module: String,
+}
+
+/// `GROUP`, `VERSION`, `KIND` and `PLURAL` are replaced.
+const TEMPLATE: &str = r#"//! `GROUP_VERSION KIND`: what it is for, in a sentence or two.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
+use registry_core::resource::Strategy;
+use registry_derive::Resource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One KIND.
+#[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
+#[serde(rename_all = "camelCase")]
+#[resource(
+GROUP_LINE    version = "VERSION",
+    // What `kubectl get PLURAL --field-selector` may name. Paths are checked by the compiler.
+    selectable(status.phase),
+    // What `kubectl get PLURAL` shows between the name and the age.
+    column("Phase", status.phase),
+    strategy = KINDStrategy
+)]
+pub struct KIND {
+    /// Name, namespace, labels and what else every object has.
+    pub metadata: ObjectMeta,
+    /// What is wanted.
+    pub spec: KINDSpec,
+    /// What is. Only the `status` subresource writes it.
+    #[resource(status)]
+    pub status: Option<KINDStatus>,
+}
+
+/// What is wanted of a KIND.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct KINDSpec {
+    /// For people.
+    pub description: String,
+}
+
+/// What is known of a KIND.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct KINDStatus {
+    /// Where it is in its life.
+    pub phase: Option<String>,
+}
+
+/// What is special about creating and changing a KIND.
+pub struct KINDStrategy;
+
+impl Strategy for KINDStrategy {
+    type Object = KIND;
+
+    fn validate(&self, _context: &RequestContext, object: &KIND) -> ErrorList {
+        let mut errors = ErrorList::default();
+        if object.spec.description.is_empty() {
+            errors.push(FieldError::required(FieldPath::new("spec").child("description"), ""));
+        }
+        errors
+    }
+}
+"#;
+
+// === impl Names ===
+
+impl Names {
+    /// The names that follow from `group/version` (or `v1`) and a kind.
+    pub(super) fn new(group_version: &str, kind: &str) -> Result<Self, Failure> {
+        let (group, version) = group_version.rsplit_once('/').unwrap_or(("", group_version));
+        if !kind.starts_with(|first: char| first.is_ascii_uppercase())
+            || !kind.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
+            return Err(format!("`{kind}` is not a kind: expected CamelCase, for example `Enclosure`").into());
+        }
+        let names = Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            plural: plural_of(kind),
+            group_module: group_module(group),
+            module: snake_case(kind),
+        };
+        names.check()?;
+        Ok(names)
+    }
+
+    /// The grammar itself says whether the text will do.
+    fn check(&self) -> Result<(), Failure> {
+        let file = syn::parse_file(&self.resource()).map_err(|error| format!("`{}`: {error}", self.kind))?;
+        for item in file.items {
+            if let syn::Item::Struct(item) = item
+                && registry_grammar::is_annotated(&item)
+            {
+                registry_grammar::ResourceModel::parse(&item.into()).map_err(|errors| {
+                    let told: Vec<String> = errors.into_iter().map(|error| error.to_string()).collect();
+                    told.join("; ")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The resource's file.
+    pub(super) fn resource(&self) -> String {
+        let (group_line, group_version) = if self.group.is_empty() {
+            (String::new(), self.version.clone())
+        } else {
+            (format!("    group = \"{}\",\n", self.group), format!("{}/{}", self.group, self.version))
+        };
+        TEMPLATE
+            .replace("GROUP_LINE", &group_line)
+            .replace("GROUP_VERSION", &group_version)
+            .replace("VERSION", &self.version)
+            .replace("PLURAL", &self.plural)
+            .replace("KIND", &self.kind)
+    }
+
+    /// The beginning of a group's module.
+    pub(super) fn group_documentation(&self) -> String {
+        let group = if self.group.is_empty() { "core" } else { &self.group };
+        format!("//! The API group `{group}`.\n")
+    }
+}
+
+/// `rbac.authorization.k8s.io` is `rbac`, the core group `core`.
+fn group_module(group: &str) -> String {
+    match group.split('.').next() {
+        None | Some("") => "core".to_owned(),
+        Some(first) => first.replace('-', "_"),
+    }
+}
+
+/// `PodDisruptionBudget` is `pod_disruption_budget`, `CSIDriver` is `csi_driver`.
+fn snake_case(kind: &str) -> String {
+    let letters: Vec<char> = kind.chars().collect();
+    let mut name = String::with_capacity(kind.len() + 4);
+    for (index, letter) in letters.iter().enumerate() {
+        let after_lower = index > 0 && letters.get(index - 1).is_some_and(|c| !c.is_ascii_uppercase());
+        let before_lower = index > 0 && letters.get(index + 1).is_some_and(char::is_ascii_lowercase);
+        if letter.is_ascii_uppercase() && (after_lower || before_lower) {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_from_the_kind() {
+        let names = Names::new("storage.k8s.io/v1", "CSIDriver").expect("good names");
+        assert_eq!((names.group_module.as_str(), names.module.as_str()), ("storage", "csi_driver"));
+        assert_eq!(names.plural, "csidrivers");
+        assert_eq!(snake_case("PodDisruptionBudget"), "pod_disruption_budget");
+        assert_eq!(Names::new("v1", "Pod").expect("good names").group_module, "core");
+    }
+
+    #[test]
+    fn what_the_grammar_refuses_is_refused_before_anything_is_written() {
+        let told = |group_version, kind| Names::new(group_version, kind).expect_err("bad names").to_string();
+        assert!(told("Zoo/v1", "Enclosure").contains("not an API group"));
+        assert!(told("zoo.example.dev/one", "Enclosure").contains("not an API version"));
+        assert!(told("zoo.example.dev/v1", "enclosure").contains("not a kind"));
+    }
+}

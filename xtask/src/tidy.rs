@@ -1,0 +1,66 @@
+//! `cargo xtask tidy`: the house rules no lint knows.
+
+mod rules;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::Failure;
+use crate::workspace::Workspace;
+
+/// Check the house rules that no lint knows.
+///
+/// Functions of at most 70 lines, modules of at most 500 (tests at their end not counted), `foo.rs` and `foo/…`
+/// instead of `mod.rs`, no module named for being useful, and nothing left unfinished.
+#[derive(Debug, Args)]
+pub(crate) struct Options {}
+
+/// One rule broken in one place.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// The line, from 1.
+    pub(crate) line: usize,
+    /// What is wrong there.
+    pub(crate) message: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
+    let workspace = Workspace::load()?;
+    let mut findings = Vec::new();
+    let mut files = 0_usize;
+    for package in &workspace.packages {
+        for file in rust_files(&package.folder().join("src"))? {
+            files += 1;
+            let shown = workspace.shown(&file);
+            let text = std::fs::read_to_string(&file)?;
+            for finding in rules::check(&shown, &text)? {
+                findings.push(format!("{shown}:{}: {}", finding.line, finding.message));
+            }
+        }
+    }
+    if findings.is_empty() {
+        println!("{files} files are tidy");
+        return Ok(());
+    }
+    Err(format!("the house rules are broken in {} places\n{}", findings.len(), findings.join("\n")).into())
+}
+
+/// The Rust files below a folder, without generated ones, in order.
+fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() && !path.ends_with("generated") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
