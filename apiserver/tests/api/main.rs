@@ -1,0 +1,8 @@
+//! The API from request to stored object and back, without a network: two built-in kinds and one of an author's
+//! own, over the embedded engine and its watch cache.
+
+mod discovery;
+mod errors;
+mod fixture;
+mod verbs;
+mod watches;
