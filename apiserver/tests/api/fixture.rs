@@ -165,7 +165,10 @@ impl Server {
     /// Any request; the body is not read yet.
     pub(crate) async fn open(&self, request: Request<Body>) -> Response<Body> {
         let info = RequestInfo::parse(request.method(), request.uri());
-        self.api.dispatch(info, RequestContext::system(""), request).await
+        let api = Arc::clone(&self.api);
+        // As a server does it: on a task of its own.
+        let task = tokio::spawn(async move { api.dispatch(info, RequestContext::system(""), request).await });
+        task.await.unwrap()
     }
 
     /// Any request.
