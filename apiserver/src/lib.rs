@@ -1,1 +1,54 @@
-//! The HTTP house: a Kubernetes API server over a storage map
+//! The HTTP house: a Kubernetes API server over storage maps.
+//!
+//! A server of one's own is a few lines; its flags, TLS, authentication, health and kubeconfig come with it:
+//!
+//! ```no_run
+//! fn main() -> std::process::ExitCode {
+//!     apiserver::run_with(&[apiserver::builtin_storage_map()])
+//! }
+//! ```
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`run_with`] | a server as a process: flags, logs, signals |
+//! | [`server`] | from options and maps to a listening server: TLS, connections, identities, the orderly end |
+//! | [`options`] | the command line |
+//! | [`filters`] | what every request passes before it is worked on |
+//! | [`request_info`] | what a request is about |
+//! | [`authentication`], [`authorization`] | who asks, and whether they may |
+//! | [`handlers`], [`admission`] | the verbs, and what may change or refuse a write |
+//! | [`discovery`], [`openapi`] | what the server says of its API |
+//! | [`health`], [`version`] | how the server is, and which it is |
+//! | [`storage`] | opens the storage of every resource |
+//! | [`testing`] | servers for tests |
+
+pub mod admission;
+pub mod authentication;
+pub mod authorization;
+pub mod discovery;
+pub mod error;
+pub mod filters;
+pub mod handlers;
+pub mod health;
+mod json_fields;
+pub mod openapi;
+pub mod options;
+pub mod request_info;
+pub mod server;
+pub mod storage;
+pub mod testing;
+pub mod version;
+
+mod run;
+
+pub use error::ServerError;
+pub use options::Options;
+pub use run::run_with;
+pub use server::{Server, ServerBuilder};
+
+use registry_core::registry::StorageMap;
+
+/// Kubernetes' built-in resources.
+pub const fn builtin_storage_map() -> &'static StorageMap {
+    &resources::STORAGE_MAP
+}

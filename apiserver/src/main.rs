@@ -1,3 +1,5 @@
-//! The HTTP house: a Kubernetes API server over a storage map
+//! A Kubernetes API server in one process.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    apiserver::run_with(&[apiserver::builtin_storage_map()])
+}

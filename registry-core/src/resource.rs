@@ -9,8 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
+use crate::codec::stored;
 use crate::schema::Schema;
-use crate::storage::Attributes;
+use crate::storage::{Attributes, AttributesOf};
 
 mod columns;
 #[doc(hidden)]
@@ -69,6 +70,14 @@ pub struct ResourceType {
     pub scale: Option<ScalePaths>,
     /// Removes objects by themselves so many seconds after each write; `None` keeps them.
     pub time_to_live_seconds: Option<u64>,
+    /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
+    /// (`ReturnDeletedObject`.)
+    pub returns_deleted_object: bool,
+    /// Whether the collection may be deleted as a whole.
+    pub serves_deletecollection: bool,
+    /// Whether the `status` subresource may also change metadata, labels and annotations above all: so it is with
+    /// built-in kinds; custom ones keep the stored metadata.
+    pub status_updates_metadata: bool,
     /// What is special about creating, updating and deleting these objects.
     pub strategy: &'static dyn ObjectStrategy,
     /// The object's schema; made on first use.
@@ -130,6 +139,14 @@ impl ResourceType {
         let own = self.selectable.iter().map(|field| field_text(object, field.path));
         let fields = [object.name().into(), object.namespace().into()].into_iter().chain(own).collect();
         Attributes { labels: labels.into(), fields, field_names: self.field_names }
+    }
+}
+
+/// The bridge from stored bytes to the resource's AttrFunc, for whoever opens a storage.
+impl AttributesOf for &'static ResourceType {
+    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
+        let object = stored::decode(value).map_err(|error| error.to_string())?;
+        Ok(self.attributes(&object))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Everything the suites check, on a real etcd.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::testing::etcd::Etcd;

@@ -24,6 +24,7 @@ pub mod policy;
 pub mod rbac;
 pub mod resource;
 pub mod scheduling;
+pub mod schema;
 pub mod storage;
 
 pub use generated::storage_map::STORAGE_MAP;

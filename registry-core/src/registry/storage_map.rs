@@ -173,10 +173,14 @@ impl<S: Subresource> ApiPath for Custom<S> {
 }
 
 fn install_main(store: &Arc<Store>) -> Capabilities {
-    capabilities!(
+    let mut capabilities = capabilities!(
         store.clone();
         getter, lister, watcher, creater, updater, patcher, deleter, collection_deleter
-    )
+    );
+    if !store.resource().serves_deletecollection {
+        capabilities.collection_deleter = None;
+    }
+    capabilities
 }
 
 fn install_status(store: &Arc<Store>) -> Capabilities {

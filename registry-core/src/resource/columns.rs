@@ -148,19 +148,23 @@ pub fn duration_text(seconds: i64) -> String {
     const DAY: i64 = 24 * HOUR;
     const YEAR: i64 = 365 * DAY;
     let two = |large: i64, large_unit: &str, small: i64, small_unit: &str| {
-        if small == 0 { format!("{large}{large_unit}") } else { format!("{large}{large_unit}{small}{small_unit}") }
+        if small == 0 {
+            format!("{large}{large_unit}")
+        } else {
+            format!("{large}{large_unit}{small}{small_unit}")
+        }
     };
     match seconds {
-        ..-1 => "<invalid>".to_owned(),
-        -1..0 => "0s".to_owned(),
-        ..120 => format!("{seconds}s"),
-        ..600 => two(seconds / MINUTE, "m", seconds % MINUTE, "s"),
-        ..10_800 => format!("{}m", seconds / MINUTE),
-        ..28_800 => two(seconds / HOUR, "h", seconds % HOUR / MINUTE, "m"),
-        ..172_800 => format!("{}h", seconds / HOUR),
-        ..691_200 => two(seconds / DAY, "d", seconds % DAY / HOUR, "h"),
-        ..63_072_000 => format!("{}d", seconds / DAY),
-        ..252_288_000 => two(seconds / YEAR, "y", seconds % YEAR / DAY, "d"),
+        i64::MIN..=-2 => "<invalid>".to_owned(),
+        -1 => "0s".to_owned(),
+        0..120 => format!("{seconds}s"),
+        120..600 => two(seconds / MINUTE, "m", seconds % MINUTE, "s"),
+        600..10_800 => format!("{}m", seconds / MINUTE),
+        10_800..28_800 => two(seconds / HOUR, "h", seconds % HOUR / MINUTE, "m"),
+        28_800..172_800 => format!("{}h", seconds / HOUR),
+        172_800..691_200 => two(seconds / DAY, "d", seconds % DAY / HOUR, "h"),
+        691_200..63_072_000 => format!("{}d", seconds / DAY),
+        63_072_000..252_288_000 => two(seconds / YEAR, "y", seconds % YEAR / DAY, "d"),
         _ => format!("{}y", seconds / YEAR),
     }
 }

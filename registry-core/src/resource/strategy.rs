@@ -86,17 +86,13 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         true
     }
 
-    /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
-    /// (`ReturnDeletedObject`.)
-    fn returns_deleted_object(&self) -> bool {
-        false
+    /// Whether something still has to be done before an object may go: its finalizers.
+    fn is_held(&self, object: &Object) -> bool {
+        object.finalizers().next().is_some()
     }
 
-    /// Whether the `status` subresource may also change metadata, labels and annotations above all. Most kinds,
-    /// and all custom ones, keep the stored metadata.
-    fn status_updates_metadata(&self) -> bool {
-        false
-    }
+    /// Shows that an object waits for its end, beside the deletion timestamp it has by now.
+    fn mark_as_deleting(&self, _object: &mut Object) {}
 
     /// How an object is to be deleted: at once, or after a grace period set in `options`.
     fn check_graceful_delete(
@@ -140,11 +136,6 @@ pub trait Strategy: Send + Sync + 'static {
     /// What `metadata.name` may look like.
     fn name_rule(&self) -> NameRule {
         NameRule::DnsSubdomain
-    }
-
-    /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
-    fn returns_deleted_object(&self) -> bool {
-        false
     }
 
     /// Fills in defaults that depend on other fields.
@@ -198,10 +189,6 @@ impl ObjectStrategy for NoStrategy {}
 impl<S: Strategy> ObjectStrategy for S {
     fn name_rule(&self) -> NameRule {
         Strategy::name_rule(self)
-    }
-
-    fn returns_deleted_object(&self) -> bool {
-        Strategy::returns_deleted_object(self)
     }
 
     fn apply_defaults(&self, object: &mut Object) {

@@ -33,12 +33,6 @@ struct Reader<'a> {
     version: &'static str,
 }
 
-/// A schema without the wrapping that says it may be null.
-struct Unwrapped<'a> {
-    schema: &'a Map<String, Value>,
-    nullable: bool,
-}
-
 // === impl TypeTable ===
 
 impl TypeTable {
@@ -117,7 +111,7 @@ impl<'a> Reader<'a> {
 
     /// The type of a schema that may be a reference.
     fn ty(&mut self, schema: &'a Value) -> TypeId {
-        let Unwrapped { schema, .. } = unwrap(schema);
+        let schema = unwrap(schema);
         match schema.get("$ref").and_then(Value::as_str) {
             Some(reference) => self.reference(reference),
             None => self.inline(schema),
@@ -215,7 +209,7 @@ impl<'a> Reader<'a> {
             let mut field = self.field(field_name, schema);
             field.traits.required = is_required(field_name);
             fields.push(field);
-            text.add_field(field_name, description(unwrap(schema).schema));
+            text.add_field(field_name, description(unwrap(schema)));
             text.add_field(field_name, schema.as_object().and_then(description));
         }
         fields.sort_by(|a, b| a.name.cmp(&b.name));
@@ -238,7 +232,7 @@ impl<'a> Reader<'a> {
     fn field(&mut self, name: &str, schema: &'a Value) -> Field {
         let ty = self.ty(schema);
         let outer = schema.as_object().unwrap_or(static_empty());
-        let inner = unwrap(schema).schema;
+        let inner = unwrap(schema);
         let find = |key| outer.get(key).or_else(|| inner.get(key));
         let text = |key| find(key).and_then(Value::as_str);
         Field {
@@ -269,18 +263,17 @@ fn own_field(name: &str, ty: TypeId) -> Field {
 }
 
 /// Takes off what only says that null is a value too, and single-entry `allOf`s.
-fn unwrap(schema: &Value) -> Unwrapped<'_> {
-    let Some(map) = schema.as_object() else { return Unwrapped { schema: static_empty(), nullable: true } };
+fn unwrap(schema: &Value) -> &Map<String, Value> {
+    let Some(map) = schema.as_object() else { return static_empty() };
     let is_null = |schema: &&Value| schema.get("type").and_then(Value::as_str) == Some("null");
     for key in ["anyOf", "oneOf", "allOf"] {
         let Some(variants) = map.get(key).and_then(Value::as_array) else { continue };
         let mut real = variants.iter().filter(|variant| !is_null(variant));
         if let (Some(only), None) = (real.next(), real.next()) {
-            let inner = unwrap(only);
-            return Unwrapped { nullable: inner.nullable || variants.len() > 1, ..inner };
+            return unwrap(only);
         }
     }
-    Unwrapped { schema: map, nullable: false }
+    map
 }
 
 /// Whether the schema is of an object with fields of its own.

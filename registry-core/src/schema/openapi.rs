@@ -210,7 +210,7 @@ fn named_scalar(scalar: Scalar, name: &str) -> Map<String, Value> {
             ("oneOf", json!([{"type": "integer"}, {"type": "string"}])),
         ]),
         // CRDs' JSON may be anything; raw extensions and field sets are objects.
-        Scalar::Raw if !name.ends_with(".JSON") => object([("type", "object".into())]),
+        Scalar::Raw if name.rsplit('.').next() != Some("JSON") => object([("type", "object".into())]),
         other => plain_scalar(other),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `resource.Quantity` in `k8s.io/apimachinery/pkg/api/resource`.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 mod decimal;
@@ -59,6 +60,15 @@ const FAST_DIGITS: usize = 18;
 // === impl Quantity ===
 
 impl Quantity {
+    /// Which of two quantities is the larger, however they are written.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        match (self.negative && !self.amount.is_zero(), other.negative && !other.amount.is_zero()) {
+            (false, false) => self.amount.compare(&other.amount),
+            (true, true) => other.amount.compare(&self.amount),
+            (negative, other_negative) => other_negative.cmp(&negative),
+        }
+    }
+
     /// Reads a quantity.
     ///
     /// # Errors

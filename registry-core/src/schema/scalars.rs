@@ -102,19 +102,15 @@ fn base64(text: &mut String) -> Result<(), Mismatch> {
         text.retain(|letter| letter != '\r' && letter != '\n');
     }
     let Err(strict) = STANDARD.decode(text.as_bytes()) else { return Ok(()) };
-    match LENIENT_BASE64.decode(text.as_bytes()) {
-        Ok(bytes) => {
-            *text = STANDARD.encode(bytes);
-            Ok(())
-        }
-        Err(_) => {
-            let offset = match strict {
-                DecodeError::InvalidByte(offset, _) | DecodeError::InvalidLastSymbol(offset, _) => offset,
-                DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len() / 4 * 4,
-            };
-            Err(Mismatch::Text(format!("illegal base64 data at input byte {offset}")))
-        }
+    if let Ok(bytes) = LENIENT_BASE64.decode(text.as_bytes()) {
+        *text = STANDARD.encode(bytes);
+        return Ok(());
     }
+    let offset = match strict {
+        DecodeError::InvalidByte(offset, _) | DecodeError::InvalidLastSymbol(offset, _) => offset,
+        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len() / 4 * 4,
+    };
+    Err(Mismatch::Text(format!("illegal base64 data at input byte {offset}")))
 }
 
 fn quantity(value: &mut Value) -> Result<(), Mismatch> {

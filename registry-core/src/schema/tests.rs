@@ -69,7 +69,7 @@ fn zero_thing() -> Value {
     })
 }
 
-fn thing_with(fields: Value) -> Value {
+fn thing_with(fields: &Value) -> Value {
     let mut thing = zero_thing();
     for (key, value) in fields.as_object().unwrap() {
         thing[key] = value.clone();
@@ -90,9 +90,9 @@ fn absent_fields_look_as_go_writes_them() {
 #[test]
 fn zeros_of_values_vanish_and_those_of_pointers_stay() {
     let zeros = json!({"count": 0, "mode": "", "labels": {}, "secret": "", "quantities": {}, "kids": []});
-    assert_eq!(conformed(&thing(), zeros).0, thing_with(json!({"kids": []})));
+    assert_eq!(conformed(&thing(), zeros).0, thing_with(&json!({"kids": []})));
     let pointers = json!({"maybe": 0, "parent": {}});
-    assert_eq!(conformed(&thing(), pointers).0, thing_with(json!({"maybe": 0, "parent": {"name": ""}})));
+    assert_eq!(conformed(&thing(), pointers).0, thing_with(&json!({"maybe": 0, "parent": {"name": ""}})));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn protobuf_has_no_empty_lists() {
 #[test]
 fn null_elements_become_zeros() {
     let nulls = json!({"kids": [null], "labels": {"a": null}});
-    let zeros = thing_with(json!({"kids": [{"name": ""}], "labels": {"a": ""}}));
+    let zeros = thing_with(&json!({"kids": [{"name": ""}], "labels": {"a": ""}}));
     assert_eq!(conformed(&thing(), nulls).0, zeros);
 }
 
@@ -112,7 +112,7 @@ fn unknown_fields_are_dropped_and_noted() {
     let value =
         json!({"zork": 1, "kids": [{"name": "a", "foo": 1}], "child": {"bar": {}}, "labels": {"any": "x"}});
     let (value, issues) = conformed(&thing(), value);
-    let kept = thing_with(json!({"kids": [{"name": "a"}], "labels": {"any": "x"}}));
+    let kept = thing_with(&json!({"kids": [{"name": "a"}], "labels": {"any": "x"}}));
     assert_eq!(value, kept);
     let unknown = ["child.bar", "kids[0].foo", "zork"].map(|path| FieldIssue::Unknown(path.to_owned()));
     assert_eq!(issues, unknown);
@@ -174,7 +174,7 @@ fn scalars_are_written_the_canonical_way() {
         "quantities": {"cpu": 0.5, "memory": "1024Mi"},
         "port": "http",
     });
-    let canonical = thing_with(json!({
+    let canonical = thing_with(&json!({
         "eventTime": "2020-01-01T00:00:00.000001Z",
         "seen": "2020-01-01T00:00:00Z",
         "secret": "YWJjZA==",
@@ -189,7 +189,7 @@ fn defaults_fill_absent_fields_at_any_depth() {
     let schema = thing();
     let mut value = conformed(&schema, json!({"kids": [{"name": "a"}, {"name": "b", "weight": 0}]})).0;
     schema.apply_defaults(&mut value);
-    let defaulted = thing_with(json!({
+    let defaulted = thing_with(&json!({
         "mode": "fast",
         "child": {"name": "", "weight": 5},
         "kids": [{"name": "a", "weight": 5}, {"name": "b", "weight": 0}],
@@ -269,10 +269,10 @@ fn quantities_have_one_canonical_form() {
             "{text}"
         );
     }
-    for text in ["", "abc", "1.2.3", "1 ", "--1", "1m5x", "NaN"] {
+    for text in ["", "abc", "1.2.3", "1 ", "1m5x", "NaN"] {
         assert_eq!(Quantity::parse(text), Err(QuantityError::Format), "{text:?}");
     }
-    for text in ["1mm", "1e", "1i", "1kM", "1Gi5"] {
+    for text in ["--1", "1mm", "1e", "1i", "1kM", "1Gi5"] {
         assert_eq!(Quantity::parse(text), Err(QuantityError::Suffix), "{text:?}");
     }
 }

@@ -25,12 +25,13 @@ use tokio::task::AbortHandle;
 
 use crate::api::Preconditions;
 
+use super::Revision;
 use super::entry::StoredObject;
 use super::error::StorageError;
 use super::interface::{
-    Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, ValidateDeletion, WatchRequest, WatchStream,
+    Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, ValidateDeletion, WatchRequest,
+    WatchStream,
 };
-use super::Revision;
 
 pub use budget::CacheBudget;
 use state::State;
@@ -78,7 +79,8 @@ impl Cacher {
     /// Puts a cache before a store, and begins to fill it. Must be called within a Tokio runtime.
     pub fn new(inner: Arc<dyn Interface>, options: CacherOptions) -> Arc<Self> {
         let state = Arc::new(State::new(&options));
-        let feed = tokio::spawn(feed::run(inner.clone(), state.clone(), options.prefix.clone())).abort_handle();
+        let feed =
+            tokio::spawn(feed::run(inner.clone(), state.clone(), options.prefix.clone())).abort_handle();
         Arc::new(Self { inner, state, options, written: AtomicU64::new(0), feed })
     }
 
@@ -92,7 +94,8 @@ impl Cacher {
         match self.options.consistency {
             Consistency::Store => false,
             Consistency::OwnWrites => {
-                self.state.is_filled() && self.state.reach(self.written.load(Ordering::Acquire), FRESH_TIMEOUT).await.is_ok()
+                self.state.is_filled()
+                    && self.state.reach(self.written.load(Ordering::Acquire), FRESH_TIMEOUT).await.is_ok()
             }
         }
     }
@@ -111,13 +114,22 @@ impl Drop for Cacher {
 
 #[async_trait]
 impl Interface for Cacher {
-    async fn create(&self, key: &str, value: NewValue, ttl: Option<Duration>) -> Result<StoredObject, StorageError> {
+    async fn create(
+        &self,
+        key: &str,
+        value: NewValue,
+        ttl: Option<Duration>,
+    ) -> Result<StoredObject, StorageError> {
         let created = self.inner.create(key, value, ttl).await?;
         self.wrote(&created);
         Ok(created)
     }
 
-    async fn get(&self, key: &str, not_older_than: Option<Revision>) -> Result<Option<StoredObject>, StorageError> {
+    async fn get(
+        &self,
+        key: &str,
+        not_older_than: Option<Revision>,
+    ) -> Result<Option<StoredObject>, StorageError> {
         let cached = match not_older_than {
             None => self.catch_up().await,
             Some(revision) if self.state.is_filled() => {

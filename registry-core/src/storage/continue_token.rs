@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use super::error::StorageError;
 use super::Revision;
+use super::error::StorageError;
 
 const API_VERSION: &str = "meta.k8s.io/v1";
 
@@ -30,7 +30,11 @@ pub(in crate::storage) struct Position {
 }
 
 /// The token for a page that begins at `start`, a key below `prefix`.
-pub(in crate::storage) fn encode(start: &str, prefix: &str, revision: Option<Revision>) -> Result<String, StorageError> {
+pub(in crate::storage) fn encode(
+    start: &str,
+    prefix: &str,
+    revision: Option<Revision>,
+) -> Result<String, StorageError> {
     let suffix = start.strip_prefix(prefix).ok_or_else(|| {
         StorageError::InvalidRequest(format!(
             "unable to encode next field: the key and key prefix do not match {prefix} {start}"
@@ -47,9 +51,10 @@ pub(in crate::storage) fn encode(start: &str, prefix: &str, revision: Option<Rev
 
 /// Reads a token back. Refusals are in kube-apiserver's words.
 pub(in crate::storage) fn decode(token: &str, prefix: &str) -> Result<Position, StorageError> {
-    let json = URL_SAFE_NO_PAD.decode(token).map_err(|error| not_valid(&format!(": {}", base64_text(&error))))?;
-    let token: Token =
-        serde_json::from_slice(&json).map_err(|error| not_valid(&format!(": {}", json_text(&json, &error))))?;
+    let json =
+        URL_SAFE_NO_PAD.decode(token).map_err(|error| not_valid(&format!(": {}", base64_text(&error))))?;
+    let token: Token = serde_json::from_slice(&json)
+        .map_err(|error| not_valid(&format!(": {}", json_text(&json, &error))))?;
     if token.api_version != API_VERSION {
         let version = token.api_version;
         return Err(not_valid(&format!(": server does not recognize this encoded version {version}")));
@@ -137,7 +142,9 @@ mod tests {
                 format!("invalid continue token: continue key is not valid: {start}")
             );
         }
-        assert!(refusal(&encoded(r#"{"v":"meta.k8s.io/v1","rv":0,"start":"a"}"#)).contains("resourceVersion"));
+        assert!(
+            refusal(&encoded(r#"{"v":"meta.k8s.io/v1","rv":0,"start":"a"}"#)).contains("resourceVersion")
+        );
         assert!(refusal(&encoded(r#"{"v":"meta.k8s.io/v1","rv":1,"start":""}"#)).contains("empty"));
         assert!(refusal(&encoded(r#"{"v":"v9","rv":1,"start":"a"}"#)).contains("does not recognize"));
     }

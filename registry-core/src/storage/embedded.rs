@@ -51,6 +51,9 @@ use super::mvcc::{
     Change, ChangeBatch, ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged,
 };
 
+/// Rewriting the log for less is not worth it: its journals take as much.
+const RECLAIM_BYTES_MIN: u64 = 64 * 1024 * 1024;
+
 /// How an embedded store is opened. [`EmbeddedOptions::new`] gives the defaults.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
@@ -169,13 +172,19 @@ impl EmbeddedOptions {
     }
 }
 
+impl EmbeddedOptions {
+    fn disk(&self) -> FjallOptions {
+        FjallOptions {
+            block_cache_bytes: self.block_cache_bytes,
+            memtable_bytes: self.memtable_bytes,
+            reclaim_bytes_min: RECLAIM_BYTES_MIN,
+        }
+    }
+}
+
 impl Default for AutoCompaction {
     fn default() -> Self {
-        Self {
-            interval: Duration::from_mins(1),
-            retain: Duration::from_mins(5),
-            retain_revisions: 1000,
-        }
+        Self { interval: Duration::from_mins(1), retain: Duration::from_mins(5), retain_revisions: 1000 }
     }
 }
 
@@ -200,11 +209,7 @@ impl Embedded {
     /// 100,000 objects.
     pub fn open(options: EmbeddedOptions) -> Result<Arc<Self>, OpenError> {
         let lock = DirectoryLock::acquire(&options.directory)?;
-        let disk = FjallOptions {
-            block_cache_bytes: options.block_cache_bytes,
-            memtable_bytes: options.memtable_bytes,
-        };
-        let log = FjallLog::open(&options.directory, disk);
+        let log = FjallLog::open(&options.directory, options.disk());
         let log = log.map_err(|error| OpenError::new(&options.directory, error))?;
         Self::start(Box::new(log), Some(lock), options)
     }
@@ -230,8 +235,7 @@ impl Embedded {
         lock: Option<DirectoryLock>,
         options: EmbeddedOptions,
     ) -> Result<Arc<Self>, OpenError> {
-        let loaded =
-            Loaded::from_log(&*log).map_err(|error| OpenError::new(&options.directory, error))?;
+        let loaded = Loaded::from_log(&*log).map_err(|error| OpenError::new(&options.directory, error))?;
         let state = State {
             index: loaded.index,
             current: loaded.current,

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use etcd_client::{Compare, CompareOp, GetOptions, GetResponse, PutOptions, Txn, TxnOp, TxnOpResponse, TxnResponse};
+use etcd_client::{
+    Compare, CompareOp, GetOptions, GetResponse, PutOptions, Txn, TxnOp, TxnOpResponse, TxnResponse,
+};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Revision;
-use super::mvcc::{
-    ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged,
-};
+use super::mvcc::{ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged};
 
 mod compactor;
 mod connection;
@@ -152,14 +152,14 @@ impl Mvcc for Etcd3 {
     ) -> Result<Committed, MvccError> {
         let Some(ttl) = ttl else {
             let response = self.commit(key, expected, TxnOp::put(key, value, None)).await?;
-            return committed(response);
+            return committed(&response);
         };
         // A pooled lease may have been revoked behind our back: then ask for a new one, once.
         for _ in 0..2 {
             let lease = self.leases.lease(&self.connection, ttl).await?;
             let put = TxnOp::put(key, value.clone(), Some(PutOptions::new().with_lease(lease)));
             match self.commit(key, expected, put).await {
-                Ok(response) => return committed(response),
+                Ok(response) => return committed(&response),
                 Err(Failure::LeaseNotFound) => self.leases.forget(lease),
                 Err(failure) => return Err(failure.into()),
             }
@@ -168,7 +168,7 @@ impl Mvcc for Etcd3 {
     }
 
     async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
-        committed(self.commit(key, expected, TxnOp::delete(key, None)).await?)
+        committed(&self.commit(key, expected, TxnOp::delete(key, None)).await?)
     }
 
     async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
@@ -205,7 +205,7 @@ impl Mvcc for Etcd3 {
     }
 }
 
-fn committed(response: TxnResponse) -> Result<Committed, MvccError> {
+fn committed(response: &TxnResponse) -> Result<Committed, MvccError> {
     let revision = revision_of(response.header())?;
     if response.succeeded() {
         return Ok(Committed::At(revision));
@@ -220,7 +220,9 @@ fn committed(response: TxnResponse) -> Result<Committed, MvccError> {
 }
 
 fn revision_of(header: Option<&etcd_client::ResponseHeader>) -> Result<Revision, MvccError> {
-    header.map(|header| unsigned(header.revision())).ok_or_else(|| unavailable("etcd answered without a header"))
+    header
+        .map(|header| unsigned(header.revision()))
+        .ok_or_else(|| unavailable("etcd answered without a header"))
 }
 
 fn key_value(etcd: etcd_client::KeyValue) -> KeyValue {

@@ -5,6 +5,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::embedded::{Embedded, EmbeddedOptions, OpenError};
 use super::etcd3::{ConnectError, Etcd3, Etcd3Options};
 use super::mvcc::Mvcc;
 
@@ -20,6 +21,8 @@ pub enum BackendType {
 /// A backend with all it needs to be opened.
 #[derive(Clone, Debug)]
 pub enum BackendConfig {
+    /// In this process.
+    Embedded(EmbeddedOptions),
     /// A real etcd.
     Etcd3(Etcd3Options),
 }
@@ -28,11 +31,16 @@ pub enum BackendConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
     /// A backend that was given up. Not retryable.
-    #[error("{0} is no longer a supported storage backend; use \"etcd3\" (after migrating the data) or \"embedded\"")]
+    #[error(
+        "{0} is no longer a supported storage backend; use \"etcd3\" (after migrating the data) or \"embedded\""
+    )]
     Retired(String),
     /// No such backend. Not retryable.
     #[error("unknown storage type: {0}; use \"embedded\" or \"etcd3\"")]
     Unknown(String),
+    /// The embedded store cannot be opened.
+    #[error(transparent)]
+    Embedded(#[from] OpenError),
     /// etcd cannot be used.
     #[error(transparent)]
     Etcd3(#[from] ConnectError),
@@ -59,6 +67,7 @@ impl BackendConfig {
     /// Opens the backend.
     pub async fn open(self) -> Result<Arc<dyn Mvcc>, BackendError> {
         match self {
+            Self::Embedded(options) => Ok(Embedded::open(options)?),
             Self::Etcd3(options) => Ok(Etcd3::connect(options).await?),
         }
     }

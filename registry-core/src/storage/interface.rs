@@ -111,6 +111,8 @@ pub struct ListRequest {
     pub limit: u64,
     /// Where the page before ended.
     pub continue_token: Option<String>,
+    /// Whether the caller needs the attributes of what is listed even when nothing is selected by them.
+    pub with_attributes: bool,
 }
 
 /// One page of a list.

@@ -15,6 +15,10 @@ use bytes::Bytes;
 #[async_trait]
 pub trait Transformer: Send + Sync + 'static {
     /// Reads a value at rest.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "the storage is where the value comes from, not what is made"
+    )]
     async fn from_storage(&self, stored: Bytes, context: &str) -> Result<Plain, TransformError>;
 
     /// Makes a value fit to be kept.

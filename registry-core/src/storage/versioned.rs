@@ -10,6 +10,7 @@ use async_trait::async_trait;
 
 use crate::api::Preconditions;
 
+use super::Revision;
 use super::entry::{Attributes, AttributesOf, StoredObject};
 use super::error::{StorageError, WatchError};
 use super::interface::{
@@ -18,7 +19,6 @@ use super::interface::{
 };
 use super::mvcc::{Committed, Mvcc, MvccError, prefix_end};
 use super::transform::Transformer;
-use super::Revision;
 
 mod list;
 pub(in crate::storage) mod metadata;

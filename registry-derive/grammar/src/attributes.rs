@@ -52,6 +52,8 @@ pub(crate) struct Attributes {
     pub(crate) generation: Flag,
 
     // --- how it behaves
+    pub(crate) returns_deleted_object: Flag,
+    pub(crate) without_deletecollection: Flag,
     pub(crate) ttl_seconds: Option<SpannedValue<u64>>,
     pub(crate) strategy: Option<syn::Path>,
     #[darling(multiple)]

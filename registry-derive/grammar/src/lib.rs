@@ -16,7 +16,7 @@
 //!     column("Name", path, priority = 1, type = integer, format = name, description = "…"),
 //!     columns = path::TO_SLICE,                         // &'static [Column], for computed cells
 //!     scale(replicas = path, current = path, selector = path),
-//!     status, generation, ttl_seconds = 3600,
+//!     status, generation, ttl_seconds = 3600, returns_deleted_object, without_deletecollection,
 //!     strategy = Type, subresource(Type, verbs(create)),
 //! )]
 //! ```

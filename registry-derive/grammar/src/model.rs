@@ -58,6 +58,10 @@ pub struct ResourceModel {
     pub has_generation: bool,
     /// Seconds after which objects go by themselves.
     pub time_to_live_seconds: Option<u64>,
+    /// Whether the collection may be deleted as a whole.
+    pub serves_deletecollection: bool,
+    /// Whether a deletion answers with the object instead of a `Status`.
+    pub returns_deleted_object: bool,
     /// The strategy; `None`: nothing special.
     pub strategy: Option<Path>,
     /// Subresources of the author's own.
@@ -160,6 +164,8 @@ impl ResourceModel {
                 || own && (has_status || attributes.scale.is_some()),
             scale: attributes.scale,
             time_to_live_seconds: attributes.ttl_seconds.map(|seconds| *seconds),
+            serves_deletecollection: !attributes.without_deletecollection.is_present(),
+            returns_deleted_object: attributes.returns_deleted_object.is_present(),
             strategy: attributes.strategy,
             subresources: attributes.subresource,
             ident: attributes.ident,

@@ -13,7 +13,9 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let ident = &model.ident;
     let object = object_type(model);
     let ResourceModel { plural, singular, short_names, categories, storage_prefix, .. } = model;
-    let ResourceModel { has_status, has_generation, .. } = model;
+    let ResourceModel { has_status, has_generation, returns_deleted_object, .. } = model;
+    let serves_deletecollection = model.serves_deletecollection;
+    let is_foreign = matches!(model.object, ObjectKind::Foreign(_));
     let list_kind = model.list_kind();
     let scope = match model.scope {
         ResourceScope::Namespaced => quote!(Namespaced),
@@ -48,6 +50,9 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 has_generation: #has_generation,
                 scale: #scale,
                 time_to_live_seconds: #time_to_live,
+                returns_deleted_object: #returns_deleted_object,
+                serves_deletecollection: #serves_deletecollection,
+                status_updates_metadata: #is_foreign,
                 strategy: #strategy,
                 schema: #schema,
                 new: || ::registry_core::expansion::new_object(RESOURCE_KIND),
@@ -155,7 +160,7 @@ fn schema(model: &ResourceModel) -> TokenStream {
                 ::registry_core::expansion::own_schema::<#ident>(&SCHEMA, RESOURCE_KIND)
             }
         },
-        (None, ObjectKind::Foreign(_)) => quote!(|| crate::generated::schema::of(#group, #version, #kind)),
+        (None, ObjectKind::Foreign(_)) => quote!(|| crate::schema::of(#group, #version, #kind)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::FactsError;
 use super::go::{self, GoFacts, GoField, GoType};
@@ -286,7 +286,8 @@ impl<'a> Builder<'a> {
         ];
         flags.extend(all.iter().filter(|(_, set)| *set).map(|(flag, _)| flag));
         let dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
-        let default = default(property, &resolved).map(|default| default.to_string()).unwrap_or_default();
+        let default =
+            default(field, property, &resolved).map(|default| default.to_string()).unwrap_or_default();
         let parts = [
             field.json.clone(),
             id.to_string(),
@@ -333,11 +334,11 @@ fn list_kind(field: &GoField, property: Option<&Value>) -> String {
 }
 
 /// The default, unless it only says what Go writes anyway: zeros of value fields that are never left out.
-fn default(property: Option<&Value>, ty: &GoType) -> Option<Value> {
+fn default(field: &GoField, property: Option<&Value>, ty: &GoType) -> Option<Value> {
     let default = property?.get("default")?;
-    let implied = *default == serde_json::json!({})
-        || (!matches!(ty, GoType::Pointer(_))
-            && matches!(default.to_string().as_str(), "0" | "false" | "\"\""));
+    let always_written = !field.omitempty && !matches!(ty, GoType::Pointer(_));
+    let is_zero = matches!(default.to_string().as_str(), "0" | "false" | "\"\"");
+    let implied = *default == json!({}) || (always_written && is_zero);
     (!implied).then(|| default.clone())
 }
 

@@ -71,7 +71,7 @@ impl OpenApi {
         required.is_some_and(|required| required.iter().any(|one| one == field))
     }
 
-    /// All texts, in the form [`registry_core::schema::openapi::Descriptions`] reads.
+    /// All texts, in the form `registry_core::schema::openapi::Descriptions` reads.
     pub(super) fn descriptions(&self) -> String {
         let mut text = String::new();
         for (name, schema) in &self.schemas {

@@ -92,7 +92,7 @@ impl Store {
 
     /// The answer when the object is gone.
     fn deleted(&self, last: StoredObject, name: &str, uid: &str) -> Answer {
-        if self.strategy().returns_deleted_object() {
+        if self.resource.returns_deleted_object {
             return Answer::Stored(last);
         }
         let details = SuccessDetails {

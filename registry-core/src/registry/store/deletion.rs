@@ -52,12 +52,13 @@ impl Store {
         if let Some(finalizers) = self.collector_finalizers(&object, options) {
             object.set_finalizers(finalizers);
         }
-        let finalizing = object.finalizers().next().is_some();
+        let finalizing = self.strategy().is_held(&object);
         match grace {
             Grace::Set(seconds) if finalizing || seconds > 0 => Step::Mark(object),
             Grace::Set(_) => Step::MarkAndRemove(object),
             _ if finalizing => {
                 mark_as_deleting(&mut object, Timestamp::now());
+                self.strategy().mark_as_deleting(&mut object);
                 Step::Mark(object)
             }
             _ => Step::Remove,

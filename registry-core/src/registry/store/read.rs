@@ -43,6 +43,7 @@ impl Lister for Store {
             revision_match: options.resource_version_match,
             limit: options.limit,
             continue_token: options.continue_token.clone(),
+            with_attributes: false,
         };
         let verb = if options.continue_token.is_some() { Verb::ListPage } else { Verb::List };
         let page = self.storage.list(&keys, &request).await;

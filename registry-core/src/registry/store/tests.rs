@@ -53,14 +53,6 @@ impl ObjectStrategy for Picky {
     fn allow_unconditional_update(&self) -> bool {
         false
     }
-
-    fn returns_deleted_object(&self) -> bool {
-        true
-    }
-
-    fn status_updates_metadata(&self) -> bool {
-        true
-    }
 }
 
 /// Goes gracefully, in thirty seconds unless told otherwise.
@@ -70,10 +62,6 @@ impl ObjectStrategy for Graceful {
     fn check_graceful_delete(&self, _: &RequestContext, _: &Object, options: &mut DeleteOptions) -> Deletion {
         options.grace_period_seconds.get_or_insert(30);
         Deletion::Graceful
-    }
-
-    fn returns_deleted_object(&self) -> bool {
-        true
     }
 }
 

@@ -10,6 +10,7 @@ use crate::api::{
     ErrorList, FieldError, FieldPath, GroupVersionKind, Object, Preconditions, StatusError, UpdateOptions,
 };
 use crate::context::RequestContext;
+use crate::resource::ObjectStrategy;
 use crate::registry::errors::{OPTIMISTIC_LOCK, Verb};
 use crate::rest::{Answer, UpdatedObject, Updater, ValidatingAdmission};
 use crate::storage::interface::{UpdateAction, UpdateOutcome};
@@ -215,7 +216,7 @@ impl Attempt<'_> {
         self.pending = self.store.begin_update(self.context, &mut new, &old, self.dry_run).await?;
         self.store.before_update(self.context, self.rules, &mut new, &old)?;
         self.admission.validate(self.context, Some(&new), Some(&old)).await?;
-        if removes_last_finalizer(&new, &old) {
+        if removes_last_finalizer(self.store.strategy(), &new, &old) {
             return Ok(Decision::Remove(new));
         }
         Ok(Decision::Change(new))
@@ -303,8 +304,8 @@ fn without<'a>(
 }
 
 /// Whether a change leaves nothing to wait for of an object being deleted. (`ShouldDeleteDuringUpdate`.)
-fn removes_last_finalizer(new: &Object, old: &Object) -> bool {
-    new.finalizers().next().is_none()
+fn removes_last_finalizer(strategy: &dyn ObjectStrategy, new: &Object, old: &Object) -> bool {
+    !strategy.is_held(new)
         && old.deletion_timestamp().is_some()
         && old.deletion_grace_period_seconds().unwrap_or_default() == 0
 }

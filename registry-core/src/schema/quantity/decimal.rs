@@ -1,5 +1,7 @@
 //! Decimal numbers without a sign, as long as they need to be.
 
+use std::cmp::Ordering;
+
 /// A whole number of digits, shifted by a power of ten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
@@ -56,6 +58,16 @@ impl Decimal {
         let dropped = i64::try_from(digits.len() - kept.len()).unwrap_or(i64::MAX);
         let exponent = if kept.is_empty() { 0 } else { exponent.saturating_add(dropped) };
         Self { digits: kept.to_owned(), exponent }
+    }
+
+    /// Which of two numbers is the larger.
+    pub(super) fn compare(&self, other: &Self) -> Ordering {
+        let magnitude = |one: &Self| i64::try_from(one.digits.len()).unwrap_or(i64::MAX).saturating_add(one.exponent);
+        match (self.is_zero(), other.is_zero()) {
+            // Without zeros at the ends, digits of the same magnitude compare as texts.
+            (false, false) => magnitude(self).cmp(&magnitude(other)).then_with(|| self.digits.cmp(&other.digits)),
+            (zero, other_zero) => other_zero.cmp(&zero),
+        }
     }
 
     pub(super) fn is_zero(&self) -> bool {

@@ -69,18 +69,18 @@ fn enclosure() -> Schema {
     Schema::from_json_schema(schemars::schema_for!(Enclosure).as_value(), KIND)
 }
 
-fn with_spec(spec: Value) -> Value {
+fn with_spec(spec: &Value) -> Value {
     json!({"apiVersion": "zoo.example.dev/v1", "kind": "Enclosure", "metadata": {"name": "a"}, "spec": spec})
 }
 
 #[test]
 fn own_objects_keep_zeros_and_lose_nulls_and_unknown_fields() {
     let schema = enclosure();
-    let given = with_spec(json!({
+    let given = with_spec(&json!({
         "keeper": "", "replicas": 0, "animals": [], "climate": null, "zork": 1,
         "food": {"hay": "1000m"}, "extra": {"any": [1, null]},
     }));
-    let kept = with_spec(json!({
+    let kept = with_spec(&json!({
         "keeper": "", "replicas": 0, "animals": [], "food": {"hay": "1"}, "extra": {"any": [1, null]},
     }));
     let (value, issues) = conformed(&schema, given);
@@ -91,11 +91,11 @@ fn own_objects_keep_zeros_and_lose_nulls_and_unknown_fields() {
 #[test]
 fn own_objects_get_defaults_and_type_errors() {
     let schema = enclosure();
-    let mut value = conformed(&schema, with_spec(json!({"keeper": "ann"}))).0;
+    let mut value = conformed(&schema, with_spec(&json!({"keeper": "ann"}))).0;
     schema.apply_defaults(&mut value);
-    assert_eq!(value, with_spec(json!({"keeper": "ann", "replicas": 1, "animals": []})));
+    assert_eq!(value, with_spec(&json!({"keeper": "ann", "replicas": 1, "animals": []})));
     assert_eq!(
-        refusal(&schema, with_spec(json!({"replicas": "two"}))),
+        refusal(&schema, with_spec(&json!({"replicas": "two"}))),
         "json: cannot unmarshal string into Go struct field EnclosureSpec.spec.replicas of type int32"
     );
     assert_eq!(
@@ -107,7 +107,7 @@ fn own_objects_get_defaults_and_type_errors() {
 #[test]
 fn own_rules_are_checked() {
     let schema = enclosure();
-    let errors = |spec: Value| schema.validate(&with_spec(spec)).to_string();
+    let errors = |spec: Value| schema.validate(&with_spec(&spec)).to_string();
     assert_eq!(errors(json!({"keeper": "ann", "replicas": 9, "climate": "Arctic"})), "[]");
     assert_eq!(errors(json!({})), "spec.keeper: Required value");
     assert_eq!(

@@ -97,7 +97,9 @@ fn difference(path: &str, ours: &Value, expected: &Value) -> Option<String> {
                 let (ours, expected) = (ours.get(key), expected.get(key));
                 let path = format!("{path}/{key}");
                 match (ours, expected) {
-                    (Some(ours), Some(expected)) if key == "required" || key.ends_with("-kind") => {
+                    (Some(Value::Array(ours)), Some(Value::Array(expected)))
+                        if key == "required" || key.ends_with("-kind") =>
+                    {
                         (sorted(ours) != sorted(expected)).then_some(path)
                     }
                     (Some(ours), Some(expected)) => difference(&path, ours, expected),
@@ -110,8 +112,8 @@ fn difference(path: &str, ours: &Value, expected: &Value) -> Option<String> {
     }
 }
 
-fn sorted(list: &Value) -> Vec<String> {
-    let mut texts: Vec<String> = list.as_array().unwrap().iter().map(Value::to_string).collect();
+fn sorted(list: &[Value]) -> Vec<String> {
+    let mut texts: Vec<String> = list.iter().map(Value::to_string).collect();
     texts.sort();
     texts
 }

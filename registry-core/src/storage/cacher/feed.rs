@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 
+use crate::storage::Revision;
 use crate::storage::error::{StorageError, WatchError};
 use crate::storage::interface::{Interface, ListRequest, WatchRequest};
-use crate::storage::Revision;
 
 use super::state::{Snapshot, State};
 
@@ -23,6 +23,8 @@ enum Ended {
     Interrupted,
     /// What comes next is no longer to be had: list again.
     Lost,
+    /// What came next cannot be read: the store itself has to tell, until that is mended.
+    Unreadable,
 }
 
 /// Runs until its task is aborted.
@@ -38,16 +40,25 @@ pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<State>, prefix: St
                 continue;
             }
         }
-        while matches!(follow(&*inner, &state, &prefix).await, Ended::Interrupted) {
-            tokio::time::sleep(backoff).await;
-            backoff = (backoff * 2).min(BACKOFF.1);
+        loop {
+            match follow(&*inner, &state, &prefix).await {
+                Ended::Interrupted => {
+                    tokio::time::sleep(backoff).await;
+                    backoff = (backoff * 2).min(BACKOFF.1);
+                }
+                Ended::Lost => break,
+                Ended::Unreadable => {
+                    state.lose();
+                    break;
+                }
+            }
         }
         tracing::info!(%prefix, "the history of the watch cache was lost, filling it again");
     }
 }
 
 async fn fill(inner: &dyn Interface, state: &State, prefix: &str) -> Result<(), StorageError> {
-    let page = inner.list(prefix, &ListRequest::default()).await?;
+    let page = inner.list(prefix, &ListRequest { with_attributes: true, ..ListRequest::default() }).await?;
     let objects = page.items.into_iter().map(|object| (object.key.clone(), object)).collect();
     // A store whose history has not begun still counts as filled.
     state.fill(Snapshot { revision: page.revision.max(1), objects });
@@ -74,6 +85,10 @@ async fn follow(inner: &dyn Interface, state: &State, prefix: &str) -> Ended {
         state.apply(happened);
         match failure {
             Some(WatchError::Compacted { .. }) => return Ended::Lost,
+            Some(error @ WatchError::Corrupt { .. }) => {
+                tracing::error!(%prefix, %error, "the watch cache cannot take in what is stored");
+                return Ended::Unreadable;
+            }
             Some(error) => {
                 tracing::warn!(%prefix, %error, "the watch behind the cache ended, watching again");
                 return Ended::Interrupted;

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use crate::storage::entry::StoredObject;
 use crate::storage::Revision;
+use crate::storage::entry::StoredObject;
 
 /// What a lane is about. The most telling one a watcher's request allows is chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -6,18 +6,18 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::api::ResourceVersionMatch;
+use crate::storage::Revision;
 use crate::storage::continue_token::{self, Position};
 use crate::storage::error::StorageError;
 use crate::storage::interface::{ListPage, ListRequest};
 use crate::storage::mvcc::prefix_end;
-use crate::storage::Revision;
 
 use super::state::{Snapshot, State};
 use super::{Cacher, FRESH_TIMEOUT};
 
 /// How many snapshots are kept for lists being paged, and for how long.
 const KEPT: usize = 32;
-const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
+const KEPT_FOR: Duration = Duration::from_mins(5);
 
 /// Snapshots that lists still being paged stand at, the oldest first.
 #[derive(Default)]
@@ -64,18 +64,25 @@ impl Cacher {
             return Ok(None);
         }
         if let Some(token) = &request.continue_token {
+            // The store refuses this in the right words.
+            if request.revision.is_some() {
+                return Ok(None);
+            }
             let position = continue_token::decode(token, prefix)?;
             let snapshot = position.revision.and_then(|revision| self.state.pages.at(revision));
             return Ok(snapshot.map(|snapshot| Source { snapshot, position: Some(position) }));
         }
         let exact = request.revision_match == Some(ResourceVersionMatch::Exact)
-            || (request.revision_match.is_none() && request.limit > 0 && request.revision.is_some_and(|one| one > 0));
+            || (request.revision_match.is_none()
+                && request.limit > 0
+                && request.revision.is_some_and(|one| one > 0));
         match request.revision {
             None if !self.catch_up().await => return Ok(None),
             None => {}
             Some(revision) if exact => {
                 let now = self.state.snapshot();
-                let snapshot = if now.revision == revision { Some(now) } else { self.state.pages.at(revision) };
+                let snapshot =
+                    if now.revision == revision { Some(now) } else { self.state.pages.at(revision) };
                 return Ok(snapshot.map(|snapshot| Source { snapshot, position: None }));
             }
             Some(revision) => self.state.reach(revision, FRESH_TIMEOUT).await?,
@@ -115,7 +122,8 @@ impl State {
                 // One more matches: there is another page, which begins right here.
                 let last = page.items.last().map_or(prefix, |last| &*last.key);
                 let successor = format!("{last}\0");
-                page.continue_token = Some(continue_token::encode(&successor, prefix, Some(snapshot.revision))?);
+                page.continue_token =
+                    Some(continue_token::encode(&successor, prefix, Some(snapshot.revision))?);
                 page.remaining = everything.then(|| 1 + objects.count() as u64);
                 self.pages.keep(&snapshot);
                 break;

@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use imbl::OrdMap;
 use tokio::sync::watch;
 
+use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
 use crate::storage::error::StorageError;
 use crate::storage::interface::WatchEvent;
-use crate::storage::Revision;
 
+use super::CacherOptions;
 use super::budget::CacheBudget;
 use super::lane::{Event, Lane, LaneKey};
 use super::lister::Pages;
-use super::CacherOptions;
 
 /// Events older than this are dropped even when there is room: as long as stores keep their history.
-const HISTORY_AGE: Duration = Duration::from_secs(5 * 60);
+const HISTORY_AGE: Duration = Duration::from_mins(5);
 
 /// All objects at one revision. Cloning shares everything.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +89,16 @@ impl State {
 
     /// Starts over from a complete list: watchers that stood in the old history must list again.
     pub(super) fn fill(&self, snapshot: Snapshot) {
+        let reached = snapshot.revision;
+        self.start_over(snapshot, reached);
+    }
+
+    /// Gives up what is here: until the next fill, reads go to the store.
+    pub(super) fn lose(&self) {
+        self.start_over(Snapshot::default(), 0);
+    }
+
+    fn start_over(&self, snapshot: Snapshot, reached: Revision) {
         let revision = snapshot.revision;
         let mut contents = self.write();
         let bells: Vec<_> = contents.lanes.values().map(|lane| lane.bell.clone()).collect();
@@ -102,9 +112,11 @@ impl State {
         contents.snapshot = snapshot;
         let log_bell = contents.log.bell.clone();
         drop(contents);
-        self.reached.send_replace(revision);
+        self.reached.send_replace(reached);
         log_bell.notify_waiters();
-        bells.iter().for_each(|bell| bell.notify_waiters());
+        for bell in bells {
+            bell.notify_waiters();
+        }
     }
 
     /// Takes in what happened, in order, in one step; then wakes whom it concerns.

@@ -26,7 +26,11 @@ const BATCH: usize = 64;
 
 impl Cacher {
     /// Opens a watch on the cache; one that begins before the cache's history goes to the store.
-    pub(super) async fn open_watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
+    pub(super) async fn open_watch(
+        &self,
+        prefix: &str,
+        request: &WatchRequest,
+    ) -> Result<WatchStream, StorageError> {
         if !self.state.filled(FRESH_TIMEOUT).await {
             return self.inner.watch(prefix, request).await;
         }
@@ -46,7 +50,8 @@ impl Cacher {
         }
         let after = (!initial).then(|| request.revision.filter(|revision| *revision > 0)).flatten();
         // "From now on": nothing of the past, whatever the present is.
-        let after = if initial { None } else { Some(after.unwrap_or_else(|| self.state.snapshot().revision)) };
+        let after =
+            if initial { None } else { Some(after.unwrap_or_else(|| self.state.snapshot().revision)) };
         let lane = self.lane_of(prefix, &request.predicate);
         match self.state.attach(lane, after) {
             Ok(attached) => Ok(self.stream(prefix, request, attached, initial, after)),
@@ -60,7 +65,8 @@ impl Cacher {
             return LaneKey::Key(prefix.into());
         }
         let indexed = self.options.indexes.iter().enumerate();
-        let mut values = indexed.filter_map(|(position, field)| Some((position, predicate.fields.required_value(field)?)));
+        let mut values =
+            indexed.filter_map(|(position, field)| Some((position, predicate.fields.required_value(field)?)));
         if let Some((position, value)) = values.next() {
             return LaneKey::Index(position, value.into());
         }
@@ -92,7 +98,8 @@ impl Cacher {
             ready.extend(watcher.see(event));
         }
         watcher.ready = ready;
-        let initial = initial.then(|| watcher.initial(&attached.snapshot, request.send_initial_events == Some(true)));
+        let initial =
+            initial.then(|| watcher.initial(&attached.snapshot, request.send_initial_events == Some(true)));
         let running = futures::stream::unfold(watcher, |mut watcher| async move {
             let item = watcher.next().await?;
             Some((item, watcher))
@@ -154,7 +161,8 @@ impl Watcher {
     /// What an event is to this watcher, if anything.
     fn see(&self, event: &Event) -> Option<WatchEvent> {
         let key = &*event.object.key;
-        let below = if self.prefix.ends_with('/') { key.starts_with(&*self.prefix) } else { *key == *self.prefix };
+        let below =
+            if self.prefix.ends_with('/') { key.starts_with(&*self.prefix) } else { *key == *self.prefix };
         if !below || event.revision <= self.after {
             return None;
         }

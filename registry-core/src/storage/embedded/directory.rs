@@ -79,9 +79,8 @@ impl HighWaterMark {
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
-        let at_open = Self::decode(&bytes).ok_or_else(|| {
-            LogError::Damaged(format!("{} does not match its checksum", path.display()))
-        })?;
+        let at_open = Self::decode(&bytes)
+            .ok_or_else(|| LogError::Damaged(format!("{} does not match its checksum", path.display())))?;
         Ok(Self { path, file: Mutex::new(file), at_open })
     }
 

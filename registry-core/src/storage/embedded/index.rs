@@ -17,7 +17,6 @@ pub(super) struct Index {
 /// One key's revisions.
 #[derive(Debug)]
 struct History {
-    create_revision: Revision,
     newest: Version,
     /// Oldest first.
     older: VecDeque<Version>,
@@ -43,7 +42,6 @@ pub(super) struct Superseded {
 pub(super) struct Present {
     pub(super) key: Arc<str>,
     pub(super) mod_revision: Revision,
-    pub(super) create_revision: Revision,
 }
 
 /// Keys of a range, and which of their revisions are meant.
@@ -72,18 +70,14 @@ impl Index {
         let key = record.key.as_ref();
         let known = self.keys.get_key_value(key).map(|(own, _)| own.clone());
         let own = known.unwrap_or_else(|| Arc::from(key));
-        let superfluous =
-            |revision| Superseded { at: version.revision, revision, key: own.clone() };
+        let superfluous = |revision| Superseded { at: version.revision, revision, key: own.clone() };
         if let Some(history) = self.keys.get_mut(key) {
             let before = std::mem::replace(&mut history.newest, version);
             history.older.push_back(before);
-            history.create_revision = record.create_revision;
             // A deletion has announced itself already.
             superseded.extend((!before.is_deletion).then(|| superfluous(before.revision)));
         } else {
-            let history =
-                History { create_revision: record.create_revision, newest: version, older: VecDeque::new() };
-            self.keys.insert(own.clone(), history);
+            self.keys.insert(own.clone(), History { newest: version, older: VecDeque::new() });
         }
         superseded.extend(version.is_deletion.then(|| superfluous(version.revision)));
         own
@@ -111,11 +105,8 @@ impl Index {
     /// The key as it is now.
     pub(super) fn get(&self, key: &str) -> Option<Present> {
         let (own, history) = self.keys.get_key_value(key)?;
-        (!history.newest.is_deletion).then(|| Present {
-            key: own.clone(),
-            mod_revision: history.newest.revision,
-            create_revision: history.create_revision,
-        })
+        (!history.newest.is_deletion)
+            .then(|| Present { key: own.clone(), mod_revision: history.newest.revision })
     }
 
     /// Adds to `found` what `[start, end)` held at a revision, looking at `chunk` keys at most; where to go on, unless
@@ -206,9 +197,13 @@ mod tests {
     #[test]
     fn old_states_stay_until_they_are_forgotten_in_order() {
         let (mut index, mut superseded) = (Index::default(), Vec::new());
-        for (key, revision, kind) in
-            [("a", 2, Kind::Put), ("b", 3, Kind::Put), ("a", 4, Kind::Put), ("a", 5, Kind::Delete), ("a", 6, Kind::Put)]
-        {
+        for (key, revision, kind) in [
+            ("a", 2, Kind::Put),
+            ("b", 3, Kind::Put),
+            ("a", 4, Kind::Put),
+            ("a", 5, Kind::Delete),
+            ("a", 6, Kind::Put),
+        ] {
             index.apply(&change(key, revision, kind), 10, &mut superseded);
         }
         let at = |revision| keys_at(&index, revision);
@@ -233,7 +228,9 @@ mod tests {
         index.apply(&change("a", 2, Kind::Put), 10, &mut superseded);
         index.apply(&change("a", 3, Kind::Delete), 10, &mut superseded);
         assert!(index.get("a").is_none());
-        superseded.iter().for_each(|gone| index.forget(gone));
+        for gone in &superseded {
+            index.forget(gone);
+        }
         assert_eq!((index.len(), index.record_bytes()), (0, 0));
     }
 }

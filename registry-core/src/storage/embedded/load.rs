@@ -30,13 +30,16 @@ impl Loaded {
     pub(super) fn from_log(log: &dyn Log) -> Result<Self, LogError> {
         let mut loaded = Self::default();
         let mut damage = None;
-        log.scan(META_REVISION..=Revision::MAX, &mut |revision, bytes| match loaded.take(revision, &bytes) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(problem) => {
-                damage = Some(problem);
-                ControlFlow::Break(())
-            }
-        })?;
+        log.scan(
+            META_REVISION..=Revision::MAX,
+            &mut |revision, bytes| match loaded.take(revision, &bytes) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(problem) => {
+                    damage = Some(problem);
+                    ControlFlow::Break(())
+                }
+            },
+        )?;
         if let Some(problem) = damage {
             return Err(LogError::Damaged(problem));
         }

@@ -76,9 +76,7 @@ impl<Key: AsRef<str>> Record<Key> {
             Kind::Put => 1,
             Kind::Delete => 2,
         });
-        for number in
-            [self.revision, self.create_revision, self.previous_revision, self.expires_at_seconds]
-        {
+        for number in [self.revision, self.create_revision, self.previous_revision, self.expires_at_seconds] {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
         // Longer keys are refused long before: the engine bounds key and value together.

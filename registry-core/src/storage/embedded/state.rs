@@ -102,7 +102,13 @@ impl Shared {
     }
 
     /// The keys of a range at a revision (0: now).
-    pub(super) fn range(&self, start: &str, end: &str, limit: u64, at: Revision) -> Result<Ranged, MvccError> {
+    pub(super) fn range(
+        &self,
+        start: &str,
+        end: &str,
+        limit: u64,
+        at: Revision,
+    ) -> Result<Ranged, MvccError> {
         for _ in 0..READ_ATTEMPTS {
             let (revision, found) = match self.find(start, end, limit, at) {
                 Err(MvccError::Compacted { .. }) if at == 0 => continue,
@@ -209,7 +215,8 @@ impl Tail {
     pub(super) fn push(&mut self, change: Change) {
         self.bytes += change_bytes(&change);
         self.changes.push_back(change);
-        while self.changes.len() > TAIL_CHANGES_MAX || (self.bytes > TAIL_BYTES_MAX && self.changes.len() > 1) {
+        while self.changes.len() > TAIL_CHANGES_MAX || (self.bytes > TAIL_BYTES_MAX && self.changes.len() > 1)
+        {
             let Some(oldest) = self.changes.pop_front() else { break };
             self.bytes = self.bytes.saturating_sub(change_bytes(&oldest));
         }

@@ -80,7 +80,12 @@ fn faulty_store(options: EmbeddedOptions) -> (Arc<Embedded>, Arc<Faults>) {
     (Embedded::start(Box::new(log), None, options).unwrap(), faults)
 }
 
-async fn put(store: &Embedded, key: &str, expected: Revision, value: &'static str) -> Result<Committed, MvccError> {
+async fn put(
+    store: &Embedded,
+    key: &str,
+    expected: Revision,
+    value: &'static str,
+) -> Result<Committed, MvccError> {
     store.put_if(key, expected, Bytes::from_static(value.as_bytes()), None).await
 }
 
@@ -104,20 +109,27 @@ async fn a_failed_commit_is_never_seen_and_writes_resume_without_a_gap() {
         let failed = put(&store, "/lost", 0, "1").await.unwrap_err();
         assert!(matches!(&failed, MvccError::Unavailable(text) if text.contains("disk is full")), "{failed}");
         let refused = put(&store, "/other", 0, "1").await.unwrap_err();
-        assert!(matches!(&refused, MvccError::Unavailable(text) if text.contains("refuses writes")), "{refused}");
+        assert!(
+            matches!(&refused, MvccError::Unavailable(text) if text.contains("refuses writes")),
+            "{refused}"
+        );
         assert!(store.health().await.unwrap_err().contains("disk is full"));
         assert_eq!(&*store.get("/kept").await.unwrap().key_value.unwrap().value, b"1", "reads go on");
 
         faults.is_broken.store(false, Ordering::SeqCst);
         healthy(&store).await;
         assert!(store.get("/lost").await.unwrap().key_value.is_none());
-        let Committed::At(3) = put(&store, "/next", 0, "2").await.unwrap() else { panic!("not the next revision") };
-        for (key, revision) in [("/kept", 2), ("/next", 3)] {
+        let Committed::At(3) = put(&store, "/next", 0, "2").await.unwrap() else {
+            panic!("not the next revision")
+        };
+        let mut seen = Vec::new();
+        while seen.len() < 2 {
             let batch = watch.next().await.unwrap().unwrap();
-            let seen: Vec<_> = batch.changes.iter().map(|change| (&*change.key, change.revision)).collect();
-            assert_eq!(seen, [(key, revision)]);
+            seen.extend(batch.changes.iter().map(|change| (change.key.to_string(), change.revision)));
         }
-        let ranged = store.range(RangeRequest { start: "/", end: "0", limit: 0, revision: None }).await.unwrap();
+        assert_eq!(seen, [("/kept".to_owned(), 2), ("/next".to_owned(), 3)]);
+        let ranged =
+            store.range(RangeRequest { start: "/", end: "0", limit: 0, revision: None }).await.unwrap();
         assert_eq!((ranged.count, ranged.revision), (2, 3));
     }
 }
@@ -172,8 +184,10 @@ async fn history_is_compacted_by_age_and_by_length() {
         retain: Duration::from_millis(50),
         retain_revisions: 3,
     };
-    let by_length = EmbeddedOptions { history_revisions_max: 16, auto_compaction: None, ..EmbeddedOptions::new("") };
-    for options in [EmbeddedOptions { auto_compaction: Some(by_age), ..EmbeddedOptions::new("") }, by_length] {
+    let by_length =
+        EmbeddedOptions { history_revisions_max: 16, auto_compaction: None, ..EmbeddedOptions::new("") };
+    for options in [EmbeddedOptions { auto_compaction: Some(by_age), ..EmbeddedOptions::new("") }, by_length]
+    {
         let store = Embedded::in_memory_with(options).unwrap();
         let mut revision = 0;
         for _ in 0..40 {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::log::LogError;
 use super::record::{Kind, Record};
-use super::state::{Head, Shared};
+use super::state::{EMPTY_REVISION, Head, Shared};
 use super::{Change, ChangeBatch, ChangeStream, MvccError, Revision};
 
 /// A batch has so many changes at most.
@@ -46,6 +46,8 @@ pub(super) fn watch_range(
     progress_interval: Option<Duration>,
 ) -> Result<ChangeStream, MvccError> {
     shared.read().refuse_compacted(after)?;
+    // The empty store's revision changed nothing.
+    let after = after.max(EMPTY_REVISION);
     let head = shared.head.subscribe();
     let progress_seen = head.borrow().progress_requests;
     let watcher = Watcher {
@@ -124,18 +126,15 @@ impl Watcher {
 
     /// The next changes, moving the cursor past them; none if the records looked at were all of other keys.
     async fn changes(&mut self, newest: Revision) -> Result<Vec<Change>, MvccError> {
-        let tail =
-            self.shared.read().tail.after(self.after, &self.start, &self.end, BATCH_CHANGES_MAX);
-        let (upto, changes) = match tail {
-            Some(recent) => recent,
-            None => {
-                let (shared, start, end) = (self.shared.clone(), self.start.clone(), self.end.clone());
-                let after = self.after;
-                let read = move || shared.history(after, newest, &start, &end);
-                tokio::task::spawn_blocking(read)
-                    .await
-                    .map_err(|error| MvccError::Unavailable(error.to_string().into()))??
-            }
+        let tail = self.shared.read().tail.after(self.after, &self.start, &self.end, BATCH_CHANGES_MAX);
+        let (upto, changes) = if let Some(recent) = tail {
+            recent
+        } else {
+            let (shared, start, end) = (self.shared.clone(), self.start.clone(), self.end.clone());
+            let after = self.after;
+            let read = move || shared.history(after, newest, &start, &end);
+            let outcome = tokio::task::spawn_blocking(read).await;
+            outcome.map_err(|error| MvccError::Unavailable(error.to_string().into()))??
         };
         self.after = upto;
         Ok(changes)

@@ -67,7 +67,9 @@ async fn next_round(connection: &Connection, round: Round) -> Result<Round, Fail
     let revision = response.header().map_or(0, |header| unsigned(header.revision()));
     if !response.succeeded() {
         let number = match response.op_responses().pop() {
-            Some(TxnOpResponse::Get(present)) => present.kvs().first().map_or(0, etcd_client::KeyValue::version),
+            Some(TxnOpResponse::Get(present)) => {
+                present.kvs().first().map_or(0, etcd_client::KeyValue::version)
+            }
             _ => 0,
         };
         return Ok(Round { number, revision });

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use etcd_client::{Certificate, Client, ConnectOptions, Identity, KvClient, LeaseClient, TlsOptions, WatchClient};
+use etcd_client::{
+    Certificate, Client, ConnectOptions, Identity, KvClient, LeaseClient, TlsOptions, WatchClient,
+};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -147,10 +149,8 @@ impl Connection {
 
     async fn first_answer(&self, options: &Etcd3Options) -> Result<(), ConnectError> {
         let deadline = Instant::now() + Duration::from_secs(options.connect_timeout_seconds.max(1));
-        let unreachable = |reason: String| ConnectError::Unreachable {
-            endpoints: options.endpoints.join(", "),
-            reason,
-        };
+        let unreachable =
+            |reason: String| ConnectError::Unreachable { endpoints: options.endpoints.join(", "), reason };
         loop {
             let ask = self.call(Safety::Read, || {
                 let mut kv = self.kv();

@@ -38,8 +38,11 @@ mod code {
     pub(super) const INTERNAL: i32 = 13;
 }
 
+/// Makes a failure of its text.
+type Make = fn(String) -> Failure;
+
 /// Parts of messages by which failures are known. The first that is found counts.
-const KNOWN: &[(&str, fn(String) -> Failure)] = &[
+const KNOWN: &[(&str, Make)] = &[
     ("request is too large", Failure::TooLarge),
     ("larger than max", Failure::TooLarge),
     ("required revision has been compacted", |_| Failure::Compacted),

@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn a_lease_is_shared_while_it_fits() {
-        let (now, hour) = (Instant::now(), Duration::from_secs(3_600));
+        let (now, hour) = (Instant::now(), Duration::from_hours(1));
         let slack = slack(hour);
-        assert_eq!(slack, Duration::from_secs(60));
+        assert_eq!(slack, Duration::from_mins(1));
         assert_eq!(pool(now, 3_660, 1).reuse(now, hour, slack), Some(7));
         assert_eq!(pool(now, 3_600, 1).reuse(now, hour, slack), Some(7));
         assert_eq!(pool(now, 3_599, 1).reuse(now, hour, slack), None, "would expire too early");
@@ -107,6 +107,6 @@ mod tests {
     fn the_slack_is_five_percent_and_at_most_a_minute() {
         assert_eq!(super::slack(Duration::from_secs(100)), Duration::from_secs(5));
         assert_eq!(super::slack(Duration::from_secs(1)), Duration::ZERO);
-        assert_eq!(super::slack(Duration::from_secs(1_000_000)), Duration::from_secs(60));
+        assert_eq!(super::slack(Duration::from_secs(1_000_000)), Duration::from_mins(1));
     }
 }

@@ -44,7 +44,12 @@ impl Watches {
     }
 
     /// See [`Mvcc::watch`](crate::storage::mvcc::Mvcc::watch).
-    pub(super) async fn open(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
+    pub(super) async fn open(
+        &self,
+        start: &str,
+        end: &str,
+        after: Revision,
+    ) -> Result<ChangeStream, MvccError> {
         let options = WatchOptions::new()
             .with_range(end)
             .with_start_revision(signed(after + 1))
@@ -71,7 +76,9 @@ impl Watches {
     /// See [`Mvcc::request_progress`](crate::storage::mvcc::Mvcc::request_progress).
     pub(super) fn request_progress(&self) -> Result<(), MvccError> {
         if !self.safe_progress {
-            return Err(unavailable("this etcd's progress notifications can overtake changes; it is too old"));
+            return Err(unavailable(
+                "this etcd's progress notifications can overtake changes; it is too old",
+            ));
         }
         self.progress.send_modify(|count| *count += 1);
         Ok(())
@@ -119,7 +126,8 @@ impl Watch {
         if response.created() {
             return Ok(None);
         }
-        let changes = response.events().iter().map(|event| self.change(event)).collect::<Result<Vec<_>, _>>()?;
+        let changes =
+            response.events().iter().map(|event| self.change(event)).collect::<Result<Vec<_>, _>>()?;
         // With changes the header may already be ahead of them: only what came has been delivered.
         let revision = match changes.last() {
             Some(last) => last.revision,

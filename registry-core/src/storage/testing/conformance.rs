@@ -58,6 +58,7 @@ pub(super) const CHECKS: &[Check<Fixture>] = checks![
     pages::bad_tokens_are_refused,
     watches::a_watch_begins_with_what_is_there,
     watches::initial_events_end_with_a_bookmark,
+    watches::bookmarks_come_when_asked_for,
     watches::without_initial_events_only_changes_come,
     watches::a_watch_goes_on_from_a_revision,
     watches::selectors_see_objects_come_and_go,
@@ -69,10 +70,8 @@ pub(super) const CHECKS: &[Check<Fixture>] = checks![
 ];
 
 /// Checks that make the engine forget.
-pub(super) const SERIAL_CHECKS: &[Check<Fixture>] = checks![
-    compaction::a_continued_list_is_told_how_to_go_on,
-    compaction::what_was_compacted_is_refused,
-];
+pub(super) const SERIAL_CHECKS: &[Check<Fixture>] =
+    checks![compaction::a_continued_list_is_told_how_to_go_on, compaction::what_was_compacted_is_refused,];
 
 impl Fixture {
     fn key(&self, name: &str) -> String {

@@ -79,7 +79,10 @@ impl EngineFixture {
     }
 
     async fn watch(&self, after: Revision) -> Changes {
-        Changes { stream: self.engine.watch(&self.prefix, &self.end(), after).await.unwrap(), revision: after }
+        Changes {
+            stream: self.engine.watch(&self.prefix, &self.end(), after).await.unwrap(),
+            revision: after,
+        }
     }
 }
 
@@ -96,7 +99,10 @@ impl Changes {
         while changes.len() < count {
             let batch = self.batch().await.unwrap();
             assert!(
-                batch.changes.iter().all(|change| change.revision > self.revision && change.revision <= batch.revision),
+                batch
+                    .changes
+                    .iter()
+                    .all(|change| change.revision > self.revision && change.revision <= batch.revision),
                 "a batch tells what happened after the one before, up to its own revision: {batch:?} after {}",
                 self.revision
             );

@@ -21,7 +21,19 @@ pub struct Etcd {
     directory: PathBuf,
     client_url: String,
     peer_url: String,
+    tls: Option<TlsFiles>,
     process: Option<Child>,
+}
+
+/// PEM files for mutual TLS. One certificate serves for both sides.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The authority that signed the certificate.
+    pub ca_file: PathBuf,
+    /// The certificate, for 127.0.0.1.
+    pub cert_file: PathBuf,
+    /// Its key.
+    pub key_file: PathBuf,
 }
 
 /// etcd could not be started.
@@ -50,12 +62,21 @@ pub enum EtcdError {
 impl Etcd {
     /// Starts an empty etcd and waits until it answers.
     pub async fn start() -> Result<Self, EtcdError> {
+        Self::start_on("http", None).await
+    }
+
+    /// Starts an etcd that speaks TLS and wants to see its clients' certificates.
+    pub async fn start_with_tls(files: TlsFiles) -> Result<Self, EtcdError> {
+        Self::start_on("https", Some(files)).await
+    }
+
+    async fn start_on(scheme: &str, tls: Option<TlsFiles>) -> Result<Self, EtcdError> {
         let mut failure = String::new();
         for _ in 0..STARTS {
             let directory = std::env::temp_dir().join(format!("orlop-etcd-{}", uuid::Uuid::new_v4()));
             std::fs::create_dir_all(&directory)?;
-            let mut etcd =
-                Self { directory, client_url: free_url()?, peer_url: free_url()?, process: None };
+            let (client_url, peer_url, tls) = (free_url(scheme)?, free_url("http")?, tls.clone());
+            let mut etcd = Self { directory, client_url, peer_url, tls, process: None };
             match etcd.restart().await {
                 Err(EtcdError::Silent(log)) => failure = log,
                 Err(error) => return Err(error),
@@ -72,6 +93,13 @@ impl Etcd {
             let _ = process.kill();
             let _ = process.wait();
         }
+    }
+
+    /// Sends it a signal by name, for example `STOP`.
+    pub fn signal(&self, name: &str) -> io::Result<()> {
+        let process = self.process.as_ref().map_or(0, Child::id);
+        let status = Command::new("kill").args(["-s", name, &process.to_string()]).status()?;
+        if status.success() { Ok(()) } else { Err(io::Error::other(format!("kill ended with {status}"))) }
     }
 
     /// Starts it again on the same data and ports, and waits until it answers.
@@ -95,6 +123,9 @@ impl Etcd {
     pub fn options(&self) -> Etcd3Options {
         Etcd3Options {
             endpoints: vec![self.client_url.clone()],
+            ca_file: self.tls.as_ref().map(|files| files.ca_file.clone()),
+            cert_file: self.tls.as_ref().map(|files| files.cert_file.clone()),
+            key_file: self.tls.as_ref().map(|files| files.key_file.clone()),
             compaction_interval: Duration::ZERO,
             request_timeout_seconds: 10,
             ..Etcd3Options::default()
@@ -113,7 +144,12 @@ impl Etcd {
         let program = std::env::var(ETCD_VARIABLE).unwrap_or_else(|_| "etcd".to_owned());
         let log = File::options().create(true).append(true).open(self.directory.join("log"))?;
         let (client, peer) = (&self.client_url, &self.peer_url);
-        Command::new(&program)
+        let mut command = Command::new(&program);
+        if let Some(files) = &self.tls {
+            command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(&files.ca_file);
+            command.arg("--cert-file").arg(&files.cert_file).arg("--key-file").arg(&files.key_file);
+        }
+        command
             .arg("--data-dir")
             .arg(self.directory.join("data"))
             .args(["--name", "test", "--listen-client-urls", client, "--advertise-client-urls", client])
@@ -144,6 +180,6 @@ impl Drop for Etcd {
 }
 
 /// A loopback URL with a port nobody listens on just now.
-fn free_url() -> io::Result<String> {
-    Ok(format!("http://{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?))
+fn free_url(scheme: &str) -> io::Result<String> {
+    Ok(format!("{scheme}://{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?))
 }

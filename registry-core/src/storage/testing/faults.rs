@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::api::Preconditions;
+use crate::storage::Revision;
 use crate::storage::error::StorageError;
 use crate::storage::interface::{AnyDeletion, Interface, ListRequest, WatchEvent, WatchRequest};
-use crate::storage::Revision;
 use crate::storage::mvcc::Mvcc;
 
 use super::widget::increment;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 
+use crate::storage::Revision;
 use crate::storage::error::WatchError;
 use crate::storage::interface::{Interface, WatchEvent, WatchRequest, WatchStream};
-use crate::storage::Revision;
 
 use super::Widget;
 

@@ -6,9 +6,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::api::StatusError;
-use crate::api::selector::{
-    FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector,
-};
+use crate::api::selector::{FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector};
 use crate::storage::entry::{Attributes, AttributesOf, Entry, StoredObject};
 use crate::storage::interface::{NewValue, TryUpdate, UpdateAction};
 use crate::storage::predicate::Predicate;

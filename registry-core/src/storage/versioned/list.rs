@@ -1,15 +1,15 @@
 //! Lists: which revision they show, and how they are cut into pages.
 
 use crate::api::ResourceVersionMatch;
+use crate::storage::Revision;
 use crate::storage::entry::{Attributes, StoredObject};
 use crate::storage::error::StorageError;
 use crate::storage::interface::{ListPage, ListRequest};
 use crate::storage::mvcc::{KeyValue, MvccError, RangeRequest};
-use crate::storage::Revision;
 
-use crate::storage::continue_token::{self, Position};
 use super::state::entry;
 use super::{KeyRange, VersionedStore, not_in_the_future, successor};
+use crate::storage::continue_token::{self, Position};
 
 /// The most objects one read of the engine returns, unless the client's own limit is greater.
 const MAX_PAGE: u64 = 10_000;
@@ -121,7 +121,7 @@ impl Listing<'_> {
     async fn take(&mut self, key_value: KeyValue) -> Result<(), StorageError> {
         let KeyValue { key, value, mod_revision, .. } = key_value;
         let predicate = &self.request.predicate;
-        if predicate.is_everything() {
+        if predicate.is_everything() && !self.request.with_attributes {
             let plain = self.store.plain(&key, value).await?;
             self.items.push(entry(key, &plain.value, mod_revision, Attributes::default())?);
             return Ok(());
@@ -151,7 +151,10 @@ impl Listing<'_> {
     fn into_page(self) -> Result<ListPage, StorageError> {
         let revision = self.revision.unwrap_or_default();
         let mut page = ListPage { revision, items: self.items, continue_token: None, remaining: None };
-        if self.left > 0 && !self.range.exact && let Some(last) = &self.last_key {
+        if self.left > 0
+            && !self.range.exact
+            && let Some(last) = &self.last_key
+        {
             let token = continue_token::encode(&successor(last), &self.range.start, Some(revision))?;
             page.continue_token = Some(token);
             page.remaining = self.request.predicate.is_everything().then_some(self.left);

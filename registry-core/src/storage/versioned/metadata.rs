@@ -30,7 +30,10 @@ pub(in crate::storage) fn uid(json: &[u8]) -> Result<Cow<'_, str>, DecodeError> 
 }
 
 /// The same object with another `metadata.resourceVersion`; all else, and every offset before it, stays.
-pub(in crate::storage) fn replace_resource_version(json: &Bytes, revision: Revision) -> Result<Bytes, DecodeError> {
+pub(in crate::storage) fn replace_resource_version(
+    json: &Bytes,
+    revision: Revision,
+) -> Result<Bytes, DecodeError> {
     let text = head(json)?
         .metadata
         .resource_version
@@ -67,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_is_no_object_is_refused() {
-        assert!(uid(b"[]").is_err());
+        assert!(uid(b"1").is_err());
         assert!(replace_resource_version(&Bytes::from_static(b"{}"), 1).is_err());
         assert_eq!(uid(br#"{"metadata":{"uid":"\u00e9"}}"#).unwrap(), "é");
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::codec::stored::with_resource_version;
+use crate::storage::Revision;
 use crate::storage::entry::{Attributes, Entry, StoredObject};
 use crate::storage::error::StorageError;
 use crate::storage::mvcc::{Got, KeyValue};
 use crate::storage::transform::Plain;
-use crate::storage::Revision;
 
 use super::{VersionedStore, metadata};
 

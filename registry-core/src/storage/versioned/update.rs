@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use crate::api::Preconditions;
 use crate::storage::entry::StoredObject;
 use crate::storage::error::StorageError;
-use crate::storage::interface::{NewValue, TryUpdate, UpdateAction, UpdateOutcome, Updated, ValidateDeletion};
+use crate::storage::interface::{
+    NewValue, TryUpdate, UpdateAction, UpdateOutcome, Updated, ValidateDeletion,
+};
 use crate::storage::mvcc::Committed;
 
 use super::state::{Seen, corrupt, entry};
@@ -38,10 +40,9 @@ pub(super) async fn guaranteed_update(
         let step = match decide(key, preconditions, update, &seen).await {
             Err(refusal) => doubt(store, key, &seen, || Err(refusal)).await?,
             Ok(UpdateAction::Keep) => doubt(store, key, &seen, || unchanged(key, &seen)).await?,
-            Ok(UpdateAction::Delete) => remove(store, key, &seen).await?.map(|object| Updated {
-                object,
-                outcome: UpdateOutcome::Deleted,
-            }),
+            Ok(UpdateAction::Delete) => remove(store, key, &seen)
+                .await?
+                .map(|object| Updated { object, outcome: UpdateOutcome::Deleted }),
             Ok(UpdateAction::Write { value, ttl }) => {
                 if seen.may_hold(&value.bytes) {
                     confirm_unchanged(store, key, seen, &value).await?
@@ -85,11 +86,7 @@ pub(super) async fn delete(
     Err(StorageError::Conflict)
 }
 
-async fn begin(
-    store: &VersionedStore,
-    key: &str,
-    hint: Option<StoredObject>,
-) -> Result<Seen, StorageError> {
+async fn begin(store: &VersionedStore, key: &str, hint: Option<StoredObject>) -> Result<Seen, StorageError> {
     match hint {
         Some(object) => Ok(Seen::hinted(object)),
         None => store.read(key).await,
@@ -134,7 +131,11 @@ async fn confirm_unchanged(
     value: &NewValue,
 ) -> Result<Step<Updated>, StorageError> {
     let present = if seen.is_current() { seen } else { store.read(key).await? };
-    if present.holds(&value.bytes) { unchanged(key, &present).map(Step::Done) } else { Ok(Step::Again(present)) }
+    if present.holds(&value.bytes) {
+        unchanged(key, &present).map(Step::Done)
+    } else {
+        Ok(Step::Again(present))
+    }
 }
 
 async fn write(
@@ -149,19 +150,14 @@ async fn write(
         Committed::At(revision) => {
             let key = seen.object.as_ref().map_or_else(|| key.into(), |object| object.key.clone());
             let object = entry(key, &value.bytes, revision, value.attributes)?;
-            let outcome =
-                if seen.object.is_some() { UpdateOutcome::Changed } else { UpdateOutcome::Created };
+            let outcome = if seen.object.is_some() { UpdateOutcome::Changed } else { UpdateOutcome::Created };
             Ok(Step::Done(Updated { object, outcome }))
         }
         Committed::ConditionFailed(got) => Ok(Step::Again(store.seen(key, got).await?)),
     }
 }
 
-async fn remove(
-    store: &VersionedStore,
-    key: &str,
-    seen: &Seen,
-) -> Result<Step<StoredObject>, StorageError> {
+async fn remove(store: &VersionedStore, key: &str, seen: &Seen) -> Result<Step<StoredObject>, StorageError> {
     let Some(object) = &seen.object else { return Err(not_found(key)) };
     match store.engine.delete_if(key, object.revision).await? {
         Committed::At(revision) => Seen::removed_at(object, revision).map(Step::Done),

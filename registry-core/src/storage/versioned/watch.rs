@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use futures::StreamExt as _;
 use futures::stream;
 
+use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
 use crate::storage::error::{StorageError, WatchError};
 use crate::storage::interface::{WatchEvent, WatchRequest, WatchStream};
 use crate::storage::mvcc::{Change, ChangeBatch, ChangeStream, KeyValue, MvccError, RangeRequest, Ranged};
 use crate::storage::predicate::Predicate;
-use crate::storage::Revision;
 
 use super::{KeyRange, VersionedStore, not_in_the_future, successor};
 
@@ -55,17 +55,10 @@ pub(super) async fn watch(
     prefix: &str,
     request: &WatchRequest,
 ) -> Result<WatchStream, StorageError> {
-    let subject = Subject {
-        store: store.clone(),
-        range: KeyRange::of(prefix),
-        predicate: request.predicate.clone(),
-    };
-    let mut watching = Watching {
-        subject,
-        bookmarks: request.bookmarks,
-        ready: VecDeque::new(),
-        phase: Phase::Ended,
-    };
+    let subject =
+        Subject { store: store.clone(), range: KeyRange::of(prefix), predicate: request.predicate.clone() };
+    let mut watching =
+        Watching { subject, bookmarks: request.bookmarks, ready: VecDeque::new(), phase: Phase::Ended };
     watching.begin(request).await?;
     Ok(stream::unfold(watching, |mut watching| async move {
         let item = watching.next().await?;
@@ -196,7 +189,9 @@ impl Subject {
             None => None,
         };
         let now = now.filter(|object| self.selects(object));
-        if self.predicate.is_everything() && let Some(object) = now {
+        if self.predicate.is_everything()
+            && let Some(object) = now
+        {
             return Ok(Some(if existed { WatchEvent::Modified(object) } else { WatchEvent::Added(object) }));
         }
         // The state before, with the revision of the change: what a watcher is told is gone.

@@ -3,6 +3,9 @@
 //! fjall refuses all work after a failed write or fsync ([`fjall::Error::Poisoned`]); [`reopen`](Log::reopen) then
 //! drops the database and recovers it from its files, as a restarted process would.
 
+mod journal;
+mod manifest;
+
 use std::ops::{ControlFlow, RangeInclusive};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -17,6 +20,8 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use super::{Commit, Log, LogError, Revision};
 use crate::storage::embedded::directory::{HighWaterMark, probe_disk};
 
+/// The database's directory in the data directory, and its only keyspace.
+const DATABASE: &str = "log";
 const KEYSPACE: &str = "log";
 
 /// Sealed journals are kept until their memtables are flushed; fjall takes no smaller limit than 64 MiB.
@@ -26,9 +31,6 @@ const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// for as long as the other compacts.
 const WORKER_THREADS: usize = 1;
 
-/// Space is reclaimed when so much of it is in removed records, and they take more than those that are left.
-const RECLAIM_BYTES_MIN: u64 = 64 * 1024 * 1024;
-
 /// How long the dropped database's threads get to let go of its files.
 const DROP_GRACE: Duration = Duration::from_millis(50);
 
@@ -37,6 +39,8 @@ const DROP_GRACE: Duration = Duration::from_millis(50);
 pub(in super::super) struct FjallOptions {
     pub(in super::super) block_cache_bytes: u64,
     pub(in super::super) memtable_bytes: u64,
+    /// Space is reclaimed when so much of it is in removed records, and they take more than those that are left.
+    pub(in super::super) reclaim_bytes_min: u64,
 }
 
 /// The log on disk.
@@ -44,13 +48,13 @@ pub(in super::super) struct FjallLog {
     directory: PathBuf,
     options: FjallOptions,
     /// Written only to be closed or reopened; a commit's fsync runs under a read guard as reads do.
-    open: RwLock<Option<Open>>,
+    open: RwLock<Option<Handles>>,
     acknowledged: HighWaterMark,
     removed_since_reclaim: AtomicU64,
 }
 
 // The keyspace first: the database stops its threads when it is dropped last.
-struct Open {
+struct Handles {
     keyspace: Keyspace,
     database: Database,
 }
@@ -61,7 +65,7 @@ impl FjallLog {
     /// Opens the log in a directory that is there and locked.
     pub(in super::super) fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
         let acknowledged = HighWaterMark::open(directory)?;
-        let open = Open::open(directory, options)?;
+        let open = Handles::open(directory, options)?;
         Ok(Self {
             directory: directory.to_owned(),
             options,
@@ -71,7 +75,7 @@ impl FjallLog {
         })
     }
 
-    fn with<T>(&self, work: impl FnOnce(&Open) -> Result<T, LogError>) -> Result<T, LogError> {
+    fn with<T>(&self, work: impl FnOnce(&Handles) -> Result<T, LogError>) -> Result<T, LogError> {
         let open: RwLockReadGuard<'_, _> = self.open.read().unwrap_or_else(PoisonError::into_inner);
         work(open.as_ref().ok_or(LogError::Closed)?)
     }
@@ -134,7 +138,7 @@ impl Log for FjallLog {
         // the file is read again.
         drop(open.take());
         std::thread::sleep(DROP_GRACE);
-        *open = Some(Open::open(&self.directory, self.options)?);
+        *open = Some(Handles::open(&self.directory, self.options)?);
         Ok(())
     }
 
@@ -143,10 +147,14 @@ impl Log for FjallLog {
             let removed = self.removed_since_reclaim.load(Ordering::Relaxed);
             let used = open.keyspace.disk_space();
             let dead = used.saturating_sub(live_bytes);
-            if removed == 0 || dead < RECLAIM_BYTES_MIN.max(live_bytes) {
+            if removed == 0 || dead < self.options.reclaim_bytes_min.max(live_bytes) {
                 return Ok(());
             }
-            tracing::info!(used, live_bytes, "rewriting the embedded log to free the space of removed records");
+            tracing::info!(
+                used,
+                live_bytes,
+                "rewriting the embedded log to free the space of removed records"
+            );
             self.removed_since_reclaim.store(0, Ordering::Relaxed);
             open.keyspace.major_compact().map_err(|error| log_error(&error))
         });
@@ -164,10 +172,12 @@ impl Log for FjallLog {
     }
 }
 
-// === impl Open ===
+// === impl Handles ===
 
-impl Open {
+impl Handles {
     fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
+        journal::verify_journals(&directory.join(DATABASE))?;
+        manifest::verify_manifests(&directory.join(DATABASE))?;
         // fjall asserts some facts about its files; damaged ones must be an error, not the end of the process.
         catch_unwind(AssertUnwindSafe(|| Self::open_or_panic(directory, options))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -177,7 +187,7 @@ impl Open {
     }
 
     fn open_or_panic(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
-        let database = Database::builder(directory.join("log"))
+        let database = Database::builder(directory.join(DATABASE))
             .cache_size(options.block_cache_bytes)
             .worker_threads(WORKER_THREADS)
             .max_cached_files(Some(64))
@@ -219,10 +229,44 @@ fn log_error(error: &fjall::Error) -> LogError {
 
 fn io_error(error: &std::io::Error) -> LogError {
     match error.kind() {
-        std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData => {
-            LogError::Damaged(format!("a file of the log is cut short or malformed: {error}"))
+        // The data directory itself is there, and what is asked of its files follows from what they say.
+        std::io::ErrorKind::NotFound
+        | std::io::ErrorKind::InvalidInput
+        | std::io::ErrorKind::InvalidData
+        | std::io::ErrorKind::UnexpectedEof => {
+            LogError::Damaged(format!("a file of the log is missing, cut short or malformed: {error}"))
         }
         std::io::ErrorKind::StorageFull => LogError::Io(format!("the disk is full: {error}")),
         _ => LogError::Io(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_of_removed_records_is_given_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = FjallOptions {
+            block_cache_bytes: 1 << 20,
+            memtable_bytes: 32 * 1024,
+            reclaim_bytes_min: 256 * 1024,
+        };
+        let log = FjallLog::open(directory.path(), options).unwrap();
+        let used = || log.with(|open| Ok(open.keyspace.disk_space())).unwrap();
+        let record = Bytes::from(vec![b'x'; 10_000]);
+        for revision in 0..400 {
+            log.commit(&Commit { records: vec![(revision, record.clone())], removals: Vec::new() }).unwrap();
+        }
+        for revision in 0..390 {
+            log.commit(&Commit { records: Vec::new(), removals: vec![revision] }).unwrap();
+        }
+        // What is still in memory, removals included, is not in the tables yet.
+        log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(|error| log_error(&error))).unwrap();
+        log.reclaim(100_000);
+        assert!(used() < 300_000, "{} bytes", used());
+        assert!(log.read(389).unwrap().is_none());
+        assert_eq!(log.read(390).unwrap(), Some(record));
     }
 }

@@ -80,10 +80,7 @@ pub(super) async fn tokens_are_the_ones_of_kubernetes(fixture: Fixture) {
     let page = fixture.list(&request).await;
     let token = URL_SAFE_NO_PAD.decode(page.continue_token.as_deref().unwrap()).unwrap();
     let token: Value = serde_json::from_slice(&token).unwrap();
-    assert_eq!(
-        token,
-        serde_json::json!({"v": "meta.k8s.io/v1", "rv": page.revision, "start": "w000\0"})
-    );
+    assert_eq!(token, serde_json::json!({"v": "meta.k8s.io/v1", "rv": page.revision, "start": "w000\0"}));
     let newest = fixture.create(&Widget::named("w0005")).await.revision;
     let fresh = serde_json::json!({"v": "meta.k8s.io/v1", "rv": -1, "start": "w000\0"}).to_string();
     let fresh = ListRequest { continue_token: Some(URL_SAFE_NO_PAD.encode(fresh)), ..request };

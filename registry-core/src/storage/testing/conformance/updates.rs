@@ -28,7 +28,10 @@ pub(super) async fn equal_values_are_not_written(fixture: Fixture) {
 
 pub(super) async fn an_absent_object_is_created_only_if_accepted(fixture: Fixture) {
     let refused = fixture.update("a", &mut increment(), None).await;
-    assert!(matches!(&refused, Err(StorageError::NotFound { key }) if *key == fixture.key("a")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(StorageError::NotFound { key }) if *key == fixture.key("a")),
+        "{refused:?}"
+    );
     let upsert = || {
         Update::or_create(|widget| {
             let count = widget.map_or(0, |widget: Widget| widget.count) + 1;
@@ -115,10 +118,18 @@ pub(super) async fn a_stale_hint_never_decides(fixture: Fixture) {
     fixture.update("a", &mut increment(), None).await.unwrap();
     let mut update = increment();
     let updated = fixture.update("a", &mut update, Some(stale.clone())).await.unwrap();
-    assert_eq!((Widget::of(&updated.object).count, update.calls), (3, 2), "a conflict: again from the newest");
+    assert_eq!(
+        (Widget::of(&updated.object).count, update.calls),
+        (3, 2),
+        "a conflict: again from the newest"
+    );
     let mut picky = Update::new(|widget: Option<Widget>| {
         let widget = widget.unwrap();
-        if widget.count < 3 { Err(StatusError::bad_request("too small")) } else { Ok(widget.count(9).write()) }
+        if widget.count < 3 {
+            Err(StatusError::bad_request("too small"))
+        } else {
+            Ok(widget.count(9).write())
+        }
     });
     let updated = fixture.update("a", &mut picky, Some(stale.clone())).await.unwrap();
     assert_eq!(Widget::of(&updated.object).count, 9, "a refusal: again from the newest");

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use futures::{FutureExt as _, StreamExt as _};
+
+use crate::storage::error::StorageError;
 use crate::storage::interface::{ListRequest, WatchEvent, WatchRequest};
 use crate::storage::testing::widget::{Update, increment, with_color};
 use crate::storage::testing::{Fixture, Watcher, Widget};
@@ -37,25 +40,48 @@ pub(super) async fn initial_events_end_with_a_bookmark(fixture: Fixture) {
         (Some(0), with_color("red"), 1),
         (Some(last), Predicate::default(), 5),
     ] {
-        let request = WatchRequest {
-            predicate,
-            revision,
-            send_initial_events: Some(true),
-            bookmarks: true,
-        };
+        let request = WatchRequest { predicate, revision, send_initial_events: Some(true), bookmarks: true };
         let mut watcher = fixture.watch(request).await;
         let (state, bookmark) = watcher.initial_state().await;
         assert_eq!(state.len(), count);
         assert!(bookmark >= last);
     }
-    let request = WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
+    let request =
+        WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
     let mut watcher = fixture.watch(request).await;
     watcher.initial_state().await;
     let changed = fixture.update("w001", &mut increment(), None).await.unwrap().object.revision;
     assert_eq!(watcher.changes(1).await, [("MODIFIED", "w001".to_owned(), changed)]);
-    let request = WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
+    let request =
+        WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
     let mut empty = Watcher::start(fixture.store.as_ref(), &fixture.key("none/"), request).await;
     assert!(empty.initial_state().await.0.is_empty());
+}
+
+/// Bookmarks tell how far a watch is although nothing happened to its objects, and come only when asked for. A store
+/// may refuse to tell on request; then it does from time to time.
+pub(super) async fn bookmarks_come_when_asked_for(fixture: Fixture) {
+    let start = fixture.create(&Widget::named("a")).await.revision;
+    let revision = Some(start);
+    let quiet = fixture.key("none/");
+    let request = WatchRequest { revision, bookmarks: true, ..WatchRequest::default() };
+    let mut watcher = Watcher::start(fixture.store.as_ref(), &quiet, request).await;
+    let plain = WatchRequest { revision, ..WatchRequest::default() };
+    let mut plain = fixture.store.watch(&quiet, &plain).await.unwrap();
+    let newest = fixture.update("a", &mut increment(), None).await.unwrap().object.revision;
+    let mut last = 0;
+    while last < newest {
+        match fixture.store.request_progress().await {
+            Ok(()) | Err(StorageError::Unavailable { .. }) => {}
+            Err(other) => panic!("a request for progress fails otherwise: {other}"),
+        }
+        let WatchEvent::Bookmark { revision, initial_events_end: false } = watcher.event().await else {
+            panic!("nothing but bookmarks comes here");
+        };
+        assert!(revision >= last, "bookmarks do not go back");
+        last = revision;
+    }
+    assert!(plain.next().now_or_never().is_none(), "no bookmark was asked for");
 }
 
 pub(super) async fn without_initial_events_only_changes_come(fixture: Fixture) {
@@ -87,11 +113,8 @@ pub(super) async fn a_watch_goes_on_from_a_revision(fixture: Fixture) {
 
 pub(super) async fn selectors_see_objects_come_and_go(fixture: Fixture) {
     let start = fixture.store.current_revision().await.unwrap();
-    let request = WatchRequest {
-        predicate: with_color("red"),
-        revision: Some(start),
-        ..WatchRequest::default()
-    };
+    let request =
+        WatchRequest { predicate: with_color("red"), revision: Some(start), ..WatchRequest::default() };
     let mut watcher = fixture.watch(request).await;
     fixture.create(&Widget::named("a").color("blue")).await;
     let came = fixture.replace(&Widget::named("a").color("red").count(1)).await.revision;
@@ -104,7 +127,11 @@ pub(super) async fn selectors_see_objects_come_and_go(fixture: Fixture) {
     let red = |count| Widget::named("a").color("red").count(count);
     assert_eq!(watcher.change().await, ("ADDED", red(1), came));
     assert_eq!(watcher.change().await, ("MODIFIED", red(2), changed));
-    assert_eq!(watcher.change().await, ("DELETED", red(2), went), "the state that matched, the change's revision");
+    assert_eq!(
+        watcher.change().await,
+        ("DELETED", red(2), went),
+        "the state that matched, the change's revision"
+    );
     assert_eq!(watcher.change().await, ("ADDED", red(5), created));
     assert_eq!(watcher.change().await, ("DELETED", red(5), deleted));
 }
@@ -149,7 +176,8 @@ pub(super) async fn large_initial_states_come_whole(fixture: Fixture) {
     for task in tasks {
         task.await.unwrap();
     }
-    let request = WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
+    let request =
+        WatchRequest { send_initial_events: Some(true), bookmarks: true, ..WatchRequest::default() };
     let mut watcher = fixture.watch(request).await;
     let deleted = fixture.delete("w01100").await.unwrap().revision;
     let (state, revision) = watcher.initial_state().await;
@@ -183,7 +211,8 @@ pub(super) async fn every_event_comes_exactly_once(fixture: Fixture) {
     const WRITERS: usize = 5;
     const ROUNDS: usize = 30;
     let start = fixture.store.current_revision().await.unwrap();
-    let writers: Vec<_> = (0..WRITERS).map(|number| tokio::spawn(churn(fixture.clone(), number, ROUNDS))).collect();
+    let writers: Vec<_> =
+        (0..WRITERS).map(|number| tokio::spawn(churn(fixture.clone(), number, ROUNDS))).collect();
     let mut wanted = Vec::new();
     let mut seen = Vec::new();
     let mut state = BTreeMap::new();
@@ -209,8 +238,12 @@ pub(super) async fn every_event_comes_exactly_once(fixture: Fixture) {
     wanted.sort_unstable();
     assert_eq!(seen, wanted);
     let listed = fixture.list(&ListRequest::default()).await;
-    let listed: BTreeMap<_, _> =
-        listed.items.iter().map(|object| Widget::of(object)).map(|widget| (widget.name.clone(), widget)).collect();
+    let listed: BTreeMap<_, _> = listed
+        .items
+        .iter()
+        .map(|object| Widget::of(object))
+        .map(|widget| (widget.name.clone(), widget))
+        .collect();
     assert_eq!(state, listed);
 }
 

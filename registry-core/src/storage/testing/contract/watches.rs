@@ -20,7 +20,8 @@ pub(super) async fn changes_come_in_order_with_what_was_before(fixture: EngineFi
     assert_eq!(seen.iter().map(|change| change.revision).collect::<Vec<_>>(), revisions);
     let states: Vec<_> =
         seen.iter().map(|change| (text(change.previous.as_ref()), text(change.value.as_ref()))).collect();
-    let expected = [(None, Some("1")), (None, Some("1")), (Some("1"), Some("2")), (Some("2"), None), (None, Some("3"))];
+    let expected =
+        [(None, Some("1")), (None, Some("1")), (Some("1"), Some("2")), (Some("2"), None), (None, Some("3"))];
     assert_eq!(states, expected);
     assert_eq!(*seen[1].key, *fixture.key("b"));
 }

@@ -1,0 +1,164 @@
+//! `NamespaceLifecycle`: nothing is made in a namespace that is not there or is going away, and the namespaces
+//! everything depends on stay.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::{GetOptions, GroupResource, Object, StatusCause, StatusError};
+use registry_core::registry::InstalledApi;
+use registry_core::rest::{Answer, Getter};
+
+use super::{Attributes, MutatingAdmission, Operation};
+
+/// Namespaces that may not be deleted.
+const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
+/// The resource that errors about namespaces name.
+const NAMESPACES: GroupResource = GroupResource { group: "", resource: "namespaces" };
+/// For so long after a namespace's deletion through this server the cached state of it is not believed.
+const DOUBT: Duration = Duration::from_secs(30);
+/// How many deletions are remembered at most.
+const DOUBTED_MAX: usize = 1024;
+
+/// The plug-in. Looks namespaces up in their own store: as cached, and again for certain before it refuses.
+pub struct NamespaceLifecycle {
+    namespaces: Arc<dyn Getter>,
+    context: RequestContext,
+    recently_deleted: Mutex<VecDeque<(Instant, String)>>,
+}
+
+/// What is known of a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Missing,
+    Active,
+    Terminating,
+}
+
+// === impl NamespaceLifecycle ===
+
+impl NamespaceLifecycle {
+    /// The plug-in over the installed `namespaces`; `None` where there are none.
+    pub fn new(installed: &InstalledApi) -> Option<Self> {
+        let path = installed
+            .paths
+            .iter()
+            .find(|path| path.subresource.is_none() && path.resource.group_resource() == NAMESPACES)?;
+        Some(Self {
+            namespaces: path.capabilities.getter.clone()?,
+            context: RequestContext::system(""),
+            recently_deleted: Mutex::default(),
+        })
+    }
+
+    async fn state(&self, name: &str) -> Result<State, StatusError> {
+        if !self.is_doubted(name) {
+            let cached = self.look_up(name, &GetOptions { resource_version: Some(0) }).await?;
+            // A cache may not have heard of the namespace yet; only the store itself knows that it is missing.
+            if cached != State::Missing {
+                return Ok(cached);
+            }
+        }
+        self.look_up(name, &GetOptions::default()).await
+    }
+
+    async fn look_up(&self, name: &str, options: &GetOptions) -> Result<State, StatusError> {
+        match self.namespaces.get(&self.context, name, options).await {
+            Ok(answer) if is_terminating(&answer) => Ok(State::Terminating),
+            Ok(_) => Ok(State::Active),
+            Err(failure) if failure.is_not_found() => Ok(State::Missing),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn is_doubted(&self, name: &str) -> bool {
+        let mut deleted = self.recently_deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        while deleted.front().is_some_and(|(when, _)| when.elapsed() > DOUBT) {
+            deleted.pop_front();
+        }
+        deleted.iter().any(|(_, own)| own == name)
+    }
+
+    fn doubt(&self, name: &str) {
+        let mut deleted = self.recently_deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        if deleted.len() == DOUBTED_MAX {
+            deleted.pop_front();
+        }
+        deleted.push_back((Instant::now(), name.to_owned()));
+    }
+}
+
+impl std::fmt::Debug for NamespaceLifecycle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("NamespaceLifecycle")
+    }
+}
+
+#[async_trait]
+impl MutatingAdmission for NamespaceLifecycle {
+    async fn admit(
+        &self,
+        context: &RequestContext,
+        attributes: &Attributes<'_>,
+        _object: Option<&mut Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let resource = attributes.resource.group_resource();
+        if resource == NAMESPACES {
+            if attributes.operation == Operation::Delete {
+                if IMMORTAL.contains(&attributes.name) {
+                    let why = "this namespace may not be deleted";
+                    return Err(StatusError::forbidden(NAMESPACES, attributes.name, why));
+                }
+                self.doubt(attributes.name);
+            }
+            return Ok(());
+        }
+        // What is there may go, whatever the namespace's state. Whether one may do something in a namespace can
+        // be asked without learning whether it is there.
+        let is_review = resource.group == "authorization.k8s.io";
+        let namespace = context.namespace.as_str();
+        if namespace.is_empty() || is_review || attributes.operation == Operation::Delete {
+            return Ok(());
+        }
+        match self.state(namespace).await? {
+            State::Missing => Err(StatusError::not_found(NAMESPACES, namespace)),
+            State::Terminating if attributes.operation == Operation::Create => {
+                Err(terminating(resource, attributes.name, namespace))
+            }
+            State::Active | State::Terminating => Ok(()),
+        }
+    }
+}
+
+fn terminating(resource: GroupResource, name: &str, namespace: &str) -> StatusError {
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    StatusError::forbidden(resource, name, why).with_causes(vec![StatusCause {
+        reason: "NamespaceTerminating".to_owned(),
+        message: format!("namespace {namespace} is being terminated"),
+        field: "metadata.namespace".to_owned(),
+    }])
+}
+
+fn is_terminating(answer: &Answer) -> bool {
+    const PHASE: &str = "status.phase";
+    match answer {
+        Answer::Stored(entry) if entry.attributes.field_names.contains(&PHASE) => {
+            entry.attributes.field(PHASE) == "Terminating"
+        }
+        Answer::Stored(entry) => {
+            serde_json::from_slice::<Object>(&entry.json).is_ok_and(|one| says_terminating(&one))
+        }
+        Answer::Object(object) => says_terminating(object),
+        Answer::Success(_) => false,
+    }
+}
+
+fn says_terminating(namespace: &Object) -> bool {
+    namespace.get_str(&["status", "phase"]) == Some("Terminating")
+}
+
+#[cfg(test)]
+mod tests;

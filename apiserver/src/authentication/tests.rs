@@ -1,0 +1,87 @@
+use super::*;
+
+fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+    pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+}
+
+fn authenticator(anonymous: bool) -> Authenticator {
+    let table = TokenTable::parse(
+        "admin-token,admin,admin-uid,system:masters\n\nalice-token,alice,alice-uid,\"devs, ops\"\nx,\"o\"\"k\",u\n",
+    );
+    Authenticator::new(table.unwrap(), anonymous)
+}
+
+#[test]
+fn tokens_name_users_and_their_groups() {
+    let alice = authenticator(true).authenticate(None, &headers(&[("authorization", "bearer alice-token")]));
+    let alice = alice.unwrap();
+    assert_eq!((alice.name.as_str(), alice.uid.as_str()), ("alice", "alice-uid"));
+    assert_eq!(alice.groups, ["devs", "ops", "system:authenticated"]);
+    let quoted = authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer x")])).unwrap();
+    assert_eq!(quoted.name, "o\"k");
+}
+
+#[test]
+fn wrong_tokens_are_refused_and_nobody_is_anonymous() {
+    let refused = authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer zork")]));
+    let refused = refused.unwrap_err();
+    assert_eq!((refused.code, refused.message.as_str()), (401, "Unauthorized"));
+    assert_eq!(refused.details, None);
+
+    for shown in [&[][..], &[("authorization", "Basic YTpi")], &[("authorization", "Bearer ")]] {
+        let anonymous = authenticator(true).authenticate(None, &headers(shown)).unwrap();
+        assert_eq!(anonymous.name, "system:anonymous");
+        assert_eq!(anonymous.groups, ["system:unauthenticated"]);
+        assert_eq!(authenticator(false).authenticate(None, &headers(shown)).unwrap_err().code, 401);
+    }
+}
+
+#[test]
+fn a_client_certificate_counts_before_a_token() {
+    let user = UserInfo { name: "kubelet".to_owned(), ..UserInfo::default() };
+    let found = authenticator(false).authenticate(Some(&user), &headers(&[("authorization", "Bearer zork")]));
+    assert_eq!(found.unwrap(), user);
+}
+
+#[test]
+fn broken_token_files_are_refused_without_repeating_the_token() {
+    for text in ["secret,alice", "secret,alice,u,\"devs", ",alice,u", "secret,,u", "secret,a,u\nsecret,b,v"] {
+        let error = TokenTable::parse(text).expect_err(text).to_string();
+        assert!(!error.contains("secret"), "{error}");
+    }
+}
+
+#[test]
+fn impersonation_asks_for_each_thing_it_takes() {
+    assert!(requested_impersonation(&headers(&[("accept", "x")])).unwrap().is_none());
+    let asked = requested_impersonation(&headers(&[
+        ("impersonate-user", "carol"),
+        ("impersonate-group", "devs"),
+        ("impersonate-uid", "u1"),
+        ("impersonate-extra-acme.com%2fscopes", "view"),
+    ]));
+    let asked = asked.unwrap().unwrap();
+    assert_eq!(asked.user.groups, ["devs", "system:authenticated"]);
+    assert_eq!(asked.user.extra, [("acme.com/scopes".to_owned(), vec!["view".to_owned()])]);
+    let needs: Vec<_> = asked.needs.iter().map(|need| (need.resource.as_str(), need.name.as_str())).collect();
+    assert_eq!(needs, [("users", "carol"), ("groups", "devs"), ("uids", "u1"), ("userextras", "view")]);
+
+    let account = [("impersonate-user", "system:serviceaccount:ns:robot")];
+    let account = requested_impersonation(&headers(&account)).unwrap().unwrap();
+    assert_eq!(
+        account.user.groups,
+        ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"]
+    );
+}
+
+#[test]
+fn impersonating_no_user_is_refused_in_the_words_clients_know() {
+    let refused = requested_impersonation(&headers(&[("impersonate-group", "devs")])).unwrap_err();
+    assert_eq!(
+        refused.message,
+        "requested &user.DefaultInfo{Name:\"\", UID:\"\", Groups:[]string{\"devs\"}, \
+         Extra:map[string][]string(nil)} without impersonating a user name"
+    );
+    let refused = requested_impersonation(&headers(&[("impersonate-uid", "x")])).unwrap_err();
+    assert!(refused.message.contains("UID:\"x\", Groups:[]string(nil)"), "{}", refused.message);
+}

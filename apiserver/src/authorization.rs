@@ -1,0 +1,181 @@
+//! Who may do what.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/authorization/authorizer`.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use async_trait::async_trait;
+use registry_core::api::status::StatusDetails;
+use registry_core::api::{Reason, StatusError};
+use registry_core::context::UserInfo;
+
+use crate::authentication::AUTHENTICATED;
+use crate::request_info::{RequestInfo, ResourceRequest};
+
+#[cfg(test)]
+mod tests;
+
+/// The group whose members may do everything, whatever any policy says.
+pub const MASTERS: &str = "system:masters";
+
+/// What somebody wants to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes<'a> {
+    /// Who.
+    pub user: &'a UserInfo,
+    /// The API verb, or the method of a path that is no resource.
+    pub verb: &'a str,
+    /// The resource; `None` for all other paths.
+    pub resource: Option<&'a ResourceRequest>,
+    /// The path.
+    pub path: &'a str,
+}
+
+/// What an authorizer thinks of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It may happen.
+    Allow {
+        /// Why, for the audit log and access reviews; may be empty.
+        reason: Cow<'static, str>,
+    },
+    /// It must not happen, whatever other authorizers think.
+    Deny {
+        /// Why, told to the client; may be empty.
+        reason: Cow<'static, str>,
+    },
+    /// Not this authorizer's business: refused unless another one allows it.
+    NoOpinion {
+        /// Why, told to the client; may be empty.
+        reason: Cow<'static, str>,
+    },
+}
+
+/// Decides who may do what. Asked for every request.
+#[async_trait]
+pub trait Authorizer: Send + Sync + 'static {
+    /// Whether it may happen.
+    async fn authorize(&self, attributes: &Attributes<'_>) -> Decision;
+}
+
+/// What holds without any policy: `system:masters` may do everything, everybody may ask for health and version,
+/// and everybody with credentials may find out which APIs there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BaselineAuthorizer;
+
+// === impl Attributes ===
+
+impl<'a> Attributes<'a> {
+    /// What a request wants.
+    pub fn of(user: &'a UserInfo, info: &'a RequestInfo) -> Self {
+        Self { user, verb: info.verb.as_str(), resource: info.resource.as_ref(), path: &info.path }
+    }
+
+    /// Whether the user is in a group.
+    pub fn is_in_group(&self, group: &str) -> bool {
+        self.user.groups.iter().any(|own| own == group)
+    }
+
+    /// The 403 of a refusal, in Kubernetes' words.
+    pub fn forbidden(&self, reason: &str) -> StatusError {
+        let mut why = self.describe();
+        if !reason.is_empty() {
+            why.push_str(": ");
+            why.push_str(reason);
+        }
+        let mut details = StatusDetails::default();
+        let message = match self.resource {
+            None => format!("forbidden: {why}"),
+            Some(resource) => {
+                details.group.clone_from(&resource.group);
+                details.kind.clone_from(&resource.resource);
+                details.name.clone_from(&resource.name);
+                format!("{} is forbidden: {why}", qualified(resource))
+            }
+        };
+        let mut failure = StatusError::new(Reason::Forbidden, message);
+        failure.details = Some(Box::new(details));
+        failure
+    }
+
+    fn describe(&self) -> String {
+        let (user, verb) = (&self.user.name, self.verb);
+        let Some(resource) = self.resource else {
+            return format!("User {user:?} cannot {verb} path {:?}", self.path);
+        };
+        let mut path = resource.resource.clone();
+        if !resource.subresource.is_empty() {
+            path.push('/');
+            path.push_str(&resource.subresource);
+        }
+        let scope = match resource.namespace.as_str() {
+            "" => "at the cluster scope".to_owned(),
+            namespace => format!("in the namespace {namespace:?}"),
+        };
+        format!("User {user:?} cannot {verb} resource {path:?} in API group {:?} {scope}", resource.group)
+    }
+}
+
+/// `pods`, `deployments.apps "web"`.
+fn qualified(resource: &ResourceRequest) -> String {
+    let mut text = resource.resource.clone();
+    if !resource.group.is_empty() {
+        text.push('.');
+        text.push_str(&resource.group);
+    }
+    if !resource.name.is_empty() {
+        let _ = write!(text, " {:?}", resource.name);
+    }
+    text
+}
+
+// === impl Decision ===
+
+impl Decision {
+    /// Allowed, for this reason.
+    pub const fn allow(reason: &'static str) -> Self {
+        Self::Allow { reason: Cow::Borrowed(reason) }
+    }
+
+    /// No opinion, and nothing to say about it.
+    pub const fn no_opinion() -> Self {
+        Self::NoOpinion { reason: Cow::Borrowed("") }
+    }
+}
+
+// === impl BaselineAuthorizer ===
+
+#[async_trait]
+impl Authorizer for BaselineAuthorizer {
+    async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        if attributes.is_in_group(MASTERS) {
+            return Decision::allow("");
+        }
+        let reads = matches!(attributes.verb, "get" | "head") && attributes.resource.is_none();
+        if reads && is_public(attributes.path) {
+            return Decision::allow("health and version are public");
+        }
+        if reads && attributes.is_in_group(AUTHENTICATED) && is_discovery(attributes.path) {
+            return Decision::allow("discovery is open to authenticated users");
+        }
+        Decision::no_opinion()
+    }
+}
+
+/// Paths that tell whether and which server this is.
+fn is_public(path: &str) -> bool {
+    matches!(path, "/version" | "/version/") || below(path, &["/healthz", "/livez", "/readyz"])
+}
+
+/// Paths that tell which APIs there are. (The ClusterRole `system:discovery`.)
+fn is_discovery(path: &str) -> bool {
+    below(path, &["/api", "/apis", "/openapi"])
+}
+
+/// Whether a path is one of these or is below one.
+fn below(path: &str, roots: &[&str]) -> bool {
+    roots
+        .iter()
+        .any(|root| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}

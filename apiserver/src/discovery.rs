@@ -1,0 +1,137 @@
+//! Discovery: which groups, versions, resources and verbs there are.
+//!
+//! Derived from what is installed and from the capabilities of each storage, made once, kept as bytes.
+//!
+//! Kubernetes concept: [the discovery API](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api).
+
+use std::collections::{BTreeSet, HashMap};
+
+use axum::body::Body;
+use http::request::Parts;
+use http::{HeaderMap, Response, StatusCode};
+use registry_core::api::StatusError;
+use registry_core::registry::InstalledApi;
+use serde_json::{Value, json};
+
+use crate::handlers::negotiation::{Endpoint, Output, clauses};
+use crate::handlers::query::Query;
+use crate::handlers::respond;
+
+mod aggregated;
+mod document;
+mod groups;
+mod legacy;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use document::Document;
+use groups::Group;
+pub(crate) use groups::is_builtin_group;
+
+/// The media type of aggregated discovery.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+/// Paths that are served elsewhere and belong into the list of all paths.
+const OTHER_PATHS: [&str; 6] = ["/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"];
+
+/// All discovery documents, by path without a slash at the end.
+pub(crate) struct Discovery {
+    documents: HashMap<Box<str>, Document>,
+    /// The aggregated forms of `/api` and `/apis`.
+    aggregated: HashMap<&'static str, Document>,
+    groups: BTreeSet<&'static str>,
+}
+
+// === impl Discovery ===
+
+impl Discovery {
+    /// The documents of everything that is installed.
+    pub(crate) fn new(installed: &InstalledApi) -> Self {
+        let groups = groups::of(installed);
+        let (core, named): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
+            groups.iter().partition(|group| group.name.is_empty());
+
+        let mut documents = HashMap::new();
+        let mut add = |path: String, value: Value| {
+            documents.insert(path.into_boxed_str(), Document::json(&value));
+        };
+        add("/api".to_owned(), legacy::core_versions(&core));
+        add("/apis".to_owned(), legacy::group_list(&named));
+        for group in &groups {
+            for version in &group.versions {
+                add(version.path(), legacy::resource_list(version));
+            }
+            if !group.name.is_empty() {
+                add(format!("/apis/{}", group.name), legacy::group_document(group));
+            }
+        }
+        let mut paths: BTreeSet<&str> = documents.keys().map(AsRef::as_ref).collect();
+        paths.extend(OTHER_PATHS);
+        let root = Document::json(&json!({ "paths": paths }));
+        documents.insert(Box::default(), root);
+
+        let aggregated = [("/api", &core), ("/apis", &named)]
+            .map(|(path, groups)| (path, Document::json(&aggregated::group_list(groups))));
+        Self {
+            documents,
+            aggregated: aggregated.into(),
+            groups: groups.iter().map(|group| group.name).collect(),
+        }
+    }
+
+    /// Whether there is a document at this path.
+    pub(crate) fn serves(&self, path: &str) -> bool {
+        self.documents.contains_key(path.trim_end_matches('/'))
+    }
+
+    /// Whether the path is one of a group that is served, although the path itself is not.
+    pub(crate) fn serves_group_of(&self, path: &str) -> bool {
+        let mut segments = path.trim_matches('/').split('/');
+        match (segments.next(), segments.next()) {
+            (Some("api"), Some(_)) => true,
+            (Some("apis"), Some(group)) => self.groups.contains(group),
+            _ => false,
+        }
+    }
+
+    /// The document at a path, if there is one, in the form the client wants.
+    ///
+    /// # Errors
+    /// 406.
+    pub(crate) fn get(&self, path: &str, parts: &Parts) -> Result<Option<Response<Body>>, StatusError> {
+        let path = path.trim_end_matches('/');
+        let Some(document) = self.documents.get(path) else { return Ok(None) };
+        if let Some(aggregated) = self.aggregated.get(path).filter(|_| prefers_aggregated(&parts.headers)) {
+            return Ok(Some(aggregated.cacheable_answer(&parts.headers, AGGREGATED)));
+        }
+        let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document)?;
+        Ok(Some(document.answer(&output)))
+    }
+}
+
+/// Whether the client wants the aggregated form more than the plain one.
+fn prefers_aggregated(headers: &HeaderMap) -> bool {
+    for clause in clauses(headers) {
+        match (clause.format(), clause.parameter("as")) {
+            (Some(_), None) => return false,
+            (Some(_), Some("APIGroupDiscoveryList")) => {
+                let is_v2 = clause.parameter("v") == Some("v2");
+                if is_v2 && clause.parameter("g") == Some("apidiscovery.k8s.io") {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+// === impl Document ===
+
+impl Document {
+    fn answer(&self, output: &Output) -> Response<Body> {
+        match self.in_format(output.format) {
+            Some(bytes) => respond::bytes(output, StatusCode::OK, bytes),
+            None => respond::value(output, StatusCode::OK, &self.parsed()),
+        }
+    }
+}

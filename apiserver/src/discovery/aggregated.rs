@@ -1,0 +1,77 @@
+//! The aggregated documents: everything in two answers.
+//!
+//! Kubernetes concept: `apidiscovery.k8s.io/v2 APIGroupDiscoveryList`.
+
+use registry_core::api::Scope;
+use registry_core::registry::InstalledPath;
+use serde_json::{Value, json};
+
+use crate::json_fields::put;
+
+use super::groups::{Group, Version};
+
+/// Groups with all they have.
+pub(super) fn group_list(groups: &[&Group<'_>]) -> Value {
+    let items: Vec<Value> = groups
+        .iter()
+        .map(|group| {
+            let metadata = if group.name.is_empty() { json!({}) } else { json!({ "name": group.name }) };
+            let versions: Vec<Value> = group.versions.iter().map(version_entry).collect();
+            json!({ "metadata": metadata, "versions": versions })
+        })
+        .collect();
+    json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items,
+    })
+}
+
+fn version_entry(version: &Version<'_>) -> Value {
+    let resources: Vec<Value> = version
+        .paths
+        .iter()
+        .filter(|path| path.subresource.is_none())
+        .map(|path| resource_entry(version, path))
+        .collect();
+    json!({ "version": version.name, "freshness": "Current", "resources": resources })
+}
+
+fn resource_entry(version: &Version<'_>, path: &InstalledPath) -> Value {
+    let own = path.resource;
+    let mut entry = json!({
+        "resource": own.plural, "responseKind": response_kind(path), "singularResource": own.singular,
+        "scope": match path.capabilities.storage.scope() {
+            Scope::Namespaced => "Namespaced",
+            Scope::Cluster => "Cluster",
+        },
+        "verbs": path.capabilities.verbs(),
+    });
+    if !own.short_names.is_empty() {
+        put(&mut entry, "shortNames", own.short_names);
+    }
+    if !own.categories.is_empty() {
+        put(&mut entry, "categories", own.categories);
+    }
+    let subresources: Vec<Value> = version
+        .paths
+        .iter()
+        .filter(|other| other.resource.plural == own.plural)
+        .filter_map(|other| {
+            let subresource = other.subresource?;
+            let verbs = other.capabilities.verbs();
+            Some(json!({ "subresource": subresource, "responseKind": response_kind(other), "verbs": verbs }))
+        })
+        .collect();
+    if !subresources.is_empty() {
+        put(&mut entry, "subresources", subresources);
+    }
+    entry
+}
+
+/// The kind a path gives. Of the version's own group and version nothing is said.
+fn response_kind(path: &InstalledPath) -> Value {
+    let kind = path.capabilities.storage.kind();
+    if kind.group_version() == path.resource.group_version() {
+        return json!({ "group": "", "version": "", "kind": kind.kind });
+    }
+    json!({ "group": kind.group, "version": kind.version, "kind": kind.kind })
+}

@@ -1,0 +1,149 @@
+//! What is installed, by group and version, in the order clients see it.
+
+use std::cmp::Reverse;
+
+use registry_core::registry::{InstalledApi, InstalledPath};
+
+/// Kubernetes' own groups, most preferred first: the order of `kube-apiserver`'s aggregator. Groups that are not
+/// listed come after these, by name.
+const BUILTIN_GROUPS: [&str; 23] = [
+    "",
+    "apiregistration.k8s.io",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "resource.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "storagemigration.k8s.io",
+];
+
+/// A group with its versions, the preferred one first.
+pub(super) struct Group<'a> {
+    /// The group; empty for the core group.
+    pub(super) name: &'static str,
+    /// Its versions.
+    pub(super) versions: Vec<Version<'a>>,
+}
+
+/// A version with its paths.
+pub(super) struct Version<'a> {
+    /// The group; empty for the core group.
+    pub(super) group: &'static str,
+    /// The version.
+    pub(super) name: &'static str,
+    /// Its paths, by resource and subresource.
+    pub(super) paths: Vec<&'a InstalledPath>,
+}
+
+/// Whether a group is one of Kubernetes' own.
+pub(crate) fn is_builtin_group(group: &str) -> bool {
+    BUILTIN_GROUPS.contains(&group)
+}
+
+/// Everything that is installed, in the order of discovery.
+pub(super) fn of(installed: &InstalledApi) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for path in &installed.paths {
+        let gv = path.resource.group_version();
+        let group = find_or_add(
+            &mut groups,
+            |group| group.name == gv.group,
+            || Group { name: gv.group, versions: Vec::new() },
+        );
+        let version = find_or_add(
+            &mut group.versions,
+            |version| version.name == gv.version,
+            || Version { group: gv.group, name: gv.version, paths: Vec::new() },
+        );
+        version.paths.push(path);
+    }
+    for group in &mut groups {
+        group.versions.sort_by_key(|version| Reverse(maturity(version.name)));
+        for version in &mut group.versions {
+            version.paths.sort_by_key(|path| (path.resource.plural, path.subresource));
+        }
+    }
+    groups.sort_by_key(|group| (rank(group.name), group.name));
+    groups
+}
+
+fn rank(group: &str) -> usize {
+    BUILTIN_GROUPS.iter().position(|own| *own == group).unwrap_or(BUILTIN_GROUPS.len())
+}
+
+fn find_or_add<T>(items: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
+    let at = items.iter().position(is_it).unwrap_or(items.len());
+    if at == items.len() {
+        items.push(new());
+    }
+    #[expect(clippy::indexing_slicing, reason = "the position was found, or the item added, just above")]
+    &mut items[at]
+}
+
+/// How preferred a version is: stable before beta before alpha, then the higher number; all else by name.
+fn maturity(version: &str) -> (u8, u32, u32, Reverse<&str>) {
+    let other = (0, 0, 0, Reverse(version));
+    let Some(rest) = version.strip_prefix('v') else { return other };
+    let digits = rest.find(|one: char| !one.is_ascii_digit()).unwrap_or(rest.len());
+    let (major, stage) = rest.split_at(digits);
+    let Ok(major) = major.parse() else { return other };
+    let (level, minor) = match stage {
+        "" => (3, ""),
+        _ => match (stage.strip_prefix("beta"), stage.strip_prefix("alpha")) {
+            (Some(minor), _) => (2, minor),
+            (_, Some(minor)) => (1, minor),
+            _ => return other,
+        },
+    };
+    let minor = if level == 3 { Ok(0) } else { minor.parse() };
+    minor.map_or(other, |minor| (level, major, minor, Reverse("")))
+}
+
+// === impl Version ===
+
+impl Version<'_> {
+    /// The version's path.
+    pub(super) fn path(&self) -> String {
+        if self.group.is_empty() {
+            format!("/api/{}", self.name)
+        } else {
+            format!("/apis/{}/{}", self.group, self.name)
+        }
+    }
+
+    /// `groupVersion` as documents have it.
+    pub(super) fn group_version(&self) -> String {
+        if self.group.is_empty() { self.name.to_owned() } else { format!("{}/{}", self.group, self.name) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered_as_kubernetes_orders_them() {
+        let mut versions =
+            ["v1alpha1", "foo10", "v2", "v1beta2", "v11alpha2", "v10", "v1", "foo1", "v1beta10"];
+        versions.sort_by_key(|version| Reverse(maturity(version)));
+        assert_eq!(
+            versions,
+            ["v10", "v2", "v1", "v1beta10", "v1beta2", "v11alpha2", "v1alpha1", "foo1", "foo10"]
+        );
+    }
+}

@@ -1,0 +1,49 @@
+use super::document::storage_version_hash;
+use super::*;
+
+fn headers(accept: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(http::header::ACCEPT, accept.parse().unwrap());
+    headers
+}
+
+#[test]
+fn storage_version_hashes_are_kubernetes_own() {
+    assert_eq!(storage_version_hash("", "v1", "ConfigMap"), "qFsyl6wFWjQ=");
+    assert_eq!(storage_version_hash("apps", "v1", "Deployment"), "8aSe+NMegvE=");
+}
+
+#[test]
+fn the_aggregated_form_is_given_when_it_is_wanted_most() {
+    let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let v2beta1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+    assert!(prefers_aggregated(&headers(v2)));
+    assert!(prefers_aggregated(&headers(&format!("{v2},{v2beta1},application/json"))));
+    assert!(!prefers_aggregated(&headers(&format!("{v2beta1},application/json"))));
+    assert!(!prefers_aggregated(&headers(&format!("application/json,{v2}"))));
+    assert!(!prefers_aggregated(&headers("*/*")));
+}
+
+#[test]
+fn documents_are_tagged() {
+    let document = Document::json(&json!({ "paths": [] }));
+    let first = document.cacheable_answer(&HeaderMap::new(), AGGREGATED);
+    assert_eq!(first.status(), StatusCode::OK);
+    assert_eq!(first.headers()[http::header::CONTENT_TYPE], AGGREGATED);
+    let mut again = HeaderMap::new();
+    again.insert(http::header::IF_NONE_MATCH, first.headers()[http::header::ETAG].clone());
+    assert_eq!(document.cacheable_answer(&again, AGGREGATED).status(), StatusCode::NOT_MODIFIED);
+    again.insert(http::header::IF_NONE_MATCH, "\"other\"".parse().unwrap());
+    assert_eq!(document.cacheable_answer(&again, AGGREGATED).status(), StatusCode::OK);
+}
+
+#[test]
+fn an_empty_server_still_has_its_roots() {
+    let discovery = Discovery::new(&InstalledApi::default());
+    for path in ["/", "/api", "/api/", "/apis", "/apis/"] {
+        assert!(discovery.serves(path), "{path}");
+    }
+    assert!(!discovery.serves("/apis/apps"));
+    assert!(discovery.serves_group_of("/api/v9"));
+    assert!(!discovery.serves_group_of("/apis/apps/v9"));
+}

@@ -1,0 +1,87 @@
+//! What can keep a server from starting or serving, and how failures are told to clients.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use axum::body::Body;
+use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::{Response, StatusCode};
+use registry_core::api::StatusError;
+use registry_core::storage::StorageError;
+
+use crate::authentication::TokenFileError;
+use crate::options::OptionsError;
+use crate::server::pki::PkiError;
+use crate::storage::EngineError;
+
+/// Why a server could not start, or had to end.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// Flags contradict each other. Not retryable.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// `--runtime-config` names an API that the server does not have. Not retryable.
+    #[error("--runtime-config: there is no {0}")]
+    UnknownApi(String),
+    /// The engine under the storage cannot be opened. Retryable as [`EngineError`] says.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A resource's store cannot be opened. Retryable when the engine is remote.
+    #[error("cannot open the storage: {0}")]
+    Storage(#[from] StorageError),
+    /// Keys or certificates cannot be read, made or used. Not retryable.
+    #[error(transparent)]
+    Pki(#[from] PkiError),
+    /// TLS cannot be set up with the given certificates. Not retryable.
+    #[error("cannot set up TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The client certificate authorities are of no use. Not retryable.
+    #[error("cannot verify client certificates: {0}")]
+    ClientVerifier(#[from] rustls::server::VerifierBuilderError),
+    /// The token file cannot be read. Not retryable.
+    #[error(transparent)]
+    Tokens(#[from] TokenFileError),
+    /// The address cannot be listened on. Retryable once it is free.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// A file or directory cannot be written. Not retryable.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// The runtime or its signal handlers cannot be set up. Not retryable.
+    #[error("cannot set up the process: {0}")]
+    Process(#[source] std::io::Error),
+}
+
+/// A failure as a response: a JSON `Status`, and `Retry-After` when the failure says when.
+pub fn status_response(failure: &StatusError) -> Response<Body> {
+    let mut body = failure.to_value().to_string();
+    body.push('\n');
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::from_u16(failure.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let retry_after = failure.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    if retry_after > 0 {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after));
+    }
+    response
+}
+
+/// A plain text response, as Go's `http.Error` writes it.
+pub(crate) fn text_response(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}

@@ -1,0 +1,213 @@
+//! What every request passes before it is worked on, and every answer on its way out.
+//!
+//! Kubernetes concept: `DefaultBuildHandlerChain` in `k8s.io/apiserver/pkg/server`. The chain is one function
+//! per level of nesting, read from top to bottom, instead of a tower of wrapped services: nothing is boxed, and
+//! what comes before what is in plain sight.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use futures::FutureExt;
+use http::{HeaderMap, HeaderValue, Request, Response};
+use registry_core::RequestContext;
+use registry_core::api::StatusError;
+use registry_core::context::UserInfo;
+
+use crate::authentication::{Authenticator, requested_impersonation};
+use crate::authorization::{Attributes, Authorizer, Decision};
+use crate::error::status_response;
+use crate::health::{Endpoint, Health};
+use crate::options::LimitOptions;
+use crate::request_info::RequestInfo;
+use crate::version;
+
+mod audit_id;
+mod bounds;
+mod deadline;
+mod in_flight;
+mod panics;
+#[cfg(test)]
+mod tests;
+
+use audit_id::AuditIds;
+use in_flight::InFlight;
+
+/// What is behind the filters: everything but health and version.
+pub trait Dispatch: Send + Sync + 'static {
+    /// Answers a request that may happen.
+    fn dispatch(
+        self: &Arc<Self>,
+        info: RequestInfo,
+        context: RequestContext,
+        request: Request<Body>,
+    ) -> impl Future<Output = Response<Body>> + Send;
+}
+
+/// The filters, and what is behind them.
+pub struct Filters<D> {
+    inner: Arc<D>,
+    authenticator: Authenticator,
+    authorizer: Arc<dyn Authorizer>,
+    health: Health,
+    in_flight: InFlight,
+    audit_ids: AuditIds,
+    request_timeout: Duration,
+}
+
+// === impl Filters ===
+
+impl<D: Dispatch> Filters<D> {
+    /// Puts filters before `inner`.
+    pub fn new(
+        inner: Arc<D>,
+        authenticator: Authenticator,
+        authorizer: Arc<dyn Authorizer>,
+        health: Health,
+        limits: &LimitOptions,
+    ) -> Self {
+        Self {
+            inner,
+            authenticator,
+            authorizer,
+            health,
+            in_flight: InFlight::new(limits.max_requests_inflight, limits.max_mutating_requests_inflight),
+            audit_ids: AuditIds::default(),
+            request_timeout: limits.request_timeout,
+        }
+    }
+
+    /// Answers a request. `certificate_user` is whom the connection's client certificate names.
+    pub async fn serve(&self, certificate_user: Option<&UserInfo>, request: Request<Body>) -> Response<Body> {
+        // Audit id: outermost, so that every answer, refusals and panics included, can be found in the log.
+        let audit_id = self.audit_ids.id_of(request.headers());
+
+        // Panic recovery: one request's panic is that request's 500, and the server lives on.
+        let answered =
+            AssertUnwindSafe(self.check(certificate_user, request, &audit_id)).catch_unwind().await;
+        let answered = answered.unwrap_or_else(|panic| Err(panics::recovered(panic.as_ref(), &audit_id)));
+
+        // Response headers: after everything, so that they are on every answer.
+        let mut response = answered.unwrap_or_else(|failure| status_response(&failure));
+        finish_headers(response.headers_mut(), audit_id);
+        response
+    }
+
+    async fn check(
+        &self,
+        certificate_user: Option<&UserInfo>,
+        request: Request<Body>,
+        audit_id: &HeaderValue,
+    ) -> Result<Response<Body>, StatusError> {
+        // Bounds: what is too large is refused before anything is read of it.
+        let request = bounds::bounded(request).await?;
+
+        // Request info: all below decide by it.
+        let info = RequestInfo::parse(request.method(), request.uri());
+
+        // Timeout: a client is answered in bounded time, and told that the outcome is unknown. Not for watches.
+        let deadline = deadline::of(&info, request.uri().query(), self.request_timeout)?;
+        let admitted = self.admit(certificate_user, info, request, audit_id, deadline);
+        match deadline {
+            None => admitted.await,
+            Some(at) => match tokio::time::timeout_at(at.into(), admitted).await {
+                Ok(answered) => answered,
+                Err(_) => Err(deadline::exceeded()),
+            },
+        }
+    }
+
+    async fn admit(
+        &self,
+        certificate_user: Option<&UserInfo>,
+        info: RequestInfo,
+        mut request: Request<Body>,
+        audit_id: &HeaderValue,
+        deadline: Option<Instant>,
+    ) -> Result<Response<Body>, StatusError> {
+        // Max in flight: more work than this machine does at once waits here, where it is cheap, and what
+        // cannot even wait is told when to come back. Not for watches, and not for probes.
+        let _slot = self.in_flight.admit(&info).await?;
+
+        // Authentication: who asks.
+        let mut user = self.authenticator.authenticate(certificate_user, request.headers())?;
+        // Nothing behind this point, least of all a proxied backend, has any business with the credentials.
+        request.headers_mut().remove(http::header::AUTHORIZATION);
+
+        // Impersonation: from here on somebody else asks, if the first one may do that.
+        if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
+            user = other;
+        }
+
+        // Authorization: whether they may.
+        self.authorize(&Attributes::of(&user, &info)).await?;
+
+        // Dispatch: to whom the path belongs.
+        if info.resource.is_none() {
+            if let Some((endpoint, rest)) = Endpoint::of_path(&info.path) {
+                return Ok(self
+                    .health
+                    .respond(endpoint, rest, request.uri().query().unwrap_or_default())
+                    .await);
+            }
+            if matches!(info.path.as_str(), "/version" | "/version/") {
+                return Ok(version::response());
+            }
+        }
+        let context = context_of(user, &info, request.headers(), audit_id, deadline);
+        Ok(self.inner.dispatch(info, context, request).await)
+    }
+
+    async fn authorize(&self, attributes: &Attributes<'_>) -> Result<(), StatusError> {
+        match self.authorizer.authorize(attributes).await {
+            Decision::Allow { .. } => Ok(()),
+            Decision::Deny { reason } | Decision::NoOpinion { reason } => Err(attributes.forbidden(&reason)),
+        }
+    }
+
+    /// Whom the user asks, and may ask, to act as.
+    async fn impersonated(
+        &self,
+        user: &UserInfo,
+        info: &RequestInfo,
+        headers: &HeaderMap,
+    ) -> Result<Option<UserInfo>, StatusError> {
+        let Some(impersonation) = requested_impersonation(headers)? else { return Ok(None) };
+        for need in &impersonation.needs {
+            let attributes = Attributes { user, verb: "impersonate", resource: Some(need), path: &info.path };
+            if !matches!(self.authorizer.authorize(&attributes).await, Decision::Allow { .. }) {
+                let verb = format!("impersonate-on:user-info:{}", info.verb);
+                return Err(Attributes { verb: &verb, ..Attributes::of(user, info) }.forbidden(""));
+            }
+        }
+        Ok(Some(impersonation.user))
+    }
+}
+
+/// The facts of a request that travel with it.
+fn context_of(
+    user: UserInfo,
+    info: &RequestInfo,
+    headers: &HeaderMap,
+    audit_id: &HeaderValue,
+    deadline: Option<Instant>,
+) -> RequestContext {
+    let namespace = info.resource.as_ref().map(|resource| resource.namespace.clone()).unwrap_or_default();
+    let mut context = RequestContext::new(user, namespace);
+    context.deadline = deadline;
+    audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
+    let agent = headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
+    let agent = agent.unwrap_or_default();
+    agent.split_once('/').map_or(agent, |(name, _)| name).clone_into(&mut context.user_agent);
+    context
+}
+
+fn finish_headers(headers: &mut HeaderMap, audit_id: HeaderValue) {
+    headers.insert(audit_id::HEADER, audit_id);
+    // API answers are the truth of one moment, for one user.
+    headers
+        .entry(http::header::CACHE_CONTROL)
+        .or_insert(const { HeaderValue::from_static("no-cache, private") });
+}

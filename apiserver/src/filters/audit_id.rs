@@ -1,0 +1,41 @@
+//! The id of a request in logs: the client's own, or a fresh one.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use uuid::Uuid;
+
+/// `Audit-Id`, in requests and answers.
+pub(super) const HEADER: HeaderName = HeaderName::from_static("audit-id");
+
+/// A longer id than this is not taken over from a client.
+const MAX_BYTES: usize = 128;
+
+/// Makes ids that do not repeat: keyed hashes of a counter, which cost no system call as random ones would.
+#[derive(Debug, Default)]
+pub(super) struct AuditIds {
+    keys: [RandomState; 2],
+    counter: AtomicU64,
+}
+
+impl AuditIds {
+    /// The id of a request with these headers.
+    pub(super) fn id_of(&self, headers: &HeaderMap) -> HeaderValue {
+        match headers.get(HEADER) {
+            Some(given) if !given.is_empty() && given.len() <= MAX_BYTES && given.to_str().is_ok() => {
+                given.clone()
+            }
+            _ => self.fresh(),
+        }
+    }
+
+    fn fresh(&self) -> HeaderValue {
+        let count = self.counter.fetch_add(1, Ordering::Relaxed);
+        let [high, low] = self.keys.each_ref().map(|key| key.hash_one(count));
+        let id = uuid::Builder::from_random_bytes(Uuid::from_u64_pair(high, low).into_bytes()).into_uuid();
+        let mut text = Uuid::encode_buffer();
+        HeaderValue::from_str(id.hyphenated().encode_lower(&mut text))
+            .unwrap_or(const { HeaderValue::from_static("unknown") })
+    }
+}

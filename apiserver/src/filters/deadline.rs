@@ -1,0 +1,46 @@
+//! Until when a client waits.
+//!
+//! Kubernetes concept: `WithRequestDeadline` and `WithTimeoutForNonLongRunningRequests`.
+
+use std::time::{Duration, Instant};
+
+use registry_core::api::{Reason, StatusError};
+
+use crate::options::parse_duration;
+use crate::request_info::{RequestInfo, query_pairs};
+
+/// When the answer is due: after the server's timeout, or the shorter one that the client asks for (`timeout`).
+///
+/// # Errors
+/// 400: the client's timeout is none.
+pub(super) fn of(
+    info: &RequestInfo,
+    query: Option<&str>,
+    server_timeout: Duration,
+) -> Result<Option<Instant>, StatusError> {
+    if info.is_long_running() {
+        return Ok(None);
+    }
+    let timeout = match query.and_then(|query| query_pairs(query).find(|(key, _)| key == "timeout")) {
+        Some((_, text)) if !text.is_empty() => match parse_duration(&text) {
+            Ok(Duration::ZERO) => server_timeout,
+            Ok(asked) => asked.min(server_timeout),
+            Err(_) => return Err(invalid(&text)),
+        },
+        _ => server_timeout,
+    };
+    // The runtime's clock, which is the one that the timeout is measured by.
+    Ok(tokio::time::Instant::now().into_std().checked_add(timeout))
+}
+
+/// 504: the answer took too long.
+pub(super) fn exceeded() -> StatusError {
+    let message = "Timeout: request did not complete within the allotted timeout";
+    StatusError::new(Reason::Timeout, message)
+}
+
+fn invalid(text: &str) -> StatusError {
+    let missing_unit = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let why = if missing_unit { "missing unit in duration" } else { "invalid duration" };
+    StatusError::bad_request(format!("invalid timeout specified in the request URL - time: {why} {text:?}"))
+}

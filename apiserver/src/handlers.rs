@@ -1,0 +1,169 @@
+//! The verbs of the API, over whatever storages are installed.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `routing` | from a request's resource to the storage that serves it |
+//! | `negotiation`, `query`, `options` | what a client wants, and in which form |
+//! | `content` | bodies: read, decoded, checked against the schema |
+//! | `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` | one verb each |
+//! | `respond`, `encoding`, `yaml` | answers: status, headers, pretty-printing, gzip |
+//! | `items`, `table`, `partial` | the forms objects are given in |
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/handlers`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::request::Parts;
+use http::{Method, Request, Response};
+use registry_core::RequestContext;
+use registry_core::api::StatusError;
+use registry_core::registry::InstalledApi;
+use tokio_util::sync::CancellationToken;
+
+use crate::admission::AdmissionChain;
+use crate::discovery::Discovery;
+use crate::openapi::{DescriptionsSource, OpenApi};
+use crate::request_info::{RequestInfo, ResourceRequest, Verb};
+
+mod call;
+mod content;
+mod create;
+mod delete;
+mod encoding;
+mod get;
+mod items;
+mod list;
+pub(crate) mod negotiation;
+mod options;
+mod partial;
+mod patch;
+pub(crate) mod query;
+pub(crate) mod respond;
+mod routing;
+mod table;
+mod update;
+mod watch;
+mod yaml;
+
+use call::Call;
+use negotiation::Output;
+use query::Query;
+use routing::{Missing, Routes};
+
+/// The API of everything installed: all paths except health and version.
+pub struct Api {
+    routes: Routes,
+    admission: AdmissionChain,
+    discovery: Discovery,
+    openapi: OpenApi,
+    shutdown: CancellationToken,
+}
+
+// === impl Api ===
+
+impl Api {
+    /// The API over these storages. Watches end when `shutdown` is cancelled.
+    pub fn new(
+        installed: Arc<InstalledApi>,
+        admission: AdmissionChain,
+        shutdown: CancellationToken,
+    ) -> Arc<Self> {
+        Self::with_descriptions(installed, admission, shutdown, || None)
+    }
+
+    /// The same, with texts for the types in OpenAPI documents.
+    pub fn with_descriptions(
+        installed: Arc<InstalledApi>,
+        admission: AdmissionChain,
+        shutdown: CancellationToken,
+        descriptions: DescriptionsSource,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            routes: Routes::new(&installed),
+            admission,
+            discovery: Discovery::new(&installed),
+            openapi: OpenApi::new(installed, descriptions),
+            shutdown,
+        })
+    }
+
+    /// Answers a request that has passed the filters. Every failure becomes an answer too.
+    pub async fn dispatch(
+        self: &Arc<Self>,
+        info: RequestInfo,
+        mut context: RequestContext,
+        request: Request<Body>,
+    ) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let result = match &info.resource {
+            Some(resource) => self.serve(&info, resource, &mut context, &parts, body).await,
+            None => self.document(&info.path, &parts),
+        };
+        let mut response = result.unwrap_or_else(|failure| {
+            respond::failure(&failure, &Output::of_errors(&parts.headers, Query::of(&parts.uri)))
+        });
+        respond::add_warnings(&mut response, &context.take_warnings());
+        response
+    }
+
+    async fn serve(
+        &self,
+        info: &RequestInfo,
+        resource: &ResourceRequest,
+        context: &mut RequestContext,
+        parts: &Parts,
+        body: Body,
+    ) -> Result<Response<Body>, StatusError> {
+        let route = match self.routes.find(info, resource) {
+            Ok(route) => route,
+            Err(missing) => return missing.status().map_or_else(|| Ok(respond::page_not_found()), Err),
+        };
+        route.namespace(resource).clone_into(&mut context.namespace);
+        let call = Call {
+            api: self,
+            route,
+            name: &resource.name,
+            context,
+            headers: &parts.headers,
+            query: Query::of(&parts.uri),
+        };
+        let has_name = !resource.name.is_empty();
+        match info.verb {
+            Verb::Get if has_name => get::get(&call).await,
+            Verb::List => list::list(&call).await,
+            Verb::Watch => watch::watch(&call).await,
+            Verb::Create => create::create(&call, body).await,
+            Verb::Update if has_name => update::update(&call, body).await,
+            Verb::Patch if has_name => patch::patch(&call, body).await,
+            Verb::Delete if has_name => delete::delete(&call, body).await,
+            Verb::DeleteCollection => delete::delete_collection(&call, body).await,
+            _ => Err(call::method_not_allowed()),
+        }
+    }
+
+    /// The documents the server gives about itself.
+    fn document(&self, path: &str, parts: &Parts) -> Result<Response<Body>, StatusError> {
+        let known = self.discovery.serves(path) || self.openapi.serves(path);
+        if known && !matches!(parts.method, Method::GET | Method::HEAD) {
+            return Err(call::method_not_allowed());
+        }
+        if let Some(result) = self.openapi.get(path, parts) {
+            return result;
+        }
+        match self.discovery.get(path, parts)? {
+            Some(response) => Ok(response),
+            // A version that a served group does not have is told as a missing resource.
+            None if self.discovery.serves_group_of(path) => {
+                Err(Missing::Resource.status().unwrap_or_else(call::method_not_allowed))
+            }
+            None => Ok(respond::page_not_found()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Api {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Api")
+    }
+}

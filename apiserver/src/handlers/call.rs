@@ -1,0 +1,66 @@
+//! One request to a resource, as its handler sees it.
+
+use http::HeaderMap;
+use registry_core::RequestContext;
+use registry_core::api::{DryRun, Reason, StatusError};
+
+use crate::admission::{Attributes, Operation};
+
+use super::Api;
+use super::negotiation::{Endpoint, Output, with_empty_details};
+use super::query::Query;
+use super::routing::Route;
+
+/// One request to a resource.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    /// The server.
+    pub(super) api: &'a Api,
+    /// Where it goes.
+    pub(super) route: &'a Route,
+    /// The object's name; empty on collections.
+    pub(super) name: &'a str,
+    /// Who asks, and in which namespace.
+    pub(super) context: &'a RequestContext,
+    /// The request's headers.
+    pub(super) headers: &'a HeaderMap,
+    /// The request's query.
+    pub(super) query: Query<'a>,
+}
+
+// === impl Call ===
+
+impl<'a> Call<'a> {
+    /// What the client gets.
+    pub(super) fn negotiate(&self, endpoint: Endpoint) -> Result<Output, StatusError> {
+        Output::negotiate(self.headers, self.query, endpoint)
+    }
+
+    /// What admission is told about a write to `name`.
+    pub(super) fn attributes<'n>(
+        &self,
+        operation: Operation,
+        name: &'n str,
+        dry_run: DryRun,
+    ) -> Attributes<'n>
+    where
+        'a: 'n,
+    {
+        Attributes {
+            operation,
+            resource: self.route.path.resource.resource(),
+            subresource: self.route.path.subresource.unwrap_or_default(),
+            kind: self.route.kind,
+            name,
+            dry_run,
+        }
+    }
+}
+
+/// 405: the path does not serve this method.
+pub(super) fn method_not_allowed() -> StatusError {
+    with_empty_details(StatusError::new(
+        Reason::MethodNotAllowed,
+        "the server does not allow this method on the requested resource",
+    ))
+}

@@ -1,0 +1,44 @@
+//! `create`: a new object, or something made below a named one.
+
+use axum::body::Body;
+use http::{Response, StatusCode};
+use registry_core::api::StatusError;
+
+use crate::admission::Operation;
+
+use super::call::{Call, method_not_allowed};
+use super::content::{decode_object, read_body};
+use super::negotiation::{Endpoint, Format};
+use super::options::write_options;
+use super::respond;
+
+/// Answers a create.
+pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
+    let capabilities = &call.route.path.capabilities;
+    let is_served = if call.name.is_empty() {
+        capabilities.creater.is_some()
+    } else {
+        capabilities.named_creater.is_some()
+    };
+    if !is_served {
+        return Err(method_not_allowed());
+    }
+    let output = call.negotiate(Endpoint::Object)?;
+    let format = Format::of_body(call.headers)?;
+    let bytes = read_body(body).await?;
+    let options = write_options(call.query, "CreateOptions")?;
+    let mut object = decode_object(call, &bytes, format, options.field_validation)?;
+
+    let name = if call.name.is_empty() { object.name().to_owned() } else { call.name.to_owned() };
+    let attributes = call.attributes(Operation::Create, &name, options.dry_run);
+    call.api.admission.admit(call.context, &attributes, Some(&mut object), None).await?;
+    let validation = call.api.admission.validation(attributes);
+    let answer = if let (Some(creater), true) = (&capabilities.named_creater, !call.name.is_empty()) {
+        creater.create_named(call.context, call.name, object, &validation, &options).await?
+    } else if let Some(creater) = &capabilities.creater {
+        creater.create(call.context, object, &validation, &options).await?
+    } else {
+        return Err(method_not_allowed());
+    };
+    respond::answer(call, &output, answer, StatusCode::CREATED)
+}

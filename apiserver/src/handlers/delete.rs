@@ -1,0 +1,54 @@
+//! `delete` and `deletecollection`.
+
+use axum::body::Body;
+use http::{Response, StatusCode};
+use registry_core::api::{DeleteOptions, StatusError};
+
+use crate::admission::Operation;
+
+use super::call::{Call, method_not_allowed};
+use super::content::{decode, read_body};
+use super::list::{list_answer, selection};
+use super::negotiation::{Endpoint, Format};
+use super::options::{ListPurpose, delete_options, delete_options_of_query};
+use super::respond;
+
+/// Answers the deletion of one object.
+pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
+    let deleter = call.route.path.capabilities.deleter.as_ref().ok_or_else(method_not_allowed)?;
+    let output = call.negotiate(Endpoint::Object)?;
+    let options = options(call, body).await?;
+    let attributes = call.attributes(Operation::Delete, call.name, options.dry_run);
+    call.api.admission.admit(call.context, &attributes, None, None).await?;
+    let validation = call.api.admission.validation(attributes);
+    let answer = deleter.delete(call.context, call.name, &validation, &options).await?;
+    respond::answer(call, &output, answer, StatusCode::OK)
+}
+
+/// Answers the deletion of what list options select.
+pub(super) async fn delete_collection(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
+    let deleter = call.route.path.capabilities.collection_deleter.as_ref().ok_or_else(method_not_allowed)?;
+    let output = call.negotiate(Endpoint::Collection)?;
+    let selection = selection(call, ListPurpose::List)?;
+    let options = options(call, body).await?;
+    let attributes = call.attributes(Operation::Delete, "", options.dry_run);
+    call.api.admission.admit(call.context, &attributes, None, None).await?;
+    let validation = call.api.admission.validation(attributes);
+    let page = deleter.delete_collection(call.context, &validation, &options, &selection).await?;
+    list_answer(call, &output, page)
+}
+
+/// The options: from the body when there is one, else from the query.
+async fn options(call: &Call<'_>, body: Body) -> Result<DeleteOptions, StatusError> {
+    let bytes = read_body(body).await?;
+    if bytes.is_empty() {
+        return delete_options_of_query(call.query);
+    }
+    let format = Format::of_body(call.headers)?;
+    let decoded = decode(&bytes, format).map_err(|fault| StatusError::bad_request(fault.0))?;
+    let kind = decoded.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("DeleteOptions");
+    if kind != "DeleteOptions" {
+        return Err(StatusError::bad_request("decoded object cannot be converted to DeleteOptions"));
+    }
+    delete_options(decoded.value)
+}

@@ -1,0 +1,78 @@
+//! Indents JSON as it passes, in pieces of any size, without parsing it.
+
+/// Where in the document the last piece ended.
+#[derive(Debug, Default)]
+pub(super) struct Pretty {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    /// A list or object was just opened: only what comes next says whether it is empty.
+    just_opened: bool,
+}
+
+// === impl Pretty ===
+
+impl Pretty {
+    /// The next piece of the document, indented by two spaces a level.
+    pub(super) fn indent(&mut self, piece: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(piece.len() * 3 / 2);
+        for byte in piece {
+            if self.in_string {
+                self.string_byte(*byte, &mut out);
+            } else {
+                self.structure_byte(*byte, &mut out);
+            }
+        }
+        out
+    }
+
+    fn string_byte(&mut self, byte: u8, out: &mut Vec<u8>) {
+        out.push(byte);
+        match byte {
+            _ if self.escaped => self.escaped = false,
+            b'\\' => self.escaped = true,
+            b'"' => self.in_string = false,
+            _ => {}
+        }
+    }
+
+    fn structure_byte(&mut self, byte: u8, out: &mut Vec<u8>) {
+        match byte {
+            b' ' | b'\n' | b'\r' | b'\t' => {}
+            b'{' | b'[' => {
+                self.begin_value(out);
+                out.push(byte);
+                self.depth += 1;
+                self.just_opened = true;
+            }
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                if !std::mem::take(&mut self.just_opened) {
+                    self.new_line(out);
+                }
+                out.push(byte);
+            }
+            b',' => {
+                out.push(byte);
+                self.new_line(out);
+            }
+            b':' => out.extend_from_slice(b": "),
+            _ => {
+                self.begin_value(out);
+                self.in_string = byte == b'"';
+                out.push(byte);
+            }
+        }
+    }
+
+    fn begin_value(&mut self, out: &mut Vec<u8>) {
+        if std::mem::take(&mut self.just_opened) {
+            self.new_line(out);
+        }
+    }
+
+    fn new_line(&self, out: &mut Vec<u8>) {
+        out.push(b'\n');
+        (0..self.depth).for_each(|_| out.extend_from_slice(b"  "));
+    }
+}

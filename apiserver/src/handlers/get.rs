@@ -1,0 +1,19 @@
+//! `get`: one object, as it is stored.
+
+use axum::body::Body;
+use http::Response;
+use registry_core::api::StatusError;
+
+use super::call::{Call, method_not_allowed};
+use super::negotiation::Endpoint;
+use super::options::get_options;
+use super::respond;
+
+/// Answers a get. The object is neither parsed nor encoded.
+pub(super) async fn get(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
+    let getter = call.route.path.capabilities.getter.as_ref().ok_or_else(method_not_allowed)?;
+    let output = call.negotiate(Endpoint::Object)?;
+    let options = get_options(call.query)?;
+    let answer = getter.get(call.context, call.name, &options).await?;
+    respond::answer(call, &output, answer, http::StatusCode::OK)
+}

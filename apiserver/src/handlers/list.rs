@@ -1,0 +1,133 @@
+//! `list`: a page as a stream of shared slices.
+
+use axum::body::Body;
+use http::Response;
+use registry_core::api::selector::FieldRequirement;
+use registry_core::api::{ListOptions, StatusError};
+use registry_core::storage::ListPage;
+use serde_json::{Map, Value, json};
+
+use super::call::{Call, method_not_allowed};
+use super::items::ItemForm;
+use super::negotiation::{Endpoint, Format, Output};
+use super::options::{ListPurpose, list_options};
+use super::{respond, yaml};
+
+mod body;
+#[cfg(test)]
+mod tests;
+
+use body::{ListBody, Writer};
+
+use crate::json_fields::put;
+
+/// Answers a list.
+pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
+    let lister = call.route.path.capabilities.lister.as_ref().ok_or_else(method_not_allowed)?;
+    let output = call.negotiate(Endpoint::Collection)?;
+    let options = selection(call, ListPurpose::List)?;
+    let page = lister.list(call.context, &options).await?;
+    list_answer(call, &output, page)
+}
+
+/// The list options of a request.
+pub(super) fn selection(call: &Call<'_>, purpose: ListPurpose) -> Result<ListOptions, StatusError> {
+    let mut options = list_options(call.query, purpose)?;
+    // A name in the path (`/watch/…/{name}`) selects as a field selector does.
+    let has_name = call.name.is_empty() || options.field_selector.required_value("metadata.name").is_some();
+    if !has_name {
+        let (path, value) = ("metadata.name".to_owned(), call.name.to_owned());
+        options.field_selector.requirements.push(FieldRequirement { path, value, equal: true });
+    }
+    Ok(options)
+}
+
+/// A page in the form the client wants.
+pub(super) fn list_answer(
+    call: &Call<'_>,
+    output: &Output,
+    page: ListPage,
+) -> Result<Response<Body>, StatusError> {
+    let form = respond::item_form(call, output)?;
+    let size_hint_bytes = page.items.iter().map(|entry| entry.json.len()).sum();
+    let list_head = call.route.list_head.as_deref().unwrap_or_default();
+    let body = match output.format {
+        Format::Json => json_body(list_head, form, page),
+        Format::Yaml => yaml_body(list_head, form, page)?,
+    };
+    Ok(respond::stream(output, body, size_hint_bytes))
+}
+
+fn json_body(list_head: &[u8], form: ItemForm, page: ListPage) -> ListBody {
+    let prefix = match &form {
+        ItemForm::Whole | ItemForm::Tail => {
+            let mut prefix = Vec::with_capacity(list_head.len() + 64);
+            prefix.extend_from_slice(list_head);
+            prefix.extend_from_slice(page_metadata(&page).as_bytes());
+            prefix.extend_from_slice(b",\"items\":[");
+            prefix
+        }
+        ItemForm::Partial(_) | ItemForm::Row(_) => {
+            let head = head(list_head, &form, &page).to_string();
+            let open = head.strip_suffix('}').unwrap_or(&head);
+            format!("{open},\"{}\":[", items_field(&form)).into_bytes()
+        }
+    };
+    ListBody::new(prefix, page.items, Writer::Json(form), b"]}".to_vec())
+}
+
+/// Keys of YAML are in order, so the items stand between the fields before and after them.
+fn yaml_body(list_head: &[u8], form: ItemForm, page: ListPage) -> Result<ListBody, StatusError> {
+    let field = items_field(&form);
+    let Value::Object(fields) = head(list_head, &form, &page) else {
+        return Err(StatusError::internal("a list's head is no object"));
+    };
+    let (before, after): (Map<_, _>, Map<_, _>) =
+        fields.into_iter().partition(|(key, _)| key.as_str() < field);
+    let mut prefix = String::new();
+    yaml::write_fields(&mut prefix, &before, 0, false);
+    prefix.push_str(field);
+    prefix.push_str(if page.items.is_empty() { ": []\n" } else { ":\n" });
+    let mut suffix = String::new();
+    yaml::write_fields(&mut suffix, &after, 0, false);
+
+    let (prefix, suffix) = (prefix.into_bytes(), suffix.into_bytes());
+    Ok(ListBody::new(prefix, page.items, Writer::Yaml(form), suffix))
+}
+
+fn items_field(form: &ItemForm) -> &'static str {
+    if matches!(form, ItemForm::Row(_)) { "rows" } else { "items" }
+}
+
+/// A list without its items, as a value.
+fn head(list_head: &[u8], form: &ItemForm, page: &ListPage) -> Value {
+    let metadata =
+        serde_json::from_str(&format!("{{\"resourceVersion\":\"{}", page_metadata(page))).unwrap_or_default();
+    match form {
+        ItemForm::Row(table) => table.head(&metadata),
+        ItemForm::Partial(version) => json!({
+            "kind": "PartialObjectMetadataList", "apiVersion": version.api_version(), "metadata": metadata,
+        }),
+        ItemForm::Whole | ItemForm::Tail => {
+            let closed = [list_head, b"\"}}"].concat();
+            let mut head: Value = serde_json::from_slice(&closed).unwrap_or_default();
+            put(&mut head, "metadata", metadata);
+            head
+        }
+    }
+}
+
+/// The metadata of a list from behind `"resourceVersion":"`.
+fn page_metadata(page: &ListPage) -> String {
+    use std::fmt::Write;
+    let mut text = format!("{}\"", page.revision);
+    // Writing to a string cannot fail.
+    if let Some(token) = &page.continue_token {
+        let _ = write!(text, ",\"continue\":{}", Value::from(token.as_str()));
+    }
+    if let Some(remaining) = page.remaining.filter(|_| page.continue_token.is_some()) {
+        let _ = write!(text, ",\"remainingItemCount\":{remaining}");
+    }
+    text.push('}');
+    text
+}

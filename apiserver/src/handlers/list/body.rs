@@ -1,0 +1,157 @@
+//! A list on its way out: made piece by piece from shared slices, as fast as the client takes it.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::vec;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use registry_core::storage::StoredObject;
+
+use super::super::items::{Item, ItemForm};
+use super::super::yaml;
+
+/// Pieces are about this large: few enough to be cheap, small enough to be sent while the next one is made.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Items at least this large are sent as they are; smaller ones are copied together.
+const SHARED_FROM_BYTES: usize = 16 * 1024;
+
+/// A list as a body.
+pub(super) struct ListBody {
+    /// What comes before the items; taken with the first piece.
+    prefix: Vec<u8>,
+    items: vec::IntoIter<StoredObject>,
+    writer: Writer,
+    /// What comes after the items; `None` once it is on its way.
+    suffix: Option<Vec<u8>>,
+    /// A piece that is ready, behind the one just given.
+    ready: Option<Bytes>,
+    is_first_item: bool,
+    remaining_bytes: Option<u64>,
+}
+
+/// How items are written.
+pub(super) enum Writer {
+    /// As JSON, with commas between them.
+    Json(ItemForm),
+    /// As YAML list items.
+    Yaml(ItemForm),
+}
+
+// === impl ListBody ===
+
+impl ListBody {
+    /// These items, between a prefix and a suffix.
+    pub(super) fn new(prefix: Vec<u8>, items: Vec<StoredObject>, writer: Writer, suffix: Vec<u8>) -> Self {
+        let remaining_bytes = writer
+            .total_bytes(&items)
+            .and_then(|total| u64::try_from(total + prefix.len() + suffix.len()).ok());
+        Self {
+            prefix,
+            items: items.into_iter(),
+            writer,
+            suffix: Some(suffix),
+            ready: None,
+            is_first_item: true,
+            remaining_bytes,
+        }
+    }
+
+    fn next_chunk(&mut self) -> Option<Bytes> {
+        if let Some(ready) = self.ready.take() {
+            return Some(ready);
+        }
+        self.suffix.as_ref()?;
+        let mut buffer = std::mem::take(&mut self.prefix);
+        buffer.reserve(CHUNK_BYTES.min(self.remaining_bytes.map_or(CHUNK_BYTES, clamp)));
+        while buffer.len() < CHUNK_BYTES {
+            let Some(entry) = self.items.next() else {
+                buffer.extend_from_slice(&self.suffix.take().unwrap_or_default());
+                break;
+            };
+            let is_first = std::mem::take(&mut self.is_first_item);
+            if let Some(shared) = self.writer.begin(&mut buffer, &entry, is_first) {
+                self.ready = Some(shared);
+                break;
+            }
+        }
+        Some(buffer.into())
+    }
+}
+
+fn clamp(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+impl Body for ListBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let chunk = self.next_chunk();
+        if let (Some(remaining), Some(chunk)) = (&mut self.remaining_bytes, &chunk) {
+            *remaining = remaining.saturating_sub(chunk.len() as u64);
+        }
+        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.suffix.is_none() && self.ready.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.remaining_bytes.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+// === impl Writer ===
+
+impl Writer {
+    /// Writes an item, or what stands before it and gives the rest back to be shared.
+    fn begin(&self, buffer: &mut Vec<u8>, entry: &StoredObject, is_first: bool) -> Option<Bytes> {
+        let item = Item::stored(entry);
+        match self {
+            Self::Json(form) => {
+                if !is_first {
+                    buffer.push(b',');
+                }
+                if let Some(shared) = shared(form, entry, &item) {
+                    if matches!(form, ItemForm::Tail) && !item.tail.is_empty() {
+                        buffer.push(b'{');
+                    }
+                    return Some(shared);
+                }
+                form.write(buffer, &item);
+            }
+            Self::Yaml(form) => {
+                let mut json = Vec::with_capacity(item.json.len());
+                form.write(&mut json, &item);
+                let mut text = String::new();
+                yaml::write_item(&mut text, &serde_json::from_slice(&json).unwrap_or_default(), 0);
+                buffer.extend_from_slice(text.as_bytes());
+            }
+        }
+        None
+    }
+
+    /// How many bytes all items take with their separators, where that is known without writing them.
+    fn total_bytes(&self, items: &[StoredObject]) -> Option<usize> {
+        let Self::Json(form) = self else { return None };
+        let separators = items.len().saturating_sub(1);
+        items.iter().try_fold(separators, |total, entry| Some(total + form.exact_len(&Item::stored(entry))?))
+    }
+}
+
+/// The part of a large item that needs no copy.
+fn shared(form: &ItemForm, entry: &StoredObject, item: &Item<'_>) -> Option<Bytes> {
+    let part = match form {
+        ItemForm::Tail if !item.tail.is_empty() => item.tail,
+        ItemForm::Whole | ItemForm::Tail => item.json,
+        ItemForm::Partial(_) | ItemForm::Row(_) => return None,
+    };
+    (part.len() >= SHARED_FROM_BYTES).then(|| entry.json.slice_ref(part))
+}

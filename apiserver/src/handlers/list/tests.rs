@@ -1,0 +1,115 @@
+use std::sync::Arc;
+
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use registry_core::storage::{Attributes, Entry, StoredObject};
+
+use super::super::negotiation::MetaVersion;
+use super::*;
+
+const HEAD: &[u8] = br#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":""#;
+
+fn entry(name: &str, payload_bytes: usize) -> StoredObject {
+    let json = format!(
+        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","resourceVersion":"3"}},"data":{{"k":"{}"}}}}"#,
+        "x".repeat(payload_bytes)
+    );
+    Arc::new(Entry {
+        key: format!("/registry/configmaps/default/{name}").into(),
+        revision: 3,
+        json: json.into(),
+        item_offset: 38,
+        attributes: Attributes::default(),
+    })
+}
+
+fn page(items: Vec<StoredObject>) -> ListPage {
+    ListPage { revision: 9, items, continue_token: Some("abc".to_owned()), remaining: Some(5) }
+}
+
+/// What a serializer would write for the same list.
+fn expected(items: &[StoredObject], keeps_type: bool) -> Value {
+    let items = items.iter().map(|entry| {
+        let mut item: Value = serde_json::from_slice(&entry.json).unwrap();
+        if !keeps_type {
+            item.as_object_mut().unwrap().retain(|key, _| key != "apiVersion" && key != "kind");
+        }
+        item
+    });
+    json!({
+        "kind": "ConfigMapList", "apiVersion": "v1",
+        "metadata": {"resourceVersion": "9", "continue": "abc", "remainingItemCount": 5},
+        "items": items.collect::<Vec<_>>(),
+    })
+}
+
+async fn collect(body: ListBody) -> (Vec<usize>, Vec<u8>) {
+    let announced = body.size_hint().exact();
+    let (mut sizes, mut all) = (Vec::new(), Vec::new());
+    let mut body = body;
+    while let Some(frame) = body.frame().await {
+        let data = frame.unwrap().into_data().unwrap();
+        sizes.push(data.len());
+        all.extend_from_slice(&data);
+    }
+    assert!(
+        announced.is_none_or(|size| size == all.len() as u64),
+        "announced {announced:?}, sent {}",
+        all.len()
+    );
+    (sizes, all)
+}
+
+#[tokio::test]
+async fn lists_are_what_a_serializer_gives() {
+    let sizes = [0, 10, 20_000, 1_000, 70_000, 70_000, 5];
+    let items: Vec<_> = sizes.iter().enumerate().map(|(n, size)| entry(&format!("c{n}"), *size)).collect();
+    for (form, keeps_type) in [(ItemForm::Tail, false), (ItemForm::Whole, true)] {
+        let (_, bytes) = collect(json_body(HEAD, form, page(items.clone()))).await;
+        let value: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(value, expected(&items, keeps_type));
+        assert!(bytes.starts_with(br#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"9","continue":"abc","remainingItemCount":5},"items":[{"#));
+    }
+    let (_, empty) =
+        collect(json_body(HEAD, ItemForm::Tail, ListPage { revision: 4, ..ListPage::default() })).await;
+    assert_eq!(
+        String::from_utf8(empty).unwrap(),
+        r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"4"},"items":[]}"#
+    );
+}
+
+#[tokio::test]
+async fn large_lists_come_in_bounded_pieces_and_share_large_items() {
+    let items: Vec<_> = (0..2_000).map(|n| entry(&format!("c{n}"), 1_000)).collect();
+    let (sizes, bytes) = collect(json_body(HEAD, ItemForm::Tail, page(items.clone()))).await;
+    assert!(bytes.len() > 2_000_000);
+    assert!(sizes.iter().all(|size| *size < 70 * 1024), "{sizes:?}");
+
+    let large = entry("large", 100_000);
+    let mut body = json_body(HEAD, ItemForm::Tail, page(vec![large.clone()]));
+    body.frame().await.unwrap().unwrap();
+    let shared = body.frame().await.unwrap().unwrap().into_data().unwrap();
+    let range = large.json.as_ptr_range();
+    assert!(range.contains(&shared.as_ptr()), "the item was copied");
+}
+
+#[tokio::test]
+async fn other_forms_of_the_same_list() {
+    let items = vec![entry("a", 1), entry("b", 1)];
+    let (_, bytes) = collect(json_body(HEAD, ItemForm::Partial(MetaVersion::V1), page(items.clone()))).await;
+    let partial: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(partial["kind"], "PartialObjectMetadataList");
+    assert_eq!(partial["metadata"]["resourceVersion"], "9");
+    assert_eq!(
+        partial["items"][1],
+        json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "b", "resourceVersion": "3"}})
+    );
+
+    let (_, text) = collect(yaml_body(HEAD, ItemForm::Tail, page(items)).unwrap()).await;
+    assert_eq!(
+        String::from_utf8(text).unwrap(),
+        "apiVersion: v1\nitems:\n- data:\n    k: x\n  metadata:\n    name: a\n    resourceVersion: \"3\"\n- data:\n    k: x\n  metadata:\n    name: b\n    resourceVersion: \"3\"\nkind: ConfigMapList\nmetadata:\n  continue: abc\n  remainingItemCount: 5\n  resourceVersion: \"9\"\n"
+    );
+    let (_, none) = collect(yaml_body(HEAD, ItemForm::Tail, ListPage::default()).unwrap()).await;
+    assert!(String::from_utf8(none).unwrap().contains("items: []\n"));
+}

@@ -1,0 +1,248 @@
+//! Which representation a client gets: `Accept`, `pretty`, and the media types of bodies.
+//!
+//! Two stages, as in Kubernetes: the route refuses a request none of whose accepted types it produces at all;
+//! then the clauses are tried in the client's order of preference, with their parameters (`as=Table;…`).
+
+use http::HeaderMap;
+use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
+use registry_core::api::status::StatusDetails;
+use registry_core::api::{Reason, StatusError};
+
+use super::query::Query;
+
+mod accept;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use accept::{Clause, clauses};
+
+/// The types every resource is given in, as error messages list them.
+const PRODUCED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+/// The types of watches, which a collection's path gives as well.
+const PRODUCED_STREAMS: &str =
+    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+
+/// What a client gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Output {
+    /// How it is written.
+    pub(crate) format: Format,
+    /// What it is turned into first.
+    pub(crate) shape: Shape,
+    /// Whether it is indented for people. Of JSON only.
+    pub(crate) pretty: bool,
+    /// Whether the client takes gzip.
+    pub(crate) gzip: bool,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// `application/json`.
+    Json,
+    /// `application/yaml`.
+    Yaml,
+}
+
+/// What an answer is turned into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// The object itself.
+    Whole,
+    /// A `Table` of this `meta.k8s.io` version.
+    Table(MetaVersion),
+    /// A `PartialObjectMetadata` of this version.
+    Partial(MetaVersion),
+    /// A `PartialObjectMetadataList` of this version.
+    PartialList(MetaVersion),
+}
+
+/// A version of `meta.k8s.io`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MetaVersion {
+    /// `v1`.
+    V1,
+    /// `v1beta1`.
+    V1Beta1,
+}
+
+/// What kind of path answers: not all give the same types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    /// One object, or the answer to a write.
+    Object,
+    /// A list.
+    Collection,
+    /// A watch: what cannot be streamed is not given.
+    Watch,
+    /// A document of the server itself: no transformations.
+    Document,
+}
+
+// === impl Output ===
+
+impl Output {
+    /// Finds what the client accepts, most wanted first.
+    ///
+    /// # Errors
+    /// 406: nothing that this endpoint gives.
+    pub(crate) fn negotiate(
+        headers: &HeaderMap,
+        query: Query<'_>,
+        endpoint: Endpoint,
+    ) -> Result<Self, StatusError> {
+        let pretty = wants_pretty(headers, query);
+        let gzip = accepts_gzip(headers);
+        let plain = Self { format: Format::Json, shape: Shape::Whole, pretty, gzip };
+        if accepts_plain_json(headers) {
+            return Ok(plain);
+        }
+        let clauses = clauses(headers);
+        if !clauses.iter().any(Clause::names_produced_type) {
+            return Err(not_produced(endpoint));
+        }
+        for clause in &clauses {
+            let Some(format) = clause.format() else { continue };
+            let Some(shape) = shape(clause, endpoint) else { continue };
+            if endpoint == Endpoint::Watch && format != Format::Json {
+                continue;
+            }
+            return Ok(Self {
+                format,
+                shape,
+                pretty: pretty || clause.parameter("pretty") == Some("1"),
+                gzip,
+            });
+        }
+        Err(StatusError::new(
+            Reason::NotAcceptable,
+            format!("only the following media types are accepted: {PRODUCED}"),
+        ))
+    }
+
+    /// What errors are written in: the wanted format, never transformed.
+    pub(crate) fn of_errors(headers: &HeaderMap, query: Query<'_>) -> Self {
+        let format = if accepts_plain_json(headers) {
+            Format::Json
+        } else {
+            clauses(headers).iter().find_map(Clause::format).unwrap_or(Format::Json)
+        };
+        Self { format, shape: Shape::Whole, pretty: wants_pretty(headers, query), gzip: false }
+    }
+}
+
+/// What nearly all clients send; spares them the parsing.
+fn accepts_plain_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(ACCEPT).iter();
+    match (values.next(), values.next()) {
+        (None, _) => true,
+        (Some(only), None) => matches!(only.as_bytes(), b"application/json" | b"*/*" | b""),
+        _ => false,
+    }
+}
+
+fn wants_pretty(headers: &HeaderMap, query: Query<'_>) -> bool {
+    if let Some(value) = query.first("pretty") {
+        return matches!(&*value, "1" | "t" | "T" | "true" | "TRUE" | "True");
+    }
+    // People look at what these fetch.
+    let agent = headers.get(USER_AGENT).map_or(&b""[..], http::HeaderValue::as_bytes);
+    [&b"curl"[..], b"Wget", b"Mozilla/5.0"].iter().any(|prefix| agent.starts_with(prefix))
+}
+
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let codings = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    codings.flat_map(|value| value.split(',')).any(|coding| {
+        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
+        name.trim() == "gzip" && !matches!(parameters.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000")
+    })
+}
+
+fn shape(clause: &Clause<'_>, endpoint: Endpoint) -> Option<Shape> {
+    let (Some(kind), group, version) = (clause.parameter("as"), clause.parameter("g"), clause.parameter("v"))
+    else {
+        return Some(Shape::Whole);
+    };
+    if group != Some("meta.k8s.io") || endpoint == Endpoint::Document {
+        return None;
+    }
+    let version = match version? {
+        "v1" => MetaVersion::V1,
+        "v1beta1" => MetaVersion::V1Beta1,
+        _ => return None,
+    };
+    match kind {
+        "Table" => Some(Shape::Table(version)),
+        "PartialObjectMetadata" => Some(Shape::Partial(version)),
+        "PartialObjectMetadataList" => Some(Shape::PartialList(version)),
+        _ => None,
+    }
+}
+
+fn not_produced(endpoint: Endpoint) -> StatusError {
+    let streams = match endpoint {
+        Endpoint::Collection | Endpoint::Watch => format!(", {PRODUCED_STREAMS}"),
+        Endpoint::Object | Endpoint::Document => String::new(),
+    };
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {PRODUCED}{streams}");
+    with_empty_details(StatusError::new(Reason::NotAcceptable, message))
+}
+
+/// Kubernetes' routing layer gives its errors details without content.
+pub(crate) fn with_empty_details(mut failure: StatusError) -> StatusError {
+    failure.details = Some(Box::<StatusDetails>::default());
+    failure
+}
+
+// === impl Format ===
+
+impl Format {
+    /// The media type.
+    pub(crate) const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+        }
+    }
+
+    /// The format of a request's body. None given means JSON.
+    ///
+    /// # Errors
+    /// 415 for what the server does not read.
+    pub(crate) fn of_body(headers: &HeaderMap) -> Result<Self, StatusError> {
+        match body_media_type(headers) {
+            "" | "application/json" => Ok(Self::Json),
+            "application/yaml" => Ok(Self::Yaml),
+            _ => Err(unknown_body(PRODUCED)),
+        }
+    }
+}
+
+// === impl MetaVersion ===
+
+impl MetaVersion {
+    /// The version as `apiVersion` has it.
+    pub(crate) const fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
+}
+
+/// The media type of a request's body without its parameters; empty when none is given.
+pub(crate) fn body_media_type(headers: &HeaderMap) -> &str {
+    let value =
+        headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+/// 415 with the media types that would do.
+pub(crate) fn unknown_body(accepted: &str) -> StatusError {
+    StatusError::new(
+        Reason::UnsupportedMediaType,
+        format!(
+            "the body of the request was in an unknown format - accepted media types include: {accepted}"
+        ),
+    )
+}

@@ -1,0 +1,75 @@
+//! The `Accept` header, clause by clause.
+
+use http::HeaderMap;
+use http::header::ACCEPT;
+
+use super::Format;
+
+/// One accepted media type with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Clause<'a> {
+    media_type: &'a str,
+    parameters: Vec<(&'a str, &'a str)>,
+    quality: f32,
+}
+
+/// The clauses of all `Accept` headers, most wanted first; equally wanted ones keep their order.
+pub(crate) fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut clauses: Vec<Clause<'_>> =
+        values.flat_map(|value| value.split(',')).map(Clause::parse).filter(Clause::is_wanted).collect();
+    clauses.sort_by(|one, other| {
+        other.quality.total_cmp(&one.quality).then_with(|| one.wildcards().cmp(&other.wildcards()))
+    });
+    clauses
+}
+
+// === impl Clause ===
+
+impl<'a> Clause<'a> {
+    fn parse(text: &'a str) -> Self {
+        let mut parts = text.split(';').map(str::trim);
+        let media_type = parts.next().unwrap_or_default();
+        let mut clause = Self { media_type, parameters: Vec::new(), quality: 1.0 };
+        for (name, value) in parts.filter_map(|part| part.split_once('=')) {
+            let (name, value) = (name.trim(), value.trim().trim_matches('"'));
+            if name == "q" {
+                clause.quality = value.parse().unwrap_or(1.0);
+            } else {
+                clause.parameters.push((name, value));
+            }
+        }
+        clause
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.quality > 0.0 && !self.media_type.is_empty()
+    }
+
+    fn wildcards(&self) -> usize {
+        self.media_type.matches('*').count()
+    }
+
+    /// A parameter's value.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&'a str> {
+        self.parameters.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
+    }
+
+    /// Whether the clause names a type that resources are given in (Kubernetes' routing layer knows `*/*`, but
+    /// no `application/*`).
+    pub(super) fn names_produced_type(&self) -> bool {
+        matches!(
+            self.media_type,
+            "*/*" | "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf"
+        )
+    }
+
+    /// The format the clause asks for, if the server writes it.
+    pub(crate) fn format(&self) -> Option<Format> {
+        match self.media_type {
+            "*/*" | "application/*" | "application/json" => Some(Format::Json),
+            "application/yaml" => Some(Format::Yaml),
+            _ => None,
+        }
+    }
+}

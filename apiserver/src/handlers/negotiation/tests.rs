@@ -1,0 +1,81 @@
+use super::*;
+
+fn headers(accept: &[&str]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for value in accept {
+        headers.append(ACCEPT, value.parse().unwrap());
+    }
+    headers
+}
+
+fn negotiate(accept: &str, endpoint: Endpoint) -> Result<(Format, Shape), StatusError> {
+    Output::negotiate(&headers(&[accept]), Query::default(), endpoint)
+        .map(|output| (output.format, output.shape))
+}
+
+#[test]
+fn falls_back_along_the_clauses() {
+    let json = Ok((Format::Json, Shape::Whole));
+    for accept in [
+        "*/*",
+        "application/json",
+        "application/vnd.kubernetes.protobuf, application/json",
+        "application/vnd.kubernetes.protobuf,*/*",
+        "text/html, application/json;q=0.5",
+        "application/json;as=Table;v=v9;g=meta.k8s.io, application/json",
+        "application/json;as=Wardrobe;v=v1;g=meta.k8s.io, application/json",
+        "application/yaml;q=0.1, application/json;q=0.2",
+        "application/yaml;q=0, application/json",
+    ] {
+        assert_eq!(negotiate(accept, Endpoint::Object), json, "{accept}");
+    }
+    let several = headers(&["text/plain", "application/yaml"]);
+    let output = Output::negotiate(&several, Query::default(), Endpoint::Object).unwrap();
+    assert_eq!(output.format, Format::Yaml);
+}
+
+#[test]
+fn knows_the_transformations() {
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
+    assert_eq!(negotiate(table, Endpoint::Collection), Ok((Format::Json, Shape::Table(MetaVersion::V1))));
+    assert_eq!(negotiate(table, Endpoint::Document), Ok((Format::Json, Shape::Whole)));
+    let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    assert_eq!(negotiate(partial, Endpoint::Object), Ok((Format::Json, Shape::Partial(MetaVersion::V1))));
+}
+
+#[test]
+fn refuses_what_it_does_not_give() {
+    let available =
+        "Available representations: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+    for accept in ["text/plain", "application/*", "application/xml"] {
+        let failure = negotiate(accept, Endpoint::Object).unwrap_err();
+        assert_eq!(failure.code, 406);
+        assert_eq!(failure.message, format!("406: Not Acceptable\n\n{available}"));
+        assert!(failure.details.is_some());
+    }
+    let failure = negotiate("text/plain", Endpoint::Collection).unwrap_err();
+    assert!(failure.message.ends_with("application/vnd.kubernetes.protobuf;stream=watch"));
+    assert_eq!(negotiate("application/yaml", Endpoint::Watch).unwrap_err().code, 406);
+    assert_eq!(
+        negotiate("application/json;as=Table;v=v1;g=meta.k8s.io", Endpoint::Document).unwrap_err().code,
+        406
+    );
+    let errors = Output::of_errors(&headers(&["application/yaml"]), Query::default());
+    assert_eq!(errors.format, Format::Yaml);
+}
+
+#[test]
+fn reads_body_types_and_encodings() {
+    let mut headers = HeaderMap::new();
+    assert_eq!(Format::of_body(&headers), Ok(Format::Json));
+    headers.insert(http::header::CONTENT_TYPE, "application/yaml; charset=utf-8".parse().unwrap());
+    assert_eq!(Format::of_body(&headers), Ok(Format::Yaml));
+    headers.insert(http::header::CONTENT_TYPE, "application/vnd.kubernetes.protobuf".parse().unwrap());
+    assert_eq!(Format::of_body(&headers).unwrap_err().code, 415);
+
+    assert!(!accepts_gzip(&headers));
+    headers.insert(ACCEPT_ENCODING, "deflate, gzip;q=0.5".parse().unwrap());
+    assert!(accepts_gzip(&headers));
+    headers.insert(ACCEPT_ENCODING, "gzip;q=0".parse().unwrap());
+    assert!(!accepts_gzip(&headers));
+}

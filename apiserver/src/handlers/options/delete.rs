@@ -1,0 +1,105 @@
+//! `DeleteOptions`: from the body when there is one, else from the query.
+
+use registry_core::api::{
+    DeleteOptions, ErrorList, FieldError, FieldPath, Preconditions, PropagationPolicy, StatusError,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::query::Query;
+use super::{dry_run, refuse, unsupported};
+
+/// `DeleteOptions` as clients write them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct WireOptions {
+    dry_run: Option<Vec<String>>,
+    grace_period_seconds: Option<i64>,
+    preconditions: Option<WirePreconditions>,
+    propagation_policy: Option<String>,
+    orphan_dependents: Option<bool>,
+    #[serde(rename = "ignoreStoreReadErrorWithClusterBreakingPotential")]
+    ignore_store_read_error: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct WirePreconditions {
+    uid: Option<String>,
+    resource_version: Option<String>,
+}
+
+/// Options of a deletion whose body this is. Unknown fields are ignored.
+pub(crate) fn delete_options(body: Value) -> Result<DeleteOptions, StatusError> {
+    if body.is_null() {
+        return Ok(DeleteOptions::default());
+    }
+    let wire = WireOptions::deserialize(body).map_err(|fault| {
+        StatusError::bad_request(format!(
+            "DeleteOptions in version \"v1\" cannot be handled as a DeleteOptions: {fault}"
+        ))
+    })?;
+    wire.validated()
+}
+
+/// Options of a deletion without a body.
+pub(crate) fn delete_options_of_query(query: Query<'_>) -> Result<DeleteOptions, StatusError> {
+    if query.is_empty() {
+        return Ok(DeleteOptions::default());
+    }
+    let dry_run: Vec<String> = query.all("dryRun").map(std::borrow::Cow::into_owned).collect();
+    let wire = WireOptions {
+        dry_run: (!dry_run.is_empty()).then_some(dry_run),
+        grace_period_seconds: query.integer("gracePeriodSeconds")?,
+        preconditions: None,
+        propagation_policy: query.first("propagationPolicy").map(std::borrow::Cow::into_owned),
+        orphan_dependents: query.switch("orphanDependents"),
+        ignore_store_read_error: query.switch("ignoreStoreReadErrorWithClusterBreakingPotential"),
+    };
+    wire.validated()
+}
+
+// === impl WireOptions ===
+
+impl WireOptions {
+    fn validated(self) -> Result<DeleteOptions, StatusError> {
+        let mut errors = ErrorList::default();
+        let propagation_policy = self.policy(&mut errors);
+        let dry_run = dry_run(self.dry_run.iter().flatten(), &mut errors);
+        refuse("DeleteOptions", &errors)?;
+        let preconditions = self.preconditions.unwrap_or_default();
+        Ok(DeleteOptions {
+            dry_run,
+            // A negative period once meant "at once", which is too strong: Kubernetes reads it as one second.
+            grace_period_seconds: self
+                .grace_period_seconds
+                .map(|seconds| if seconds < 0 { 1 } else { seconds }),
+            preconditions: Preconditions {
+                uid: preconditions.uid,
+                resource_version: preconditions.resource_version,
+            },
+            propagation_policy,
+            ignore_store_read_error: self.ignore_store_read_error.unwrap_or_default(),
+        })
+    }
+
+    fn policy(&self, errors: &mut ErrorList) -> Option<PropagationPolicy> {
+        let Some(name) = &self.propagation_policy else {
+            // The field that `propagationPolicy` took the place of.
+            return self.orphan_dependents.map(|orphan| {
+                if orphan { PropagationPolicy::Orphan } else { PropagationPolicy::Background }
+            });
+        };
+        let field = FieldPath::new("propagationPolicy");
+        if self.orphan_dependents.is_some() {
+            let detail = "orphanDependents and deletionPropagation cannot be both set";
+            errors.push(FieldError::invalid(field, name.as_str(), detail));
+        }
+        let policy = PropagationPolicy::parse(name);
+        if policy.is_none() {
+            let accepted = &["Background", "Foreground", "Orphan", "nil"];
+            errors.push(unsupported("propagationPolicy", name, accepted));
+        }
+        policy
+    }
+}

@@ -1,0 +1,90 @@
+use registry_core::api::{PropagationPolicy, ResourceVersionMatch};
+use serde_json::json;
+
+use super::*;
+
+fn with_query<T>(text: &str, read: impl Fn(Query<'_>) -> T) -> T {
+    let uri: http::Uri = format!("/x?{text}").parse().unwrap();
+    read(Query::of(&uri))
+}
+
+#[test]
+fn create_options_name_what_is_wrong() {
+    let read = |text: &str| with_query(text, |query| write_options(query, "CreateOptions"));
+    assert_eq!(read("").unwrap(), CreateOptions::default());
+    assert!(read("dryRun=All").unwrap().dry_run.is_on());
+    assert_eq!(read("fieldValidation=Strict").unwrap().field_validation, FieldValidation::Strict);
+    assert_eq!(
+        read("dryRun=zork").unwrap_err().message,
+        "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"zork\"]: supported values: \"All\""
+    );
+    assert_eq!(read("dryRun=").unwrap_err().code, 422);
+    assert_eq!(
+        read("fieldValidation=zork").unwrap_err().message,
+        "CreateOptions.meta.k8s.io \"\" is invalid: fieldValidation: Unsupported value: \"zork\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
+    );
+    assert_eq!(read(&format!("fieldManager={}", "m".repeat(129))).unwrap_err().code, 422);
+    assert_eq!(read(&format!("fieldManager={}", "m".repeat(128))).unwrap().field_manager.len(), 128);
+}
+
+#[test]
+fn patch_options_depend_on_apply() {
+    let read = |text, apply| with_query(text, |query| patch_options(query, apply));
+    assert_eq!(
+        read("", true).unwrap_err().message,
+        "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch"
+    );
+    assert_eq!(read("force=true", false).unwrap_err().code, 422);
+    assert!(read("force=true&fieldManager=m", true).unwrap().force);
+}
+
+#[test]
+fn list_options_are_checked_together() {
+    let read = |text, purpose| with_query(text, |query| list_options(query, purpose));
+    let list = |text| read(text, ListPurpose::List);
+    let message = |text| list(text).unwrap_err().message;
+    let page = list("limit=5&continue=abc&resourceVersion=0").unwrap();
+    assert_eq!((page.limit, page.continue_token.as_deref()), (5, Some("abc")));
+    assert_eq!(list("limit=-1").unwrap().limit, 0);
+    assert_eq!(message("limit=zork"), "strconv.ParseInt: parsing \"zork\": invalid syntax");
+    assert_eq!(list("continue=abc&resourceVersion=7").unwrap_err().code, 400);
+    let exact = list("resourceVersion=7&resourceVersionMatch=Exact").unwrap();
+    assert_eq!(exact.resource_version_match, Some(ResourceVersionMatch::Exact));
+    assert_eq!(
+        message("resourceVersionMatch=zork"),
+        "ListOptions.meta.k8s.io \"\" is invalid: [resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided, resourceVersionMatch: Unsupported value: \"zork\": supported values: \"Exact\", \"NotOlderThan\", \"\"]"
+    );
+    assert_eq!(
+        message("resourceVersion=0&resourceVersionMatch=Exact"),
+        "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""
+    );
+    assert_eq!(
+        message("resourceVersion=zork&resourceVersionMatch=NotOlderThan"),
+        "invalid resource version: resourceVersion: Invalid value: \"zork\": strconv.ParseUint: parsing \"zork\": invalid syntax"
+    );
+    let watch = read("resourceVersion=zork", ListPurpose::Watch).unwrap_err();
+    assert_eq!((watch.code, watch.reason.as_str()), (500, ""));
+    assert!(list("sendInitialEvents=true&resourceVersionMatch=NotOlderThan").is_err());
+    let streaming = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
+    assert_eq!(read(streaming, ListPurpose::Watch).unwrap().send_initial_events, Some(true));
+    assert!(read("sendInitialEvents=true", ListPurpose::Watch).is_err());
+}
+
+#[test]
+fn delete_options_come_from_body_or_query() {
+    let options = delete_options(json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": -1, "zork": 1,
+        "propagationPolicy": "Foreground", "preconditions": {"uid": "u", "resourceVersion": "7"},
+    }))
+    .unwrap();
+    assert_eq!(options.grace_period_seconds, Some(1));
+    assert_eq!(options.propagation_policy, Some(PropagationPolicy::Foreground));
+    assert_eq!(options.preconditions.resource_version.as_deref(), Some("7"));
+
+    let query = |text| with_query(text, delete_options_of_query);
+    assert_eq!(query("orphanDependents=true").unwrap().propagation_policy, Some(PropagationPolicy::Orphan));
+    assert_eq!(query("gracePeriodSeconds=0").unwrap().grace_period_seconds, Some(0));
+    assert_eq!(query("propagationPolicy=Orphan&orphanDependents=true").unwrap_err().code, 422);
+    assert_eq!(query("propagationPolicy=zork").unwrap_err().code, 422);
+    assert_eq!(delete_options(json!({"gracePeriodSeconds": "x"})).unwrap_err().code, 400);
+}

@@ -1,0 +1,177 @@
+//! From a request's resource to the storage that serves it.
+//!
+//! The table is built once; a look-up hashes borrowed text and allocates nothing.
+
+use std::collections::{HashMap, HashSet};
+
+use bytes::Bytes;
+use registry_core::api::{GroupVersionKind, Reason, Scope, StatusError};
+use registry_core::registry::{InstalledApi, InstalledPath};
+
+use crate::discovery::is_builtin_group;
+use crate::request_info::{RequestInfo, ResourceRequest, Verb};
+
+use super::negotiation::with_empty_details;
+
+/// All paths below `/api` and `/apis`.
+pub(crate) struct Routes {
+    groups: HashMap<&'static str, Versions>,
+    kinds: HashSet<(&'static str, &'static str, &'static str)>,
+}
+
+type Versions = HashMap<&'static str, HashMap<&'static str, Vec<Route>>>;
+
+/// One path, with what its handlers need beside the storage.
+pub(crate) struct Route {
+    /// What is installed there.
+    pub(crate) path: InstalledPath,
+    /// The kind the path takes and gives.
+    pub(crate) kind: GroupVersionKind,
+    /// `apiVersion` of that kind.
+    pub(crate) api_version: Box<str>,
+    /// Whether objects live in a namespace.
+    pub(crate) scope: Scope,
+    /// Whether the group is one of Kubernetes' own.
+    pub(crate) is_builtin: bool,
+    /// A list's first bytes, up to its resource version; `None` where lists are not served.
+    pub(crate) list_head: Option<Bytes>,
+}
+
+/// Why a path is not served.
+#[derive(Debug)]
+pub(crate) enum Missing {
+    /// The group is nobody's: a plain 404 page.
+    Page,
+    /// The group is served, this path of it is not: a 404 `Status`.
+    Resource,
+    /// The path is there, but not for this method: a 405 `Status`.
+    Method,
+}
+
+// === impl Routes ===
+
+impl Routes {
+    /// The table of everything that is installed.
+    pub(crate) fn new(installed: &InstalledApi) -> Self {
+        let mut routes = Self { groups: HashMap::new(), kinds: HashSet::new() };
+        for path in &installed.paths {
+            let route = Route::new(path.clone());
+            let kind = route.kind;
+            routes.kinds.insert((kind.group, kind.version, kind.kind));
+            let at = path.resource.resource();
+            let versions = routes.groups.entry(at.group).or_default();
+            versions.entry(at.version).or_default().entry(at.resource).or_default().push(route);
+        }
+        routes
+    }
+
+    /// Whether objects of this kind are known at all, wherever they are served.
+    pub(crate) fn knows_kind(&self, group: &str, version: &str, kind: &str) -> bool {
+        self.kinds.contains(&(group, version, kind))
+    }
+
+    /// The route of a request, if its path has one and the path is well formed for the verb.
+    pub(crate) fn find(&self, info: &RequestInfo, request: &ResourceRequest) -> Result<&Route, Missing> {
+        let versions = self.groups.get(request.group.as_str()).ok_or(Missing::Page)?;
+        let resources = versions.get(request.version.as_str()).ok_or(Missing::Resource)?;
+        let routes = resources.get(request.resource.as_str()).ok_or(Missing::Resource)?;
+        let route = routes
+            .iter()
+            .find(|route| route.path.subresource.unwrap_or_default() == request.subresource)
+            .ok_or(Missing::Resource)?;
+        route.check_shape(info, request)?;
+        Ok(route)
+    }
+}
+
+// === impl Route ===
+
+impl Route {
+    fn new(path: InstalledPath) -> Self {
+        let kind = path.capabilities.storage.kind();
+        let api_version = kind.group_version().api_version().into_boxed_str();
+        let list_head = path.capabilities.lister.as_ref().map(|lister| {
+            let list_kind = lister.list_kind();
+            format!(
+                "{{\"kind\":\"{list_kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{{\"resourceVersion\":\""
+            )
+            .into()
+        });
+        Self {
+            kind,
+            api_version,
+            scope: path.capabilities.storage.scope(),
+            is_builtin: is_builtin_group(path.resource.kind.group),
+            list_head,
+            path,
+        }
+    }
+
+    /// Whether a namespace and a name are where this route's paths have them.
+    fn check_shape(&self, info: &RequestInfo, request: &ResourceRequest) -> Result<(), Missing> {
+        let in_namespace = self.is_in_namespace(request);
+        // Lists and watches have their name from a field selector, when it is not part of the path.
+        let on_collection = match info.verb {
+            Verb::List | Verb::Watch | Verb::DeleteCollection => true,
+            _ => request.name.is_empty(),
+        };
+        match self.scope {
+            Scope::Cluster if in_namespace => return Err(Missing::Resource),
+            Scope::Namespaced if !in_namespace => match info.verb {
+                Verb::List | Verb::Watch => {}
+                _ if on_collection => return Err(Missing::Method),
+                _ => return Err(Missing::Resource),
+            },
+            _ => {}
+        }
+        if has_trailing_segments(&info.path, request, in_namespace) {
+            return Err(Missing::Resource);
+        }
+        Ok(())
+    }
+
+    /// Whether the path goes through a namespace. (Of `namespaces` themselves the namespace is the name.)
+    fn is_in_namespace(&self, request: &ResourceRequest) -> bool {
+        let is_namespaces = self.path.resource.plural == "namespaces" && request.group.is_empty();
+        !request.namespace.is_empty() && !is_namespaces
+    }
+
+    /// The namespace of the objects this request is about; empty for those of the cluster, and for lists over
+    /// all namespaces.
+    pub(crate) fn namespace<'a>(&self, request: &'a ResourceRequest) -> &'a str {
+        if self.is_in_namespace(request) { &request.namespace } else { "" }
+    }
+
+    /// How Kubernetes' Go code names the internal type: messages show it.
+    pub(crate) fn go_type(&self, kind: &str) -> String {
+        let group = self.kind.group.split('.').next().unwrap_or_default();
+        format!("{}.{kind}", if group.is_empty() { "core" } else { group })
+    }
+}
+
+/// Whether the path goes on below the subresource: nothing this server installs has such paths.
+fn has_trailing_segments(path: &str, request: &ResourceRequest, in_namespace: bool) -> bool {
+    let group = if request.group.is_empty() { 2 } else { 3 };
+    let below = [in_namespace, in_namespace, true, !request.name.is_empty(), !request.subresource.is_empty()];
+    // `watch` may stand before the resource.
+    let longest = group + 1 + below.iter().filter(|one| **one).count();
+    let is_watch_path = path.trim_matches('/').split('/').nth(group) == Some("watch");
+    let allowed = if is_watch_path { longest } else { longest - 1 };
+    path.split('/').filter(|segment| !segment.is_empty()).count() > allowed
+}
+
+// === impl Missing ===
+
+impl Missing {
+    /// The failure as a `Status`; `None` where Kubernetes answers with a plain page.
+    pub(crate) fn status(&self) -> Option<StatusError> {
+        let (reason, message) = match self {
+            Self::Page => return None,
+            Self::Resource => (Reason::NotFound, "the server could not find the requested resource"),
+            Self::Method => {
+                (Reason::MethodNotAllowed, "the server does not allow this method on the requested resource")
+            }
+        };
+        Some(with_empty_details(StatusError::new(reason, message)))
+    }
+}

@@ -1,0 +1,145 @@
+//! `Table`: what `kubectl get` prints, from a resource's columns.
+//!
+//! Kubernetes concept: [tables](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
+
+use registry_core::api::{Object, StatusError};
+use registry_core::resource::{Column, ColumnFormat, ColumnType};
+use serde_json::{Value, json};
+
+use crate::json_fields::put;
+
+use super::call::Call;
+use super::items::Item;
+use super::negotiation::MetaVersion;
+use super::partial;
+use super::query::Query;
+
+/// The columns of a resource that declares none.
+static DEFAULT_COLUMNS: [Column; 2] = [Column::NAME, Column::CREATED_AT];
+
+/// A table of one resource's objects.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    columns: &'static [Column],
+    include: IncludeObject,
+    version: MetaVersion,
+}
+
+/// What of each object its row carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IncludeObject {
+    None,
+    Metadata,
+    Object,
+}
+
+// === impl Table ===
+
+impl Table {
+    /// The table a request asks for.
+    ///
+    /// # Errors
+    /// 400 for an `includeObject` that means nothing.
+    pub(super) fn of_request(call: &Call<'_>, version: MetaVersion) -> Result<Self, StatusError> {
+        Self::new(call.route.path.capabilities.storage.columns(), call.query, version)
+    }
+
+    fn new(columns: &'static [Column], query: Query<'_>, version: MetaVersion) -> Result<Self, StatusError> {
+        let columns = if columns.is_empty() { &DEFAULT_COLUMNS } else { columns };
+        let include = match &*query.text("includeObject") {
+            "" | "Metadata" => IncludeObject::Metadata,
+            "Object" => IncludeObject::Object,
+            "None" => IncludeObject::None,
+            other => {
+                return Err(StatusError::bad_request(format!(
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: \
+                     must be 'Metadata', 'Object', 'None', or empty"
+                )));
+            }
+        };
+        Ok(Self { columns, include, version })
+    }
+
+    /// A table without its rows.
+    pub(super) fn head(&self, metadata: &Value) -> Value {
+        json!({
+            "kind": "Table",
+            "apiVersion": self.version.api_version(),
+            "metadata": metadata,
+            "columnDefinitions": self.columns.iter().map(definition).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Writes a whole table of one object. Watches send the columns with the first one only.
+    pub(super) fn write_object(&self, buffer: &mut Vec<u8>, item: &Item<'_>, with_columns: bool) {
+        let object = parse(item);
+        let metadata = match (item.revision, object.resource_version()) {
+            (Some(revision), _) => json!({ "resourceVersion": revision.to_string() }),
+            (None, "") => json!({}),
+            (None, version) => json!({ "resourceVersion": version }),
+        };
+        let mut head = self.head(&metadata);
+        if !with_columns {
+            put(&mut head, "columnDefinitions", Value::Null);
+        }
+        let head = head.to_string();
+        buffer.extend_from_slice(head.strip_suffix('}').unwrap_or(&head).as_bytes());
+        buffer.extend_from_slice(b",\"rows\":[");
+        self.write_row_of(buffer, item, &object);
+        buffer.extend_from_slice(b"]}");
+    }
+
+    /// Writes a table without rows: what a watch sends as a bookmark.
+    pub(super) fn write_empty(&self, buffer: &mut Vec<u8>, revision: u64) {
+        let version = self.version.api_version();
+        let head = format!(
+            "{{\"kind\":\"Table\",\"apiVersion\":\"{version}\",\"metadata\":{{\"resourceVersion\":\"{revision}\"}},\
+             \"columnDefinitions\":null,\"rows\":[]}}"
+        );
+        buffer.extend_from_slice(head.as_bytes());
+    }
+
+    /// Writes an object's row.
+    pub(super) fn write_row(&self, buffer: &mut Vec<u8>, item: &Item<'_>) {
+        self.write_row_of(buffer, item, &parse(item));
+    }
+
+    fn write_row_of(&self, buffer: &mut Vec<u8>, item: &Item<'_>, object: &Object) {
+        let cells: Vec<Value> = self.columns.iter().map(|column| column.cell.of(object)).collect();
+        buffer.extend_from_slice(b"{\"cells\":");
+        buffer.extend_from_slice(Value::Array(cells).to_string().as_bytes());
+        buffer.extend_from_slice(b",\"object\":");
+        match self.include {
+            IncludeObject::None => buffer.extend_from_slice(b"null"),
+            IncludeObject::Metadata => partial::write(buffer, item, self.version),
+            IncludeObject::Object => buffer.extend_from_slice(item.json),
+        }
+        buffer.push(b'}');
+    }
+}
+
+fn parse(item: &Item<'_>) -> Object {
+    serde_json::from_slice(item.json).unwrap_or_default()
+}
+
+fn definition(column: &Column) -> Value {
+    json!({
+        "name": column.name,
+        "type": match column.kind {
+            ColumnType::String => "string",
+            ColumnType::Integer => "integer",
+            ColumnType::Number => "number",
+            ColumnType::Boolean => "boolean",
+            ColumnType::Date => "date",
+        },
+        "format": match column.format {
+            ColumnFormat::Plain => "",
+            ColumnFormat::Name => "name",
+        },
+        "description": column.description,
+        "priority": column.priority,
+    })
+}
+
+#[cfg(test)]
+mod tests;

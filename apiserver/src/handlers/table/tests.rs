@@ -1,0 +1,64 @@
+use super::*;
+
+static COLUMNS: [Column; 3] = [
+    Column { description: "the name", ..Column::NAME },
+    Column::integer("Data", |object| {
+        object.get(&["data"]).and_then(Value::as_object).map_or(0, serde_json::Map::len).into()
+    })
+    .wide(),
+    Column { description: "", ..Column::AGE },
+];
+
+fn table(query: &str, columns: &'static [Column]) -> Result<Table, StatusError> {
+    let uri: http::Uri = format!("/x?{query}").parse().unwrap();
+    Table::new(columns, Query::of(&uri), MetaVersion::V1)
+}
+
+fn rendered(query: &str, columns: &'static [Column], with_columns: bool) -> Value {
+    let json = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","resourceVersion":"7"},"data":{"a":"b"}}"#;
+    let mut buffer = Vec::new();
+    table(query, columns).unwrap().write_object(&mut buffer, &Item::encoded(json), with_columns);
+    serde_json::from_slice(&buffer).unwrap()
+}
+
+#[test]
+fn a_table_of_one_object() {
+    let expected = json!({
+        "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "7"},
+        "columnDefinitions": [
+            {"name": "Name", "type": "string", "format": "name", "description": "the name", "priority": 0},
+            {"name": "Data", "type": "integer", "format": "", "description": "", "priority": 1},
+            {"name": "Age", "type": "string", "format": "", "description": "", "priority": 0},
+        ],
+        "rows": [{
+            "cells": ["x", 1, "<unknown>"],
+            "object": {
+                "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+                "metadata": {"name": "x", "resourceVersion": "7"},
+            },
+        }],
+    });
+    assert_eq!(rendered("", &COLUMNS, true), expected);
+    assert_eq!(rendered("", &COLUMNS, false)["columnDefinitions"], Value::Null);
+    assert_eq!(rendered("includeObject=None", &COLUMNS, true)["rows"][0]["object"], Value::Null);
+    assert_eq!(
+        rendered("includeObject=Object", &COLUMNS, true)["rows"][0]["object"]["data"],
+        json!({"a": "b"})
+    );
+}
+
+#[test]
+fn resources_without_columns_have_a_name_and_a_birthday() {
+    let table = rendered("", &[], true);
+    assert_eq!(table["rows"][0]["cells"], json!(["x", null]));
+    assert_eq!(table["columnDefinitions"][1]["name"], "Created At");
+    assert_eq!(table["columnDefinitions"][1]["type"], "date");
+}
+
+#[test]
+fn include_object_is_checked() {
+    assert_eq!(
+        table("includeObject=Zork", &COLUMNS).unwrap_err().message,
+        "Unable to convert to Table as requested: includeObject: Invalid value: \"Zork\": must be 'Metadata', 'Object', 'None', or empty"
+    );
+}

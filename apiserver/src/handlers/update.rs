@@ -1,0 +1,70 @@
+//! `update`: an object in the place of the present one.
+
+use async_trait::async_trait;
+use axum::body::Body;
+use http::{Response, StatusCode};
+use registry_core::RequestContext;
+use registry_core::api::{DryRun, Object, Preconditions, StatusError};
+use registry_core::rest::UpdatedObject;
+
+use crate::admission::Operation;
+
+use super::call::{Call, method_not_allowed};
+use super::content::{check_name, decode_object, read_body};
+use super::negotiation::{Endpoint, Format};
+use super::options::write_options;
+use super::respond;
+
+/// Answers an update.
+pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
+    let updater = call.route.path.capabilities.updater.as_ref().ok_or_else(method_not_allowed)?;
+    let output = call.negotiate(Endpoint::Object)?;
+    let format = Format::of_body(call.headers)?;
+    let bytes = read_body(body).await?;
+    let options = write_options(call.query, "UpdateOptions")?;
+    let object = decode_object(call, &bytes, format, options.field_validation)?;
+    check_name(call, &object)?;
+
+    let mut replacement = Replacement { call, object, dry_run: options.dry_run };
+    let attributes = call.attributes(Operation::Update, call.name, options.dry_run);
+    let validation = call.api.admission.validation(attributes);
+    let (answer, created) =
+        updater.update(call.context, call.name, &mut replacement, &validation, &options).await?;
+    respond::answer(call, &output, answer, updated_status(created))
+}
+
+/// 201 for what an update created.
+pub(super) fn updated_status(created: bool) -> StatusCode {
+    if created { StatusCode::CREATED } else { StatusCode::OK }
+}
+
+/// The request's object, whatever the present one is.
+struct Replacement<'a> {
+    call: &'a Call<'a>,
+    object: Object,
+    dry_run: DryRun,
+}
+
+// === impl Replacement ===
+
+#[async_trait]
+impl UpdatedObject for Replacement<'_> {
+    /// An object with a uid is meant for that very object, and no namesake.
+    fn preconditions(&self) -> Preconditions {
+        let uid = self.object.uid();
+        Preconditions { uid: (!uid.is_empty()).then(|| uid.to_owned()), resource_version: None }
+    }
+
+    async fn updated_object(
+        &mut self,
+        context: &RequestContext,
+        current: Option<&Object>,
+    ) -> Result<Object, StatusError> {
+        // Each attempt has its own copy: admission may decide by the present object.
+        let mut object = self.object.clone();
+        let operation = if current.is_some() { Operation::Update } else { Operation::Create };
+        let attributes = self.call.attributes(operation, self.call.name, self.dry_run);
+        self.call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;
+        Ok(object)
+    }
+}

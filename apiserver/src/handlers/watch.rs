@@ -1,0 +1,137 @@
+//! `watch`: changes as they happen, one JSON frame a line, made from bytes that were encoded once.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response};
+use registry_core::api::{Reason, StatusError};
+use registry_core::storage::{WatchError, WatchEvent};
+use uuid::Uuid;
+
+use super::call::{Call, method_not_allowed};
+use super::items::{Item, ItemForm};
+use super::list::selection;
+use super::negotiation::{Endpoint, Output, Shape};
+use super::options::ListPurpose;
+use super::table::Table;
+
+mod body;
+#[cfg(test)]
+mod tests;
+
+use body::WatchBody;
+
+/// The shortest time, in seconds, a watch lasts whose client says nothing. Up to twice as long, so that clients
+/// that came together do not come back together.
+const MIN_WATCH_SECONDS: u64 = 1800;
+
+/// Answers a watch.
+pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
+    let watcher = call.route.path.capabilities.watcher.as_ref().ok_or_else(method_not_allowed)?;
+    let output = call.negotiate(Endpoint::Watch)?;
+    let options = selection(call, ListPurpose::Watch)?;
+    let frames = Frames::new(call, &output, options.allow_watch_bookmarks)?;
+    let timeout = options.timeout_seconds.map_or_else(default_timeout, Duration::from_secs);
+    let events = watcher.watch(call.context, &options).await?;
+
+    let body = WatchBody::new(events, frames, timeout, call.api.shutdown.clone());
+    let mut response = Response::new(Body::new(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.media_type()));
+    Ok(response)
+}
+
+fn default_timeout() -> Duration {
+    // A random uuid is all the randomness that spreading needs.
+    let (random, _) = Uuid::new_v4().as_u64_pair();
+    Duration::from_secs(MIN_WATCH_SECONDS + random % MIN_WATCH_SECONDS)
+}
+
+/// Turns events into frames.
+struct Frames {
+    form: ItemForm,
+    /// `kind` and `apiVersion` of bookmarks, as JSON fields.
+    bookmark_type: Box<str>,
+    sends_bookmarks: bool,
+    sent_columns: bool,
+}
+
+// === impl Frames ===
+
+impl Frames {
+    fn new(call: &Call<'_>, output: &Output, sends_bookmarks: bool) -> Result<Self, StatusError> {
+        let (form, kind, api_version) = match output.shape {
+            Shape::Whole => (ItemForm::Whole, call.route.kind.kind, &*call.route.api_version),
+            Shape::Partial(version) | Shape::PartialList(version) => {
+                (ItemForm::Partial(version), "PartialObjectMetadata", version.api_version())
+            }
+            Shape::Table(version) => {
+                (ItemForm::Row(Table::of_request(call, version)?), "Table", version.api_version())
+            }
+        };
+        let bookmark_type = format!("\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\"").into();
+        Ok(Self { form, bookmark_type, sends_bookmarks, sent_columns: false })
+    }
+
+    /// Writes an event's frame.
+    fn write(&mut self, buffer: &mut Vec<u8>, event: &WatchEvent) {
+        let (kind, entry) = match event {
+            WatchEvent::Added(entry) => ("ADDED", entry),
+            WatchEvent::Modified(entry) => ("MODIFIED", entry),
+            WatchEvent::Deleted(entry) => ("DELETED", entry),
+            WatchEvent::Bookmark { revision, initial_events_end } => {
+                if self.sends_bookmarks {
+                    self.write_bookmark(buffer, *revision, *initial_events_end);
+                }
+                return;
+            }
+        };
+        open(buffer, kind);
+        let item = Item::stored(entry);
+        match &self.form {
+            ItemForm::Row(table) => {
+                table.write_object(buffer, &item, !std::mem::replace(&mut self.sent_columns, true));
+            }
+            form => form.write(buffer, &item),
+        }
+        buffer.extend_from_slice(b"}\n");
+    }
+
+    fn write_bookmark(&self, buffer: &mut Vec<u8>, revision: u64, initial_events_end: bool) {
+        open(buffer, "BOOKMARK");
+        if let ItemForm::Row(table) = &self.form {
+            table.write_empty(buffer, revision);
+        } else {
+            let annotations = if initial_events_end {
+                ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
+            } else {
+                ""
+            };
+            let object = format!(
+                "{{{},\"metadata\":{{\"resourceVersion\":\"{revision}\"{annotations}}}}}",
+                self.bookmark_type
+            );
+            buffer.extend_from_slice(object.as_bytes());
+        }
+        buffer.extend_from_slice(b"}\n");
+    }
+
+    /// Writes the frame that ends a watch, for failures the client has to know of.
+    fn write_error(buffer: &mut Vec<u8>, error: &WatchError) {
+        let failure = match error {
+            WatchError::Compacted { .. } => StatusError::expired(error.to_string()),
+            // The client watches on from where it is: the end of the stream says all it needs.
+            WatchError::Interrupted(_) => return,
+            WatchError::Corrupt { .. } => StatusError::new(Reason::InternalError, error.to_string()),
+        };
+        open(buffer, "ERROR");
+        buffer.extend_from_slice(failure.to_value().to_string().as_bytes());
+        buffer.extend_from_slice(b"}\n");
+    }
+}
+
+fn open(buffer: &mut Vec<u8>, kind: &str) {
+    buffer.extend_from_slice(b"{\"type\":\"");
+    buffer.extend_from_slice(kind.as_bytes());
+    buffer.extend_from_slice(b"\",\"object\":");
+}

@@ -1,0 +1,95 @@
+//! A watch on its way out: whatever is ready goes together, nothing waits for more.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use http_body::{Body, Frame};
+use registry_core::storage::WatchStream;
+use tokio::time::{Sleep, sleep};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use super::Frames;
+
+/// At most about this much is put into one piece, however much is ready.
+const BATCH_BYTES: usize = 64 * 1024;
+
+/// A watch as a body. Ends by its timeout, at shutdown, or after the stream's first error.
+pub(super) struct WatchBody {
+    events: WatchStream,
+    frames: Frames,
+    timeout: Pin<Box<Sleep>>,
+    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
+    is_done: bool,
+}
+
+// === impl WatchBody ===
+
+impl WatchBody {
+    /// These events as frames.
+    pub(super) fn new(
+        events: WatchStream,
+        frames: Frames,
+        timeout: Duration,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self {
+            events,
+            frames,
+            timeout: Box::pin(sleep(timeout)),
+            shutdown: Box::pin(shutdown.cancelled_owned()),
+            is_done: false,
+        }
+    }
+
+    /// All frames that are ready, up to a batch; notes when there will be no more.
+    fn fill(&mut self, task: &mut Context<'_>) -> Vec<u8> {
+        let mut batch = Vec::new();
+        while batch.len() < BATCH_BYTES {
+            match self.events.poll_next_unpin(task) {
+                Poll::Ready(Some(Ok(event))) => self.frames.write(&mut batch, &event),
+                Poll::Ready(Some(Err(error))) => {
+                    tracing::debug!(%error, "a watch ended");
+                    Frames::write_error(&mut batch, &error);
+                    self.is_done = true;
+                    break;
+                }
+                Poll::Ready(None) => {
+                    self.is_done = true;
+                    break;
+                }
+                Poll::Pending => break,
+            }
+        }
+        batch
+    }
+}
+
+impl Body for WatchBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.is_done {
+            return Poll::Ready(None);
+        }
+        let is_over =
+            self.timeout.as_mut().poll(task).is_ready() || self.shutdown.as_mut().poll(task).is_ready();
+        if is_over {
+            self.is_done = true;
+            return Poll::Ready(None);
+        }
+        let batch = self.fill(task);
+        if !batch.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(batch.into()))));
+        }
+        if self.is_done { Poll::Ready(None) } else { Poll::Pending }
+    }
+}

@@ -1,0 +1,122 @@
+use std::sync::Arc;
+
+use futures::StreamExt;
+use futures::stream;
+use http_body_util::BodyExt;
+use registry_core::storage::{Attributes, Entry, StoredObject, WatchStream};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::super::negotiation::MetaVersion;
+use super::*;
+
+fn entry(name: &str) -> StoredObject {
+    let json = format!(
+        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","resourceVersion":"3"}},"data":{{}}}}"#
+    );
+    Arc::new(Entry {
+        key: name.into(),
+        revision: 3,
+        json: json.into(),
+        item_offset: 38,
+        attributes: Attributes::default(),
+    })
+}
+
+fn frames(form: ItemForm) -> Frames {
+    Frames {
+        form,
+        bookmark_type: "\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"".into(),
+        sends_bookmarks: true,
+        sent_columns: false,
+    }
+}
+
+fn events() -> Vec<Result<WatchEvent, WatchError>> {
+    vec![
+        Ok(WatchEvent::Added(entry("a"))),
+        Ok(WatchEvent::Bookmark { revision: 5, initial_events_end: true }),
+        Ok(WatchEvent::Modified(entry("a"))),
+        Ok(WatchEvent::Deleted(entry("a"))),
+        Ok(WatchEvent::Bookmark { revision: 9, initial_events_end: false }),
+        Err(WatchError::Compacted { requested: 3, oldest: 7 }),
+    ]
+}
+
+async fn lines(events: WatchStream, frames: Frames) -> Vec<Value> {
+    let body = WatchBody::new(events, frames, Duration::from_mins(1), CancellationToken::new());
+    let bytes = body.collect().await.unwrap().to_bytes();
+    let text = std::str::from_utf8(&bytes).unwrap();
+    assert!(text.is_empty() || text.ends_with('\n'));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn frames_carry_the_stored_bytes() {
+    let stored: Value = serde_json::from_slice(&entry("a").json).unwrap();
+    let sent = lines(stream::iter(events()).boxed(), frames(ItemForm::Whole)).await;
+    assert_eq!(
+        sent[..5],
+        [
+            json!({"type": "ADDED", "object": stored}),
+            json!({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {
+                "resourceVersion": "5", "annotations": {"k8s.io/initial-events-end": "true"}}}}),
+            json!({"type": "MODIFIED", "object": stored}),
+            json!({"type": "DELETED", "object": stored}),
+            json!({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {
+                "resourceVersion": "9"}}}),
+        ]
+    );
+    assert_eq!(sent[5]["type"], "ERROR");
+    assert_eq!(sent[5]["object"]["code"], 410);
+    assert_eq!(sent[5]["object"]["reason"], "Expired");
+    assert_eq!(sent[5]["object"]["message"], "too old resource version: 3 (7)");
+}
+
+#[tokio::test]
+async fn bookmarks_come_only_when_asked_for() {
+    let silent = Frames { sends_bookmarks: false, ..frames(ItemForm::Partial(MetaVersion::V1)) };
+    let sent = lines(stream::iter(events()).boxed(), silent).await;
+    let kinds: Vec<_> = sent.iter().map(|frame| frame["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["ADDED", "MODIFIED", "DELETED", "ERROR"]);
+    assert_eq!(sent[0]["object"]["kind"], "PartialObjectMetadata");
+    let interrupted = stream::iter([Err(WatchError::Interrupted("gone".into()))]).boxed();
+    assert!(lines(interrupted, frames(ItemForm::Whole)).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_ready_goes_together() {
+    let many: Vec<_> = (0..2_000).map(|n| Ok(WatchEvent::Added(entry(&format!("c{n}"))))).collect();
+    let events = stream::iter(many).boxed();
+    let mut body =
+        WatchBody::new(events, frames(ItemForm::Whole), Duration::from_mins(1), CancellationToken::new());
+    let mut pieces = Vec::new();
+    while let Some(frame) = body.frame().await {
+        pieces.push(frame.unwrap().into_data().unwrap().len());
+    }
+    assert!(pieces.len() > 1 && pieces.len() < 10, "{pieces:?}");
+    assert!(pieces.iter().all(|size| *size < 65 * 1024 + 1024));
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_end_by_timeout_and_at_shutdown() {
+    let shutdown = CancellationToken::new();
+    let body = |seconds| {
+        let events = stream::pending().boxed();
+        WatchBody::new(events, frames(ItemForm::Whole), Duration::from_secs(seconds), shutdown.clone())
+    };
+    let started = tokio::time::Instant::now();
+    assert!(body(7).frame().await.is_none());
+    assert_eq!(started.elapsed().as_secs(), 7);
+    let mut long = body(3600);
+    shutdown.cancel();
+    assert!(long.frame().await.is_none());
+    assert!(started.elapsed().as_secs() < 8);
+}
+
+#[test]
+fn default_timeouts_are_spread() {
+    let timeouts: Vec<u64> = (0..20).map(|_| default_timeout().as_secs()).collect();
+    assert!(timeouts.iter().all(|seconds| (1800..3600).contains(seconds)));
+    assert!(timeouts.iter().any(|seconds| *seconds != timeouts[0]));
+}

@@ -1,0 +1,190 @@
+//! YAML out: block style, keys in order, strings quoted where a reader could take them for something else.
+
+use serde_json::{Map, Value};
+
+/// A value as a YAML document.
+pub(super) fn encode(value: &Value) -> String {
+    let mut text = String::new();
+    match value {
+        Value::Object(fields) if !fields.is_empty() => write_fields(&mut text, fields, 0, false),
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                write_item(&mut text, item, 0);
+            }
+        }
+        scalar => {
+            write_scalar(&mut text, scalar, 0);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A value as one item (`- …`) of a list at this depth.
+pub(super) fn write_item(text: &mut String, item: &Value, depth: usize) {
+    indent(text, depth);
+    text.push_str("- ");
+    match item {
+        Value::Object(fields) if !fields.is_empty() => write_fields(text, fields, depth + 1, true),
+        Value::Array(items) if !items.is_empty() => {
+            // A list in a list begins on a line of its own.
+            text.truncate(text.len() - 1);
+            text.push('\n');
+            for inner in items {
+                write_item(text, inner, depth + 1);
+            }
+        }
+        scalar => {
+            write_scalar(text, scalar, depth + 1);
+            text.push('\n');
+        }
+    }
+}
+
+/// `key: value` lines at this depth; `continues` leaves out the indentation of the first one.
+pub(super) fn write_fields(text: &mut String, fields: &Map<String, Value>, depth: usize, continues: bool) {
+    for (position, (key, value)) in fields.iter().enumerate() {
+        if position > 0 || !continues {
+            indent(text, depth);
+        }
+        write_string(text, key, depth, false);
+        text.push(':');
+        match value {
+            Value::Object(inner) if !inner.is_empty() => {
+                text.push('\n');
+                write_fields(text, inner, depth + 1, false);
+            }
+            Value::Array(items) if !items.is_empty() => {
+                text.push('\n');
+                // Lists stand at the depth of their key.
+                for item in items {
+                    write_item(text, item, depth);
+                }
+            }
+            scalar => {
+                text.push(' ');
+                write_scalar(text, scalar, depth + 1);
+                text.push('\n');
+            }
+        }
+    }
+}
+
+fn write_scalar(text: &mut String, value: &Value, depth: usize) {
+    match value {
+        Value::String(string) => write_string(text, string, depth, true),
+        // What is left of lists and objects is empty: `[]`, `{}`.
+        other => text.push_str(&other.to_string()),
+    }
+}
+
+fn write_string(text: &mut String, string: &str, depth: usize, may_be_block: bool) {
+    if is_plain(string) {
+        text.push_str(string);
+    } else if may_be_block && is_block(string) {
+        write_block(text, string, depth);
+    } else {
+        // A JSON string is a double-quoted YAML string.
+        text.push_str(&Value::from(string).to_string());
+    }
+}
+
+/// Whether a string may stand without quotes and is read back as this string.
+fn is_plain(string: &str) -> bool {
+    const INDICATORS: &str = "-?:,[]{}#&*!|>'\"%@`=<~";
+    let (Some(first), Some(last)) = (string.chars().next(), string.chars().next_back()) else { return false };
+    let is_word = !matches!(
+        string.to_ascii_lowercase().as_str(),
+        "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n"
+    );
+    is_word
+        && !INDICATORS.contains(first)
+        && !matches!(last, ' ' | ':')
+        && !looks_like_number(string)
+        && !string.contains(": ")
+        && !string.contains(" #")
+        && !string.starts_with(' ')
+        && !string
+            .chars()
+            .any(|one| one.is_control() || matches!(one, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}'))
+}
+
+/// Whether some reader could take a string for a number, a date or a sexagesimal.
+fn looks_like_number(string: &str) -> bool {
+    let unsigned = string.trim_start_matches(['+', '-']);
+    let starts = unsigned.starts_with(|one: char| one.is_ascii_digit() || one == '.');
+    starts && unsigned.chars().all(|one| one.is_ascii_hexdigit() || "xXoO_.:+-TZtz ".contains(one))
+        || matches!(unsigned.to_ascii_lowercase().as_str(), ".inf" | ".nan")
+}
+
+fn is_block(string: &str) -> bool {
+    let is_clean = !string.chars().any(|one| one != '\n' && one != '\t' && one.is_control());
+    is_clean && string.contains('\n') && !string.starts_with([' ', '\n', '\t']) && !string.contains(" \n")
+}
+
+/// A literal block: every line as it is.
+fn write_block(text: &mut String, string: &str, depth: usize) {
+    let (body, chomping) = match string.strip_suffix('\n') {
+        None => (string, "|-"),
+        Some(body) if body.ends_with('\n') => (body, "|+"),
+        Some(body) => (body, "|"),
+    };
+    text.push_str(chomping);
+    for line in body.split('\n') {
+        text.push('\n');
+        if !line.is_empty() {
+            indent(text, depth);
+            text.push_str(line);
+        }
+    }
+}
+
+fn indent(text: &mut String, depth: usize) {
+    (0..depth).for_each(|_| text.push_str("  "));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn writes_block_style() {
+        let value = json!({
+            "apiVersion": "v1",
+            "data": { "k": "v", "script": "one\n  two\n", "open": "a\nb", "time": "2020-01-01T00:00:00Z" },
+            "empty": {}, "none": [], "null": null, "n": 5, "yes": "yes", "quoted": "a: b", "digits": "0123",
+            "list": [{ "name": "a", "ports": [80, 81] }, "x", [1, 2], {}],
+        });
+        let expected = "apiVersion: v1\ndata:\n  k: v\n  open: |-\n    a\n    b\n  script: |\n    one\n      two\n  time: \"2020-01-01T00:00:00Z\"\ndigits: \"0123\"\nempty: {}\nlist:\n- name: a\n  ports:\n  - 80\n  - 81\n- x\n-\n  - 1\n  - 2\n- {}\n\"n\": 5\nnone: []\n\"null\": null\nquoted: \"a: b\"\n\"yes\": \"yes\"\n";
+        assert_eq!(encode(&value), expected);
+        assert_eq!(encode(&json!({})), "{}\n");
+        assert_eq!(encode(&json!("")), "\"\"\n");
+    }
+
+    #[test]
+    fn plain_strings_are_only_those_read_back_as_strings() {
+        for plain in ["nginx:1.2", "kube-system", "a b", "app.kubernetes.io/name", "v1", "10.0.0.1/24"] {
+            assert!(is_plain(plain), "{plain}");
+        }
+        for quoted in [
+            "",
+            "true",
+            "No",
+            "1",
+            "-1.5",
+            "0x1F",
+            "1e3",
+            ".5",
+            "~",
+            "- a",
+            "a:",
+            "#x",
+            "12:30:45",
+            "2020-01-01",
+        ] {
+            assert!(!is_plain(quoted), "{quoted}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! `/healthz`, `/livez` and `/readyz`: one list of named checks, each part of some of the three.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/server/healthz`.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::body::Body;
+use http::{Response, StatusCode};
+
+use crate::error::text_response;
+use crate::request_info::query_pairs;
+
+mod checks;
+#[cfg(test)]
+mod tests;
+
+pub use checks::{Completion, EngineCheck, ReadinessCheck};
+pub(crate) use checks::{PingCheck, ShutdownCheck};
+
+/// One of the three endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/healthz`, the oldest: everything that must hold while the server lives.
+    Healthz,
+    /// `/livez`: failing, the server should be restarted.
+    Livez,
+    /// `/readyz`: failing, the server should be sent no requests.
+    Readyz,
+}
+
+/// Finds out whether one thing is well.
+#[async_trait]
+pub trait Check: Send + Sync + 'static {
+    /// Whether it is.
+    ///
+    /// # Errors
+    /// What is wrong: for the log, and for who asks for this one check.
+    async fn check(&self) -> Result<(), String>;
+}
+
+/// All checks of a server.
+#[derive(Default)]
+pub struct Health {
+    checks: Vec<NamedCheck>,
+}
+
+struct NamedCheck {
+    name: String,
+    endpoints: &'static [Endpoint],
+    check: Arc<dyn Check>,
+}
+
+/// How an endpoint was asked.
+#[derive(Default)]
+struct Question {
+    verbose: bool,
+    excluded: Vec<String>,
+}
+
+// === impl Endpoint ===
+
+impl Endpoint {
+    /// All three.
+    pub const ALL: &'static [Self] = &[Self::Healthz, Self::Livez, Self::Readyz];
+    /// Those that are about the process.
+    pub const ALIVE: &'static [Self] = &[Self::Healthz, Self::Livez];
+    /// Only the one that is about serving requests.
+    pub const READY: &'static [Self] = &[Self::Readyz];
+
+    /// The endpoint a path belongs to, with the rest of the path.
+    pub fn of_path(path: &str) -> Option<(Self, &str)> {
+        Self::ALL.iter().find_map(|endpoint| {
+            let rest = path.strip_prefix('/')?.strip_prefix(endpoint.name())?;
+            (rest.is_empty() || rest.starts_with('/')).then_some((*endpoint, rest))
+        })
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Healthz => "healthz",
+            Self::Livez => "livez",
+            Self::Readyz => "readyz",
+        }
+    }
+}
+
+// === impl Health ===
+
+impl Health {
+    /// Adds a check to some endpoints. They are run and listed in the order they were added.
+    pub fn add(&mut self, name: impl Into<String>, endpoints: &'static [Endpoint], check: Arc<dyn Check>) {
+        self.checks.push(NamedCheck { name: name.into(), endpoints, check });
+    }
+
+    /// Answers a request below an endpoint: `rest` is what follows its name in the path.
+    pub async fn respond(&self, endpoint: Endpoint, rest: &str, query: &str) -> Response<Body> {
+        if rest.is_empty() {
+            return self.respond_all(endpoint, &Question::parse(query)).await;
+        }
+        let name = rest.trim_start_matches('/');
+        match self.of(endpoint).find(|check| check.name == name) {
+            None => text_response(StatusCode::NOT_FOUND, "404 page not found\n"),
+            Some(found) => match found.check.check().await {
+                Ok(()) => text_response(StatusCode::OK, "ok"),
+                Err(error) => {
+                    let body = format!("internal server error: {error}\n");
+                    text_response(StatusCode::INTERNAL_SERVER_ERROR, body)
+                }
+            },
+        }
+    }
+
+    async fn respond_all(&self, endpoint: Endpoint, question: &Question) -> Response<Body> {
+        let mut report = String::new();
+        let mut failed = Vec::new();
+        for named in self.of(endpoint) {
+            let name = &named.name;
+            if question.excluded.contains(name) {
+                let _ = writeln!(report, "[+]{name} excluded: ok");
+                continue;
+            }
+            match named.check.check().await {
+                Ok(()) => {
+                    let _ = writeln!(report, "[+]{name} ok");
+                }
+                Err(error) => {
+                    // Anybody may ask for the whole; only the log tells what is wrong.
+                    let _ = writeln!(report, "[-]{name} failed: reason withheld");
+                    failed.push(format!("{name}: {error}"));
+                }
+            }
+        }
+        let unknown =
+            question.excluded.iter().filter(|name| !self.of(endpoint).any(|one| one.name == **name));
+        let unknown: Vec<String> = unknown.map(|name| format!("{name:?}")).collect();
+        if !unknown.is_empty() {
+            let names = unknown.join(", ");
+            let _ = writeln!(report, "warn: some health checks cannot be excluded: no matches for {names}");
+        }
+        let endpoint = endpoint.name();
+        if !failed.is_empty() {
+            tracing::warn!(failed = failed.join("; "), "{endpoint} check failed");
+            let _ = writeln!(report, "{endpoint} check failed");
+            return text_response(StatusCode::INTERNAL_SERVER_ERROR, report);
+        }
+        if !question.verbose {
+            return text_response(StatusCode::OK, "ok");
+        }
+        let _ = writeln!(report, "{endpoint} check passed");
+        text_response(StatusCode::OK, report)
+    }
+
+    fn of(&self, endpoint: Endpoint) -> impl Iterator<Item = &NamedCheck> {
+        self.checks.iter().filter(move |check| check.endpoints.contains(&endpoint))
+    }
+}
+
+// === impl Question ===
+
+impl Question {
+    fn parse(query: &str) -> Self {
+        let mut question = Self::default();
+        for (key, value) in query_pairs(query) {
+            match &*key {
+                "verbose" => question.verbose = true,
+                "exclude" => question.excluded.extend(value.split(',').map(str::to_owned)),
+                _ => {}
+            }
+        }
+        question
+    }
+}

@@ -1,0 +1,122 @@
+//! The checks a server has.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use registry_core::registry::InstalledApi;
+use registry_core::storage::mvcc::Mvcc;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::Check;
+
+/// How long the store may take to say that it is well.
+const ENGINE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long its answer is good for: anybody may ask, and a remote store must not feel how often they do.
+const ENGINE_ANSWER_LIFETIME: Duration = Duration::from_millis(500);
+
+/// `ping`: the process answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PingCheck;
+
+/// `etcd`: the store is well, whichever it is.
+pub struct EngineCheck {
+    engine: Arc<dyn Mvcc>,
+    last: Mutex<Option<(Instant, Result<(), String>)>>,
+}
+
+/// `informer-sync`: every resource's store, with its cache, can serve.
+pub struct ReadinessCheck {
+    installed: Arc<InstalledApi>,
+}
+
+/// `poststarthook/…`: something that has to be done once after the start is done.
+#[derive(Debug, Default)]
+pub struct Completion {
+    done: AtomicBool,
+}
+
+/// `shutdown`: the server has not been told to stop.
+#[derive(Debug)]
+pub(crate) struct ShutdownCheck(pub(crate) CancellationToken);
+
+#[async_trait]
+impl Check for PingCheck {
+    async fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+// === impl EngineCheck ===
+
+impl EngineCheck {
+    /// Asks this engine.
+    pub fn new(engine: Arc<dyn Mvcc>) -> Self {
+        Self { engine, last: Mutex::new(None) }
+    }
+}
+
+#[async_trait]
+impl Check for EngineCheck {
+    async fn check(&self) -> Result<(), String> {
+        // Everybody who asks meanwhile waits for the one answer.
+        let mut last = self.last.lock().await;
+        if let Some((at, answer)) = &*last
+            && at.elapsed() < ENGINE_ANSWER_LIFETIME
+        {
+            return answer.clone();
+        }
+        let answer = match tokio::time::timeout(ENGINE_TIMEOUT, self.engine.health()).await {
+            Ok(answer) => answer,
+            Err(_) => Err("the store did not answer in time".to_owned()),
+        };
+        *last = Some((Instant::now(), answer.clone()));
+        answer
+    }
+}
+
+// === impl ReadinessCheck ===
+
+impl ReadinessCheck {
+    /// Asks the stores of everything installed.
+    pub fn new(installed: Arc<InstalledApi>) -> Self {
+        Self { installed }
+    }
+}
+
+#[async_trait]
+impl Check for ReadinessCheck {
+    async fn check(&self) -> Result<(), String> {
+        let resources = self.installed.paths.iter().filter(|path| path.subresource.is_none());
+        for path in resources {
+            let ready = path.store.storage().readiness();
+            ready.map_err(|reason| format!("{}: {reason}", path.resource.group_resource()))?;
+        }
+        Ok(())
+    }
+}
+
+// === impl Completion ===
+
+impl Completion {
+    /// Notes that it is done.
+    pub fn complete(&self) {
+        self.done.store(true, Ordering::Release);
+    }
+}
+
+#[async_trait]
+impl Check for Completion {
+    async fn check(&self) -> Result<(), String> {
+        if self.done.load(Ordering::Acquire) { Ok(()) } else { Err("not finished".to_owned()) }
+    }
+}
+
+#[async_trait]
+impl Check for ShutdownCheck {
+    async fn check(&self) -> Result<(), String> {
+        if self.0.is_cancelled() { Err("process is shutting down".to_owned()) } else { Ok(()) }
+    }
+}

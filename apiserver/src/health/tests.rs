@@ -1,0 +1,52 @@
+use super::*;
+
+fn health() -> (Health, Arc<Completion>) {
+    let hook = Arc::new(Completion::default());
+    let mut health = Health::default();
+    health.add("ping", Endpoint::ALL, Arc::new(PingCheck));
+    health.add("etcd", Endpoint::ALIVE, Arc::new(PingCheck));
+    health.add("poststarthook/a", Endpoint::ALL, hook.clone());
+    (health, hook)
+}
+
+async fn ask(health: &Health, uri: &str) -> (u16, String) {
+    let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
+    let (endpoint, rest) = Endpoint::of_path(path).expect("a health path");
+    let response = health.respond(endpoint, rest, query).await;
+    let status = response.status().as_u16();
+    let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn reports_are_written_as_kubernetes_writes_them() {
+    let (health, hook) = health();
+    let failed = "[+]ping ok\n[+]etcd ok\n[-]poststarthook/a failed: reason withheld\nlivez check failed\n";
+    assert_eq!(ask(&health, "/livez").await, (500, failed.to_owned()));
+    assert_eq!(
+        ask(&health, "/livez/poststarthook/a").await,
+        (500, "internal server error: not finished\n".to_owned())
+    );
+    assert_eq!(ask(&health, "/livez?exclude=poststarthook/a").await, (200, "ok".to_owned()));
+
+    hook.complete();
+    assert_eq!(ask(&health, "/readyz").await, (200, "ok".to_owned()));
+    let verbose = "[+]ping ok\n[+]etcd excluded: ok\n[+]poststarthook/a ok\nhealthz check passed\n";
+    assert_eq!(ask(&health, "/healthz?verbose&exclude=etcd").await, (200, verbose.to_owned()));
+    let (_, warned) = ask(&health, "/readyz?verbose=1&exclude=etcd").await;
+    assert!(
+        warned.contains("warn: some health checks cannot be excluded: no matches for \"etcd\"\n"),
+        "{warned}"
+    );
+}
+
+#[tokio::test]
+async fn single_checks_have_their_own_paths() {
+    let (health, _) = health();
+    assert_eq!(ask(&health, "/healthz/etcd").await, (200, "ok".to_owned()));
+    let missing = (404, "404 page not found\n".to_owned());
+    assert_eq!(ask(&health, "/readyz/etcd").await, missing);
+    assert_eq!(ask(&health, "/livez/zork").await, missing);
+    assert_eq!(ask(&health, "/livez/").await, missing);
+    assert!(Endpoint::of_path("/livezork").is_none());
+}

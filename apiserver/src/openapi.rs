@@ -1,0 +1,186 @@
+//! OpenAPI v3: an index of documents, one per group and version.
+//!
+//! Documents are made when they are first asked for. Only those that were asked for are kept; the index needs
+//! nothing but their hashes.
+//!
+//! Kubernetes concept: [OpenAPI v3](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use axum::body::Body;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode};
+use registry_core::api::{GroupVersion, StatusError};
+use registry_core::registry::{InstalledApi, InstalledPath};
+use registry_core::schema::openapi::Descriptions;
+use serde_json::{Map, Value, json};
+
+use crate::discovery::Document;
+use crate::handlers::negotiation::{Endpoint, Format, Output};
+use crate::handlers::query::Query;
+use crate::handlers::respond;
+
+mod components;
+mod operations;
+mod paths;
+#[cfg(test)]
+mod tests;
+
+/// Where the index is.
+const INDEX: &str = "/openapi/v3";
+
+/// Gives the texts of `kubectl explain`. They are large: unpacked when documents are made, and not kept.
+pub type DescriptionsSource = fn() -> Option<Descriptions>;
+
+/// All OpenAPI documents.
+pub(crate) struct OpenApi {
+    installed: Arc<InstalledApi>,
+    descriptions: DescriptionsSource,
+    /// By path below the index, for example `apis/apps/v1`.
+    versions: BTreeMap<Box<str>, VersionDocument>,
+    index: OnceLock<Document>,
+}
+
+/// The document of one group and version.
+struct VersionDocument {
+    group_version: GroupVersion,
+    hash: OnceLock<Box<str>>,
+    document: OnceLock<Document>,
+}
+
+// === impl OpenApi ===
+
+impl OpenApi {
+    /// The documents of everything that is installed.
+    pub(crate) fn new(installed: Arc<InstalledApi>, descriptions: DescriptionsSource) -> Self {
+        let versions = installed
+            .paths
+            .iter()
+            .map(|path| {
+                let group_version = path.resource.group_version();
+                let document =
+                    VersionDocument { group_version, hash: OnceLock::new(), document: OnceLock::new() };
+                (paths::root(group_version).trim_start_matches('/').into(), document)
+            })
+            .collect();
+        Self { installed, descriptions, versions, index: OnceLock::new() }
+    }
+
+    /// Whether there is a document at this path.
+    pub(crate) fn serves(&self, path: &str) -> bool {
+        below_index(path).is_some_and(|below| below.is_empty() || self.versions.contains_key(below))
+    }
+
+    /// The document at a path, if there is one.
+    pub(crate) fn get(&self, path: &str, parts: &Parts) -> Option<Result<Response<Body>, StatusError>> {
+        let below = below_index(path)?;
+        if below.is_empty() {
+            return Some(Ok(self.index(parts)));
+        }
+        let version = self.versions.get(below)?;
+        Some(self.version(below, version, parts))
+    }
+
+    fn index(&self, parts: &Parts) -> Response<Body> {
+        let index = self.index.get_or_init(|| {
+            let descriptions = (self.descriptions)();
+            let paths: Map<String, Value> = self
+                .versions
+                .iter()
+                .map(|(path, version)| {
+                    let url = hashed_url(path, version.hash(&self.installed, descriptions.as_ref()));
+                    (path.to_string(), json!({ "serverRelativeURL": url }))
+                })
+                .collect();
+            Document::json(&json!({ "paths": paths }))
+        });
+        // Kubernetes lets its HTTP library guess the type of this one.
+        index.cacheable_answer(&parts.headers, "text/plain; charset=utf-8")
+    }
+
+    fn version(
+        &self,
+        path: &str,
+        version: &VersionDocument,
+        parts: &Parts,
+    ) -> Result<Response<Body>, StatusError> {
+        let query = Query::of(&parts.uri);
+        let output = Output::negotiate(&parts.headers, query, Endpoint::Document)?;
+        let document = version.document(&self.installed, self.descriptions);
+        let asked_hash = query.first("hash");
+        if asked_hash.as_ref().is_some_and(|hash| **hash != *document.hash) {
+            return Ok(moved(&hashed_url(path, &document.hash)));
+        }
+        if output.format == Format::Yaml {
+            return Ok(respond::value(&output, StatusCode::OK, &document.parsed()));
+        }
+        let mut response = document.cacheable_answer(&parts.headers, "application/json");
+        if asked_hash.is_some() {
+            // Under this URL there will never be other bytes.
+            let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
+            response.headers_mut().insert(CACHE_CONTROL, forever);
+        }
+        Ok(response)
+    }
+}
+
+// === impl VersionDocument ===
+
+impl VersionDocument {
+    /// The hash; without the document having to be kept.
+    fn hash(&self, installed: &InstalledApi, descriptions: Option<&Descriptions>) -> &str {
+        self.hash.get_or_init(|| match self.document.get() {
+            Some(document) => document.hash.clone(),
+            None => self.build(installed, descriptions).hash,
+        })
+    }
+
+    fn document(&self, installed: &InstalledApi, descriptions: DescriptionsSource) -> &Document {
+        self.document.get_or_init(|| self.build(installed, descriptions().as_ref()))
+    }
+
+    fn build(&self, installed: &InstalledApi, descriptions: Option<&Descriptions>) -> Document {
+        let own: Vec<&InstalledPath> = installed
+            .paths
+            .iter()
+            .filter(|path| path.resource.group_version() == self.group_version)
+            .collect();
+        let title = "Kubernetes";
+        Document::json(&json!({
+            "openapi": "3.0.0",
+            "info": { "title": title, "version": "unversioned" },
+            "paths": paths::of_version(self.group_version, &own),
+            "components": {
+                "schemas": components::of_version(&own, descriptions),
+                "securitySchemes": {
+                    "BearerToken": {
+                        "description": "Bearer Token authentication",
+                        "type": "apiKey", "name": "authorization", "in": "header",
+                    },
+                },
+            },
+        }))
+    }
+}
+
+fn below_index(path: &str) -> Option<&str> {
+    let below = path.strip_prefix(INDEX)?;
+    if below.is_empty() || below.starts_with('/') { Some(below.trim_matches('/')) } else { None }
+}
+
+fn hashed_url(path: &str, hash: &str) -> String {
+    format!("{INDEX}/{path}?hash={hash}")
+}
+
+/// The document has changed since the client learned of it.
+fn moved(url: &str) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+    if let Ok(url) = HeaderValue::from_str(url) {
+        response.headers_mut().insert(LOCATION, url);
+    }
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}

@@ -1,0 +1,92 @@
+//! The paths of a group and version, from what its storages can do.
+
+use registry_core::api::{GroupVersion, Scope};
+use registry_core::registry::InstalledPath;
+use serde_json::{Map, Value, json};
+
+use super::operations::{self, Action, Place};
+
+/// Where a group and version's paths begin.
+pub(super) fn root(version: GroupVersion) -> String {
+    if version.group.is_empty() {
+        format!("/api/{}", version.version)
+    } else {
+        format!("/apis/{}/{}", version.group, version.version)
+    }
+}
+
+/// All paths of a group and version.
+pub(super) fn of_version(version: GroupVersion, installed: &[&InstalledPath]) -> Map<String, Value> {
+    let root = root(version);
+    let mut paths = Map::new();
+    for path in installed {
+        let plural = path.resource.plural;
+        let is_namespaced = path.capabilities.storage.scope() == Scope::Namespaced;
+        let namespace = if is_namespaced { "/namespaces/{namespace}" } else { "" };
+        let collection = format!("{root}{namespace}/{plural}");
+        let Some(subresource) = path.subresource else {
+            add(&mut paths, collection.clone(), path, Place::Collection);
+            add(&mut paths, format!("{collection}/{{name}}"), path, Place::Object);
+            if is_namespaced {
+                add(&mut paths, format!("{root}/{plural}"), path, Place::AllNamespaces);
+            }
+            continue;
+        };
+        add(&mut paths, format!("{collection}/{{name}}/{subresource}"), path, Place::Object);
+    }
+    paths
+}
+
+/// Adds a path, if it has any operation.
+fn add(paths: &mut Map<String, Value>, url: String, path: &InstalledPath, place: Place) {
+    let operations: Vec<Action> = actions(path, place);
+    if operations.is_empty() {
+        return;
+    }
+    let mut item: Map<String, Value> = operations
+        .into_iter()
+        .map(|action| (action.method().to_owned(), operations::operation(path, place, action)))
+        .collect();
+    item.insert("parameters".to_owned(), path_parameters(path, place));
+    paths.insert(url, Value::Object(item));
+}
+
+fn actions(path: &InstalledPath, place: Place) -> Vec<Action> {
+    let can = &path.capabilities;
+    let all = match place {
+        Place::AllNamespaces => vec![(Action::List, can.lister.is_some())],
+        Place::Collection => vec![
+            (Action::List, can.lister.is_some()),
+            (Action::Create, can.creater.is_some()),
+            (Action::DeleteCollection, can.collection_deleter.is_some()),
+        ],
+        Place::Object => vec![
+            (Action::Get, can.getter.is_some()),
+            (Action::Create, can.named_creater.is_some()),
+            (Action::Update, can.updater.is_some()),
+            (Action::Patch, can.patcher.is_some()),
+            (Action::Delete, can.deleter.is_some()),
+        ],
+    };
+    all.into_iter().filter(|(_, served)| *served).map(|(action, _)| action).collect()
+}
+
+fn path_parameters(path: &InstalledPath, place: Place) -> Value {
+    let in_path = |name: &str, description: &str| {
+        json!({
+            "name": name, "in": "path", "required": true, "description": description,
+            "schema": { "type": "string", "uniqueItems": true },
+        })
+    };
+    let mut parameters = Vec::new();
+    if place == Place::Object {
+        let description = format!("name of the {}", path.capabilities.storage.kind().kind);
+        parameters.push(in_path("name", &description));
+    }
+    if path.capabilities.storage.scope() == Scope::Namespaced && place != Place::AllNamespaces {
+        let description = "object name and auth scope, such as for teams and projects";
+        parameters.push(in_path("namespace", description));
+    }
+    parameters.push(operations::query("pretty", "string", "If 'true', then the output is pretty printed."));
+    parameters.into()
+}

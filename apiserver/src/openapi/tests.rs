@@ -1,0 +1,25 @@
+use super::*;
+
+fn get(openapi: &OpenApi, url: &str) -> Option<Response<Body>> {
+    let (parts, ()) = http::Request::get(url).body(()).unwrap().into_parts();
+    let path = parts.uri.path().to_owned();
+    openapi.get(&path, &parts).map(|result| result.unwrap())
+}
+
+#[test]
+fn the_index_is_there_and_nothing_beside_it() {
+    let openapi = OpenApi::new(Arc::default(), || None);
+    assert!(openapi.serves("/openapi/v3") && openapi.serves("/openapi/v3/"));
+    let index = get(&openapi, "/openapi/v3").unwrap();
+    assert_eq!(index.headers()[CONTENT_TYPE], "text/plain; charset=utf-8");
+    assert!(!openapi.serves("/openapi/v3/apis/zork/v1"));
+    assert!(get(&openapi, "/openapi/v3/apis/zork/v1").is_none());
+    assert!(get(&openapi, "/openapi/v32").is_none());
+    assert!(get(&openapi, "/openapi/v2").is_none());
+}
+
+#[test]
+fn paths_begin_where_the_group_does() {
+    let root = |group, version| paths::root(GroupVersion { group, version });
+    assert_eq!((root("", "v1"), root("apps", "v1")), ("/api/v1".to_owned(), "/apis/apps/v1".to_owned()));
+}

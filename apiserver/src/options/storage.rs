@@ -1,0 +1,108 @@
+//! Which store the flags ask for.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::{OptionsError, StorageOptions};
+
+/// A storage backend by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StorageBackend {
+    /// In this process, durable, one replica.
+    Embedded,
+    /// An etcd cluster.
+    Etcd3,
+    /// In this process, gone with it: for tests.
+    Memory,
+}
+
+/// Where objects are kept, and all that is needed to open it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StorageChoice {
+    /// In this process, below a directory.
+    Embedded {
+        /// The store's own directory.
+        directory: PathBuf,
+    },
+    /// In this process, gone with it.
+    Memory,
+    /// In an etcd cluster.
+    Etcd3(EtcdConnection),
+}
+
+/// How to reach an etcd cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EtcdConnection {
+    /// Its endpoints, as URLs.
+    pub servers: Vec<String>,
+    /// The certificate authority (PEM) of its certificates.
+    pub ca_file: Option<PathBuf>,
+    /// The client certificate and its key (PEM).
+    pub client_files: Option<(PathBuf, PathBuf)>,
+}
+
+impl FromStr for StorageBackend {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "embedded" => Ok(Self::Embedded),
+            "etcd3" => Ok(Self::Etcd3),
+            "memory" => Ok(Self::Memory),
+            "etcd2" => Err("etcd2 was retired long ago: migrate to etcd3".to_owned()),
+            other => Err(format!("\"{other}\" is no storage backend: use embedded, etcd3 or memory")),
+        }
+    }
+}
+
+impl StorageOptions {
+    /// The store that the flags ask for together.
+    pub(super) fn choose(&self, directory: PathBuf) -> Result<StorageChoice, OptionsError> {
+        let refuse = |text: &str| Err(OptionsError(text.to_owned()));
+        if !self.etcd_prefix.starts_with('/') || self.etcd_prefix.trim_matches('/').is_empty() {
+            return refuse("--etcd-prefix must begin with / and name something, as in /registry");
+        }
+        let has_servers = !self.etcd_servers.is_empty();
+        match (self.storage_backend, has_servers) {
+            (Some(StorageBackend::Embedded | StorageBackend::Memory), true) => {
+                return refuse("--storage-backend and --etcd-servers contradict each other: drop one");
+            }
+            (Some(StorageBackend::Etcd3), false) => {
+                return refuse("--storage-backend=etcd3 needs --etcd-servers");
+            }
+            _ => {}
+        }
+        if has_servers {
+            return self.etcd_connection().map(StorageChoice::Etcd3);
+        }
+        if self.etcd_cafile.is_some() || self.etcd_certfile.is_some() {
+            return refuse("--etcd-cafile and --etcd-certfile are of no use without --etcd-servers");
+        }
+        if self.storage_backend == Some(StorageBackend::Memory) {
+            return Ok(StorageChoice::Memory);
+        }
+        Ok(StorageChoice::Embedded { directory })
+    }
+
+    fn etcd_connection(&self) -> Result<EtcdConnection, OptionsError> {
+        let uses_tls = self.etcd_cafile.is_some() || self.etcd_certfile.is_some();
+        for server in &self.etcd_servers {
+            let secure = server.starts_with("https://");
+            if !secure && !server.starts_with("http://") {
+                return Err(OptionsError(format!(
+                    "--etcd-servers: \"{server}\" is no URL such as https://127.0.0.1:2379"
+                )));
+            }
+            if uses_tls && !secure {
+                return Err(OptionsError(format!(
+                    "--etcd-servers: \"{server}\" is plain http, yet --etcd-cafile or --etcd-certfile is given"
+                )));
+            }
+        }
+        Ok(EtcdConnection {
+            servers: self.etcd_servers.clone(),
+            ca_file: self.etcd_cafile.clone(),
+            client_files: self.etcd_certfile.clone().zip(self.etcd_keyfile.clone()),
+        })
+    }
+}

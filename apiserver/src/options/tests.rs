@@ -1,0 +1,95 @@
+use clap::CommandFactory;
+
+use super::*;
+
+fn parse(flags: &[&str]) -> Result<Options, String> {
+    Options::try_parse_from([&["apiserver"], flags].concat()).map_err(|error| error.to_string())
+}
+
+fn refusal(flags: &[&str]) -> String {
+    match parse(flags) {
+        Ok(options) => options.validate().expect_err("flags that contradict each other").to_string(),
+        Err(message) => message,
+    }
+}
+
+#[test]
+fn the_command_line_is_consistent_and_needs_no_flag() {
+    Options::command().debug_assert();
+    let options = Options::default();
+    assert_eq!(options.serving.bind_address.to_string(), "127.0.0.1");
+    assert_eq!(options.serving.secure_port, 6443);
+    assert_eq!(options.storage.event_ttl, Duration::from_hours(1));
+    assert!(options.storage.watch_cache && options.authentication.anonymous_auth);
+    let storage = StorageChoice::Embedded { directory: "./apiserver-data/storage".into() };
+    assert_eq!(options.validate(), Ok(storage));
+    assert_eq!(options.certificate_directory(), PathBuf::from("./apiserver-data/pki"));
+}
+
+#[test]
+fn etcd_is_chosen_by_its_servers() {
+    let options = parse(&["--etcd-servers=https://a:2379,https://b:2379", "--etcd-cafile=ca"]).unwrap();
+    let Ok(StorageChoice::Etcd3(connection)) = options.validate() else { panic!("not etcd3") };
+    assert_eq!(connection.servers, ["https://a:2379", "https://b:2379"]);
+    assert!(!parse(&["--watch-cache=false"]).unwrap().storage.watch_cache);
+    assert!(parse(&["--watch-cache"]).unwrap().storage.watch_cache);
+    // A flag given twice: the last one counts, lists grow.
+    let twice =
+        parse(&["--secure-port=1", "--secure-port=2", "--runtime-config=v1", "--runtime-config=apps/v1"]);
+    let twice = twice.unwrap();
+    assert_eq!((twice.serving.secure_port, twice.api.runtime_config.len()), (2, 2));
+}
+
+#[test]
+fn contradictions_are_refused_by_name() {
+    for (flags, named) in [
+        (&["--storage-backend=embedded", "--etcd-servers=http://a:1"][..], "contradict"),
+        (&["--storage-backend=etcd3"], "needs --etcd-servers"),
+        (&["--storage-backend=etcd2"], "retired"),
+        (&["--storage-backend=zork"], "use embedded, etcd3 or memory"),
+        (&["--etcd-cafile=x"], "without --etcd-servers"),
+        (&["--etcd-servers=http://a:1", "--etcd-cafile=x"], "plain http"),
+        (&["--etcd-servers=a:1"], "is no URL"),
+        (&["--etcd-servers=https://a:1", "--etcd-keyfile=x"], "--etcd-certfile"),
+        (&["--tls-cert-file=x"], "--tls-private-key-file"),
+        (&["--etcd-prefix=registry"], "--etcd-prefix"),
+        (&["--request-timeout=0"], "--request-timeout"),
+        (&["--event-ttl=5"], "is no duration"),
+        (&["--runtime-config=zork"], "is no API"),
+        (&["--watch-cache-sizes=pods"], "has no #"),
+        (&["--service-cluster-ip-range=10.0.0.0/32"], "leaves no room"),
+    ] {
+        let message = refusal(flags);
+        assert!(message.contains(named), "{flags:?}: {message}");
+    }
+}
+
+#[test]
+fn durations_are_read_as_go_reads_them() {
+    for (text, milliseconds) in [
+        ("0", 0),
+        ("0s", 0),
+        ("300ms", 300),
+        ("30s", 30_000),
+        ("1.5h", 5_400_000),
+        ("1h30m", 5_400_000),
+        ("1m.5s", 60_500),
+    ] {
+        assert_eq!(parse_duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+    }
+    for text in ["", "5", "s", "-5m", "5 m", "1..5s", ".s", "99999999999999999999h", "5days"] {
+        assert!(parse_duration(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn lists_are_read() {
+    let options = parse(&["--watch-cache-sizes=pods#1000,deployments.apps#0"]).unwrap();
+    let sizes = options.storage.watch_cache_sizes;
+    assert_eq!((sizes[0].resource.as_str(), sizes[0].events), ("pods", 1000));
+    assert_eq!((sizes[1].group.as_str(), sizes[1].events), ("apps", 0));
+    let range: ServiceRange = "10.0.0.77/24".parse().unwrap();
+    assert_eq!(range.base.to_string(), "10.0.0.0");
+    assert_eq!(range.first_address().to_string(), "10.0.0.1");
+    assert_eq!("fd00::/108".parse::<ServiceRange>().unwrap().first_address().to_string(), "fd00::1");
+}

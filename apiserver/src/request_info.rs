@@ -1,0 +1,213 @@
+//! What a request is about, read from its method and URL alone: the path's resource, and the API verb.
+//!
+//! Kubernetes concept: `RequestInfo` in `k8s.io/apiserver/pkg/endpoints/request`. Authorization, flow control,
+//! audit and routing all decide by it, so it is made once, before any of them.
+
+use std::borrow::Cow;
+
+use http::{Method, Uri};
+
+mod query;
+#[cfg(test)]
+mod tests;
+
+pub use query::{decode_component, query_pairs};
+
+/// What a request is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestInfo {
+    /// The path, percent-decoded.
+    pub path: String,
+    /// The API verb of a resource request, else the HTTP method.
+    pub verb: Verb,
+    /// The resource, when the path is one below `/api/{version}/` or `/apis/{group}/{version}/`.
+    pub resource: Option<ResourceRequest>,
+}
+
+/// The resource a request is about. Fields that the path does not have are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourceRequest {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The API version.
+    pub version: String,
+    /// The namespace. Of the resource `namespaces` itself: the namespace's own name, as Kubernetes has it.
+    pub namespace: String,
+    /// The resource: plural, lower case.
+    pub resource: String,
+    /// The subresource, for example `status`. What follows it in the path (`proxy/…`) is in
+    /// [`RequestInfo::path`] only.
+    pub subresource: String,
+    /// The object's name, from the path or from `fieldSelector=metadata.name=…` of a list or watch.
+    pub name: String,
+}
+
+/// What is to be done: an API verb for resources, the HTTP method for all other paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// Read one object, or the HTTP method.
+    Get,
+    /// Read many objects.
+    List,
+    /// Follow changes.
+    Watch,
+    /// Make an object.
+    Create,
+    /// Replace an object.
+    Update,
+    /// Change parts of an object, or the HTTP method.
+    Patch,
+    /// Delete an object, or the HTTP method.
+    Delete,
+    /// Delete many objects.
+    DeleteCollection,
+    /// The long retired `/api/{version}/proxy/…`.
+    Proxy,
+    /// The HTTP method of a path that is no resource.
+    Post,
+    /// The HTTP method of a path that is no resource.
+    Put,
+    /// The HTTP method of a path that is no resource.
+    Head,
+    /// The HTTP method of a path that is no resource.
+    Options,
+    /// A method the API has no verb for: an empty verb, which nobody but an administrator may use.
+    Unknown,
+}
+
+// === impl Verb ===
+
+impl Verb {
+    /// The verb as authorization rules and messages have it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+            Self::DeleteCollection => "deletecollection",
+            Self::Proxy => "proxy",
+            Self::Post => "post",
+            Self::Put => "put",
+            Self::Head => "head",
+            Self::Options => "options",
+            Self::Unknown => "",
+        }
+    }
+
+    /// The verb of a path that is no resource: its method.
+    fn of_method(method: &Method) -> Self {
+        match *method {
+            Method::GET => Self::Get,
+            Method::POST => Self::Post,
+            Method::PUT => Self::Put,
+            Method::PATCH => Self::Patch,
+            Method::DELETE => Self::Delete,
+            Method::HEAD => Self::Head,
+            Method::OPTIONS => Self::Options,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The verb of a resource's path, before its name (or the lack of one) is known.
+    fn of_resource_method(method: &Method) -> Self {
+        match *method {
+            Method::GET | Method::HEAD => Self::Get,
+            Method::POST => Self::Create,
+            Method::PUT => Self::Update,
+            Method::PATCH => Self::Patch,
+            Method::DELETE => Self::Delete,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl std::fmt::Display for Verb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+// === impl RequestInfo ===
+
+impl RequestInfo {
+    /// Reads a request's method and URL. What is no resource's path is a non-resource request.
+    pub fn parse(method: &Method, uri: &Uri) -> Self {
+        let path = decode_component(uri.path());
+        let resource = parse_resource(method, &path, uri.query().unwrap_or_default());
+        let (verb, resource) = match resource {
+            Some((verb, resource)) => (verb, Some(resource)),
+            None => (Verb::of_method(method), None),
+        };
+        Self { path: path.into_owned(), verb, resource }
+    }
+
+    /// Whether the request stays open on purpose (a watch, a proxied or attached stream, a followed log), so
+    /// that neither the request timeout nor the bound on requests in flight is meant for it.
+    pub fn is_long_running(&self) -> bool {
+        let Some(resource) = &self.resource else { return false };
+        matches!(self.verb, Verb::Watch | Verb::Proxy)
+            || matches!(resource.subresource.as_str(), "attach" | "exec" | "log" | "portforward" | "proxy")
+    }
+}
+
+fn parse_resource(method: &Method, path: &str, query: &str) -> Option<(Verb, ResourceRequest)> {
+    let trimmed = path.trim_matches('/');
+    let (prefix, rest) = trimmed.split_once('/')?;
+    let (group, rest) = match prefix {
+        "api" => ("", rest),
+        "apis" => rest.split_once('/')?,
+        _ => return None,
+    };
+    let (version, rest) = rest.split_once('/')?;
+    let (verb, rest) = special_verb(method, rest)?;
+    let (namespace, rest) = namespace_of(rest);
+    let mut parts = rest.split('/');
+    let resource = parts.next().unwrap_or_default();
+    let mut name = Cow::Borrowed(parts.next().unwrap_or_default());
+    // A proxied path's third part belongs to whom it is proxied to.
+    let subresource = if verb == Verb::Proxy { "" } else { parts.next().unwrap_or_default() };
+
+    let verb = match verb {
+        Verb::Get if name.is_empty() => {
+            let options = query::collection_query(query);
+            name = options.name.unwrap_or_default();
+            if options.watch { Verb::Watch } else { Verb::List }
+        }
+        Verb::Delete if name.is_empty() => Verb::DeleteCollection,
+        verb => verb,
+    };
+    let request = ResourceRequest {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        namespace: namespace.to_owned(),
+        resource: resource.to_owned(),
+        subresource: subresource.to_owned(),
+        name: name.into_owned(),
+    };
+    Some((verb, request))
+}
+
+/// The verb that is part of the path (`watch/…`, `proxy/…`), or else the method's.
+fn special_verb<'a>(method: &Method, rest: &'a str) -> Option<(Verb, &'a str)> {
+    let (first, after) = rest.split_once('/').unwrap_or((rest, ""));
+    let verb = match first {
+        "watch" => Verb::Watch,
+        "proxy" => Verb::Proxy,
+        _ => return Some((Verb::of_resource_method(method), rest)),
+    };
+    // `…/watch` with nothing to watch is no resource's path.
+    (!after.is_empty()).then_some((verb, after))
+}
+
+/// Splits `namespaces/{namespace}/{resource…}` into the namespace and what is in it. A namespace itself and
+/// its own subresources stay what they are.
+fn namespace_of(rest: &str) -> (&str, &str) {
+    let Some(after) = rest.strip_prefix("namespaces/") else { return ("", rest) };
+    let Some((namespace, inner)) = after.split_once('/') else { return (after, rest) };
+    let first = inner.split('/').next().unwrap_or_default();
+    if matches!(first, "status" | "finalize") { (namespace, rest) } else { (namespace, inner) }
+}

@@ -1,0 +1,121 @@
+//! A server as a process: flags, logs, signals.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use registry_core::registry::StorageMap;
+use registry_core::storage::embedded::maintenance::{self, Source};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+use crate::Server;
+use crate::error::ServerError;
+use crate::options::{Command, Options, StorageCommand};
+
+/// Runs a server of these maps' resources as the whole process: reads the command line, serves until SIGTERM or
+/// SIGINT, and ends in order. A second signal ends it at once.
+///
+/// ```no_run
+/// fn main() -> std::process::ExitCode {
+///     apiserver::run_with(&[apiserver::builtin_storage_map()])
+/// }
+/// ```
+pub fn run_with(maps: &[&'static StorageMap]) -> ExitCode {
+    let options = Options::parse();
+    start_logging(options.verbosity);
+    let outcome = match &options.command {
+        Some(Command::Storage(command)) => maintain(command, &options.storage_directory()),
+        None => run(options, maps).map_err(|error| error.to_string()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "apiserver: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: Options, maps: &[&'static StorageMap]) -> Result<(), ServerError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(ServerError::Process)?.block_on(async {
+        let mut builder = Server::builder().without_builtin_resources().options(options);
+        for map in maps {
+            builder = builder.storage_map(map);
+        }
+        let server = builder.build().await?;
+        cancel_on_signal(server.shutdown_token())?;
+        announce(&server);
+        server.serve().await;
+        Ok(())
+    })
+}
+
+/// Looks after an embedded store, and tells what was found.
+fn maintain(command: &StorageCommand, directory: &Path) -> Result<(), String> {
+    let report = match command {
+        StorageCommand::Check => maintenance::check(directory),
+        StorageCommand::Backup { file } => maintenance::backup(Source::Directory(directory), file),
+        StorageCommand::Restore { file } => maintenance::restore(file, directory),
+    };
+    let report = report.map_err(|error| error.to_string())?;
+    let _ = writeln!(
+        std::io::stdout(),
+        "{}: {} keys in {} records of {} bytes, revision {}, history from revision {}",
+        directory.display(),
+        report.keys,
+        report.records,
+        report.record_bytes,
+        report.revision,
+        report.compacted_revision,
+    );
+    if report.problems.is_empty() { Ok(()) } else { Err(format!("damaged:\n{}", report.problems.join("\n"))) }
+}
+
+/// Tells, once the port is open, where the server is and how to use it.
+fn announce(server: &Server) {
+    let (url, data_dir) = (server.url(), server.data_dir().display());
+    let kubeconfig = server.kubeconfig_path();
+    let _ = writeln!(
+        std::io::stdout().lock(),
+        "Serving on {url}, data in {data_dir}\nexport KUBECONFIG={}",
+        kubeconfig.display()
+    );
+}
+
+fn cancel_on_signal(shutdown: CancellationToken) -> Result<(), ServerError> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(ServerError::Process)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(ServerError::Process)?;
+    tokio::spawn(async move {
+        for is_first in [true, false] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if is_first {
+                tracing::info!("stopping; a second signal ends the process at once");
+                shutdown.cancel();
+            }
+        }
+        std::process::exit(1);
+    });
+    Ok(())
+}
+
+/// Logs go to stderr: stdout belongs to the announcement.
+fn start_logging(verbosity: u8) {
+    let level = match verbosity {
+        0..=3 => "info",
+        4..=5 => "debug",
+        _ => "trace",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .try_init();
+}

@@ -1,0 +1,287 @@
+//! The server: from options and storage maps to a listening process, and to its orderly end.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::{Request, Response};
+use registry_core::registry::{InstalledApi, StorageMap};
+use registry_core::{RequestContext, ResourceType};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use crate::admission::{AdmissionChain, NamespaceLifecycle};
+use crate::authentication::{Authenticator, TokenTable};
+use crate::authorization::{Authorizer, BaselineAuthorizer};
+use crate::error::ServerError;
+use crate::filters::{Dispatch, Filters};
+use crate::handlers::Api;
+use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
+use crate::options::Options;
+use crate::request_info::RequestInfo;
+use crate::storage::{Engine, Storages};
+
+mod connection;
+mod kubeconfig;
+mod listener;
+pub mod pki;
+mod post_start;
+mod tls;
+
+use listener::Serving;
+use post_start::PostStartHooks;
+
+/// A server that has its storage open and its port bound, and does not serve yet.
+pub struct Server {
+    options: Options,
+    listener: TcpListener,
+    address: SocketAddr,
+    ca_pem: String,
+    tls: TlsAcceptor,
+    engine: Engine,
+    filters: Arc<Filters<Api>>,
+    hooks: PostStartHooks,
+    lifecycle: Lifecycle,
+}
+
+/// Puts a server together.
+#[derive(Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ServerBuilder {
+    options: Options,
+    maps: Vec<&'static StorageMap>,
+    without_builtin_resources: bool,
+    authorizer: Option<Arc<dyn Authorizer>>,
+    shutdown: CancellationToken,
+}
+
+/// The two steps in which a server ends.
+#[derive(Clone, Debug)]
+struct Lifecycle {
+    /// Asked to stop: `/readyz` fails from here on.
+    shutdown: CancellationToken,
+    /// After the shutdown delay: no new connections, watches end, the rest is finished.
+    stopping: CancellationToken,
+}
+
+// === impl ServerBuilder ===
+
+impl ServerBuilder {
+    /// Serves with these options instead of the defaults.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Serves the resources of one more map.
+    pub fn storage_map(mut self, map: &'static StorageMap) -> Self {
+        if !self.maps.iter().any(|own| std::ptr::eq(*own, map)) {
+            self.maps.push(map);
+        }
+        self
+    }
+
+    /// Leaves Kubernetes' built-in resources away, which are served otherwise.
+    pub fn without_builtin_resources(mut self) -> Self {
+        self.without_builtin_resources = true;
+        self
+    }
+
+    /// Lets this authorizer decide instead of the baseline.
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = Some(authorizer);
+        self
+    }
+
+    /// Ends the server when this token is cancelled.
+    pub fn shutdown(mut self, shutdown: CancellationToken) -> Self {
+        self.shutdown = shutdown;
+        self
+    }
+
+    /// Opens the storage, makes or reads keys and certificates, binds the port, and writes the administrator's
+    /// kubeconfig.
+    ///
+    /// # Errors
+    /// Any of this fails; the text says what.
+    pub async fn build(self) -> Result<Server, ServerError> {
+        let storage_choice = self.options.validate()?;
+        pki::create_private_directory(&self.options.data_dir)?;
+        let (ca_pem, identities) = identities(&self.options)?;
+        let tls = tls::acceptor(&identities)?;
+
+        let engine = Engine::open(storage_choice, &self.options.storage).await?;
+        let storages = Storages::new(engine.clone(), &self.options.storage);
+        let installed = Arc::new(self.install(&storages)?);
+        let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
+        let hooks = PostStartHooks::new(&installed);
+        let health = health_checks(&storages, &installed, &hooks, &lifecycle);
+
+        let (listener, address) = listen(&self.options).await?;
+        kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
+        let tokens = match &self.options.authentication.token_auth_file {
+            Some(path) => TokenTable::from_file(path)?,
+            None => TokenTable::default(),
+        };
+        let filters = Filters::new(
+            Api::with_descriptions(
+                installed.clone(),
+                admission(&installed),
+                lifecycle.stopping.clone(),
+                resources::schema::descriptions,
+            ),
+            Authenticator::new(tokens, self.options.authentication.anonymous_auth),
+            self.authorizer.unwrap_or_else(|| Arc::new(BaselineAuthorizer)),
+            health,
+            &self.options.limits,
+        );
+        let filters = Arc::new(filters);
+        Ok(Server {
+            options: self.options,
+            listener,
+            address,
+            ca_pem,
+            tls,
+            engine,
+            filters,
+            hooks,
+            lifecycle,
+        })
+    }
+
+    /// Installs every map's resources, as far as they are switched on.
+    fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
+        let builtin = (!self.without_builtin_resources).then(crate::builtin_storage_map);
+        let maps: Vec<&StorageMap> = builtin.into_iter().chain(self.maps.iter().copied()).collect();
+        let runtime_config = self.options.runtime_config();
+        let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
+        let resources: Vec<&'static ResourceType> = entries.map(|entry| entry.resource).collect();
+        let unknown = runtime_config.unknown_keys(&resources);
+        if !unknown.is_empty() {
+            return Err(ServerError::UnknownApi(unknown.join(", ")));
+        }
+        let mut installed = InstalledApi::default();
+        for map in maps {
+            let paths = map.install(storages, &|resource| runtime_config.is_enabled(resource))?.paths;
+            installed.paths.extend(paths);
+        }
+        Ok(installed)
+    }
+}
+
+// === impl Server ===
+
+impl Server {
+    /// Begins to put a server together.
+    pub fn builder() -> ServerBuilder {
+        ServerBuilder::default()
+    }
+
+    /// Where the server listens: the real port, also when a free one was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The server's URL, for clients on this machine.
+    pub fn url(&self) -> String {
+        kubeconfig::url(self.address)
+    }
+
+    /// The kubeconfig that was written for the administrator.
+    pub fn kubeconfig_path(&self) -> PathBuf {
+        let path = self.options.kubeconfig_path();
+        std::path::absolute(&path).unwrap_or(path)
+    }
+
+    /// The certificate authority (PEM) by which clients know the server.
+    pub fn ca_pem(&self) -> &str {
+        &self.ca_pem
+    }
+
+    /// Where the server keeps what it writes.
+    pub fn data_dir(&self) -> &Path {
+        &self.options.data_dir
+    }
+
+    /// Cancelled, this token ends the server in order: see [`serve`](Self::serve).
+    pub fn shutdown_token(&self) -> CancellationToken {
+        self.lifecycle.shutdown.clone()
+    }
+
+    /// Serves until the shutdown token is cancelled, then ends in order: `/readyz` fails at once; after the
+    /// shutdown delay no connection is taken any more and watches end; what is being answered is finished, for
+    /// at most one request timeout.
+    pub async fn serve(self) {
+        let mut hooks = self.hooks.spawn(self.lifecycle.stopping.clone());
+        let serving = Arc::new(Serving::new(self.filters, self.tls));
+        let stopping = self.lifecycle.stopping.clone();
+        let delay = self.options.limits.shutdown_delay_duration;
+        let shutdown = self.lifecycle.shutdown;
+        let countdown = async {
+            shutdown.cancelled().await;
+            tokio::time::sleep(delay).await;
+            stopping.cancel();
+        };
+        let listener = self.listener;
+        tokio::join!(countdown, listener::accept(listener, serving.clone(), stopping.clone()));
+        serving.drain(self.options.limits.request_timeout).await;
+        hooks.shutdown().await;
+        // Last: all that was answered is written, and the directory is free for the next server.
+        self.engine.close().await;
+    }
+}
+
+impl Dispatch for Api {
+    async fn dispatch(
+        self: &Arc<Self>,
+        info: RequestInfo,
+        context: RequestContext,
+        request: Request<Body>,
+    ) -> Response<Body> {
+        Self::dispatch(self, info, context, request).await
+    }
+}
+
+/// The admission plug-ins of what is installed, in the order they are asked.
+fn admission(installed: &InstalledApi) -> AdmissionChain {
+    let mut chain = AdmissionChain::default();
+    if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
+        chain.mutating.push(Arc::new(lifecycle));
+    }
+    chain
+}
+
+/// The keys and certificates that the options ask for, and the authority by which clients know the server.
+fn identities(options: &Options) -> Result<(String, pki::Identities), ServerError> {
+    let identities = pki::Identities::ensure(options)?;
+    Ok((identities.server_ca_pem.clone(), identities))
+}
+
+async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerError> {
+    let address = SocketAddr::new(options.serving.bind_address, options.serving.secure_port);
+    let failed = |source| ServerError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+fn health_checks(
+    storages: &Storages,
+    installed: &Arc<InstalledApi>,
+    hooks: &PostStartHooks,
+    lifecycle: &Lifecycle,
+) -> Health {
+    let engine = Arc::new(EngineCheck::new(storages.engine().mvcc()));
+    let mut health = Health::default();
+    health.add("ping", Endpoint::ALL, Arc::new(PingCheck));
+    health.add("etcd", Endpoint::ALIVE, engine.clone());
+    health.add("etcd-readiness", Endpoint::READY, engine);
+    health.add("informer-sync", Endpoint::READY, Arc::new(ReadinessCheck::new(installed.clone())));
+    for (name, completion) in hooks.completions() {
+        health.add(format!("poststarthook/{name}"), Endpoint::ALL, completion);
+    }
+    health.add("shutdown", Endpoint::READY, Arc::new(ShutdownCheck(lifecycle.shutdown.clone())));
+    health
+}

@@ -1,0 +1,200 @@
+//! One connection: TLS, then HTTP/1.1 or HTTP/2, within bounds.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use registry_core::context::UserInfo;
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::authentication::user_of_certificate;
+use crate::filters::Dispatch;
+
+use super::listener::Serving;
+
+/// How long the TLS handshake may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an HTTP/1.1 client may take for its next request's headers, the time between requests included.
+const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(90);
+/// After so long without a request or a running answer a connection is ended.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(3);
+/// The most bytes of headers the protocol layer reads; the filters refuse half of it with a better answer.
+const MAX_HEADER_BYTES: u32 = 128 * 1024;
+/// The most headers of an HTTP/1.1 request.
+const MAX_HEADERS: usize = 200;
+/// How many requests one HTTP/2 connection may have open.
+const MAX_STREAMS: u32 = 250;
+/// How many streams a client may open and reset before the connection is ended (CVE-2023-44487).
+const MAX_PENDING_RESETS: usize = 50;
+/// How many streams may be reset for the client's faults before the connection is ended.
+const MAX_LOCAL_RESETS: usize = 200;
+/// How much of a request's body may be under way.
+const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
+/// How much of all requests' bodies of a connection may be under way.
+const CONNECTION_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+/// How often an HTTP/2 client is asked whether it is still there, and how long it may take to answer.
+const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
+
+/// How busy a connection is.
+#[derive(Debug, Default)]
+struct Activity {
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+/// An answer's body, which counts as activity until it is sent or dropped.
+struct CountedBody {
+    inner: Body,
+    _running: Running,
+}
+
+/// One request that is being answered.
+struct Running(Arc<Activity>);
+
+/// Serves a connection until it ends, or has to.
+pub(super) async fn serve<D: Dispatch>(
+    stream: TcpStream,
+    serving: Arc<Serving<D>>,
+    stopping: CancellationToken,
+) {
+    // Small answers must not wait for the acknowledgement of the ones before.
+    let _ = stream.set_nodelay(true);
+    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, serving.tls.accept(stream));
+    let stream = tokio::select! {
+        () = stopping.cancelled() => return,
+        stream = handshake => match stream {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return tracing::debug!("TLS handshake failed: {error}"),
+            Err(_) => return tracing::debug!("TLS handshake took too long"),
+        },
+    };
+    let user = certificate_user(&stream).map(Arc::new);
+    let builder = http_builder(&stream);
+    let activity = Arc::new(Activity::default());
+    let counted = activity.clone();
+    let cut = serving.cut.clone();
+    let service = service_fn(move |request: http::Request<Incoming>| {
+        let (serving, user, running) = (serving.clone(), user.clone(), Running::begin(&counted));
+        async move {
+            let response = serving.filters.serve(user.as_deref(), request.map(Body::new)).await;
+            Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, _running: running }))
+        }
+    });
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = cut.cancelled() => return,
+        () = end_reason(&stopping, &activity) => {
+            connection.as_mut().graceful_shutdown();
+            tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = cut.cancelled() => return,
+            }
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!("connection ended: {error}");
+    }
+}
+
+/// Waits for a reason to take no further request: the server stops, or nothing happened for long.
+async fn end_reason(stopping: &CancellationToken, activity: &Activity) {
+    let idle = async {
+        let mut before = activity.begun.load(Ordering::Relaxed);
+        loop {
+            tokio::time::sleep(IDLE_TIMEOUT).await;
+            let begun = activity.begun.load(Ordering::Relaxed);
+            if begun == before && activity.ended.load(Ordering::Relaxed) == begun {
+                return;
+            }
+            before = begun;
+        }
+    };
+    tokio::select! {
+        () = stopping.cancelled() => {}
+        () = idle => {}
+    }
+}
+
+/// Whom the client's certificate names. It was verified in the handshake.
+fn certificate_user(stream: &TlsStream<TcpStream>) -> Option<UserInfo> {
+    user_of_certificate(stream.get_ref().1.peer_certificates()?.first()?)
+}
+
+/// The protocol that was agreed on in the handshake; a client that agreed on none is listened to first.
+fn http_builder(stream: &TlsStream<TcpStream>) -> Builder<TokioExecutor> {
+    let builder = Builder::new(TokioExecutor::new());
+    let mut builder = match stream.get_ref().1.alpn_protocol() {
+        Some(b"h2") => builder.http2_only(),
+        Some(b"http/1.1") => builder.http1_only(),
+        _ => builder,
+    };
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_READ_TIMEOUT)
+        .max_buf_size(2 * MAX_HEADER_BYTES as usize)
+        .max_headers(MAX_HEADERS);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(MAX_HEADER_BYTES)
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
+        .max_local_error_reset_streams(MAX_LOCAL_RESETS)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .keep_alive_interval(PING.0)
+        .keep_alive_timeout(PING.1);
+    builder
+}
+
+// === impl Running ===
+
+impl Running {
+    fn begin(activity: &Arc<Activity>) -> Self {
+        activity.begun.fetch_add(1, Ordering::Relaxed);
+        Self(activity.clone())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// === impl CountedBody ===
+
+impl HttpBody for CountedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.inner).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

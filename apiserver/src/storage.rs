@@ -1,0 +1,214 @@
+//! Opens the storage of every resource: one engine, and on it a store and a cache per resource.
+//!
+//! Kubernetes concept: `RESTOptionsGetter` in `k8s.io/apiserver/pkg/server/options`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use registry_core::ResourceType;
+use registry_core::codec::stored;
+use registry_core::registry::storage_map::OpenStorage;
+use registry_core::registry::store::StoreOptions;
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
+use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
+use registry_core::storage::mvcc::Mvcc;
+use registry_core::storage::transform::{Identity, Transformer};
+use registry_core::storage::versioned::VersionedStore;
+use registry_core::storage::{Attributes, AttributesOf, Interface, StorageError};
+
+use crate::options::{EtcdConnection, StorageChoice, StorageOptions};
+
+#[cfg(test)]
+mod tests;
+
+/// What the histories of all watch caches together may take.
+const HISTORY_BUDGET_BYTES: usize = 128 * 1024 * 1024;
+/// How many events one watch cache keeps at most, unless `--watch-cache-sizes` says otherwise.
+const HISTORY_EVENTS: usize = 100_000;
+/// How often watchers that want bookmarks get one.
+const BOOKMARK_PERIOD: Duration = Duration::from_mins(1);
+/// How often the embedded store looks for history to compact, at most.
+const COMPACTION_LOOK: Duration = Duration::from_mins(1);
+
+/// The storages of one server.
+pub struct Storages {
+    engine: Engine,
+    options: StorageOptions,
+    prefix: String,
+    transformer: Arc<dyn Transformer>,
+    budget: Arc<CacheBudget>,
+}
+
+/// The engine, as what it is: each has an end of its own.
+#[derive(Clone)]
+pub enum Engine {
+    /// In this process.
+    Embedded(Arc<Embedded>),
+    /// An etcd cluster.
+    Etcd3(Arc<Etcd3>),
+}
+
+/// The engine cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The embedded store. Retryable as [`OpenError`] says.
+    #[error(transparent)]
+    Embedded(#[from] OpenError),
+    /// etcd. Retryable as [`ConnectError`] says.
+    #[error(transparent)]
+    Etcd3(#[from] ConnectError),
+}
+
+/// AttrFunc of one resource, over stored values.
+struct ResourceAttributes(&'static ResourceType);
+
+// === impl Engine ===
+
+impl Engine {
+    /// Opens the engine that the flags choose; etcd is waited for.
+    pub async fn open(choice: StorageChoice, options: &StorageOptions) -> Result<Self, EngineError> {
+        let embedded = |directory| {
+            let mut embedded = EmbeddedOptions::new(directory);
+            embedded.auto_compaction = compaction(options.etcd_compaction_interval);
+            embedded
+        };
+        match choice {
+            StorageChoice::Memory => Ok(Self::Embedded(Embedded::in_memory_with(embedded("memory".into()))?)),
+            StorageChoice::Embedded { directory } => {
+                // Reads the whole log: not on the runtime's threads.
+                let options = embedded(directory.clone());
+                let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
+                let opened = opened.unwrap_or_else(|panic| {
+                    Err(OpenError::Damaged { directory, reason: format!("it cannot be read: {panic}") })
+                });
+                Ok(Self::Embedded(opened?))
+            }
+            StorageChoice::Etcd3(connection) => {
+                let options = etcd_options(connection, options.etcd_compaction_interval);
+                Ok(Self::Etcd3(Etcd3::connect(options).await?))
+            }
+        }
+    }
+
+    /// The engine by its contract.
+    pub fn mvcc(&self) -> Arc<dyn Mvcc> {
+        match self {
+            Self::Embedded(engine) => engine.clone(),
+            Self::Etcd3(engine) => engine.clone(),
+        }
+    }
+
+    /// Ends it: what is queued is written, the directory is given up.
+    pub async fn close(&self) {
+        if let Self::Embedded(engine) = self {
+            engine.close().await;
+        }
+    }
+
+    fn consistency(&self) -> Consistency {
+        match self {
+            Self::Embedded(_) => Consistency::OwnWrites,
+            // Other servers may write to the same etcd.
+            Self::Etcd3(_) => Consistency::Store,
+        }
+    }
+}
+
+/// As kube-apiserver's compactor does: history older than the interval goes. `None` for an interval of 0.
+fn compaction(interval: Duration) -> Option<AutoCompaction> {
+    (!interval.is_zero()).then(|| AutoCompaction {
+        interval: interval.min(COMPACTION_LOOK),
+        retain: interval,
+        retain_revisions: 0,
+    })
+}
+
+fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Etcd3Options {
+    let (cert_file, key_file) = connection.client_files.unzip();
+    Etcd3Options {
+        endpoints: connection.servers,
+        ca_file: connection.ca_file,
+        cert_file,
+        key_file,
+        compaction_interval,
+        ..Etcd3Options::default()
+    }
+}
+
+// === impl Storages ===
+
+impl Storages {
+    /// The storages over this engine.
+    pub fn new(engine: Engine, options: &StorageOptions) -> Self {
+        Self {
+            engine,
+            options: options.clone(),
+            prefix: format!("/{}", options.etcd_prefix.trim_matches('/')),
+            transformer: Arc::new(Identity),
+            budget: Arc::new(CacheBudget::new(HISTORY_BUDGET_BYTES)),
+        }
+    }
+
+    /// The engine, for health checks and maintenance.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// How many events the resource's watch cache keeps; 0: it has none.
+    fn cache_events(&self, resource: &ResourceType) -> usize {
+        if !self.options.watch_cache {
+            return 0;
+        }
+        let mut sizes = self.options.watch_cache_sizes.iter().rev();
+        let said = sizes.find(|size| size.group == resource.kind.group && size.resource == resource.plural);
+        // Events are many, short-lived and hardly ever read again: Kubernetes does not cache them either.
+        said.map_or(if is_event(resource) { 0 } else { HISTORY_EVENTS }, |size| size.events)
+    }
+}
+
+impl OpenStorage for Storages {
+    fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
+        let attributes = Arc::new(ResourceAttributes(resource));
+        let store = VersionedStore::new(self.engine.mvcc(), self.transformer.clone(), attributes);
+        let history_events = self.cache_events(resource);
+        if history_events == 0 {
+            return Ok(Arc::new(store));
+        }
+        let options = CacherOptions {
+            prefix: format!("{}/{}/", self.prefix, resource.storage_prefix),
+            consistency: self.engine.consistency(),
+            indexes: resource.indexes,
+            budget: self.budget.clone(),
+            history_events,
+            bookmark_period: BOOKMARK_PERIOD,
+        };
+        Ok(Cacher::new(Arc::new(store), options))
+    }
+
+    fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    fn store_options(&self, resource: &'static ResourceType) -> StoreOptions {
+        StoreOptions {
+            time_to_live_seconds: is_event(resource).then(|| self.options.event_ttl.as_secs().max(1)),
+            garbage_collection: self.options.enable_garbage_collector,
+            ..StoreOptions::default()
+        }
+    }
+}
+
+/// Whether `--event-ttl` is about the resource.
+fn is_event(resource: &ResourceType) -> bool {
+    resource.plural == "events" && matches!(resource.kind.group, "" | "events.k8s.io")
+}
+
+// === impl ResourceAttributes ===
+
+impl AttributesOf for ResourceAttributes {
+    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
+        let object = stored::decode(value).map_err(|error| error.to_string())?;
+        Ok(self.0.attributes(&object))
+    }
+}

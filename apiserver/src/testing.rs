@@ -1,0 +1,235 @@
+//! Servers for tests: on a free port, with a directory of their own, gone when dropped.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Parser as _;
+use registry_core::registry::StorageMap;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::ServerError;
+use crate::options::Options;
+use crate::{Server, ServerBuilder};
+
+/// The token of the user `admin`, a member of `system:masters`.
+pub const ADMIN_TOKEN: &str = "admin-token";
+/// The token of the user `alice`, who is in no group.
+pub const ALICE_TOKEN: &str = "alice-token";
+
+/// A running server. Dropping it stops it; [`stop`](Self::stop) also waits until it has ended.
+pub struct TestServer {
+    address: SocketAddr,
+    url: String,
+    ca_pem: String,
+    kubeconfig_path: PathBuf,
+    shutdown: CancellationToken,
+    serving: Option<JoinHandle<()>>,
+    directory: Arc<TestDirectory>,
+}
+
+/// What is special about a test's server.
+#[must_use = "a builder does nothing until it is started"]
+pub struct TestServerBuilder {
+    flags: Vec<String>,
+    tokens: String,
+    server: ServerBuilder,
+    directory: Option<Arc<TestDirectory>>,
+}
+
+/// A directory that is removed with the last server that uses it.
+#[derive(Debug)]
+pub struct TestDirectory(PathBuf);
+
+// === impl TestServer ===
+
+impl TestServer {
+    /// A server with nothing special about it.
+    ///
+    /// # Panics
+    /// It cannot be started.
+    pub async fn start() -> Self {
+        match Self::builder().start().await {
+            Ok(server) => server,
+            Err(error) => panic!("cannot start a test server: {error}"),
+        }
+    }
+
+    /// Begins to say what is special.
+    pub fn builder() -> TestServerBuilder {
+        TestServerBuilder {
+            flags: Vec::new(),
+            tokens: format!("{ADMIN_TOKEN},admin,admin,system:masters\n{ALICE_TOKEN},alice,alice,\n"),
+            server: Server::builder(),
+            directory: None,
+        }
+    }
+
+    /// `https://127.0.0.1:` and the port.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The certificate authority by which clients know it, as PEM.
+    pub fn ca_pem(&self) -> &str {
+        &self.ca_pem
+    }
+
+    /// A bearer token that may do everything.
+    pub fn admin_token(&self) -> &'static str {
+        ADMIN_TOKEN
+    }
+
+    /// A kubeconfig with a client certificate that may do everything.
+    pub fn kubeconfig_path(&self) -> &Path {
+        &self.kubeconfig_path
+    }
+
+    /// The directory with everything the server wrote; a further server can be started on it.
+    pub fn directory(&self) -> &Arc<TestDirectory> {
+        &self.directory
+    }
+
+    /// TLS for an HTTP client that knows this server, and shows no certificate.
+    ///
+    /// # Panics
+    /// The server's certificate authority is none.
+    pub fn client_tls(&self, protocols: &[&str]) -> ClientConfig {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(CertificateDer::pem_slice_iter(self.ca_pem.as_bytes()).flatten());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        match ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions() {
+            Ok(builder) => {
+                let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+                config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+                config
+            }
+            Err(error) => panic!("no TLS for clients: {error}"),
+        }
+    }
+
+    /// Begins the orderly end, without waiting for it.
+    pub fn begin_shutdown(&self) {
+        self.shutdown.cancel();
+    }
+
+    /// Ends the server in order, and waits for that.
+    pub async fn stop(mut self) {
+        self.shutdown.cancel();
+        if let Some(serving) = self.serving.take() {
+            let _ = serving.await;
+        }
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        // The rest ends by itself as long as the runtime lives, and with it otherwise.
+        self.shutdown.cancel();
+    }
+}
+
+// === impl TestServerBuilder ===
+
+impl TestServerBuilder {
+    /// One more command line flag, for example `--watch-cache=false`.
+    pub fn flag(mut self, flag: impl Into<String>) -> Self {
+        self.flags.push(flag.into());
+        self
+    }
+
+    /// Keeps objects in memory only.
+    pub fn memory(self) -> Self {
+        self.flag("--storage-backend=memory")
+    }
+
+    /// Keeps objects in this etcd, below a prefix of the test's own.
+    pub fn etcd(self, endpoint: &str, prefix: &str) -> Self {
+        self.flag(format!("--etcd-servers={endpoint}")).flag(format!("--etcd-prefix={prefix}"))
+    }
+
+    /// Serves one more map's resources.
+    pub fn storage_map(mut self, map: &'static StorageMap) -> Self {
+        self.server = self.server.storage_map(map);
+        self
+    }
+
+    /// Leaves the built-in resources away.
+    pub fn without_builtin_resources(mut self) -> Self {
+        self.server = self.server.without_builtin_resources();
+        self
+    }
+
+    /// Lets one more user in; `groups` are separated by commas.
+    pub fn token(mut self, token: &str, user: &str, groups: &str) -> Self {
+        let _ = writeln!(self.tokens, "{token},{user},{user},\"{groups}\"");
+        self
+    }
+
+    /// Uses the directory of a server before.
+    pub fn directory(mut self, directory: &Arc<TestDirectory>) -> Self {
+        self.directory = Some(directory.clone());
+        self
+    }
+
+    /// Starts the server; it takes connections when this returns.
+    pub async fn start(self) -> Result<TestServer, ServerError> {
+        let directory = match self.directory {
+            Some(directory) => directory,
+            None => Arc::new(TestDirectory::create()?),
+        };
+        let tokens = directory.path().join("tokens.csv");
+        std::fs::write(&tokens, &self.tokens)
+            .map_err(|source| ServerError::Write { path: tokens.clone(), source })?;
+        let mut flags = vec![
+            "apiserver".to_owned(),
+            "--secure-port=0".to_owned(),
+            format!("--data-dir={}", directory.path().display()),
+            format!("--token-auth-file={}", tokens.display()),
+        ];
+        flags.extend(self.flags);
+        let options = Options::try_parse_from(flags)
+            .map_err(|error| crate::options::OptionsError(error.to_string()))?;
+        let server = self.server.options(options).build().await?;
+        Ok(TestServer {
+            address: server.address(),
+            url: server.url(),
+            ca_pem: server.ca_pem().to_owned(),
+            kubeconfig_path: server.kubeconfig_path(),
+            shutdown: server.shutdown_token(),
+            serving: Some(tokio::spawn(server.serve())),
+            directory,
+        })
+    }
+}
+
+// === impl TestDirectory ===
+
+impl TestDirectory {
+    fn create() -> Result<Self, ServerError> {
+        let path = std::env::temp_dir().join(format!("orlop-test-{}", uuid::Uuid::new_v4()));
+        crate::server::pki::create_private_directory(&path)?;
+        Ok(Self(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TestDirectory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,47 @@
+//! `/version`: which server this is, and which Kubernetes it speaks.
+
+use std::sync::LazyLock;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::Response;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use serde_json::json;
+
+/// The Kubernetes version whose API this server speaks, with this server's own version as build metadata.
+pub const GIT_VERSION: &str = concat!("v1.36.2+orlop-", env!("CARGO_PKG_VERSION"));
+
+static BODY: LazyLock<Bytes> = LazyLock::new(|| {
+    let version = json!({
+        "major": "1",
+        "minor": "36",
+        "emulationMajor": "1",
+        "emulationMinor": "36",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "35",
+        "gitVersion": GIT_VERSION,
+        "gitCommit": "",
+        "gitTreeState": "",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, architecture()),
+    });
+    Bytes::from(format!("{version:#}"))
+});
+
+/// The answer to `/version`.
+pub fn response() -> Response<Body> {
+    let mut response = Response::new(Body::from(BODY.clone()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// The processor architecture, by the name Kubernetes' clients know.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}

@@ -1,0 +1,169 @@
+//! A whole server, spoken to over TLS as clients speak to it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    unreachable_pub,
+    reason = "helpers of tests fail as tests do"
+)]
+
+mod client;
+mod zoo;
+
+use std::time::{Duration, Instant};
+
+use apiserver::testing::TestServer;
+use client::{Connection, Protocol};
+
+#[tokio::test]
+async fn both_protocols_serve_version_and_health() {
+    let server = TestServer::start().await;
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        let mut connection = Connection::open(&server, protocol).await;
+        let version = connection.get("/version", None).await;
+        assert_eq!(version.status, 200);
+        assert_eq!(version.json()["minor"], "36");
+        assert_eq!(version.headers["cache-control"], "no-cache, private");
+        assert_eq!(version.headers["audit-id"].len(), 36);
+        assert_eq!(connection.get("/healthz", None).await.text(), "ok");
+        let ready = connection.get("/readyz?verbose", None).await.text();
+        assert!(
+            ready.contains("[+]etcd-readiness ok") && ready.ends_with("readyz check passed\n"),
+            "{ready}"
+        );
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn only_the_right_credentials_come_in() {
+    let server = TestServer::builder().token("ops-token", "olga", "ops,dev").start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    for (token, path, status, message) in [
+        (
+            None,
+            "/api/v1/pods",
+            403,
+            "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\"",
+        ),
+        (Some("zork"), "/version", 401, "Unauthorized"),
+        (Some("alice-token"), "/metrics", 403, "forbidden: User \"alice\" cannot get path \"/metrics\""),
+        (Some("ops-token"), "/api/v1/nodes/n", 403, "nodes \"n\" is forbidden: User \"olga\" cannot get"),
+    ] {
+        let answer = connection.get(path, token).await;
+        assert_eq!(answer.status, status, "{path}");
+        let told = answer.json()["message"].as_str().unwrap().to_owned();
+        assert!(told.starts_with(message), "{told}");
+    }
+    let admin = connection.get("/api/v1/nodes/n", Some(server.admin_token())).await;
+    assert_ne!(admin.status, 403);
+
+    let strict = TestServer::builder().flag("--anonymous-auth=false").start().await.unwrap();
+    let mut connection = Connection::open(&strict, Protocol::Http1).await;
+    assert_eq!(connection.get("/healthz", None).await.status, 401);
+    assert_eq!(connection.get("/healthz", Some("alice-token")).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_kubeconfig_works_and_survives_a_restart() {
+    let server = TestServer::start().await;
+    let first = std::fs::read_to_string(server.kubeconfig_path()).unwrap();
+    let info = kube_client(&server).await.apiserver_version().await.expect("kube-rs gets in");
+    assert_eq!(info.git_version, apiserver::version::GIT_VERSION);
+    // The certificate makes an administrator, not somebody anonymous.
+    let request = http::Request::get("/metrics").body(Vec::new()).unwrap();
+    let answer = kube_client(&server).await.request_text(request).await.expect_err("there is no such path");
+    assert!(matches!(answer, kube::Error::Api(status) if status.code == 404));
+
+    let directory = server.directory().clone();
+    server.stop().await;
+    let again = TestServer::builder().directory(&directory).start().await.unwrap();
+    let second = std::fs::read_to_string(again.kubeconfig_path()).unwrap();
+    let without_port = |text: &str| text.lines().filter(|line| !line.contains("server:")).collect::<String>();
+    assert_eq!(without_port(&first), without_port(&second), "the same identities");
+    kube_client(&again).await.apiserver_version().await.expect("and they still get in");
+}
+
+#[tokio::test]
+async fn oversized_requests_are_refused_and_the_server_lives() {
+    let server = TestServer::start().await;
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        let mut connection = Connection::open(&server, protocol).await;
+        let answer = connection.send(client::post("/api/v1/nodes", vec![b' '; 4 << 20])).await;
+        assert_eq!(answer.status, 413);
+        assert_eq!(answer.json()["reason"], "RequestEntityTooLarge");
+
+        let mut connection = Connection::open(&server, protocol).await;
+        let mut large = client::post("/version", Vec::new());
+        let value = "x".repeat(70_000).parse().unwrap();
+        large.headers_mut().insert("x-large", value);
+        let answer = connection.send(large).await;
+        assert_eq!(answer.status, 431);
+        assert_eq!(answer.json()["kind"], "Status");
+
+        // Far over the bounds the protocol layer itself refuses.
+        let mut connection = Connection::open(&server, protocol).await;
+        let mut huge = client::post("/version", Vec::new());
+        huge.headers_mut().insert("x-huge", "x".repeat(1 << 20).parse().unwrap());
+        if let Some(answer) = connection.try_send(huge).await {
+            assert!((400..500).contains(&answer.status), "{}", answer.status);
+        }
+        let mut connection = Connection::open(&server, protocol).await;
+        assert_eq!(connection.get("/livez", None).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn garbage_and_silence_hurt_nobody() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let server = TestServer::start().await;
+    let mut plain = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+    plain.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(5), plain.read_to_end(&mut answer)).await.unwrap();
+    let _silent = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    assert_eq!(connection.get("/livez", None).await.status, 200);
+    let stopping = tokio::time::timeout(Duration::from_secs(5), server.stop());
+    stopping.await.expect("a silent connection does not hold the server up");
+}
+
+#[tokio::test]
+async fn the_end_is_announced_before_it_comes() {
+    let server = TestServer::builder().flag("--shutdown-delay-duration=1s").start().await.unwrap();
+    let address = server.address();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    assert_eq!(connection.get("/readyz", None).await.status, 200);
+
+    let begun = Instant::now();
+    server.begin_shutdown();
+    let ready = connection.get("/readyz?verbose", None).await;
+    assert_eq!(ready.status, 500);
+    assert!(ready.text().contains("[-]shutdown failed: reason withheld"));
+    assert_eq!(connection.get("/livez", None).await.status, 200, "alive, and still serving");
+    let mut late = Connection::open(&server, Protocol::Http1).await;
+    assert_eq!(late.get("/version", None).await.status, 200, "new connections are taken during the delay");
+
+    server.stop().await;
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    assert!(begun.elapsed() < Duration::from_secs(10), "open connections without requests end at once");
+    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn contradictions_and_taken_ports_are_told() {
+    let taken = TestServer::start().await;
+    let port = format!("--secure-port={}", taken.address().port());
+    let refused = Box::pin(TestServer::builder().flag(port).start()).await.map(|_| ()).unwrap_err();
+    assert!(refused.to_string().contains("cannot listen on 127.0.0.1"), "{refused}");
+    let unknown = TestServer::builder().flag("--runtime-config=zork.example.dev/v1=true");
+    let refused = unknown.start().await.map(|_| ()).unwrap_err();
+    assert!(refused.to_string().contains("zork.example.dev/v1"), "{refused}");
+}
+
+async fn kube_client(server: &TestServer) -> kube::Client {
+    let kubeconfig = kube::config::Kubeconfig::read_from(server.kubeconfig_path()).unwrap();
+    let options = kube::config::KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
+    kube::Client::try_from(config).unwrap()
+}

@@ -1,0 +1,166 @@
+//! Looks at fjall's journals before fjall does. fjall takes a batch that does not parse for the end of the journal and
+//! cuts off everything from there on. After a crash that is right: the batch being written is torn, and nothing follows
+//! it. With whole batches behind it, it is damage, and cutting would destroy what is still there.
+//!
+//! The format (3, little-endian): a batch is `1`, item count (4), sequence number (8); items, each `2`, type (1),
+//! compression (1), keyspace (8), key length (2), value length (4), length at rest (4), key, value; or `4`, keyspace
+//! (8); and the end, `3`, XXH3 of the items (8), `FJL\x03`. Journals are preallocated with zeros.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::storage::embedded::log::LogError;
+
+const TRAILER: &[u8] = b"FJL\x03";
+
+/// What a batch and its neighbours span at most: behind a broken one, further batches are looked for so far.
+const SEARCH_BYTES: usize = 16 * 1024 * 1024;
+
+/// Zeros are skipped in blocks of this size.
+const BLOCK_BYTES: usize = 4096;
+
+/// Refuses a directory with a journal that is broken before its end. Changes nothing.
+pub(super) fn verify_journals(directory: &Path) -> Result<(), LogError> {
+    let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", directory.display()));
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(io(error)),
+    };
+    for entry in entries {
+        let path = entry.map_err(io)?.path();
+        if path.extension().is_some_and(|extension| extension == "jnl") {
+            verify_journal(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn verify_journal(path: &Path) -> Result<(), LogError> {
+    let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", path.display()));
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io)?;
+    verify_batches(&bytes).map_err(|problem| LogError::Damaged(format!("{} {problem}", path.display())))
+}
+
+fn verify_batches(bytes: &[u8]) -> Result<(), String> {
+    let (mut rest, mut sequence) = (bytes, None);
+    while let Some((number, behind)) = split_batch(rest) {
+        if sequence.is_some_and(|before| number <= before) {
+            return Err(format!("is out of order at byte {}", bytes.len() - rest.len()));
+        }
+        (rest, sequence) = (behind, Some(number));
+    }
+    if has_batch(rest.get(..SEARCH_BYTES).unwrap_or(rest)) {
+        return Err(format!(
+            "is broken at byte {}, with whole batches behind that",
+            bytes.len() - rest.len()
+        ));
+    }
+    Ok(())
+}
+
+/// A whole and sound batch at the beginning: its sequence number, and what follows it.
+fn split_batch(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (count, rest) = bytes.strip_prefix(&[1])?.split_first_chunk::<4>()?;
+    let (sequence, items) = rest.split_first_chunk::<8>()?;
+    let mut rest = items;
+    for _ in 0..u32::from_le_bytes(*count) {
+        rest = skip_item(rest)?;
+    }
+    let items = items.get(..items.len() - rest.len())?;
+    let (checksum, rest) = rest.strip_prefix(&[3])?.split_first_chunk::<8>()?;
+    let behind = rest.strip_prefix(TRAILER)?;
+    let is_sound = xxh3_64(items) == u64::from_le_bytes(*checksum);
+    is_sound.then_some((u64::from_le_bytes(*sequence), behind))
+}
+
+fn skip_item(bytes: &[u8]) -> Option<&[u8]> {
+    if let Some(cleared) = bytes.strip_prefix(&[4]) {
+        return cleared.get(8..);
+    }
+    let rest = bytes.strip_prefix(&[2])?.get(1 + 1 + 8..)?;
+    let (key_length, rest) = rest.split_first_chunk::<2>()?;
+    let (length_at_rest, rest) = rest.get(4..)?.split_first_chunk::<4>()?;
+    let value_length = usize::try_from(u32::from_le_bytes(*length_at_rest)).ok()?;
+    rest.get(usize::from(u16::from_le_bytes(*key_length)).checked_add(value_length)?..)
+}
+
+/// Whether there is a whole batch anywhere.
+fn has_batch(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (block, behind) = rest.split_at(BLOCK_BYTES.min(rest.len()));
+        // Without a branch per byte: preallocated journals are tens of megabytes of this.
+        let is_zero = block.iter().fold(0, |any, byte| any | byte) == 0;
+        if !is_zero && (0..block.len()).any(|at| rest.get(at..).and_then(split_batch).is_some()) {
+            return true;
+        }
+        rest = behind;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(sequence: u64, value: &[u8]) -> Vec<u8> {
+        let mut item = vec![2, 0, 0];
+        item.extend_from_slice(&1_u64.to_le_bytes());
+        item.extend_from_slice(&3_u16.to_le_bytes());
+        let length = u32::try_from(value.len()).unwrap().to_le_bytes();
+        item.extend_from_slice(&[length, length].concat());
+        item.extend_from_slice(b"key");
+        item.extend_from_slice(value);
+        let head = [&[1, 1, 0, 0, 0], &sequence.to_le_bytes()[..]].concat();
+        [&head[..], &item, &[3], &xxh3_64(&item).to_le_bytes(), TRAILER].concat()
+    }
+
+    #[test]
+    fn a_torn_end_is_fine_and_anything_broken_before_it_is_not() {
+        let (first, second) = (batch(1, &[b'x'; 500]), batch(2, b"second"));
+        let whole = [&first[..], &second, &[0; 1000]].concat();
+        verify_batches(&whole).unwrap();
+        for cut in 0..first.len() + second.len() {
+            verify_batches(&whole[..cut]).unwrap();
+            let torn = [&whole[..cut], &vec![0; whole.len() - cut][..]].concat();
+            verify_batches(&torn).unwrap();
+        }
+        // The sequence number of a batch has no checksum, only its order.
+        for at in (0..first.len()).filter(|at| !(5..13).contains(at)) {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x20;
+            assert!(verify_batches(&flipped).is_err(), "byte {at}");
+        }
+        assert!(verify_batches(&[&second[..], &first].concat()).is_err());
+    }
+
+    /// What is parsed here is what this version of fjall writes.
+    #[test]
+    fn a_journal_of_fjall_is_read_to_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = super::super::FjallOptions {
+            block_cache_bytes: 1 << 20,
+            memtable_bytes: 1 << 20,
+            reclaim_bytes_min: 1 << 20,
+        };
+        let open = super::super::Handles::open(directory.path(), options).unwrap();
+        for number in 0_u64..20 {
+            let mut batch = open.database.batch().durability(Some(fjall::PersistMode::SyncData));
+            batch.insert(&open.keyspace, number.to_be_bytes(), vec![b'x'; 3000]);
+            batch.remove(&open.keyspace, (number / 2).to_be_bytes());
+            batch.commit().unwrap();
+        }
+        let bytes = std::fs::read(directory.path().join("log/0.jnl")).unwrap();
+        let (mut rest, mut batches) = (&bytes[..], 0);
+        while let Some((_, behind)) = split_batch(rest) {
+            (rest, batches) = (behind, batches + 1);
+        }
+        assert!(batches >= 20, "{batches}");
+        assert!(rest.iter().all(|byte| *byte == 0));
+    }
+}

@@ -1,0 +1,8 @@
+//! The resources of `admissionregistration.k8s.io`.
+
+pub mod mutatingadmissionpolicies;
+pub mod mutatingadmissionpolicybindings;
+pub mod mutatingwebhookconfigurations;
+pub mod validatingadmissionpolicies;
+pub mod validatingadmissionpolicybindings;
+pub mod validatingwebhookconfigurations;

@@ -1,0 +1,39 @@
+//! `admissionregistration.k8s.io/v1 MutatingAdmissionPolicy`: MutatingAdmissionPolicy describes the definition of an admission mutation policy that mutates the object coming into admission chain.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `mutatingadmissionpolicies` of `admissionregistration.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicy,
+    group = "admissionregistration.k8s.io",
+    version = "v1",
+    plural = "mutatingadmissionpolicies",
+    categories("api-extensions"),
+    cluster,
+    generation,
+    storage_prefix = "mutatingadmissionpolicies",
+    columns = COLUMNS,
+)]
+pub struct MutatingAdmissionPolicies;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::integer("Mutations", |object| cells::count(object, &["spec", "mutations"])),
+    Column::text("ParamKind", parameter_kind),
+    Column::AGE,
+];
+
+/// The kind of parameters, as `apiVersion/kind`.
+fn parameter_kind(object: &Object) -> Value {
+    let part = |field| object.get_str(&["spec", "paramKind", field]);
+    match (part("apiVersion"), part("kind")) {
+        (Some(version), Some(kind)) => format!("{version}/{kind}").into(),
+        _ => "<unset>".into(),
+    }
+}

@@ -1,0 +1,24 @@
+//! `admissionregistration.k8s.io/v1 MutatingWebhookConfiguration`: MutatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and may change the object.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `mutatingwebhookconfigurations` of `admissionregistration.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration,
+    group = "admissionregistration.k8s.io",
+    version = "v1",
+    plural = "mutatingwebhookconfigurations",
+    categories("api-extensions"),
+    cluster,
+    generation,
+    storage_prefix = "mutatingwebhookconfigurations",
+    columns = COLUMNS,
+)]
+pub struct MutatingWebhookConfigurations;
+
+static COLUMNS: &[Column] =
+    &[Column::NAME, Column::integer("Webhooks", |object| cells::count(object, &["webhooks"])), Column::AGE];

@@ -1,0 +1,24 @@
+//! `admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration`: ValidatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and object without changing it.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `validatingwebhookconfigurations` of `admissionregistration.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration,
+    group = "admissionregistration.k8s.io",
+    version = "v1",
+    plural = "validatingwebhookconfigurations",
+    categories("api-extensions"),
+    cluster,
+    generation,
+    storage_prefix = "validatingwebhookconfigurations",
+    columns = COLUMNS,
+)]
+pub struct ValidatingWebhookConfigurations;
+
+static COLUMNS: &[Column] =
+    &[Column::NAME, Column::integer("Webhooks", |object| cells::count(object, &["webhooks"])), Column::AGE];

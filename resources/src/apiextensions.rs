@@ -1,0 +1,3 @@
+//! The resources of `apiextensions.k8s.io`.
+
+pub mod customresourcedefinitions;

@@ -1,0 +1,22 @@
+//! `apiextensions.k8s.io/v1 CustomResourceDefinition`: CustomResourceDefinition represents a resource that should be exposed on the API server.
+
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `customresourcedefinitions` of `apiextensions.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    group = "apiextensions.k8s.io",
+    version = "v1",
+    plural = "customresourcedefinitions",
+    short("crd", "crds"),
+    categories("api-extensions"),
+    cluster,
+    status,
+    generation,
+    storage_prefix = "apiextensions.k8s.io/customresourcedefinitions",
+    columns = cells::NAME_AND_CREATED_AT,
+)]
+pub struct CustomResourceDefinitions;

@@ -1,0 +1,3 @@
+//! The resources of `apiregistration.k8s.io`.
+
+pub mod apiservices;

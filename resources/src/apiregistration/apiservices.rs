@@ -1,0 +1,48 @@
+//! `apiregistration.k8s.io/v1 APIService`: APIService represents a server for a particular GroupVersion.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `apiservices` of `apiregistration.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService,
+    group = "apiregistration.k8s.io",
+    version = "v1",
+    plural = "apiservices",
+    categories("api-extensions"),
+    cluster,
+    status,
+    storage_prefix = "apiregistration.k8s.io/apiservices",
+    columns = COLUMNS,
+)]
+pub struct APIServices;
+
+static COLUMNS: &[Column] =
+    &[Column::NAME, Column::text("Service", service), Column::text("Available", available), Column::AGE];
+
+/// The service behind it, or that it is served here.
+fn service(object: &Object) -> Value {
+    let part = |field| object.get_str(&["spec", "service", field]);
+    match (part("namespace"), part("name")) {
+        (Some(namespace), Some(name)) => format!("{namespace}/{name}").into(),
+        _ => "Local".into(),
+    }
+}
+
+/// Whether it is available, and if not why.
+fn available(object: &Object) -> Value {
+    let mut conditions = cells::elements(object, &["status", "conditions"]);
+    let found = conditions.find(|one| one.get("type").and_then(Value::as_str) == Some("Available"));
+    let Some(condition) = found else { return "Unknown".into() };
+    let part = |field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default();
+    if part("status") == "True" {
+        "True".into()
+    } else {
+        format!("{} ({})", part("status"), part("reason")).into()
+    }
+}

@@ -1,0 +1,8 @@
+//! The resources of `apps`.
+
+pub mod controllerrevisions;
+pub mod daemonsets;
+pub mod deployments;
+pub mod replicasets;
+pub mod statefulsets;
+mod workload;

@@ -1,0 +1,40 @@
+//! `apps/v1 ControllerRevision`: ControllerRevision implements an immutable snapshot of state data.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `controllerrevisions` of `apps/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::apps::v1::ControllerRevision,
+    group = "apps",
+    version = "v1",
+    plural = "controllerrevisions",
+    storage_prefix = "controllerrevisions",
+    columns = COLUMNS,
+)]
+pub struct ControllerRevisions;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Controller", controller),
+    Column::text("Revision", |object| cells::number(object, &["revision"])),
+    Column::AGE,
+];
+
+/// Who made it, as `kind.group/name`.
+fn controller(object: &Object) -> Value {
+    let owners = cells::elements(object, &["metadata", "ownerReferences"]);
+    let mut controllers = owners.filter(|owner| owner.get("controller") == Some(&Value::Bool(true)));
+    let Some(owner) = controllers.next() else { return "<none>".into() };
+    let part = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
+    let kind = part("kind").to_lowercase();
+    match part("apiVersion").split_once('/') {
+        Some((group, _)) => format!("{kind}.{group}/{}", part("name")).into(),
+        None => format!("{kind}/{}", part("name")).into(),
+    }
+}

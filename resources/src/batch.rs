@@ -1,0 +1,4 @@
+//! The resources of `batch`.
+
+pub mod cronjobs;
+pub mod jobs;

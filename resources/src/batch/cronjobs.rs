@@ -1,0 +1,44 @@
+//! `batch/v1 CronJob`: CronJob represents the configuration of a single cron job.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `cronjobs` of `batch/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::batch::v1::CronJob,
+    group = "batch",
+    version = "v1",
+    plural = "cronjobs",
+    short("cj"),
+    categories("all"),
+    status,
+    generation,
+    storage_prefix = "cronjobs",
+    columns = COLUMNS,
+)]
+pub struct CronJobs;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Schedule", |object| cells::text(object, &["spec", "schedule"])),
+    Column::text("Timezone", |object| cells::text_or(object, &["spec", "timeZone"], "<none>")),
+    Column::boolean("Suspend", |object| cells::flag(object, &["spec", "suspend"])),
+    Column::integer("Active", |object| cells::count(object, &["status", "active"])),
+    Column::text("Last Schedule", |object| cells::age_or_none(object, &["status", "lastScheduleTime"])),
+    Column::AGE,
+    Column::text("Containers", |object| {
+        cells::container_names(object, &["spec", "jobTemplate", "spec", "template", "spec"])
+    })
+    .wide(),
+    Column::text("Images", |object| {
+        cells::container_images(object, &["spec", "jobTemplate", "spec", "template", "spec"])
+    })
+    .wide(),
+    Column::text("Selector", |object| {
+        cells::label_selector(object, &["spec", "jobTemplate", "spec", "selector"])
+    })
+    .wide(),
+];

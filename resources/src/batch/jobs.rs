@@ -1,0 +1,80 @@
+//! `batch/v1 Job`: Job represents the configuration of a single job.
+
+use registry_core::api::{Object, time};
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `jobs` of `batch/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::batch::v1::Job,
+    group = "batch",
+    version = "v1",
+    plural = "jobs",
+    categories("all"),
+    status,
+    generation,
+    storage_prefix = "jobs",
+    selectable(status.succeeded = "status.successful"),
+    columns = COLUMNS,
+)]
+pub struct Jobs;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Status", status),
+    Column::text("Completions", completions),
+    Column::text("Duration", duration),
+    Column::AGE,
+    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"])).wide(),
+    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"])).wide(),
+    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"])).wide(),
+];
+
+/// How the job stands, from its conditions.
+fn status(object: &Object) -> Value {
+    let is = |condition| cells::condition(object, condition) == Some("True");
+    let word = if is("Complete") {
+        "Complete"
+    } else if is("Failed") {
+        "Failed"
+    } else if object.deletion_timestamp().is_some() {
+        "Terminating"
+    } else if is("Suspended") {
+        "Suspended"
+    } else if is("FailureTarget") {
+        "FailureTarget"
+    } else if is("SuccessCriteriaMet") {
+        "SuccessCriteriaMet"
+    } else {
+        "Running"
+    };
+    word.into()
+}
+
+/// Succeeded of wanted pods: `0/1`, `0/1 of 3`.
+fn completions(object: &Object) -> Value {
+    let succeeded = object.get_i64(&["status", "succeeded"]).unwrap_or_default();
+    if let Some(completions) = object.get_i64(&["spec", "completions"]) {
+        return format!("{succeeded}/{completions}").into();
+    }
+    match object.get_i64(&["spec", "parallelism"]) {
+        Some(parallelism) if parallelism > 1 => format!("{succeeded}/1 of {parallelism}").into(),
+        _ => format!("{succeeded}/1").into(),
+    }
+}
+
+/// How long it has been running, or ran.
+fn duration(object: &Object) -> Value {
+    let moment = |field| time::parse(object.get_str(&["status", field])?);
+    match (moment("startTime"), moment("completionTime")) {
+        (None, _) => "".into(),
+        (Some(start), end) => {
+            let seconds = end.unwrap_or_else(jiff::Timestamp::now).as_second() - start.as_second();
+            cells::duration_text(seconds).into()
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What the cells of built-in tables are made of.
+//!
+//! Kubernetes concept: the printers of `pkg/printers/internalversion`.
+
+use registry_core::api::{Object, time};
+use registry_core::resource::Column;
+use serde_json::Value;
+
+pub(crate) use registry_core::resource::duration_text;
+
+/// The columns of kinds that have none of their own.
+pub(crate) static NAME_AND_CREATED_AT: &[Column] = &[Column::NAME, Column::CREATED_AT];
+
+/// The text at a path; empty when absent. Numbers are written out.
+pub(crate) fn text(object: &Object, path: &[&str]) -> Value {
+    text_or(object, path, "")
+}
+
+/// The text at a path, or a word for its absence.
+pub(crate) fn text_or(object: &Object, path: &[&str], absent: &str) -> Value {
+    match object.get(path) {
+        None | Some(Value::Null) => absent.into(),
+        Some(Value::String(text)) if text.is_empty() => absent.into(),
+        Some(value) => plain(value).into(),
+    }
+}
+
+/// The text at a path without white space at its ends.
+pub(crate) fn trimmed(object: &Object, path: &[&str]) -> Value {
+    object.get_str(path).unwrap_or_default().trim().into()
+}
+
+/// A value as text: strings bare, all else as JSON.
+pub(crate) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The whole number at a path; 0 when absent.
+pub(crate) fn number(object: &Object, path: &[&str]) -> Value {
+    object.get_i64(path).unwrap_or_default().into()
+}
+
+/// The flag at a path; false when absent.
+pub(crate) fn flag(object: &Object, path: &[&str]) -> Value {
+    object.get(path).and_then(Value::as_bool).unwrap_or_default().into()
+}
+
+/// How many elements or entries are at a path.
+pub(crate) fn length(object: &Object, path: &[&str]) -> usize {
+    match object.get(path) {
+        Some(Value::Array(elements)) => elements.len(),
+        Some(Value::Object(entries)) => entries.len(),
+        _ => 0,
+    }
+}
+
+/// How many elements or entries are at a path, as a cell.
+pub(crate) fn count(object: &Object, path: &[&str]) -> Value {
+    length(object, path).into()
+}
+
+/// The elements of the list at a path.
+pub(crate) fn elements<'a>(object: &'a Object, path: &[&str]) -> impl Iterator<Item = &'a Value> {
+    object.get(path).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Two numbers as `1/2`.
+pub(crate) fn share(object: &Object, part: &[&str], whole: &[&str]) -> Value {
+    let of = |path| object.get_i64(path).unwrap_or_default();
+    format!("{}/{}", of(part), of(whole)).into()
+}
+
+/// Text, or `<none>` when empty.
+pub(crate) fn or_none(text: String) -> Value {
+    if text.is_empty() { "<none>".into() } else { text.into() }
+}
+
+/// The first few, and how many more: `a,b,c + 2 more...`.
+pub(crate) fn some_of(all: &[String], shown: usize) -> Value {
+    match all.get(..shown) {
+        Some(first) if all.len() > shown => {
+            format!("{} + {} more...", first.join(","), all.len() - shown).into()
+        }
+        _ => or_none(all.join(",")),
+    }
+}
+
+/// The status of a condition in `status.conditions`.
+pub(crate) fn condition<'a>(object: &'a Object, wanted: &str) -> Option<&'a str> {
+    elements(object, &["status", "conditions"])
+        .find(|condition| condition.get("type").and_then(Value::as_str) == Some(wanted))?
+        .get("status")?
+        .as_str()
+}
+
+/// The names of a pod spec's containers.
+pub(crate) fn container_names(object: &Object, pod_spec: &[&str]) -> Value {
+    containers(object, pod_spec, "name")
+}
+
+/// The images of a pod spec's containers.
+pub(crate) fn container_images(object: &Object, pod_spec: &[&str]) -> Value {
+    containers(object, pod_spec, "image")
+}
+
+fn containers(object: &Object, pod_spec: &[&str], field: &str) -> Value {
+    let path = [pod_spec, &["containers"]].concat();
+    let texts = elements(object, &path).filter_map(|container| container.get(field)?.as_str());
+    texts.collect::<Vec<_>>().join(",").into()
+}
+
+/// A map of labels as `a=b,c=d`; `<none>` when empty.
+pub(crate) fn labels_text(labels: Option<&Value>) -> Value {
+    let entries = labels.and_then(Value::as_object).into_iter().flatten();
+    or_none(entries.map(|(key, value)| format!("{key}={}", plain(value))).collect::<Vec<_>>().join(","))
+}
+
+/// A `metav1.LabelSelector` at a path, as text; `<none>` when it is absent or empty.
+pub(crate) fn label_selector(object: &Object, path: &[&str]) -> Value {
+    or_none(selector_text(object.get(path)))
+}
+
+/// A `metav1.LabelSelector` as text.
+pub(crate) fn selector_text(selector: Option<&Value>) -> String {
+    let Some(selector) = selector else { return String::new() };
+    let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+    let mut parts: Vec<String> = labels.map(|(key, value)| format!("{key}={}", plain(value))).collect();
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+    parts.extend(expressions.map(expression_text));
+    parts.sort();
+    parts.join(",")
+}
+
+fn expression_text(expression: &Value) -> String {
+    let part = |field: &str| expression.get(field).and_then(Value::as_str).unwrap_or_default();
+    let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+    let values = values.map(plain).collect::<Vec<_>>().join(",");
+    let key = part("key");
+    match part("operator") {
+        "In" => format!("{key} in ({values})"),
+        "NotIn" => format!("{key} notin ({values})"),
+        "Exists" => key.to_owned(),
+        _ => format!("!{key}"),
+    }
+}
+
+/// Access modes in their short form: `RWO,ROX`.
+pub(crate) fn access_modes(object: &Object, path: &[&str]) -> Value {
+    let present: Vec<&str> = elements(object, path).filter_map(Value::as_str).collect();
+    let known = [
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let short = known.iter().filter(|(long, _)| present.contains(long)).map(|(_, short)| *short);
+    short.collect::<Vec<_>>().join(",").into()
+}
+
+/// How long ago a moment was; `<unknown>` when there is none.
+pub(crate) fn age_of(moment: Option<&str>) -> Value {
+    match moment.and_then(time::parse) {
+        Some(moment) => duration_text(jiff::Timestamp::now().as_second() - moment.as_second()).into(),
+        None => "<unknown>".into(),
+    }
+}
+
+/// How long ago the moment at a path was; `<none>` when there is none.
+pub(crate) fn age_or_none(object: &Object, path: &[&str]) -> Value {
+    match object.get_str(path) {
+        Some(moment) => age_of(Some(moment)),
+        None => "<none>".into(),
+    }
+}

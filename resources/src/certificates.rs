@@ -1,0 +1,3 @@
+//! The resources of `certificates.k8s.io`.
+
+pub mod certificatesigningrequests;

@@ -1,0 +1,64 @@
+//! `certificates.k8s.io/v1 CertificateSigningRequest`: CertificateSigningRequest objects provide a mechanism to obtain x509 certificates by submitting a certificate signing request, and having it asynchronously approved and issued.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `certificatesigningrequests` of `certificates.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::certificates::v1::CertificateSigningRequest,
+    group = "certificates.k8s.io",
+    version = "v1",
+    plural = "certificatesigningrequests",
+    short("csr"),
+    cluster,
+    status,
+    storage_prefix = "certificatesigningrequests",
+    selectable(spec.signer_name),
+    columns = COLUMNS,
+)]
+pub struct CertificateSigningRequests;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::AGE,
+    Column::text("SignerName", |object| cells::text(object, &["spec", "signerName"])),
+    Column::text("Requestor", |object| cells::text(object, &["spec", "username"])),
+    Column::text("RequestedDuration", requested_duration),
+    Column::text("Condition", conditions),
+];
+
+/// How long the certificate is wanted for.
+fn requested_duration(object: &Object) -> Value {
+    match object.get_i64(&["spec", "expirationSeconds"]) {
+        Some(seconds) => cells::duration_text(seconds).into(),
+        None => "<none>".into(),
+    }
+}
+
+/// What became of the request: `Approved,Issued`, `Denied`, `Pending`.
+fn conditions(object: &Object) -> Value {
+    let has = |wanted: &str| {
+        cells::elements(object, &["status", "conditions"])
+            .any(|one| one.get("type").and_then(Value::as_str) == Some(wanted))
+    };
+    let mut words = Vec::new();
+    if has("Denied") {
+        words.push("Denied");
+    } else if has("Approved") {
+        words.push("Approved");
+    } else {
+        words.push("Pending");
+    }
+    if has("Failed") {
+        words.push("Failed");
+    }
+    if object.get_str(&["status", "certificate"]).is_some_and(|certificate| !certificate.is_empty()) {
+        words.push("Issued");
+    }
+    words.join(",").into()
+}

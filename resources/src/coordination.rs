@@ -1,0 +1,3 @@
+//! The resources of `coordination.k8s.io`.
+
+pub mod leases;

@@ -1,0 +1,19 @@
+//! The resources of the core group.
+
+mod config_data;
+pub mod configmaps;
+pub mod endpoints;
+pub mod events;
+pub mod limitranges;
+pub mod namespaces;
+pub mod nodes;
+pub mod persistentvolumeclaims;
+pub mod persistentvolumes;
+pub(crate) mod pod_spec;
+pub mod pods;
+pub mod podtemplates;
+pub mod replicationcontrollers;
+pub mod resourcequotas;
+pub mod secrets;
+pub mod serviceaccounts;
+pub mod services;

@@ -1,0 +1,64 @@
+//! What ConfigMaps and Secrets share: keys, size, immutability.
+
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, FieldPath, Object};
+use serde_json::Value;
+
+use crate::field::Field;
+
+/// How much one object may hold, in bytes.
+pub(crate) const MOST_BYTES: usize = 1 << 20;
+
+/// Checks the keys of a map: they become file names.
+pub(crate) fn check_keys(data: &Field<'_, '_>, errors: &mut ErrorList) {
+    for (key, field) in data.entries() {
+        for complaint in key_complaints(key) {
+            errors.push(FieldError::invalid(field.path(), key, complaint));
+        }
+    }
+}
+
+fn key_complaints(key: &str) -> Vec<String> {
+    const MOST_CHARACTERS: usize = 253;
+    let mut complaints = Vec::new();
+    if key.len() > MOST_CHARACTERS {
+        complaints.push(format!("must be no more than {MOST_CHARACTERS} bytes"));
+    }
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if key.is_empty() || !key.chars().all(allowed) {
+        complaints.push(
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+                .to_owned(),
+        );
+    }
+    match key {
+        "." | ".." => complaints.push(format!("must not be '{key}'")),
+        _ if key.starts_with("..") => complaints.push("must not start with '..'".to_owned()),
+        _ => {}
+    }
+    complaints
+}
+
+/// How many bytes a base64 text stands for.
+pub(crate) fn decoded_length(base64: &str) -> usize {
+    base64.trim_end_matches('=').len() * 3 / 4
+}
+
+/// Once `immutable` is true, it and the data stay as they are.
+pub(crate) fn check_immutable(new: &Object, old: &Object, data: &[&str], errors: &mut ErrorList) {
+    let is_immutable = |object: &Object| object.0.get("immutable") == Some(&Value::Bool(true));
+    if !is_immutable(old) {
+        return;
+    }
+    let forbid = |field: &str| {
+        FieldError::forbidden(FieldPath::new(field), "field is immutable when `immutable` is set")
+    };
+    if !is_immutable(new) {
+        errors.push(forbid("immutable"));
+    }
+    for field in data {
+        if new.0.get(*field) != old.0.get(*field) {
+            errors.push(forbid(field));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `v1 ConfigMap`: ConfigMap holds configuration data for pods to consume.
+
+mod strategy;
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `configmaps` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::ConfigMap,
+    version = "v1",
+    plural = "configmaps",
+    short("cm"),
+    storage_prefix = "configmaps",
+    columns = COLUMNS,
+    strategy = strategy::ConfigMapStrategy,
+)]
+pub struct ConfigMaps;
+
+static COLUMNS: &[Column] = &[Column::NAME, Column::text("Data", data), Column::AGE];
+
+/// How many entries there are, text and binary.
+fn data(object: &Object) -> Value {
+    (cells::length(object, &["data"]) + cells::length(object, &["binaryData"])).into()
+}

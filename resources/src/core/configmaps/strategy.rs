@@ -1,0 +1,47 @@
+//! Rules of ConfigMaps.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, FieldPath, Object};
+use registry_core::resource::ObjectStrategy;
+use serde_json::Value;
+
+use crate::core::config_data;
+use crate::field::Field;
+
+/// Keys, size, and immutability on demand.
+pub(super) struct ConfigMapStrategy;
+
+impl ObjectStrategy for ConfigMapStrategy {
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let (data, binary) = (Field::of(object, "data"), Field::of(object, "binaryData"));
+        config_data::check_keys(&data, &mut errors);
+        config_data::check_keys(&binary, &mut errors);
+        for (key, field) in data.entries() {
+            if binary.value().is_some_and(|binary| binary.get(key).is_some()) {
+                errors.push(FieldError::invalid(field.path(), key, "duplicate of key present in binaryData"));
+            }
+        }
+        let texts = data.entries().map(|(_, value)| value.text().len()).sum::<usize>();
+        let bytes =
+            binary.entries().map(|(_, value)| config_data::decoded_length(value.text())).sum::<usize>();
+        if texts + bytes > config_data::MOST_BYTES {
+            errors.push(FieldError::too_long(FieldPath::root(), config_data::MOST_BYTES));
+        }
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        config_data::check_immutable(new, old, &["data", "binaryData"], &mut errors);
+        errors
+    }
+
+    fn canonicalize(&self, object: &mut Object) {
+        // An explicit "no" says the same as nothing.
+        if object.0.get("immutable") == Some(&Value::Null) {
+            object.0.remove("immutable");
+        }
+    }
+}

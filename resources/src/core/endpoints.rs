@@ -1,0 +1,47 @@
+//! `v1 Endpoints`: Endpoints is a collection of endpoints that implement the actual service.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `endpoints` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::Endpoints,
+    version = "v1",
+    plural = "endpoints",
+    short("ep"),
+    storage_prefix = "services/endpoints",
+    columns = COLUMNS,
+)]
+pub struct Endpoints;
+
+static COLUMNS: &[Column] = &[Column::NAME, Column::text("Endpoints", addresses), Column::AGE];
+
+/// The first addresses with their ports: `10.0.0.1:80,10.0.0.2:80 + 3 more...`.
+fn addresses(object: &Object) -> Value {
+    const SHOWN: usize = 3;
+    let mut all = Vec::new();
+    for subset in cells::elements(object, &["subsets"]) {
+        let list =
+            |field: &str| subset.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        for address in list("addresses") {
+            let ip = address.get("ip").and_then(Value::as_str).unwrap_or_default();
+            if list("ports").is_empty() {
+                all.push(ip.to_owned());
+            }
+            for port in list("ports") {
+                let number = port.get("port").and_then(Value::as_i64).unwrap_or_default();
+                all.push(if ip.contains(':') {
+                    format!("[{ip}]:{number}")
+                } else {
+                    format!("{ip}:{number}")
+                });
+            }
+        }
+    }
+    cells::some_of(&all, SHOWN)
+}

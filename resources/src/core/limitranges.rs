@@ -1,0 +1,17 @@
+//! `v1 LimitRange`: LimitRange sets resource usage limits for each kind of resource in a Namespace.
+
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `limitranges` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::LimitRange,
+    version = "v1",
+    plural = "limitranges",
+    short("limits"),
+    storage_prefix = "limitranges",
+    columns = cells::NAME_AND_CREATED_AT,
+)]
+pub struct LimitRanges;

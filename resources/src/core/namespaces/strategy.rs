@@ -1,0 +1,98 @@
+//! Rules of namespaces: they go only when what is in them is gone.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::{self, NameRule};
+use registry_core::api::{FieldError, FieldPath, Object};
+use registry_core::resource::ObjectStrategy;
+use serde_json::Value;
+
+use crate::field::Field;
+
+/// The finalizer every namespace gets: the namespace controller removes it when the namespace is empty.
+const KUBERNETES: &str = "kubernetes";
+
+/// The label that carries a namespace's own name.
+const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// Finalizers in the spec, phases, and the label with the name.
+pub(super) struct NamespaceStrategy;
+
+impl ObjectStrategy for NamespaceStrategy {
+    fn name_rule(&self) -> NameRule {
+        NameRule::DnsLabel
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        let name = object.name().to_owned();
+        if !name.is_empty() {
+            object.set(&["metadata", "labels", NAME_LABEL], name.into());
+        }
+    }
+
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        object.set(&["status"], serde_json::json!({"phase": "Active"}));
+        let mut finalizers = match object.remove(&["spec", "finalizers"]) {
+            Some(Value::Array(finalizers)) => finalizers,
+            _ => Vec::new(),
+        };
+        if !finalizers.iter().any(|finalizer| finalizer == KUBERNETES) {
+            finalizers.push(KUBERNETES.into());
+        }
+        object.set(&["spec", "finalizers"], finalizers.into());
+        self.apply_defaults(object);
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        new.copy_field(old, &["spec", "finalizers"]);
+        new.copy_field(old, &["status"]);
+    }
+
+    fn is_held(&self, object: &Object) -> bool {
+        let own = object.get(&["spec", "finalizers"]).and_then(Value::as_array);
+        object.finalizers().next().is_some() || own.is_some_and(|own| !own.is_empty())
+    }
+
+    fn mark_as_deleting(&self, object: &mut Object) {
+        object.set(&["status", "phase"], "Terminating".into());
+        object.remove(&["metadata", "deletionGracePeriodSeconds"]);
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let finalizers = Field::of(object, "spec");
+        let finalizers = finalizers.get("finalizers");
+        for finalizer in finalizers.elements() {
+            check_finalizer(&finalizers.path(), finalizer.text(), &mut errors);
+        }
+        errors
+    }
+
+    fn validate_update(&self, _context: &RequestContext, _new: &Object, _old: &Object) -> ErrorList {
+        ErrorList::default()
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let status = Field::of(new, "status");
+        let phase = status.get("phase");
+        let deleting = new.deletion_timestamp().is_some();
+        if deleting && phase.text() != "Terminating" {
+            errors.push(phase.invalid("may only be 'Terminating' if `deletionTimestamp` is not empty"));
+        } else if !deleting && !matches!(phase.text(), "" | "Active") {
+            errors.push(phase.invalid("may only be 'Active' if `deletionTimestamp` is empty"));
+        }
+        errors
+    }
+}
+
+/// A finalizer of the spec is a well-known word or a qualified name.
+fn check_finalizer(path: &FieldPath, finalizer: &str, errors: &mut ErrorList) {
+    for complaint in names::qualified_name(finalizer) {
+        errors.push(FieldError::invalid(path.clone(), finalizer, complaint));
+    }
+    if !finalizer.contains('/') && finalizer != KUBERNETES {
+        let detail = "name is neither a standard finalizer name nor is it fully qualified";
+        errors.push(FieldError::invalid(path.clone(), finalizer, detail));
+    }
+}

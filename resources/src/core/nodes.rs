@@ -1,0 +1,82 @@
+//! `v1 Node`: Node is a worker node in Kubernetes.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `nodes` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::Node,
+    version = "v1",
+    plural = "nodes",
+    short("no"),
+    cluster,
+    status,
+    storage_prefix = "minions",
+    selectable(spec.unschedulable),
+    columns = COLUMNS,
+)]
+pub struct Nodes;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Status", status),
+    Column::text("Roles", roles),
+    Column::AGE,
+    Column::text("Version", |object| cells::text(object, &["status", "nodeInfo", "kubeletVersion"])),
+    Column::text("Internal-IP", |object| address(object, "InternalIP")).wide(),
+    Column::text("External-IP", |object| address(object, "ExternalIP")).wide(),
+    Column::text("OS-Image", |object| {
+        cells::text_or(object, &["status", "nodeInfo", "osImage"], "<unknown>")
+    })
+    .wide(),
+    Column::text("Kernel-Version", |object| {
+        cells::text_or(object, &["status", "nodeInfo", "kernelVersion"], "<unknown>")
+    })
+    .wide(),
+    Column::text("Container-Runtime", |object| {
+        cells::text_or(object, &["status", "nodeInfo", "containerRuntimeVersion"], "<unknown>")
+    })
+    .wide(),
+];
+
+/// Whether the node is ready, and whether pods may be scheduled to it.
+fn status(object: &Object) -> Value {
+    let ready = cells::condition(object, "Ready");
+    let mut words = vec![match ready {
+        Some("True") => "Ready",
+        Some(_) => "NotReady",
+        None => "Unknown",
+    }];
+    if object.get(&["spec", "unschedulable"]) == Some(&Value::Bool(true)) {
+        words.push("SchedulingDisabled");
+    }
+    words.join(",").into()
+}
+
+/// The roles its labels give it.
+fn roles(object: &Object) -> Value {
+    let mut roles: Vec<&str> = object
+        .labels()
+        .filter_map(|(key, value)| match key.strip_prefix("node-role.kubernetes.io/") {
+            Some(role) if !role.is_empty() => Some(role),
+            _ if key == "kubernetes.io/role" && !value.is_empty() => Some(value),
+            _ => None,
+        })
+        .collect();
+    roles.sort_unstable();
+    roles.dedup();
+    cells::or_none(roles.join(","))
+}
+
+/// Its first address of one type.
+fn address(object: &Object, wanted: &str) -> Value {
+    let mut addresses = cells::elements(object, &["status", "addresses"]);
+    let found = addresses.find(|address| address.get("type").and_then(Value::as_str) == Some(wanted));
+    let text = found.and_then(|address| address.get("address")).and_then(Value::as_str).unwrap_or_default();
+    cells::or_none(text.to_owned())
+}

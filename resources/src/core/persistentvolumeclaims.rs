@@ -1,0 +1,69 @@
+//! `v1 PersistentVolumeClaim`: PersistentVolumeClaim is a user's request for and claim to a persistent volume.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `persistentvolumeclaims` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::PersistentVolumeClaim,
+    version = "v1",
+    plural = "persistentvolumeclaims",
+    short("pvc"),
+    status,
+    returns_deleted_object,
+    storage_prefix = "persistentvolumeclaims",
+    columns = COLUMNS,
+)]
+pub struct PersistentVolumeClaims;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Status", phase),
+    Column::text("Volume", |object| cells::text(object, &["spec", "volumeName"])),
+    Column::text("Capacity", capacity),
+    Column::text("Access Modes", access_modes),
+    Column::text("StorageClass", storage_class),
+    Column::text("VolumeAttributesClass", |object| {
+        cells::text_or(object, &["spec", "volumeAttributesClassName"], "<unset>")
+    }),
+    Column::AGE,
+    Column::text("VolumeMode", |object| cells::text_or(object, &["spec", "volumeMode"], "<unset>")).wide(),
+];
+
+/// Its phase, or that it is going.
+fn phase(object: &Object) -> Value {
+    if object.deletion_timestamp().is_some() {
+        return "Terminating".into();
+    }
+    cells::text(object, &["status", "phase"])
+}
+
+/// What it got; nothing before it is bound.
+fn capacity(object: &Object) -> Value {
+    if object.get_str(&["spec", "volumeName"]).is_none() {
+        return "".into();
+    }
+    cells::text(object, &["status", "capacity", "storage"])
+}
+
+/// How it may be mounted; nothing before it is bound.
+fn access_modes(object: &Object) -> Value {
+    if object.get_str(&["spec", "volumeName"]).is_none() {
+        return "".into();
+    }
+    cells::access_modes(object, &["status", "accessModes"])
+}
+
+/// Its class: the annotation of old, else the field.
+fn storage_class(object: &Object) -> Value {
+    let annotation = object.annotations().find(|(key, _)| *key == "volume.beta.kubernetes.io/storage-class");
+    match annotation {
+        Some((_, class)) => class.into(),
+        None => cells::text(object, &["spec", "storageClassName"]),
+    }
+}

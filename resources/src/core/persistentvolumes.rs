@@ -1,0 +1,56 @@
+//! `v1 PersistentVolume`: PersistentVolume (PV) is a storage resource provisioned by an administrator.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `persistentvolumes` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::PersistentVolume,
+    version = "v1",
+    plural = "persistentvolumes",
+    short("pv"),
+    cluster,
+    status,
+    returns_deleted_object,
+    storage_prefix = "persistentvolumes",
+    columns = COLUMNS,
+)]
+pub struct PersistentVolumes;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Capacity", |object| cells::text(object, &["spec", "capacity", "storage"])),
+    Column::text("Access Modes", |object| cells::access_modes(object, &["spec", "accessModes"])),
+    Column::text("Reclaim Policy", |object| cells::text(object, &["spec", "persistentVolumeReclaimPolicy"])),
+    Column::text("Status", phase),
+    Column::text("Claim", claim),
+    Column::text("StorageClass", |object| cells::text(object, &["spec", "storageClassName"])),
+    Column::text("VolumeAttributesClass", |object| {
+        cells::text_or(object, &["spec", "volumeAttributesClassName"], "<unset>")
+    }),
+    Column::text("Reason", |object| cells::text(object, &["status", "reason"])),
+    Column::AGE,
+    Column::text("VolumeMode", |object| cells::text_or(object, &["spec", "volumeMode"], "<unset>")).wide(),
+];
+
+/// Its phase, or that it is going.
+fn phase(object: &Object) -> Value {
+    if object.deletion_timestamp().is_some() {
+        return "Terminating".into();
+    }
+    cells::text(object, &["status", "phase"])
+}
+
+/// The claim it is bound to, as `namespace/name`.
+fn claim(object: &Object) -> Value {
+    let part = |field| object.get_str(&["spec", "claimRef", field]);
+    match (part("namespace"), part("name")) {
+        (Some(namespace), Some(name)) => format!("{namespace}/{name}").into(),
+        _ => "".into(),
+    }
+}

@@ -1,0 +1,223 @@
+//! Defaults of a pod spec that depend on other fields, or that the schema does not state.
+//!
+//! Kubernetes concept: `SetDefaults_PodSpec` and its kin in `pkg/apis/core/v1/defaults.go`.
+
+use registry_core::api::Object;
+use serde_json::{Map, Value, json};
+
+type Fields = Map<String, Value>;
+
+/// How files of projected volumes are made unless told otherwise: `0644`.
+const FILE_MODE: i64 = 0o644;
+
+/// Fills in the defaults of a pod.
+pub(crate) fn apply_to_pod(pod: &mut Object) {
+    let Some(spec) = pod.0.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    absent(spec, "enableServiceLinks", true);
+    each(spec, &["containers", "initContainers"], requests_from_limits);
+    apply(spec);
+    if spec.get("hostNetwork") == Some(&Value::Bool(true)) {
+        each(spec, &["containers", "initContainers"], host_ports);
+    }
+}
+
+/// Fills in the defaults of the pod template at a path.
+pub(crate) fn apply_to_template(object: &mut Object, template: &[&str]) {
+    let mut fields = Some(&mut object.0);
+    for step in template.iter().chain(&["spec"]) {
+        fields = fields.and_then(|fields| fields.get_mut(*step)).and_then(Value::as_object_mut);
+    }
+    if let Some(spec) = fields {
+        apply(spec);
+        if spec.get("hostNetwork") == Some(&Value::Bool(true)) {
+            each(spec, &["containers", "initContainers"], host_ports);
+        }
+    }
+}
+
+fn apply(spec: &mut Fields) {
+    absent(spec, "restartPolicy", "Always");
+    absent(spec, "dnsPolicy", "ClusterFirst");
+    absent(spec, "schedulerName", "default-scheduler");
+    absent(spec, "terminationGracePeriodSeconds", 30);
+    absent(spec, "securityContext", json!({}));
+    // The old name of the field and the new one say the same.
+    if let Some(account) = spec.get("serviceAccountName").or_else(|| spec.get("serviceAccount")).cloned() {
+        spec.insert("serviceAccount".to_owned(), account.clone());
+        spec.insert("serviceAccountName".to_owned(), account);
+    }
+    each(spec, &["containers", "initContainers"], container);
+    each(spec, &["ephemeralContainers"], |ephemeral| {
+        absent(ephemeral, "imagePullPolicy", pull_policy(ephemeral));
+        absent(ephemeral, "terminationMessagePath", "/dev/termination-log");
+        absent(ephemeral, "terminationMessagePolicy", "File");
+    });
+    each(spec, &["volumes"], volume);
+}
+
+fn container(container: &mut Fields) {
+    absent(container, "imagePullPolicy", pull_policy(container));
+    absent(container, "terminationMessagePath", "/dev/termination-log");
+    absent(container, "terminationMessagePolicy", "File");
+    for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        with(container, name, probe);
+    }
+    with(container, "lifecycle", |lifecycle| {
+        for name in ["postStart", "preStop"] {
+            with(lifecycle, name, |handler| with(handler, "httpGet", http_get));
+        }
+    });
+    each(container, &["env"], |variable| {
+        with(variable, "valueFrom", |source| {
+            with(source, "fieldRef", |field| absent(field, "apiVersion", "v1"));
+        });
+    });
+    with(container, "securityContext", |context| {
+        if context.get("privileged") == Some(&Value::Bool(true)) {
+            context.entry("procMount").or_insert_with(|| "Default".into());
+        }
+    });
+}
+
+/// `Always` for images without a tag or with `latest`, `IfNotPresent` for all others.
+fn pull_policy(container: &Fields) -> &'static str {
+    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
+    let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
+    // A colon before the last slash belongs to a registry's port.
+    let tag = name.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
+    match (tag, digest) {
+        (Some("latest") | None, None) => "Always",
+        _ => "IfNotPresent",
+    }
+}
+
+fn probe(probe: &mut Fields) {
+    for (field, default) in
+        [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)]
+    {
+        if probe.get(field).and_then(Value::as_i64).unwrap_or_default() == 0 {
+            probe.insert(field.to_owned(), default.into());
+        }
+    }
+    with(probe, "httpGet", http_get);
+    with(probe, "grpc", |grpc| absent(grpc, "service", ""));
+}
+
+fn http_get(action: &mut Fields) {
+    absent(action, "path", "/");
+    absent(action, "scheme", "HTTP");
+}
+
+/// What is limited and not requested is requested as limited.
+fn requests_from_limits(container: &mut Fields) {
+    with(container, "resources", |resources| {
+        let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };
+        let requests = resources.entry("requests").or_insert_with(|| json!({}));
+        if let Some(requests) = requests.as_object_mut() {
+            for (resource, limit) in limits {
+                requests.entry(resource).or_insert(limit);
+            }
+        }
+    });
+}
+
+/// On the host's network a container's ports are the host's.
+fn host_ports(container: &mut Fields) {
+    each(container, &["ports"], |port| {
+        if let Some(number) = port.get("containerPort").cloned() {
+            port.entry("hostPort").or_insert(number);
+        }
+    });
+}
+
+fn volume(volume: &mut Fields) {
+    // A volume that names no source is an empty directory.
+    if volume.keys().all(|key| key == "name") {
+        volume.insert("emptyDir".to_owned(), json!({}));
+    }
+    for source in ["secret", "configMap", "downwardAPI"] {
+        with(volume, source, |source| absent(source, "defaultMode", FILE_MODE));
+    }
+    with(volume, "downwardAPI", downward_items);
+    with(volume, "hostPath", |path| absent(path, "type", ""));
+    with(volume, "projected", |projected| {
+        absent(projected, "defaultMode", FILE_MODE);
+        each(projected, &["sources"], |source| {
+            with(source, "serviceAccountToken", |token| absent(token, "expirationSeconds", 3_600));
+            with(source, "downwardAPI", downward_items);
+        });
+    });
+    with(volume, "ephemeral", |ephemeral| {
+        with(ephemeral, "volumeClaimTemplate", |template| {
+            with(template, "spec", |spec| absent(spec, "volumeMode", "Filesystem"));
+        });
+    });
+    with(volume, "image", |image| {
+        let policy = pull_policy(&Fields::from_iter([(
+            "image".to_owned(),
+            image.get("reference").cloned().unwrap_or_default(),
+        )]));
+        absent(image, "pullPolicy", policy);
+    });
+}
+
+fn downward_items(source: &mut Fields) {
+    each(source, &["items"], |item| with(item, "fieldRef", |field| absent(field, "apiVersion", "v1")));
+}
+
+/// Sets a field that is absent.
+fn absent(fields: &mut Fields, name: &str, default: impl Into<Value>) {
+    if !fields.contains_key(name) {
+        fields.insert(name.to_owned(), default.into());
+    }
+}
+
+/// Edits the object under a field, if there is one.
+fn with(fields: &mut Fields, name: &str, edit: impl FnOnce(&mut Fields)) {
+    if let Some(child) = fields.get_mut(name).and_then(Value::as_object_mut) {
+        edit(child);
+    }
+}
+
+/// Edits every object in the lists under some fields.
+fn each(fields: &mut Fields, names: &[&str], edit: impl Fn(&mut Fields)) {
+    for name in names {
+        let elements = fields.get_mut(*name).and_then(Value::as_array_mut).into_iter().flatten();
+        elements.filter_map(Value::as_object_mut).for_each(&edit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_pod_gets_what_kubernetes_gives_it() {
+        let mut pod = Object::from_value(json!({"spec": {"containers": [
+            {"name": "c", "image": "nginx:1", "resources": {"limits": {"cpu": "1"}}, "livenessProbe": {"httpGet": {"port": 80}}},
+        ], "volumes": [{"name": "v"}, {"name": "s", "secret": {"secretName": "x"}}]}}))
+        .unwrap();
+        apply_to_pod(&mut pod);
+        let expected = json!({"spec": {"containers": [{
+            "name": "c", "image": "nginx:1", "imagePullPolicy": "IfNotPresent",
+            "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}},
+            "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+            "livenessProbe": {"httpGet": {"port": 80, "path": "/", "scheme": "HTTP"}, "timeoutSeconds": 1,
+                "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3},
+        }], "volumes": [{"name": "v", "emptyDir": {}}, {"name": "s", "secret": {"secretName": "x", "defaultMode": 420}}],
+        "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler",
+        "terminationGracePeriodSeconds": 30, "securityContext": {}, "enableServiceLinks": true}});
+        assert_eq!(pod.into_value(), expected);
+    }
+
+    #[test]
+    fn the_pull_policy_follows_the_tag() {
+        let policy = |image: &str| pull_policy(&Fields::from_iter([("image".to_owned(), image.into())]));
+        for always in ["nginx", "nginx:latest", "host:5000/nginx", "host:5000/a/nginx:latest"] {
+            assert_eq!(policy(always), "Always", "{always}");
+        }
+        for present in ["nginx:1", "host:5000/nginx:1", "nginx@sha256:abc", "nginx:latest@sha256:abc"] {
+            assert_eq!(policy(present), "IfNotPresent", "{present}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! `v1 Pod`: Pod is a collection of containers that can run on a host.
+
+pub mod binding;
+mod columns;
+mod strategy;
+
+use registry_derive::Resource;
+
+/// `pods` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::Pod,
+    version = "v1",
+    plural = "pods",
+    short("po"),
+    categories("all"),
+    status,
+    generation,
+    returns_deleted_object,
+    storage_prefix = "pods",
+    selectable(spec.node_name, spec.restart_policy, spec.scheduler_name, spec.service_account_name, spec.host_network, status.phase, status.pod_ip = "status.podIP", status.nominated_node_name),
+    index(spec.node_name),
+    columns = columns::COLUMNS,
+    strategy = strategy::PodStrategy,
+    subresource(binding::PodBinding, verbs(create)),
+)]
+pub struct Pods;

@@ -1,0 +1,179 @@
+//! `pods/binding`: a scheduler's decision on which node a pod runs.
+//!
+//! Kubernetes concept: [`Binding`](https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/binding-v1/).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{
+    CreateOptions, FieldError, FieldPath, GroupResource, GroupVersionKind, Object, Preconditions, Scope,
+    StatusError, time,
+};
+use registry_core::capabilities;
+use registry_core::registry::store::UpdateRules;
+use registry_core::registry::{Store, Subresource};
+use registry_core::resource::ResourceType;
+use registry_core::rest::{
+    Answer, Capabilities, NamedCreater, Storage, SuccessStatus, UpdatedObject, ValidatingAdmission,
+};
+use registry_core::schema::Schema;
+use serde_json::{Value, json};
+
+use super::Pods;
+
+/// What error messages name.
+const RESOURCE: GroupResource = GroupResource { group: "", resource: "pods/binding" };
+
+const BINDING: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "Binding" };
+
+/// The `binding` subresource of pods.
+pub struct PodBinding {
+    pods: Arc<Store>,
+}
+
+impl Subresource for PodBinding {
+    type Parent = Pods;
+    const NAME: &'static str = "binding";
+
+    fn install(parent: &Arc<Store>) -> Capabilities {
+        capabilities!(Arc::new(Self { pods: parent.clone() }); named_creater)
+    }
+}
+
+impl Storage for PodBinding {
+    fn group_resource(&self) -> GroupResource {
+        RESOURCE
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        BINDING
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Namespaced
+    }
+
+    fn schema(&self) -> &'static Schema {
+        crate::schema::of(BINDING.group, BINDING.version, BINDING.kind)
+    }
+}
+
+#[async_trait]
+impl NamedCreater for PodBinding {
+    async fn create_named(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        object: Object,
+        admission: &dyn ValidatingAdmission,
+        options: &CreateOptions,
+    ) -> Result<Answer, StatusError> {
+        if object.name() != name {
+            let message =
+                format!("name in URL does not match name in Binding object: {name} != {}", object.name());
+            return Err(StatusError::bad_request(message));
+        }
+        let errors = validate(&object);
+        if !errors.is_empty() {
+            return Err(StatusError::invalid(BINDING, name, &errors));
+        }
+        admission.validate(context, Some(&object), None).await?;
+        let mut assignment = Assignment { name, binding: &object };
+        self.pods
+            .update_by(context, name, &mut assignment, &registry_core::rest::AdmitAll, options, &BindingRules)
+            .await?;
+        Ok(Answer::Success(SuccessStatus { details: None, code: Some(201) }))
+    }
+}
+
+fn validate(binding: &Object) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let target = FieldPath::new("target");
+    let kind = binding.get_str(&["target", "kind"]).unwrap_or_default();
+    if !matches!(kind, "" | "Node") {
+        errors.push(FieldError::not_supported(target.child("kind"), kind, &["Node", "<empty>"]));
+    }
+    if binding.get_str(&["target", "name"]).unwrap_or_default().is_empty() {
+        errors.push(FieldError::required(target.child("name"), ""));
+    }
+    errors
+}
+
+/// Makes a pod run on the node a binding names.
+struct Assignment<'a> {
+    name: &'a str,
+    binding: &'a Object,
+}
+
+#[async_trait]
+impl UpdatedObject for Assignment<'_> {
+    fn preconditions(&self) -> Preconditions {
+        let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Preconditions {
+            uid: given(self.binding.uid()),
+            resource_version: given(self.binding.resource_version()),
+        }
+    }
+
+    async fn updated_object(
+        &mut self,
+        _context: &RequestContext,
+        current: Option<&Object>,
+    ) -> Result<Object, StatusError> {
+        let name = self.name;
+        let refuse = |why: String| Err(StatusError::conflict(RESOURCE, name, why));
+        let Some(pod) = current else {
+            return Err(StatusError::not_found(GroupResource { group: "", resource: "pods" }, name));
+        };
+        if pod.deletion_timestamp().is_some() {
+            return refuse(format!("pod {name} is being deleted, cannot be assigned to a host"));
+        }
+        if let Some(node) = pod.get_str(&["spec", "nodeName"]).filter(|node| !node.is_empty()) {
+            return refuse(format!("pod {name} is already assigned to node {node:?}"));
+        }
+        if pod
+            .get(&["spec", "schedulingGates"])
+            .and_then(Value::as_array)
+            .is_some_and(|gates| !gates.is_empty())
+        {
+            return refuse(format!("pod {name} has non-empty .spec.schedulingGates"));
+        }
+        let mut assigned = pod.clone();
+        let node = self.binding.get_str(&["target", "name"]).unwrap_or_default();
+        assigned.set(&["spec", "nodeName"], node.into());
+        for (key, value) in self.binding.annotations() {
+            assigned.set(&["metadata", "annotations", key], value.into());
+        }
+        set_scheduled(&mut assigned);
+        Ok(assigned)
+    }
+}
+
+/// Sets the condition that the pod was given a node.
+fn set_scheduled(pod: &mut Object) {
+    let condition = json!({
+        "type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": time::now(),
+    });
+    let mut conditions =
+        pod.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
+    match conditions.iter_mut().find(|one| one.get("type") == condition.get("type")) {
+        Some(present) => *present = condition,
+        None => conditions.push(condition),
+    }
+    pod.set(&["status", "conditions"], conditions.into());
+}
+
+/// An assignment was made by this server: it is as it should be.
+struct BindingRules;
+
+impl UpdateRules for BindingRules {
+    fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
+        new.set(&["metadata", "generation"], (old.generation() + 1).into());
+    }
+
+    fn validate(&self, _: &ResourceType, _: &RequestContext, _: &Object, _: &Object) -> ErrorList {
+        ErrorList::default()
+    }
+}

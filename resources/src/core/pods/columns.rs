@@ -1,0 +1,191 @@
+//! What `kubectl get pods` prints of a pod.
+//!
+//! Kubernetes concept: `printPod` in `pkg/printers/internalversion`.
+
+use registry_core::api::{Object, time};
+use registry_core::resource::{Column, duration_text};
+use serde_json::Value;
+
+use crate::cells;
+
+pub(super) static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Ready", ready).described("The aggregate readiness state of this pod for accepting traffic."),
+    Column::text("Status", status).described("The aggregate status of the containers in this pod."),
+    Column::text("Restarts", restarts).described(
+        "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
+    ),
+    Column::AGE,
+    Column::text("IP", pod_ip).wide(),
+    Column::text("Node", |object| cells::text_or(object, &["spec", "nodeName"], "<none>")).wide(),
+    Column::text("Nominated Node", |object| cells::text_or(object, &["status", "nominatedNodeName"], "<none>")).wide(),
+    Column::text("Readiness Gates", readiness_gates).wide(),
+];
+
+/// Whether an init container keeps running beside the others.
+fn is_sidecar(container: &Value) -> bool {
+    container.get("restartPolicy").and_then(Value::as_str) == Some("Always")
+}
+
+fn statuses<'a>(object: &'a Object, field: &'static str) -> impl DoubleEndedIterator<Item = &'a Value> {
+    object.get(&["status", field]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default().iter()
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn number(value: &Value, pointer: &str) -> i64 {
+    value.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
+}
+
+fn is_true(value: &Value, field: &str) -> bool {
+    value.get(field).and_then(Value::as_bool).unwrap_or_default()
+}
+
+/// The names of init containers that keep running.
+fn sidecars(object: &Object) -> Vec<&str> {
+    cells::elements(object, &["spec", "initContainers"])
+        .filter(|container| is_sidecar(container))
+        .map(|container| text(container, "/name"))
+        .collect()
+}
+
+/// Ready of all containers that keep running: `1/2`.
+fn ready(object: &Object) -> Value {
+    let sidecars = sidecars(object);
+    let all = cells::length(object, &["spec", "containers"]) + sidecars.len();
+    let main = statuses(object, "containerStatuses")
+        .filter(|status| is_true(status, "ready") && status.pointer("/state/running").is_some())
+        .count();
+    let beside = statuses(object, "initContainerStatuses")
+        .filter(|status| {
+            sidecars.contains(&text(status, "/name"))
+                && is_true(status, "started")
+                && is_true(status, "ready")
+        })
+        .count();
+    format!("{}/{all}", main + beside).into()
+}
+
+/// The most telling word on how the pod stands.
+fn status(object: &Object) -> Value {
+    let mut word =
+        object.get_str(&["status", "reason"]).filter(|reason| !reason.is_empty()).map(str::to_owned);
+    let mut word =
+        word.take().unwrap_or_else(|| object.get_str(&["status", "phase"]).unwrap_or_default().to_owned());
+    if cells::elements(object, &["status", "conditions"])
+        .any(|one| text(one, "/type") == "PodScheduled" && text(one, "/reason") == "SchedulingGated")
+    {
+        "SchedulingGated".clone_into(&mut word);
+    }
+    match initializing(object) {
+        Some(stage) => word = stage,
+        None => word = containers_word(object, word),
+    }
+    if object.deletion_timestamp().is_some() {
+        let lost = object.get_str(&["status", "reason"]) == Some("NodeLost");
+        let over = matches!(object.get_str(&["status", "phase"]), Some("Succeeded" | "Failed"));
+        if lost {
+            "Unknown".clone_into(&mut word);
+        } else if !over {
+            "Terminating".clone_into(&mut word);
+        }
+    }
+    word.into()
+}
+
+/// How far the init containers are, when they are not done.
+fn initializing(object: &Object) -> Option<String> {
+    let sidecars = sidecars(object);
+    for (index, status) in statuses(object, "initContainerStatuses").enumerate() {
+        if status.pointer("/state/terminated").is_some() && number(status, "/state/terminated/exitCode") == 0
+        {
+            continue;
+        }
+        if sidecars.contains(&text(status, "/name")) && is_true(status, "started") {
+            continue;
+        }
+        if status.pointer("/state/terminated").is_some() {
+            return Some(format!("Init:{}", terminated_word(status)));
+        }
+        let waiting = text(status, "/state/waiting/reason");
+        if !waiting.is_empty() && waiting != "PodInitializing" {
+            return Some(format!("Init:{waiting}"));
+        }
+        return Some(format!("Init:{index}/{}", cells::length(object, &["spec", "initContainers"])));
+    }
+    None
+}
+
+/// The word of the containers, the last one's first.
+fn containers_word(object: &Object, phase: String) -> String {
+    let mut word = phase;
+    let mut has_running = false;
+    for status in statuses(object, "containerStatuses").rev() {
+        let waiting = text(status, "/state/waiting/reason");
+        if !waiting.is_empty() {
+            waiting.clone_into(&mut word);
+        } else if status.pointer("/state/terminated").is_some() {
+            word = terminated_word(status);
+        } else if is_true(status, "ready") && status.pointer("/state/running").is_some() {
+            has_running = true;
+        }
+    }
+    if word == "Completed" && has_running {
+        let ready = cells::condition(object, "Ready") == Some("True");
+        return if ready { "Running" } else { "NotReady" }.to_owned();
+    }
+    word
+}
+
+/// Why a container ended: its reason, or else its signal or exit code.
+fn terminated_word(status: &Value) -> String {
+    let reason = text(status, "/state/terminated/reason");
+    let signal = number(status, "/state/terminated/signal");
+    if !reason.is_empty() {
+        reason.to_owned()
+    } else if signal != 0 {
+        format!("Signal:{signal}")
+    } else {
+        format!("ExitCode:{}", number(status, "/state/terminated/exitCode"))
+    }
+}
+
+/// How often containers were restarted, and how long ago the last time.
+fn restarts(object: &Object) -> Value {
+    let sidecars = sidecars(object);
+    let initializing = initializing(object).is_some();
+    let init = statuses(object, "initContainerStatuses")
+        .filter(|status| initializing || sidecars.contains(&text(status, "/name")));
+    let main = statuses(object, "containerStatuses").filter(|_| !initializing);
+    let (mut count, mut last) = (0, None);
+    for status in init.chain(main) {
+        count += number(status, "/restartCount");
+        last = last.max(time::parse(text(status, "/lastState/terminated/finishedAt")));
+    }
+    match last {
+        Some(moment) if count > 0 => {
+            let ago = duration_text(jiff::Timestamp::now().as_second() - moment.as_second());
+            format!("{count} ({ago} ago)").into()
+        }
+        _ => count.to_string().into(),
+    }
+}
+
+/// Its first address.
+fn pod_ip(object: &Object) -> Value {
+    let mut addresses = cells::elements(object, &["status", "podIPs"]).map(|address| text(address, "/ip"));
+    match addresses.next() {
+        Some(address) => address.into(),
+        None => cells::text_or(object, &["status", "podIP"], "<none>"),
+    }
+}
+
+/// Readiness gates that are open, of all: `1/2`.
+fn readiness_gates(object: &Object) -> Value {
+    let gates = cells::elements(object, &["spec", "readinessGates"]);
+    let open = |gate: &Value| cells::condition(object, text(gate, "/conditionType")) == Some("True");
+    let (all, opened) = gates.fold((0, 0), |(all, opened), gate| (all + 1, opened + usize::from(open(gate))));
+    if all == 0 { "<none>".into() } else { format!("{opened}/{all}").into() }
+}

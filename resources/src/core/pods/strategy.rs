@@ -1,0 +1,178 @@
+//! Rules of pods.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{DeleteOptions, FieldError, FieldPath, Object};
+use registry_core::resource::{Deletion, ObjectStrategy};
+use serde_json::{Map, Value, json};
+
+use crate::core::pod_spec::{defaults, validation};
+use crate::field::Field;
+
+/// What may change in a pod's spec after it was made.
+const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+/// Defaults, validation, quality of service, graceful deletion.
+pub(super) struct PodStrategy;
+
+impl ObjectStrategy for PodStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        defaults::apply_to_pod(object);
+    }
+
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        let class = quality_of_service(object);
+        object.set(&["status"], json!({"phase": "Pending", "qosClass": class}));
+        if object
+            .get(&["spec", "schedulingGates"])
+            .and_then(Value::as_array)
+            .is_some_and(|gates| !gates.is_empty())
+        {
+            object.set(&["status", "conditions"], json!([scheduling_gated()]));
+        }
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        validation::validate(&Field::of(object, "spec"))
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        new.copy_field(old, &["status"]);
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        check_spec_change(new, old, &mut errors);
+        errors
+    }
+
+    fn check_graceful_delete(
+        &self,
+        _context: &RequestContext,
+        object: &Object,
+        options: &mut DeleteOptions,
+    ) -> Deletion {
+        let mut seconds = options
+            .grace_period_seconds
+            .or_else(|| object.get_i64(&["spec", "terminationGracePeriodSeconds"]))
+            .unwrap_or_default();
+        let assigned = object.get_str(&["spec", "nodeName"]).is_some_and(|node| !node.is_empty());
+        let over = matches!(object.get_str(&["status", "phase"]), Some("Succeeded" | "Failed"));
+        // Nobody runs it (yet, or any more): there is nothing to wait for.
+        if !assigned || over {
+            seconds = 0;
+        }
+        if seconds < 0 {
+            seconds = 1;
+        }
+        options.grace_period_seconds = Some(seconds);
+        Deletion::Graceful
+    }
+}
+
+/// `Guaranteed`, `Burstable` or `BestEffort`, by what the containers request and are limited to.
+pub(super) fn quality_of_service(pod: &Object) -> &'static str {
+    let containers = ["containers", "initContainers"]
+        .iter()
+        .filter_map(|list| pod.get(&["spec", list])?.as_array())
+        .flatten();
+    let (mut any, mut all_guaranteed) = (false, true);
+    for container in containers {
+        let of = |kind: &str| container.pointer(&format!("/resources/{kind}")).and_then(Value::as_object);
+        let (requests, limits) = (of("requests"), of("limits"));
+        let counts = |map: Option<&Map<String, Value>>, resource: &str| {
+            map.and_then(|map| map.get(resource))
+                .and_then(Value::as_str)
+                .filter(|amount| *amount != "0")
+                .map(str::to_owned)
+        };
+        for resource in ["cpu", "memory"] {
+            let (request, limit) = (counts(requests, resource), counts(limits, resource));
+            any |= request.is_some() || limit.is_some();
+            all_guaranteed &= limit.is_some() && (request.is_none() || request == limit);
+        }
+    }
+    match (any, all_guaranteed) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
+}
+
+/// The condition of a pod that may not be scheduled yet.
+fn scheduling_gated() -> Value {
+    json!({
+        "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": null,
+        "lastTransitionTime": null, "message": "Scheduling is blocked due to non-empty scheduling gates",
+    })
+}
+
+/// Compares the specs with all that may change set equal.
+fn check_spec_change(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let mut allowed = new.clone();
+    for list in ["containers", "initContainers"] {
+        copy_images(&mut allowed, old, list);
+    }
+    let gates_before = old.get(&["spec", "schedulingGates"]).is_some();
+    for field in ["activeDeadlineSeconds", "tolerations"] {
+        allowed.copy_field(old, &["spec", field]);
+    }
+    if gates_before {
+        for field in ["schedulingGates", "nodeSelector", "affinity"] {
+            allowed.copy_field(old, &["spec", field]);
+        }
+    }
+    if old.get_i64(&["spec", "terminationGracePeriodSeconds"]).is_some_and(|seconds| seconds < 0) {
+        allowed.copy_field(old, &["spec", "terminationGracePeriodSeconds"]);
+    }
+    check_deadline(new, old, errors);
+    check_tolerations(new, old, errors);
+    if allowed.0.get("spec") != old.0.get("spec") {
+        errors.push(FieldError::forbidden(FieldPath::new("spec"), MUTABLE));
+    }
+}
+
+fn copy_images(new: &mut Object, old: &Object, list: &str) {
+    let Some(old) = old.get(&["spec", list]).and_then(Value::as_array) else { return };
+    let Some(Value::Object(spec)) = new.0.get_mut("spec") else { return };
+    let Some(new) = spec.get_mut(list).and_then(Value::as_array_mut) else { return };
+    for (new, old) in new.iter_mut().zip(old) {
+        if let (Some(container), Some(image)) = (new.as_object_mut(), old.get("image")) {
+            container.insert("image".to_owned(), image.clone());
+        }
+    }
+}
+
+/// The deadline may be set or shortened, never lengthened or removed.
+fn check_deadline(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let path = ["spec", "activeDeadlineSeconds"];
+    let Some(before) = old.get_i64(&path) else { return };
+    let field = FieldPath::new("spec").child("activeDeadlineSeconds");
+    match new.get_i64(&path) {
+        None => errors.push(FieldError::invalid(
+            field,
+            Value::Null,
+            "must not update from a positive integer to nil value",
+        )),
+        Some(after) if after > before => {
+            errors.push(FieldError::invalid(field, after, "must be less than or equal to previous value"));
+        }
+        Some(_) => {}
+    }
+}
+
+/// Tolerations may be added, not taken away.
+fn check_tolerations(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let of = |object: &Object| {
+        object.get(&["spec", "tolerations"]).and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let (after, before) = (of(new), of(old));
+    let same = |one: &Value, other: &Value| {
+        ["key", "operator", "value", "effect"].iter().all(|field| one.get(field) == other.get(field))
+    };
+    if !before.iter().all(|old| after.iter().any(|new| same(new, old))) {
+        let path = FieldPath::new("spec").child("tolerations");
+        let detail = "existing toleration can not be modified except its tolerationSeconds";
+        errors.push(FieldError::forbidden(path, detail));
+    }
+}

@@ -1,0 +1,26 @@
+//! `v1 PodTemplate`: PodTemplate describes a template for creating copies of a predefined pod.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `podtemplates` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::PodTemplate,
+    version = "v1",
+    plural = "podtemplates",
+    generation,
+    returns_deleted_object,
+    storage_prefix = "podtemplates",
+    columns = COLUMNS,
+)]
+pub struct PodTemplates;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Containers", |object| cells::container_names(object, &["template", "spec"])),
+    Column::text("Images", |object| cells::container_images(object, &["template", "spec"])),
+    Column::text("Pod Labels", |object| cells::labels_text(object.get(&["template", "metadata", "labels"]))),
+];

@@ -1,0 +1,49 @@
+//! `v1 ResourceQuota`: ResourceQuota sets aggregate quota restrictions enforced per namespace.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+/// `resourcequotas` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::ResourceQuota,
+    version = "v1",
+    plural = "resourcequotas",
+    short("quota"),
+    status,
+    returns_deleted_object,
+    storage_prefix = "resourcequotas",
+    columns = COLUMNS,
+)]
+pub struct ResourceQuotas;
+
+static COLUMNS: &[Column] =
+    &[Column::NAME, Column::text("Request", requests), Column::text("Limit", limits), Column::AGE];
+
+/// Used and allowed of all but limits: `pods: 1/10, requests.cpu: 1/2`.
+fn requests(object: &Object) -> Value {
+    shares(object, |resource| !is_limit(resource))
+}
+
+/// Used and allowed of limits.
+fn limits(object: &Object) -> Value {
+    shares(object, is_limit)
+}
+
+fn is_limit(resource: &str) -> bool {
+    resource == "limits.cpu" || resource == "limits.memory" || resource.starts_with("limits.")
+}
+
+fn shares(object: &Object, wanted: impl Fn(&str) -> bool) -> Value {
+    let hard = object.get(&["status", "hard"]).and_then(Value::as_object).into_iter().flatten();
+    let shown: Vec<String> = hard
+        .filter(|(resource, _)| wanted(resource))
+        .map(|(resource, allowed)| {
+            let used = object.get_str(&["status", "used", resource]).unwrap_or("0");
+            format!("{resource}: {used}/{}", allowed.as_str().unwrap_or_default())
+        })
+        .collect();
+    shown.join(", ").into()
+}

@@ -1,0 +1,28 @@
+//! `v1 Secret`: Secret holds secret data of a certain type.
+
+mod strategy;
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `secrets` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::Secret,
+    version = "v1",
+    plural = "secrets",
+    storage_prefix = "secrets",
+    selectable(type_ = "type"),
+    columns = COLUMNS,
+    strategy = strategy::SecretStrategy,
+)]
+pub struct Secrets;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Type", |object| cells::text(object, &["type"])),
+    Column::text("Data", |object| cells::count(object, &["data"])),
+    Column::AGE,
+];

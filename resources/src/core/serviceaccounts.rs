@@ -1,0 +1,19 @@
+//! `v1 ServiceAccount`: ServiceAccount binds together: * a name, understood by users, and perhaps by peripheral systems, for an identity * a principal that can be authenticated and authorized * a set of secrets.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+/// `serviceaccounts` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::ServiceAccount,
+    version = "v1",
+    plural = "serviceaccounts",
+    short("sa"),
+    returns_deleted_object,
+    storage_prefix = "serviceaccounts",
+    columns = COLUMNS,
+)]
+pub struct ServiceAccounts;
+
+static COLUMNS: &[Column] = &[Column::NAME, Column::AGE];

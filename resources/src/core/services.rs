@@ -1,0 +1,67 @@
+//! `v1 Service`: Service is a named abstraction of software service (for example, mysql) consisting of local port (for example 3306) that the proxy listens on, and the selector that determines which pods will answer requests sent through the proxy.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `services` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::Service,
+    version = "v1",
+    plural = "services",
+    short("svc"),
+    categories("all"),
+    status,
+    returns_deleted_object,
+    storage_prefix = "services/specs",
+    selectable(spec.cluster_ip = "spec.clusterIP", spec.type_ = "spec.type"),
+    columns = COLUMNS,
+)]
+pub struct Services;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Type", |object| cells::text(object, &["spec", "type"])),
+    Column::text("Cluster-IP", |object| cells::text_or(object, &["spec", "clusterIP"], "<none>")),
+    Column::text("External-IP", external_addresses),
+    Column::text("Port(s)", ports),
+    Column::AGE,
+    Column::text("Selector", |object| cells::labels_text(object.get(&["spec", "selector"]))).wide(),
+];
+
+/// Where the service is reached from outside the cluster.
+fn external_addresses(object: &Object) -> Value {
+    let mut addresses: Vec<&str> = Vec::new();
+    let kind = object.get_str(&["spec", "type"]).unwrap_or_default();
+    if kind == "ExternalName" {
+        return cells::text(object, &["spec", "externalName"]);
+    }
+    if kind == "LoadBalancer" {
+        let ingress = cells::elements(object, &["status", "loadBalancer", "ingress"]);
+        let own = ingress.filter_map(|one| one.get("ip").or_else(|| one.get("hostname"))?.as_str());
+        addresses.extend(own);
+    }
+    addresses.extend(cells::elements(object, &["spec", "externalIPs"]).filter_map(Value::as_str));
+    match (addresses.is_empty(), kind) {
+        (true, "LoadBalancer") => "<pending>".into(),
+        _ => cells::or_none(addresses.join(",")),
+    }
+}
+
+/// Its ports: `80/TCP`, `80:30080/TCP`.
+fn ports(object: &Object) -> Value {
+    let shown = cells::elements(object, &["spec", "ports"]).map(|port| {
+        let number = |field: &str| port.get(field).and_then(Value::as_i64).filter(|number| *number > 0);
+        let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
+        let own = number("port").unwrap_or_default();
+        match number("nodePort") {
+            Some(node_port) => format!("{own}:{node_port}/{protocol}"),
+            None => format!("{own}/{protocol}"),
+        }
+    });
+    cells::or_none(shown.collect::<Vec<_>>().join(","))
+}

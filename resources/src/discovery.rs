@@ -1,0 +1,3 @@
+//! The resources of `discovery.k8s.io`.
+
+pub mod endpointslices;

@@ -1,0 +1,54 @@
+//! `discovery.k8s.io/v1 EndpointSlice`: EndpointSlice represents a set of service endpoints.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `endpointslices` of `discovery.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::discovery::v1::EndpointSlice,
+    group = "discovery.k8s.io",
+    version = "v1",
+    plural = "endpointslices",
+    generation,
+    storage_prefix = "endpointslices",
+    columns = COLUMNS,
+)]
+pub struct EndpointSlices;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("AddressType", |object| cells::text(object, &["addressType"])),
+    Column::text("Ports", ports),
+    Column::text("Endpoints", endpoints),
+    Column::AGE,
+];
+
+const SHOWN: usize = 3;
+
+/// The first ports.
+fn ports(object: &Object) -> Value {
+    let ports = cells::elements(object, &["ports"]);
+    let shown: Vec<String> = ports
+        .map(|port| match port.get("port").and_then(Value::as_i64) {
+            Some(number) => number.to_string(),
+            None => port.get("name").and_then(Value::as_str).unwrap_or("*").to_owned(),
+        })
+        .collect();
+    if shown.is_empty() { "<unset>".into() } else { cells::some_of(&shown, SHOWN) }
+}
+
+/// The first addresses.
+fn endpoints(object: &Object) -> Value {
+    let addresses = cells::elements(object, &["endpoints"])
+        .filter_map(|endpoint| endpoint.get("addresses")?.as_array())
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned);
+    let addresses: Vec<String> = addresses.collect();
+    if addresses.is_empty() { "<unset>".into() } else { cells::some_of(&addresses, SHOWN) }
+}

@@ -1,0 +1,4 @@
+//! The resources of `flowcontrol.apiserver.k8s.io`.
+
+pub mod flowschemas;
+pub mod prioritylevelconfigurations;

@@ -1,0 +1,41 @@
+//! `flowcontrol.apiserver.k8s.io/v1 FlowSchema`: FlowSchema defines the schema of a group of flows.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `flowschemas` of `flowcontrol.apiserver.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::flowcontrol::v1::FlowSchema,
+    group = "flowcontrol.apiserver.k8s.io",
+    version = "v1",
+    plural = "flowschemas",
+    cluster,
+    status,
+    generation,
+    storage_prefix = "flowschemas",
+    columns = COLUMNS,
+)]
+pub struct FlowSchemas;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("PriorityLevel", |object| {
+        cells::text(object, &["spec", "priorityLevelConfiguration", "name"])
+    }),
+    Column::text("MatchingPrecedence", |object| cells::number(object, &["spec", "matchingPrecedence"])),
+    Column::text("DistinguisherMethod", |object| {
+        cells::text_or(object, &["spec", "distinguisherMethod", "type"], "<none>")
+    }),
+    Column::AGE,
+    Column::text("MissingPL", missing_priority_level),
+];
+
+/// Whether the priority level it names is missing: `True`, `False`, `?`.
+fn missing_priority_level(object: &Object) -> Value {
+    cells::condition(object, "Dangling").unwrap_or("?").into()
+}

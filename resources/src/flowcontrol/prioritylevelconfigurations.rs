@@ -1,0 +1,45 @@
+//! `flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration`: PriorityLevelConfiguration represents the configuration of a priority level.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `prioritylevelconfigurations` of `flowcontrol.apiserver.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::flowcontrol::v1::PriorityLevelConfiguration,
+    group = "flowcontrol.apiserver.k8s.io",
+    version = "v1",
+    plural = "prioritylevelconfigurations",
+    cluster,
+    status,
+    generation,
+    storage_prefix = "prioritylevelconfigurations",
+    columns = COLUMNS,
+)]
+pub struct PriorityLevelConfigurations;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Type", |object| cells::text(object, &["spec", "type"])),
+    Column::text("NominalConcurrencyShares", shares),
+    Column::text("Queues", |object| queuing(object, "queues")),
+    Column::text("HandSize", |object| queuing(object, "handSize")),
+    Column::text("QueueLengthLimit", |object| queuing(object, "queueLengthLimit")),
+    Column::AGE,
+];
+
+/// Its share of the concurrency, limited or exempt.
+fn shares(object: &Object) -> Value {
+    let of = |kind| object.get(&["spec", kind, "nominalConcurrencyShares"]).cloned();
+    of("limited").or_else(|| of("exempt")).unwrap_or_else(|| "<none>".into())
+}
+
+/// One number of its queuing.
+fn queuing(object: &Object, field: &str) -> Value {
+    let path = ["spec", "limited", "limitResponse", "queuing", field];
+    object.get(&path).cloned().unwrap_or_else(|| "<none>".into())
+}

@@ -1,0 +1,167 @@
+// Written by `cargo xtask codegen` from the annotated structs. Do not edit.
+
+//! Every path of this crate: group → version → path → storage.
+
+use registry_core::registry::storage_map::{Custom, Main, Scale, Status};
+
+registry_core::storage_map! {
+    /// Every path of this crate.
+    pub static STORAGE_MAP = {
+        "" => {
+            "v1" => {
+                "configmaps" => Main<crate::core::configmaps::ConfigMaps>,
+                "endpoints" => Main<crate::core::endpoints::Endpoints>,
+                "events" => Main<crate::core::events::Events>,
+                "limitranges" => Main<crate::core::limitranges::LimitRanges>,
+                "namespaces" => Main<crate::core::namespaces::Namespaces>,
+                "namespaces/finalize" => Custom<crate::core::namespaces::finalize::Finalize>,
+                "namespaces/status" => Status<crate::core::namespaces::Namespaces>,
+                "nodes" => Main<crate::core::nodes::Nodes>,
+                "nodes/status" => Status<crate::core::nodes::Nodes>,
+                "persistentvolumeclaims" => Main<crate::core::persistentvolumeclaims::PersistentVolumeClaims>,
+                "persistentvolumeclaims/status" => Status<crate::core::persistentvolumeclaims::PersistentVolumeClaims>,
+                "persistentvolumes" => Main<crate::core::persistentvolumes::PersistentVolumes>,
+                "persistentvolumes/status" => Status<crate::core::persistentvolumes::PersistentVolumes>,
+                "pods" => Main<crate::core::pods::Pods>,
+                "pods/binding" => Custom<crate::core::pods::binding::PodBinding>,
+                "pods/status" => Status<crate::core::pods::Pods>,
+                "podtemplates" => Main<crate::core::podtemplates::PodTemplates>,
+                "replicationcontrollers" => Main<crate::core::replicationcontrollers::ReplicationControllers>,
+                "replicationcontrollers/scale" => Scale<crate::core::replicationcontrollers::ReplicationControllers>,
+                "replicationcontrollers/status" => Status<crate::core::replicationcontrollers::ReplicationControllers>,
+                "resourcequotas" => Main<crate::core::resourcequotas::ResourceQuotas>,
+                "resourcequotas/status" => Status<crate::core::resourcequotas::ResourceQuotas>,
+                "secrets" => Main<crate::core::secrets::Secrets>,
+                "serviceaccounts" => Main<crate::core::serviceaccounts::ServiceAccounts>,
+                "services" => Main<crate::core::services::Services>,
+                "services/status" => Status<crate::core::services::Services>,
+            },
+        },
+        "apiregistration.k8s.io" => {
+            "v1" => {
+                "apiservices" => Main<crate::apiregistration::apiservices::APIServices>,
+                "apiservices/status" => Status<crate::apiregistration::apiservices::APIServices>,
+            },
+        },
+        "apps" => {
+            "v1" => {
+                "controllerrevisions" => Main<crate::apps::controllerrevisions::ControllerRevisions>,
+                "daemonsets" => Main<crate::apps::daemonsets::DaemonSets>,
+                "daemonsets/status" => Status<crate::apps::daemonsets::DaemonSets>,
+                "deployments" => Main<crate::apps::deployments::Deployments>,
+                "deployments/scale" => Scale<crate::apps::deployments::Deployments>,
+                "deployments/status" => Status<crate::apps::deployments::Deployments>,
+                "replicasets" => Main<crate::apps::replicasets::ReplicaSets>,
+                "replicasets/scale" => Scale<crate::apps::replicasets::ReplicaSets>,
+                "replicasets/status" => Status<crate::apps::replicasets::ReplicaSets>,
+                "statefulsets" => Main<crate::apps::statefulsets::StatefulSets>,
+                "statefulsets/scale" => Scale<crate::apps::statefulsets::StatefulSets>,
+                "statefulsets/status" => Status<crate::apps::statefulsets::StatefulSets>,
+            },
+        },
+        "batch" => {
+            "v1" => {
+                "cronjobs" => Main<crate::batch::cronjobs::CronJobs>,
+                "cronjobs/status" => Status<crate::batch::cronjobs::CronJobs>,
+                "jobs" => Main<crate::batch::jobs::Jobs>,
+                "jobs/status" => Status<crate::batch::jobs::Jobs>,
+            },
+        },
+        "certificates.k8s.io" => {
+            "v1" => {
+                "certificatesigningrequests" => Main<crate::certificates::certificatesigningrequests::CertificateSigningRequests>,
+                "certificatesigningrequests/status" => Status<crate::certificates::certificatesigningrequests::CertificateSigningRequests>,
+            },
+        },
+        "networking.k8s.io" => {
+            "v1" => {
+                "ingressclasses" => Main<crate::networking::ingressclasses::IngressClasses>,
+                "ingresses" => Main<crate::networking::ingresses::Ingresses>,
+                "ingresses/status" => Status<crate::networking::ingresses::Ingresses>,
+                "ipaddresses" => Main<crate::networking::ipaddresses::IPAddresses>,
+                "networkpolicies" => Main<crate::networking::networkpolicies::NetworkPolicies>,
+                "servicecidrs" => Main<crate::networking::servicecidrs::ServiceCIDRs>,
+                "servicecidrs/status" => Status<crate::networking::servicecidrs::ServiceCIDRs>,
+            },
+        },
+        "policy" => {
+            "v1" => {
+                "poddisruptionbudgets" => Main<crate::policy::poddisruptionbudgets::PodDisruptionBudgets>,
+                "poddisruptionbudgets/status" => Status<crate::policy::poddisruptionbudgets::PodDisruptionBudgets>,
+            },
+        },
+        "rbac.authorization.k8s.io" => {
+            "v1" => {
+                "clusterrolebindings" => Main<crate::rbac::clusterrolebindings::ClusterRoleBindings>,
+                "clusterroles" => Main<crate::rbac::clusterroles::ClusterRoles>,
+                "rolebindings" => Main<crate::rbac::rolebindings::RoleBindings>,
+                "roles" => Main<crate::rbac::roles::Roles>,
+            },
+        },
+        "storage.k8s.io" => {
+            "v1" => {
+                "csidrivers" => Main<crate::storage::csidrivers::CSIDrivers>,
+                "csinodes" => Main<crate::storage::csinodes::CSINodes>,
+                "csistoragecapacities" => Main<crate::storage::csistoragecapacities::CSIStorageCapacities>,
+                "storageclasses" => Main<crate::storage::storageclasses::StorageClasses>,
+                "volumeattachments" => Main<crate::storage::volumeattachments::VolumeAttachments>,
+                "volumeattachments/status" => Status<crate::storage::volumeattachments::VolumeAttachments>,
+                "volumeattributesclasses" => Main<crate::storage::volumeattributesclasses::VolumeAttributesClasses>,
+            },
+        },
+        "admissionregistration.k8s.io" => {
+            "v1" => {
+                "mutatingadmissionpolicies" => Main<crate::admissionregistration::mutatingadmissionpolicies::MutatingAdmissionPolicies>,
+                "mutatingadmissionpolicybindings" => Main<crate::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings>,
+                "mutatingwebhookconfigurations" => Main<crate::admissionregistration::mutatingwebhookconfigurations::MutatingWebhookConfigurations>,
+                "validatingadmissionpolicies" => Main<crate::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies>,
+                "validatingadmissionpolicies/status" => Status<crate::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies>,
+                "validatingadmissionpolicybindings" => Main<crate::admissionregistration::validatingadmissionpolicybindings::ValidatingAdmissionPolicyBindings>,
+                "validatingwebhookconfigurations" => Main<crate::admissionregistration::validatingwebhookconfigurations::ValidatingWebhookConfigurations>,
+            },
+        },
+        "apiextensions.k8s.io" => {
+            "v1" => {
+                "customresourcedefinitions" => Main<crate::apiextensions::customresourcedefinitions::CustomResourceDefinitions>,
+                "customresourcedefinitions/status" => Status<crate::apiextensions::customresourcedefinitions::CustomResourceDefinitions>,
+            },
+        },
+        "scheduling.k8s.io" => {
+            "v1" => {
+                "priorityclasses" => Main<crate::scheduling::priorityclasses::PriorityClasses>,
+            },
+        },
+        "coordination.k8s.io" => {
+            "v1" => {
+                "leases" => Main<crate::coordination::leases::Leases>,
+            },
+        },
+        "node.k8s.io" => {
+            "v1" => {
+                "runtimeclasses" => Main<crate::node::runtimeclasses::RuntimeClasses>,
+            },
+        },
+        "discovery.k8s.io" => {
+            "v1" => {
+                "endpointslices" => Main<crate::discovery::endpointslices::EndpointSlices>,
+            },
+        },
+        "resource.k8s.io" => {
+            "v1" => {
+                "deviceclasses" => Main<crate::resource::deviceclasses::DeviceClasses>,
+                "resourceclaims" => Main<crate::resource::resourceclaims::ResourceClaims>,
+                "resourceclaims/status" => Status<crate::resource::resourceclaims::ResourceClaims>,
+                "resourceclaimtemplates" => Main<crate::resource::resourceclaimtemplates::ResourceClaimTemplates>,
+                "resourceslices" => Main<crate::resource::resourceslices::ResourceSlices>,
+            },
+        },
+        "flowcontrol.apiserver.k8s.io" => {
+            "v1" => {
+                "flowschemas" => Main<crate::flowcontrol::flowschemas::FlowSchemas>,
+                "flowschemas/status" => Status<crate::flowcontrol::flowschemas::FlowSchemas>,
+                "prioritylevelconfigurations" => Main<crate::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations>,
+                "prioritylevelconfigurations/status" => Status<crate::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations>,
+            },
+        },
+    };
+}

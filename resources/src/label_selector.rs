@@ -1,0 +1,52 @@
+//! Label selectors inside objects (`metav1.LabelSelector`) and maps of labels.
+
+use registry_core::api::selector::LabelSelector;
+use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{FieldError, Object};
+use serde_json::Value;
+
+use crate::field::Field;
+
+/// Checks the keys and values of a map of labels.
+pub(crate) fn check_labels(labels: &Field<'_, '_>, errors: &mut ErrorList) {
+    for (key, value) in labels.entries() {
+        for complaint in names::qualified_name(key) {
+            errors.push(FieldError::invalid(labels.path(), key, complaint));
+        }
+        for complaint in names::label_value(value.text()) {
+            errors.push(FieldError::invalid(labels.path(), value.text(), complaint));
+        }
+    }
+}
+
+/// Checks a `metav1.LabelSelector`.
+pub(crate) fn check(selector: &Field<'_, '_>, errors: &mut ErrorList) {
+    check_labels(&selector.get("matchLabels"), errors);
+    for expression in selector.get("matchExpressions").elements() {
+        let (key, operator, values) =
+            (expression.get("key"), expression.get("operator"), expression.get("values"));
+        key.check(names::qualified_name, errors);
+        match operator.text() {
+            "In" | "NotIn" if values.len() == 0 => {
+                errors.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
+            }
+            "Exists" | "DoesNotExist" if values.len() > 0 => {
+                errors.push(
+                    values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+                );
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            _ => errors.push(operator.invalid("not a valid selector operator")),
+        }
+    }
+}
+
+/// Whether a selector inside an object selects the labels at a path of the same object.
+pub(crate) fn selects(object: &Object, selector: &[&str], labels: &[&str]) -> bool {
+    let Some(selector) = object.get(selector).and_then(|selector| LabelSelector::from_object(selector).ok())
+    else {
+        return false;
+    };
+    let labels = object.get(labels);
+    selector.matches(|key| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str))
+}

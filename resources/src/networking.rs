@@ -1,0 +1,7 @@
+//! The resources of `networking.k8s.io`.
+
+pub mod ingressclasses;
+pub mod ingresses;
+pub mod ipaddresses;
+pub mod networkpolicies;
+pub mod servicecidrs;

@@ -1,0 +1,40 @@
+//! `networking.k8s.io/v1 IngressClass`: IngressClass represents the class of the Ingress, referenced by the Ingress Spec.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `ingressclasses` of `networking.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::networking::v1::IngressClass,
+    group = "networking.k8s.io",
+    version = "v1",
+    plural = "ingressclasses",
+    cluster,
+    generation,
+    storage_prefix = "ingressclasses",
+    columns = COLUMNS,
+)]
+pub struct IngressClasses;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Controller", |object| cells::text(object, &["spec", "controller"])),
+    Column::text("Parameters", parameters),
+    Column::AGE,
+];
+
+/// Where its parameters are, as `Kind.group/name`.
+fn parameters(object: &Object) -> Value {
+    let part = |field| object.get_str(&["spec", "parameters", field]);
+    let Some(name) = part("name") else { return "<none>".into() };
+    let kind = part("kind").unwrap_or_default();
+    match part("apiGroup") {
+        Some(group) => format!("{kind}.{group}/{name}").into(),
+        None => format!("{kind}/{name}").into(),
+    }
+}

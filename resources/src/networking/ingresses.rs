@@ -1,0 +1,57 @@
+//! `networking.k8s.io/v1 Ingress`: Ingress is a collection of rules that allow inbound connections to reach the endpoints defined by a backend.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `ingresses` of `networking.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::networking::v1::Ingress,
+    group = "networking.k8s.io",
+    version = "v1",
+    plural = "ingresses",
+    short("ing"),
+    status,
+    generation,
+    storage_prefix = "ingress",
+    columns = COLUMNS,
+)]
+pub struct Ingresses;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Class", |object| cells::text_or(object, &["spec", "ingressClassName"], "<none>")),
+    Column::text("Hosts", hosts),
+    Column::text("Address", addresses),
+    Column::text("Ports", ports),
+    Column::AGE,
+];
+
+/// The hosts its rules name; `*` when they name none.
+fn hosts(object: &Object) -> Value {
+    const SHOWN: usize = 3;
+    let rules = cells::elements(object, &["spec", "rules"]);
+    let hosts: Vec<String> = rules
+        .filter_map(|rule| rule.get("host")?.as_str())
+        .filter(|host| !host.is_empty())
+        .map(str::to_owned)
+        .collect();
+    if hosts.is_empty() { "*".into() } else { cells::some_of(&hosts, SHOWN) }
+}
+
+/// Where it is reached.
+fn addresses(object: &Object) -> Value {
+    let ingress = cells::elements(object, &["status", "loadBalancer", "ingress"]);
+    let own: Vec<&str> =
+        ingress.filter_map(|one| one.get("ip").or_else(|| one.get("hostname"))?.as_str()).collect();
+    own.join(",").into()
+}
+
+/// 80, and 443 when it terminates TLS.
+fn ports(object: &Object) -> Value {
+    if cells::length(object, &["spec", "tls"]) > 0 { "80, 443".into() } else { "80".into() }
+}

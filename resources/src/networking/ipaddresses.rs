@@ -1,0 +1,35 @@
+//! `networking.k8s.io/v1 IPAddress`: IPAddress represents a single IP of a single IP Family.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+/// `ipaddresses` of `networking.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::networking::v1::IPAddress,
+    group = "networking.k8s.io",
+    version = "v1",
+    plural = "ipaddresses",
+    short("ip"),
+    cluster,
+    storage_prefix = "ipaddresses",
+    columns = COLUMNS,
+)]
+pub struct IPAddresses;
+
+static COLUMNS: &[Column] = &[Column::NAME, Column::text("ParentRef", parent)];
+
+/// What the address belongs to: `services/default/web`.
+fn parent(object: &Object) -> Value {
+    let parts =
+        ["group", "resource", "namespace", "name"].map(|field| object.get_str(&["spec", "parentRef", field]));
+    let [group, resource, namespace, name] = parts.map(std::option::Option::unwrap_or_default);
+    let resource = if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
+    if namespace.is_empty() {
+        format!("{resource}/{name}").into()
+    } else {
+        format!("{resource}/{namespace}/{name}").into()
+    }
+}

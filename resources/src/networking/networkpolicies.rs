@@ -1,0 +1,26 @@
+//! `networking.k8s.io/v1 NetworkPolicy`: NetworkPolicy describes what network traffic is allowed for a set of Pods.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `networkpolicies` of `networking.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::networking::v1::NetworkPolicy,
+    group = "networking.k8s.io",
+    version = "v1",
+    plural = "networkpolicies",
+    short("netpol"),
+    generation,
+    storage_prefix = "networkpolicies",
+    columns = COLUMNS,
+)]
+pub struct NetworkPolicies;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Pod-Selector", |object| cells::label_selector(object, &["spec", "podSelector"])),
+    Column::AGE,
+];

@@ -1,0 +1,29 @@
+//! `networking.k8s.io/v1 ServiceCIDR`: ServiceCIDR defines a range of IP addresses using CIDR format (e.g.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `servicecidrs` of `networking.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::networking::v1::ServiceCIDR,
+    group = "networking.k8s.io",
+    version = "v1",
+    plural = "servicecidrs",
+    cluster,
+    status,
+    storage_prefix = "servicecidrs",
+    columns = COLUMNS,
+)]
+pub struct ServiceCIDRs;
+
+static COLUMNS: &[Column] = &[Column::NAME, Column::text("CIDRs", cidrs), Column::AGE];
+
+/// Its ranges, with commas between.
+fn cidrs(object: &Object) -> Value {
+    cells::elements(object, &["spec", "cidrs"]).filter_map(Value::as_str).collect::<Vec<_>>().join(",").into()
+}

@@ -1,0 +1,3 @@
+//! The resources of `node.k8s.io`.
+
+pub mod runtimeclasses;

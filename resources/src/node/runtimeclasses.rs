@@ -1,0 +1,22 @@
+//! `node.k8s.io/v1 RuntimeClass`: RuntimeClass defines a class of container runtime supported in the cluster.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `runtimeclasses` of `node.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::node::v1::RuntimeClass,
+    group = "node.k8s.io",
+    version = "v1",
+    plural = "runtimeclasses",
+    cluster,
+    storage_prefix = "runtimeclasses",
+    columns = COLUMNS,
+)]
+pub struct RuntimeClasses;
+
+static COLUMNS: &[Column] =
+    &[Column::NAME, Column::text("Handler", |object| cells::text(object, &["handler"])), Column::AGE];

@@ -1,0 +1,3 @@
+//! The resources of `policy`.
+
+pub mod poddisruptionbudgets;

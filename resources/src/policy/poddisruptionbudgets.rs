@@ -1,0 +1,29 @@
+//! `policy/v1 PodDisruptionBudget`: PodDisruptionBudget is an object to define the max disruption that can be caused to a collection of pods.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `poddisruptionbudgets` of `policy/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::policy::v1::PodDisruptionBudget,
+    group = "policy",
+    version = "v1",
+    plural = "poddisruptionbudgets",
+    short("pdb"),
+    status,
+    generation,
+    storage_prefix = "poddisruptionbudgets",
+    columns = COLUMNS,
+)]
+pub struct PodDisruptionBudgets;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Min Available", |object| cells::text_or(object, &["spec", "minAvailable"], "N/A")),
+    Column::text("Max Unavailable", |object| cells::text_or(object, &["spec", "maxUnavailable"], "N/A")),
+    Column::integer("Allowed Disruptions", |object| cells::number(object, &["status", "disruptionsAllowed"])),
+    Column::AGE,
+];

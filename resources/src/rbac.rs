@@ -1,0 +1,6 @@
+//! The resources of `rbac.authorization.k8s.io`.
+
+pub mod clusterrolebindings;
+pub mod clusterroles;
+pub mod rolebindings;
+pub mod roles;

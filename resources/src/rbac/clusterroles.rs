@@ -1,0 +1,18 @@
+//! `rbac.authorization.k8s.io/v1 ClusterRole`: ClusterRole is a cluster level, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding or ClusterRoleBinding.
+
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `clusterroles` of `rbac.authorization.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::rbac::v1::ClusterRole,
+    group = "rbac.authorization.k8s.io",
+    version = "v1",
+    plural = "clusterroles",
+    cluster,
+    storage_prefix = "clusterroles",
+    columns = cells::NAME_AND_CREATED_AT,
+)]
+pub struct ClusterRoles;

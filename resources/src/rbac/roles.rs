@@ -1,0 +1,17 @@
+//! `rbac.authorization.k8s.io/v1 Role`: Role is a namespaced, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding.
+
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `roles` of `rbac.authorization.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::rbac::v1::Role,
+    group = "rbac.authorization.k8s.io",
+    version = "v1",
+    plural = "roles",
+    storage_prefix = "roles",
+    columns = cells::NAME_AND_CREATED_AT,
+)]
+pub struct Roles;

@@ -1,0 +1,6 @@
+//! The resources of `resource.k8s.io`.
+
+pub mod deviceclasses;
+pub mod resourceclaims;
+pub mod resourceclaimtemplates;
+pub mod resourceslices;

@@ -1,0 +1,21 @@
+//! `resource.k8s.io/v1 DeviceClass`: DeviceClass is a vendor- or admin-provided resource that contains device configuration and selectors.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+/// `deviceclasses` of `resource.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::resource::v1::DeviceClass,
+    group = "resource.k8s.io",
+    version = "v1",
+    plural = "deviceclasses",
+    cluster,
+    generation,
+    returns_deleted_object,
+    storage_prefix = "deviceclasses",
+    columns = COLUMNS,
+)]
+pub struct DeviceClasses;
+
+static COLUMNS: &[Column] = &[Column::NAME, Column::AGE];

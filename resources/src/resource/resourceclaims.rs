@@ -1,0 +1,41 @@
+//! `resource.k8s.io/v1 ResourceClaim`: ResourceClaim describes a request for access to resources in the cluster, for use by workloads.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `resourceclaims` of `resource.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::resource::v1::ResourceClaim,
+    group = "resource.k8s.io",
+    version = "v1",
+    plural = "resourceclaims",
+    status,
+    returns_deleted_object,
+    storage_prefix = "resourceclaims",
+    columns = COLUMNS,
+)]
+pub struct ResourceClaims;
+
+static COLUMNS: &[Column] = &[Column::NAME, Column::text("State", state), Column::AGE];
+
+/// What became of the claim: `pending`, `allocated,reserved`, `deleted,…`.
+fn state(object: &Object) -> Value {
+    let mut words = Vec::new();
+    if object.deletion_timestamp().is_some() {
+        words.push("deleted");
+    }
+    match object.get(&["status", "allocation"]) {
+        None if object.deletion_timestamp().is_none() => words.push("pending"),
+        None => {}
+        Some(_) => words.push("allocated"),
+    }
+    if cells::length(object, &["status", "reservedFor"]) > 0 {
+        words.push("reserved");
+    }
+    words.join(",").into()
+}

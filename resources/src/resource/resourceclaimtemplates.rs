@@ -1,0 +1,19 @@
+//! `resource.k8s.io/v1 ResourceClaimTemplate`: ResourceClaimTemplate is used to produce ResourceClaim objects.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+/// `resourceclaimtemplates` of `resource.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::resource::v1::ResourceClaimTemplate,
+    group = "resource.k8s.io",
+    version = "v1",
+    plural = "resourceclaimtemplates",
+    returns_deleted_object,
+    storage_prefix = "resourceclaimtemplates",
+    columns = COLUMNS,
+)]
+pub struct ResourceClaimTemplates;
+
+static COLUMNS: &[Column] = &[Column::NAME, Column::AGE];

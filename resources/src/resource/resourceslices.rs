@@ -1,0 +1,30 @@
+//! `resource.k8s.io/v1 ResourceSlice`: ResourceSlice represents one or more resources in a pool of similar resources, managed by a common driver.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `resourceslices` of `resource.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::resource::v1::ResourceSlice,
+    group = "resource.k8s.io",
+    version = "v1",
+    plural = "resourceslices",
+    cluster,
+    generation,
+    returns_deleted_object,
+    storage_prefix = "resourceslices",
+    selectable(spec.node_name, spec.driver),
+    columns = COLUMNS,
+)]
+pub struct ResourceSlices;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Node", |object| cells::text_or(object, &["spec", "nodeName"], "<unset>")),
+    Column::text("Driver", |object| cells::text(object, &["spec", "driver"])),
+    Column::text("Pool", |object| cells::text(object, &["spec", "pool", "name"])),
+    Column::AGE,
+];

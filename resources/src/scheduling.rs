@@ -1,0 +1,3 @@
+//! The resources of `scheduling.k8s.io`.
+
+pub mod priorityclasses;

@@ -1,0 +1,29 @@
+//! `scheduling.k8s.io/v1 PriorityClass`: PriorityClass defines mapping from a priority class name to the priority integer value.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `priorityclasses` of `scheduling.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::scheduling::v1::PriorityClass,
+    group = "scheduling.k8s.io",
+    version = "v1",
+    plural = "priorityclasses",
+    short("pc"),
+    cluster,
+    generation,
+    storage_prefix = "priorityclasses",
+    columns = COLUMNS,
+)]
+pub struct PriorityClasses;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::integer("Value", |object| cells::number(object, &["value"])),
+    Column::boolean("Global-Default", |object| cells::flag(object, &["globalDefault"])),
+    Column::AGE,
+    Column::text("PreemptionPolicy", |object| cells::text(object, &["preemptionPolicy"])),
+];

@@ -1,0 +1,8 @@
+//! The resources of `storage.k8s.io`.
+
+pub mod csidrivers;
+pub mod csinodes;
+pub mod csistoragecapacities;
+pub mod storageclasses;
+pub mod volumeattachments;
+pub mod volumeattributesclasses;

@@ -1,0 +1,46 @@
+//! `storage.k8s.io/v1 CSIDriver`: CSIDriver captures information about a Container Storage Interface (CSI) volume driver deployed on the cluster.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `csidrivers` of `storage.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::storage::v1::CSIDriver,
+    group = "storage.k8s.io",
+    version = "v1",
+    plural = "csidrivers",
+    cluster,
+    returns_deleted_object,
+    storage_prefix = "csidrivers",
+    columns = COLUMNS,
+)]
+pub struct CSIDrivers;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::boolean("AttachRequired", |object| cells::flag(object, &["spec", "attachRequired"])),
+    Column::boolean("PodInfoOnMount", |object| cells::flag(object, &["spec", "podInfoOnMount"])),
+    Column::boolean("StorageCapacity", |object| cells::flag(object, &["spec", "storageCapacity"])),
+    Column::text("TokenRequests", token_requests),
+    Column::boolean("RequiresRepublish", |object| cells::flag(object, &["spec", "requiresRepublish"])),
+    Column::text("Modes", modes),
+    Column::AGE,
+];
+
+/// The audiences of the tokens it is given.
+fn token_requests(object: &Object) -> Value {
+    let requests = cells::elements(object, &["spec", "tokenRequests"]);
+    let audiences: Vec<&str> = requests.filter_map(|request| request.get("audience")?.as_str()).collect();
+    if audiences.is_empty() { "<unset>".into() } else { audiences.join(",").into() }
+}
+
+/// The life cycles of volumes it serves.
+fn modes(object: &Object) -> Value {
+    let modes = cells::elements(object, &["spec", "volumeLifecycleModes"]);
+    cells::or_none(modes.filter_map(Value::as_str).collect::<Vec<_>>().join(","))
+}

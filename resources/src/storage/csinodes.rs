@@ -1,0 +1,26 @@
+//! `storage.k8s.io/v1 CSINode`: CSINode holds information about all CSI drivers installed on a node.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `csinodes` of `storage.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::storage::v1::CSINode,
+    group = "storage.k8s.io",
+    version = "v1",
+    plural = "csinodes",
+    cluster,
+    returns_deleted_object,
+    storage_prefix = "csinodes",
+    columns = COLUMNS,
+)]
+pub struct CSINodes;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::integer("Drivers", |object| cells::count(object, &["spec", "drivers"])),
+    Column::AGE,
+];

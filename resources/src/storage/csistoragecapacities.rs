@@ -1,0 +1,17 @@
+//! `storage.k8s.io/v1 CSIStorageCapacity`: CSIStorageCapacity stores the result of one CSI GetCapacity call.
+
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `csistoragecapacities` of `storage.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::storage::v1::CSIStorageCapacity,
+    group = "storage.k8s.io",
+    version = "v1",
+    plural = "csistoragecapacities",
+    storage_prefix = "csistoragecapacities",
+    columns = cells::NAME_AND_CREATED_AT,
+)]
+pub struct CSIStorageCapacities;

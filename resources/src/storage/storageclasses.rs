@@ -1,0 +1,44 @@
+//! `storage.k8s.io/v1 StorageClass`: StorageClass describes the parameters for a class of storage for which PersistentVolumes can be dynamically provisioned.
+
+use registry_core::api::Object;
+use registry_core::resource::{Cell, Column};
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `storageclasses` of `storage.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::storage::v1::StorageClass,
+    group = "storage.k8s.io",
+    version = "v1",
+    plural = "storageclasses",
+    short("sc"),
+    cluster,
+    returns_deleted_object,
+    storage_prefix = "storageclasses",
+    columns = COLUMNS,
+)]
+pub struct StorageClasses;
+
+static COLUMNS: &[Column] = &[
+    Column { cell: Cell::Computed(name), ..Column::NAME },
+    Column::text("Provisioner", |object| cells::text(object, &["provisioner"])),
+    Column::text("ReclaimPolicy", |object| cells::text_or(object, &["reclaimPolicy"], "Delete")),
+    Column::text("VolumeBindingMode", |object| cells::text_or(object, &["volumeBindingMode"], "Immediate")),
+    Column::text("AllowVolumeExpansion", |object| cells::flag(object, &["allowVolumeExpansion"])),
+    Column::AGE,
+];
+
+/// Its name, and whether it is the default.
+fn name(object: &Object) -> Value {
+    let is_default = object.annotations().any(|(key, value)| {
+        matches!(
+            key,
+            "storageclass.kubernetes.io/is-default-class"
+                | "storageclass.beta.kubernetes.io/is-default-class"
+        ) && value == "true"
+    });
+    if is_default { format!("{} (default)", object.name()).into() } else { object.name().into() }
+}

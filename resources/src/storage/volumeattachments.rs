@@ -1,0 +1,30 @@
+//! `storage.k8s.io/v1 VolumeAttachment`: VolumeAttachment captures the intent to attach or detach the specified volume to/from the specified node.
+
+use registry_core::resource::Column;
+use registry_derive::Resource;
+
+use crate::cells;
+
+/// `volumeattachments` of `storage.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::storage::v1::VolumeAttachment,
+    group = "storage.k8s.io",
+    version = "v1",
+    plural = "volumeattachments",
+    cluster,
+    status,
+    returns_deleted_object,
+    storage_prefix = "volumeattachments",
+    columns = COLUMNS,
+)]
+pub struct VolumeAttachments;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Attacher", |object| cells::text(object, &["spec", "attacher"])).as_name(),
+    Column::text("PV", |object| cells::text(object, &["spec", "source", "persistentVolumeName"])),
+    Column::text("Node", |object| cells::text(object, &["spec", "nodeName"])),
+    Column::boolean("Attached", |object| cells::flag(object, &["status", "attached"])),
+    Column::AGE,
+];
