@@ -4,7 +4,7 @@
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
-//!     apiserver::run_with(&[apiserver::builtin_storage_map()])
+//!     apiserver::run_with(&[&resources::STORAGE_MAP])
 //! }
 //! ```
 //!
@@ -45,11 +45,3 @@ pub use error::ServerError;
 pub use options::Options;
 pub use run::run_with;
 pub use server::{Server, ServerBuilder};
-
-use registry_core::registry::StorageMap;
-
-/// Kubernetes' built-in resources.
-pub const fn builtin_storage_map() -> &'static StorageMap {
-    const NONE_YET: &StorageMap = &StorageMap { versions: &[] };
-    NONE_YET
-}
