@@ -1,4 +1,21 @@
 //! Servers for tests: on a free port, with a directory of their own, gone when dropped.
+//!
+//! A process may run as many as it likes. What clients need is at hand: a kubeconfig with a certificate that may do
+//! everything, tokens, the certificate authority, and [`Kubectl`].
+//!
+//! ```no_run
+//! # async fn example() {
+//! use apiserver::testing::TestServer;
+//!
+//! let server = TestServer::builder().memory().start().await.expect("it starts");
+//! let kubectl = server.kubectl();
+//! kubectl.run_with_input("apply -f -", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}").await;
+//! assert_eq!(kubectl.run("get configmaps -o name").await, "configmap/a\n");
+//! server.stop().await;
+//! # }
+//! ```
+
+mod kubectl;
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -18,6 +35,8 @@ use crate::error::ServerError;
 use crate::options::Options;
 use crate::server::Readiness;
 use crate::{Server, ServerBuilder};
+
+pub use kubectl::{KUBECTL_VARIABLE, Kubectl, KubectlWatch};
 
 /// How long a server may take to become ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -98,6 +117,11 @@ impl TestServer {
     /// A kubeconfig with a client certificate that may do everything.
     pub fn kubeconfig_path(&self) -> &Path {
         &self.kubeconfig_path
+    }
+
+    /// A kubectl that may do everything.
+    pub fn kubectl(&self) -> Kubectl {
+        Kubectl::new(&self.kubeconfig_path, &self.directory.path().join("home"))
     }
 
     /// The directory with everything the server wrote; a further server can be started on it.

@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 /// The committed floor: how many cases of each area pass at level core.
 const FLOOR: &str = "docs/reference/golden-floor.json";
 
+/// How many cases are replayed at a time: most of the time of a failing one is spent on waiting.
+const PARALLEL: &str = "8";
+
 /// What `cargo xtask replay` may be told.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -67,7 +70,7 @@ pub(crate) fn run(arguments: &Options) -> Result<(), String> {
     let server = Server::start(arguments.etcd_servers.as_deref())?;
     let results = server.directory.join("scores.json");
     let mut replayer = Command::new("python3");
-    replayer.arg(&script).args(["--server", &server.url, "--insecure", "--parallel", "2"]);
+    replayer.arg(&script).args(["--server", &server.url, "--insecure", "--parallel", PARALLEL]);
     replayer.args([
         "--token-admin",
         "admin-token",

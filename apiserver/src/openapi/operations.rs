@@ -4,6 +4,7 @@ use registry_core::api::Scope;
 use registry_core::registry::InstalledPath;
 use serde_json::{Map, Value, json};
 
+use crate::discovery::is_builtin_group;
 use crate::json_fields::put;
 
 use super::components::{group_version_kind, list_name, meta_name, name, reference};
@@ -174,9 +175,13 @@ fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
         Action::Patch => {
             let types =
                 ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"];
+            // kubectl sends the strategic merge patches that are offered here, and the handlers take them for the
+            // built-in kinds only.
+            let is_builtin = is_builtin_group(path.resource.kind.group);
+            let offered = types.iter().filter(|one| is_builtin || !one.starts_with("strategic"));
             let schema = reference(&meta_name("Patch"));
             let content: Map<String, Value> =
-                types.iter().map(|one| (format!("application/{one}"), json!({ "schema": schema }))).collect();
+                offered.map(|one| (format!("application/{one}"), json!({ "schema": schema }))).collect();
             json!({ "content": content, "required": true })
         }
     })

@@ -1,0 +1,24 @@
+//! The clients people use, against a whole server, over both stores: kubectl, kube-rs, and a process that is killed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
+
+mod killed;
+mod kube_rs;
+mod kubectl;
+
+use std::path::Path;
+
+use apiserver::testing::{TestServer, TestServerBuilder};
+use registry_core::storage::testing::etcd::Etcd;
+
+/// A server over an etcd of its own.
+fn over_etcd(etcd: &Etcd) -> TestServerBuilder {
+    TestServer::builder().etcd(&etcd.options().endpoints[0], "/registry")
+}
+
+async fn client(kubeconfig: &Path) -> kube::Client {
+    let kubeconfig = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
+    let options = kube::config::KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
+    kube::Client::try_from(config).unwrap()
+}
