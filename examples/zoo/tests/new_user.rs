@@ -59,9 +59,8 @@ async fn kubectl_looks_after_enclosures() {
 
 async fn selecting_and_refusing(kubectl: &Kubectl) {
     for (selector, found) in [("spec.keeper=ada", "north"), ("status.phase=Closed", "")] {
-        let names = kubectl
-            .run(&format!("get enc --field-selector {selector} -o jsonpath={{.items[*].metadata.name}}"));
-        assert_eq!(names.await, found, "{selector}");
+        let command = format!("get enc --field-selector {selector} -o jsonpath={{.items[*].metadata.name}}");
+        assert_eq!(kubectl.run(&command).await, found, "{selector}");
     }
     let unknown = kubectl.fail("get enc --field-selector spec.zork=ada").await;
     assert!(unknown.contains("field label not supported: spec.zork"), "{unknown}");
