@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::api::GroupVersionKind;
 
 use super::super::Schema;
-use super::{ANY, Absent, Field, Scalar, Shape, Struct, Type, TypeId, TypeRef, TypeTable};
+use super::{ANY, Absent, Field, Scalar, Shape, Struct, Type, TypeId, TypeRef, TypeTable, wire};
 
 // === impl TypeTable ===
 
@@ -41,7 +41,12 @@ impl TypeTable {
 
     /// The value Go gives a variable of this type that nothing was assigned to, as JSON shows it.
     pub(in crate::schema) fn zero(&self, id: TypeId) -> Value {
-        match &self.get(id).shape {
+        self.zero_of(self.get(id))
+    }
+
+    /// The same of a type at hand.
+    pub(in crate::schema) fn zero_of(&self, ty: &Type) -> Value {
+        match &ty.shape {
             Shape::Scalar(scalar) => scalar.zero(),
             Shape::Struct(shape) => {
                 let fields = shape.always_fields();
@@ -71,6 +76,7 @@ impl TypeTable {
                 field.absent = class.absent(field);
             }
             shape.always = places(&shape.fields, |field| field.absent != Absent::Omit);
+            shape.wires = wire::layout(&shape.fields);
         }
         self.find_defaults();
         self
