@@ -70,7 +70,8 @@ fn row(declared: &Declared) -> String {
         scope.to_owned(),
         subresources.join(", "),
         selectable.collect::<Vec<_>>().join(", "),
-        format!("[{}](../../{}#L{})", declared.file, declared.file, declared.line),
+        // No line numbers: they would go stale with every edit above the declaration.
+        format!("[{}](../../{})", declared.file, declared.file),
     ];
     format!("| {} |\n", cells.join(" | "))
 }
