@@ -26,8 +26,8 @@ mod validate;
 
 pub use facts::FactsError;
 pub use quantity::{Quantity, QuantityError};
-pub(crate) use types::{Form, Message, Slot};
 pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
+pub(crate) use types::{Form, Message, Slot};
 
 /// A kind's compiled schema.
 #[derive(Clone, Debug)]

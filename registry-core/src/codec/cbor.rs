@@ -151,7 +151,7 @@ fn half_keeps(number: f32) -> bool {
     let bits = number.to_bits();
     let exponent = i32::try_from(bits >> 23 & 0xff).unwrap_or_default() - 127;
     match exponent {
-        -14..=15 => bits & 0x1fff == 0,
+        -14..=15 => bits.trailing_zeros() >= 13,
         // Below that, bits of the fraction are given up one by one.
         -24..=-15 => (bits & 0x7f_ffff | 0x80_0000).trailing_zeros().cast_signed() >= -exponent - 1,
         _ => number == 0.0,

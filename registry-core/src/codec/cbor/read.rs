@@ -36,24 +36,31 @@ pub(super) fn whole(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
 /// Reads one value. Lists and maps grow as their elements are read, whatever length they claim.
 fn tree(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Value, DecodeError> {
     let depth = depth.checked_sub(1).ok_or_else(|| DecodeError("exceeded max depth".to_owned()))?;
-    Ok(match decoder.datatype().map_err(malformed)? {
+    Ok(match decoder.datatype().map_err(|fault| malformed(&fault))? {
         Type::Null | Type::Undefined => {
-            decoder.skip().map_err(malformed)?;
+            decoder.skip().map_err(|fault| malformed(&fault))?;
             Value::Null
         }
-        Type::Bool => decoder.bool().map_err(malformed)?.into(),
-        Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::I8 | Type::I16 | Type::I32 | Type::I64
-        | Type::Int => decoder.i64().map_err(malformed)?.into(),
-        Type::F16 => float(f64::from(decoder.f16().map_err(malformed)?))?,
-        Type::F32 => float(f64::from(decoder.f32().map_err(malformed)?))?,
-        Type::F64 => float(decoder.f64().map_err(malformed)?)?,
+        Type::Bool => decoder.bool().map_err(|fault| malformed(&fault))?.into(),
+        Type::U8
+        | Type::U16
+        | Type::U32
+        | Type::U64
+        | Type::I8
+        | Type::I16
+        | Type::I32
+        | Type::I64
+        | Type::Int => decoder.i64().map_err(|fault| malformed(&fault))?.into(),
+        Type::F16 => float(f64::from(decoder.f16().map_err(|fault| malformed(&fault))?))?,
+        Type::F32 => float(f64::from(decoder.f32().map_err(|fault| malformed(&fault))?))?,
+        Type::F64 => float(decoder.f64().map_err(|fault| malformed(&fault))?)?,
         Type::Bytes | Type::BytesIndef | Type::String | Type::StringIndef => {
             Value::String(string(decoder, bytes)?)
         }
         Type::Array | Type::ArrayIndef => Value::Array(list(decoder, depth, bytes)?),
         Type::Map | Type::MapIndef => Value::Object(map(decoder, depth, bytes)?),
         Type::Tag => {
-            let expected = match decoder.tag().map_err(malformed)?.as_u64() {
+            let expected = match decoder.tag().map_err(|fault| malformed(&fault))?.as_u64() {
                 21 => Bytes::Base64Url,
                 LATER_BASE64 => Bytes::Base64,
                 23 => Bytes::Base16,
@@ -68,7 +75,7 @@ fn tree(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Value, 
 
 fn list(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Vec<Value>, DecodeError> {
     let mut items = Vec::new();
-    let mut left = decoder.array().map_err(malformed)?;
+    let mut left = decoder.array().map_err(|fault| malformed(&fault))?;
     while more(decoder, &mut left)? {
         items.push(tree(decoder, depth, bytes)?);
     }
@@ -77,7 +84,7 @@ fn list(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Vec<Val
 
 fn map(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Map<String, Value>, DecodeError> {
     let mut map = Map::new();
-    let mut left = decoder.map().map_err(malformed)?;
+    let mut left = decoder.map().map_err(|fault| malformed(&fault))?;
     while more(decoder, &mut left)? {
         let key = string(decoder, Bytes::Text)?;
         let value = tree(decoder, depth, bytes)?;
@@ -98,24 +105,24 @@ fn more(decoder: &mut Decoder<'_>, left: &mut Option<u64>) -> Result<bool, Decod
         *left = left.saturating_sub(1);
         return Ok(is_more);
     }
-    if decoder.datatype().map_err(malformed)? != Type::Break {
+    if decoder.datatype().map_err(|fault| malformed(&fault))? != Type::Break {
         return Ok(true);
     }
-    decoder.skip().map_err(malformed)?;
+    decoder.skip().map_err(|fault| malformed(&fault))?;
     Ok(false)
 }
 
 /// A string of either type, in one piece or several.
 fn string(decoder: &mut Decoder<'_>, bytes: Bytes) -> Result<String, DecodeError> {
-    match decoder.datatype().map_err(malformed)? {
+    match decoder.datatype().map_err(|fault| malformed(&fault))? {
         Type::String | Type::StringIndef => {
-            let pieces = decoder.str_iter().map_err(malformed)?;
-            pieces.collect::<Result<String, _>>().map_err(malformed)
+            let pieces = decoder.str_iter().map_err(|fault| malformed(&fault))?;
+            pieces.collect::<Result<String, _>>().map_err(|fault| malformed(&fault))
         }
         Type::Bytes | Type::BytesIndef => {
             let mut all = Vec::new();
-            for piece in decoder.bytes_iter().map_err(malformed)? {
-                all.extend_from_slice(piece.map_err(malformed)?);
+            for piece in decoder.bytes_iter().map_err(|fault| malformed(&fault))? {
+                all.extend_from_slice(piece.map_err(|fault| malformed(&fault))?);
             }
             Ok(match bytes {
                 Bytes::Text => String::from_utf8(all)
@@ -143,7 +150,7 @@ fn float(number: f64) -> Result<Value, DecodeError> {
     number.map(Value::Number).ok_or_else(|| DecodeError("cbor: a number JSON does not have".to_owned()))
 }
 
-fn malformed(fault: minicbor::decode::Error) -> DecodeError {
+fn malformed(fault: &minicbor::decode::Error) -> DecodeError {
     let what = if fault.is_end_of_input() { "unexpected EOF".to_owned() } else { fault.to_string() };
     DecodeError(format!("cbor: {what}"))
 }

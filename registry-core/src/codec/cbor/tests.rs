@@ -24,7 +24,8 @@ fn trees_come_back() {
 
 #[test]
 fn the_encoding_is_kubernetes() {
-    let table = "orlop facts 1\ns bytes - []uint8\nm 0 map[string][]uint8\nt - a.b.C\n data 1 e 1\nk 2 - v1 C\n";
+    let table =
+        "orlop facts 1\ns bytes - []uint8\nm 0 map[string][]uint8\nt - a.b.C\n data 1 e 1\nk 2 - v1 C\n";
     let table = Arc::new(TypeTable::parse(table).unwrap());
     let schema = table.schema(GroupVersionKind { group: "", version: "v1", kind: "C" }).unwrap();
     let value = json!({"data": {"aa": "AAE=", "b": "/w=="}, "kind": "C"});

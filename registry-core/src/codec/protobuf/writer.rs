@@ -51,7 +51,7 @@ pub(super) fn close(out: &mut Vec<u8>, Open(begin): Open) {
         out.resize(end + more, 0);
         out.copy_within(begin..end, begin + more);
     }
-    let mut rest = len;
+    let mut rest = len as u64;
     let places = out.get_mut(begin.saturating_sub(1)..begin + more).unwrap_or_default();
     let last = places.len().saturating_sub(1);
     for (at, place) in places.iter_mut().enumerate() {
