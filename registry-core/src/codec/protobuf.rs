@@ -9,6 +9,8 @@
 //!
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/runtime/serializer/protobuf`.
 
+use std::borrow::Borrow;
+
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
@@ -95,16 +97,16 @@ pub fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Bytes {
 ///
 /// # Errors
 /// The bytes are no object in protobuf, the kind is not known, or the message is not one of its kind.
-pub fn decode<'s>(
+pub fn decode<S: Borrow<Schema>>(
     bytes: &[u8],
     limits: &Limits,
-    resolve: impl FnOnce(&str, &str) -> Option<&'s Schema>,
+    resolve: impl FnOnce(&str, &str) -> Option<S>,
 ) -> Result<Value, DecodeError> {
     let envelope = Envelope::parse(bytes)?;
     let (api_version, kind) = (envelope.api_version, envelope.kind);
     let schema = resolve(api_version, kind)
         .ok_or_else(|| DecodeError(format!("no kind {kind:?} is registered for version {api_version:?}")))?;
-    let mut fields = decode_message(envelope.message, schema, limits)?;
+    let mut fields = decode_message(envelope.message, schema.borrow(), limits)?;
     fields.insert("apiVersion".to_owned(), api_version.into());
     fields.insert("kind".to_owned(), kind.into());
     Ok(Value::Object(fields))

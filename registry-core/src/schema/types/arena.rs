@@ -14,8 +14,18 @@ use super::{ANY, Absent, Field, Scalar, Shape, Struct, Type, TypeId, TypeRef, Ty
 impl TypeTable {
     /// The schema of a kind; `None` when the table does not have it.
     pub fn schema(self: &Arc<Self>, wanted: GroupVersionKind) -> Option<Schema> {
+        self.find(wanted.group, wanted.version, wanted.kind)
+    }
+
+    /// The schema of the kind that an object says it is; `None` when the table does not have it.
+    pub fn schema_of(self: &Arc<Self>, api_version: &str, kind: &str) -> Option<Schema> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        self.find(group, version, kind)
+    }
+
+    fn find(self: &Arc<Self>, group: &str, version: &str, kind: &str) -> Option<Schema> {
         let entry = self.kinds.iter().find(|entry| {
-            *entry.kind == *wanted.kind && *entry.group == *wanted.group && *entry.version == *wanted.version
+            *entry.kind == *kind && *entry.group == *group && *entry.version == *version
         })?;
         Some(Schema { table: Arc::clone(self), root: entry.ty })
     }

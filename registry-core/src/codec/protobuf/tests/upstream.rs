@@ -21,12 +21,6 @@ fn testdata(test: &str) -> Option<PathBuf> {
     Some(directory?.join("testdata"))
 }
 
-fn schema_of(table: &Arc<TypeTable>, api_version: &str, kind: &str) -> Option<Schema> {
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let leak = |text: &str| -> &'static str { String::leak(text.to_owned()) };
-    table.schema(GroupVersionKind { group: leak(group), version: leak(version), kind: leak(kind) })
-}
-
 fn read(path: &Path) -> (Value, Vec<u8>) {
     let json = serde_json::from_slice(&std::fs::read(path.with_extension("json")).unwrap()).unwrap();
     (json, std::fs::read(path).unwrap())
@@ -48,7 +42,7 @@ fn full_objects_are_byte_exact_both_ways() {
         let schema = match kind {
             // The one object that does not say what it is.
             "" => table.schema_named("io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent"),
-            _ => schema_of(&table, api_version, kind),
+            _ => table.schema_of(api_version, kind),
         };
         let Some(schema) = schema else {
             unknown.push(format!("{api_version} {kind}"));
@@ -86,7 +80,7 @@ fn how_long_it_takes() {
 fn time(what: &str, table: &Arc<TypeTable>, object: &Value) {
     const ROUNDS: u32 = 5_000;
     let kind = object["kind"].as_str().unwrap();
-    let schema = schema_of(table, "v1", kind).unwrap();
+    let schema = table.schema_of("v1", kind).unwrap();
     let json = object.to_string();
     let protobuf = encode(object, &schema, "v1", kind);
     let cbor = crate::codec::cbor::encode(object, Some(&schema));
