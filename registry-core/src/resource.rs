@@ -150,7 +150,7 @@ impl AttributesOf for &'static ResourceType {
         Ok(self.attributes(&object))
     }
 
-    fn from_protobuf(&self, value: &[u8]) -> Result<Bytes, String> {
+    fn decode_protobuf(&self, value: &[u8]) -> Result<Bytes, String> {
         // Whatever version of the kind it was stored in: as with JSON, that is for the reader to see.
         let table = (self.schema)().table();
         let resolve =

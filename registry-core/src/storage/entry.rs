@@ -53,7 +53,7 @@ pub trait AttributesOf: Send + Sync + 'static {
     /// # Errors
     /// The value is no object of the resource; or nobody says how the resource's protobuf is read, which is what
     /// this does unless it is implemented.
-    fn from_protobuf(&self, value: &[u8]) -> Result<Bytes, String> {
+    fn decode_protobuf(&self, value: &[u8]) -> Result<Bytes, String> {
         let _ = value;
         Err("it is Kubernetes protobuf, and the resource has none".to_owned())
     }

@@ -9,7 +9,7 @@ fn headers(accept: &[&str]) -> HeaderMap {
 }
 
 fn negotiate(accept: &str, endpoint: Endpoint) -> Result<(Format, Shape), StatusError> {
-    Output::negotiate(&headers(&[accept]), Query::default(), endpoint)
+    Output::negotiate(&headers(&[accept]), Query::default(), endpoint, false)
         .map(|output| (output.format, output.shape))
 }
 
@@ -30,7 +30,7 @@ fn falls_back_along_the_clauses() {
         assert_eq!(negotiate(accept, Endpoint::Object), json, "{accept}");
     }
     let several = headers(&["text/plain", "application/yaml"]);
-    let output = Output::negotiate(&several, Query::default(), Endpoint::Object).unwrap();
+    let output = Output::negotiate(&several, Query::default(), Endpoint::Object, false).unwrap();
     assert_eq!(output.format, Format::Yaml);
 }
 
@@ -67,11 +67,11 @@ fn refuses_what_it_does_not_give() {
 #[test]
 fn reads_body_types_and_encodings() {
     let mut headers = HeaderMap::new();
-    assert_eq!(Format::of_body(&headers), Ok(Format::Json));
+    assert_eq!(Format::of_body(&headers, true), Ok(Format::Json));
     headers.insert(http::header::CONTENT_TYPE, "application/yaml; charset=utf-8".parse().unwrap());
-    assert_eq!(Format::of_body(&headers), Ok(Format::Yaml));
+    assert_eq!(Format::of_body(&headers, true), Ok(Format::Yaml));
     headers.insert(http::header::CONTENT_TYPE, "application/vnd.kubernetes.protobuf".parse().unwrap());
-    assert_eq!(Format::of_body(&headers).unwrap_err().code, 415);
+    assert_eq!(Format::of_body(&headers, true).unwrap_err().code, 415);
 
     assert!(!accepts_gzip(&headers));
     headers.insert(ACCEPT_ENCODING, "deflate, gzip;q=0.5".parse().unwrap());

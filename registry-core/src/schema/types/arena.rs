@@ -24,9 +24,10 @@ impl TypeTable {
     }
 
     fn find(self: &Arc<Self>, group: &str, version: &str, kind: &str) -> Option<Schema> {
-        let entry = self.kinds.iter().find(|entry| {
-            *entry.kind == *kind && *entry.group == *group && *entry.version == *version
-        })?;
+        let entry = self
+            .kinds
+            .iter()
+            .find(|entry| *entry.kind == *kind && *entry.group == *group && *entry.version == *version)?;
         Some(Schema { table: Arc::clone(self), root: entry.ty })
     }
 

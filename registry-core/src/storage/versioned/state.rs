@@ -92,7 +92,7 @@ impl VersionedStore {
         if !plain.value.starts_with(protobuf::MAGIC) {
             return Ok(plain);
         }
-        let value = self.attributes.from_protobuf(&plain.value).map_err(|reason| corrupt(key, reason))?;
+        let value = self.attributes.decode_protobuf(&plain.value).map_err(|reason| corrupt(key, reason))?;
         Ok(Plain { value, stale: true })
     }
 
