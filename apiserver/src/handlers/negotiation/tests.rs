@@ -40,7 +40,7 @@ fn knows_the_transformations() {
     assert_eq!(negotiate(table, Endpoint::Collection), Ok((Format::Json, Shape::Table(MetaVersion::V1))));
     assert_eq!(negotiate(table, Endpoint::Document), Ok((Format::Json, Shape::Whole)));
     let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-    assert_eq!(negotiate(partial, Endpoint::Object), Ok((Format::Json, Shape::Partial(MetaVersion::V1))));
+    assert_eq!(negotiate(partial, Endpoint::Object), Ok((Format::Protobuf, Shape::Partial(MetaVersion::V1))));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn reads_body_types_and_encodings() {
     assert_eq!(Format::of_body(&headers, true), Ok(Format::Json));
     headers.insert(http::header::CONTENT_TYPE, "application/yaml; charset=utf-8".parse().unwrap());
     assert_eq!(Format::of_body(&headers, true), Ok(Format::Yaml));
-    headers.insert(http::header::CONTENT_TYPE, "application/vnd.kubernetes.protobuf".parse().unwrap());
+    headers.insert(http::header::CONTENT_TYPE, "application/cbor".parse().unwrap());
     assert_eq!(Format::of_body(&headers, true).unwrap_err().code, 415);
 
     assert!(!accepts_gzip(&headers));
@@ -78,4 +78,25 @@ fn reads_body_types_and_encodings() {
     assert!(accepts_gzip(&headers));
     headers.insert(ACCEPT_ENCODING, "gzip;q=0".parse().unwrap());
     assert!(!accepts_gzip(&headers));
+}
+
+#[test]
+fn gives_protobuf_of_what_has_it() {
+    let negotiate = |accept, endpoint, has_protobuf| {
+        Output::negotiate(&headers(&[accept]), Query::default(), endpoint, has_protobuf)
+            .map(|output| (output.format, output.shape))
+            .map_err(|failure| failure.code)
+    };
+    let protobuf = "application/vnd.kubernetes.protobuf";
+    assert_eq!(negotiate(protobuf, Endpoint::Object, true), Ok((Format::Protobuf, Shape::Whole)));
+    assert_eq!(negotiate(protobuf, Endpoint::Watch, true), Ok((Format::Protobuf, Shape::Whole)));
+    assert_eq!(negotiate(protobuf, Endpoint::Object, false), Err(406));
+    let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    let metadata = Ok((Format::Protobuf, Shape::Partial(MetaVersion::V1)));
+    assert_eq!(negotiate(partial, Endpoint::Object, false), metadata);
+    let table = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
+    assert_eq!(negotiate(table, Endpoint::Collection, true), Err(406));
+    let body = HeaderMap::from_iter([(http::header::CONTENT_TYPE, protobuf.parse().unwrap())]);
+    assert_eq!(Format::of_body(&body, true), Ok(Format::Protobuf));
+    assert_eq!(Format::of_body(&body, false).unwrap_err().code, 415);
 }
