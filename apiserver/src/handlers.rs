@@ -38,6 +38,7 @@ pub(crate) mod negotiation;
 mod options;
 mod partial;
 mod patch;
+mod protobuf;
 pub(crate) mod query;
 pub(crate) mod respond;
 mod routing;
