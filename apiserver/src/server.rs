@@ -268,6 +268,9 @@ fn admission(installed: &InstalledApi) -> AdmissionChain {
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
+    let plugins = resources::admission::plugins(installed);
+    chain.mutating.extend(plugins.mutating);
+    chain.validating.extend(plugins.validating);
     chain
 }
 

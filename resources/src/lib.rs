@@ -4,6 +4,7 @@
 //! `generated` is written by `cargo xtask codegen`: the storage map of everything declared here, and the facts about
 //! upstream types.
 
+pub mod admission;
 pub mod admissionregistration;
 pub mod apiextensions;
 pub mod apiregistration;
