@@ -15,6 +15,7 @@ pub mod certificates;
 pub mod coordination;
 pub mod core;
 pub mod discovery;
+mod edit;
 mod field;
 pub mod flowcontrol;
 pub mod generated;
@@ -29,3 +30,9 @@ pub mod schema;
 pub mod storage;
 
 pub use generated::storage_map::STORAGE_MAP;
+
+/// Attaches what happens around the writes of some resources, once, before they are served: services get their
+/// addresses and ports.
+pub fn attach_hooks(installed: &registry_core::registry::InstalledApi) {
+    core::services::allocation::attach(installed);
+}
