@@ -35,7 +35,8 @@ impl Workload {
 pub(crate) fn check_selector_and_template(object: &Object, workload: Workload, errors: &mut ErrorList) {
     let spec = Field::of(object, "spec");
     let selector = spec.get("selector");
-    if selector.exists() {
+    let given = selector.value().filter(|selector| !selector.is_null());
+    if given.is_some() {
         label_selector::check(&selector, errors);
         if selector.get("matchLabels").len() + selector.get("matchExpressions").len() == 0 {
             errors.push(selector.invalid(format!("empty selector is invalid for {}", workload.selector_of)));
@@ -43,7 +44,7 @@ pub(crate) fn check_selector_and_template(object: &Object, workload: Workload, e
     } else {
         errors.push(selector.required(""));
     }
-    if selector.value().is_some_and(|selector| LabelSelector::from_object(selector).is_err()) {
+    if given.is_some_and(|selector| LabelSelector::from_object(selector).is_err()) {
         errors.push(selector.invalid("invalid label selector"));
         return;
     }

@@ -57,6 +57,18 @@ impl ObjectStrategy for DeploymentStrategy {
         errors
     }
 
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        // Annotations say how a rollout goes: they count as a change too.
+        const ANNOTATIONS: [&str; 2] = ["metadata", "annotations"];
+        if new.get(&ANNOTATIONS) != old.get(&ANNOTATIONS) {
+            new.set(&["metadata", "generation"], (old.generation() + 1).into());
+        }
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        new.copy_field(old, &["metadata", "labels"]);
+    }
+
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let counts = ["updatedReplicas", "readyReplicas", "availableReplicas"];

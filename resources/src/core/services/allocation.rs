@@ -206,6 +206,14 @@ fn set_families(service: &mut Object, errors: &mut ErrorList) {
     }
 }
 
+/// Fills the newer, plural field from the older one.
+fn mirror_address(service: &mut Object) {
+    let ip = service.get_str(&["spec", "clusterIP"]).unwrap_or_default().to_owned();
+    if is_empty_at(service, &["spec", "clusterIPs"]) && !ip.is_empty() {
+        service.set(&["spec", "clusterIPs"], json!([ip]));
+    }
+}
+
 fn take_address(
     service: &mut Object,
     before: &Uses,
@@ -213,10 +221,7 @@ fn take_address(
     got: &mut Uses,
     errors: &mut ErrorList,
 ) {
-    let ip = service.get_str(&["spec", "clusterIP"]).unwrap_or_default().to_owned();
-    if is_empty_at(service, &["spec", "clusterIPs"]) && !ip.is_empty() {
-        service.set(&["spec", "clusterIPs"], json!([ip]));
-    }
+    mirror_address(service);
     let path = FieldPath::new("spec").child("clusterIPs");
     let wanted = service.get(&["spec", "clusterIPs"]).cloned().unwrap_or_default();
     let Some(first) = wanted.get(0).and_then(Value::as_str) else {
@@ -341,6 +346,7 @@ impl StoreHooks for Allocation {
         _dry_run: bool,
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.learn().await?;
+        mirror_address(object);
         let got = self.allocate(object, &Uses::default())?;
         Ok(Some(self.settlement(got, Uses::default())))
     }
