@@ -121,6 +121,9 @@ impl Api {
             Err(missing) => return missing.status().map_or_else(|| Ok(respond::page_not_found()), Err),
         };
         route.namespace(resource).clone_into(&mut context.namespace);
+        if let Some(deprecation) = route.path.resource.strategy.deprecation() {
+            context.warn(deprecation);
+        }
         let call = Call {
             api: self,
             route,
