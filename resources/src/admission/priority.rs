@@ -37,19 +37,20 @@ impl PriorityAdmission {
         if !wanted.is_empty() {
             let class = self.classes.get("", wanted).await?;
             return class
+                .as_ref()
                 .map(Given::of)
                 .ok_or_else(|| forbidden(pod, format!("no PriorityClass with name {wanted} was found")));
         }
         let classes = self.classes.all().await?.into_iter();
         let defaults = classes.filter(|class| class.get(&["globalDefault"]).is_some_and(|flag| flag == true));
-        let least = defaults.map(Given::of).min_by_key(|given| given.priority);
+        let least = defaults.map(|class| Given::of(&class)).min_by_key(|given| given.priority);
         let none = || Given { class: String::new(), priority: 0, preemption: PREEMPT.to_owned() };
         Ok(least.unwrap_or_else(none))
     }
 }
 
 impl Given {
-    fn of(class: Object) -> Self {
+    fn of(class: &Object) -> Self {
         Self {
             class: class.name().to_owned(),
             priority: class.get_i64(&["value"]).unwrap_or_default(),

@@ -53,13 +53,14 @@ fn check_range(range: &str, bounds: &Bounds) -> Result<(), String> {
     let (span, step) = range.split_once('/').map_or((range, None), |(span, step)| (span, Some(step)));
     let (start, end) = match span {
         "*" | "?" => (bounds.least, bounds.most),
-        _ => match span.split_once('-') {
-            Some((start, end)) => (number(start, bounds)?, number(end, bounds)?),
-            None => {
+        _ => {
+            if let Some((start, end)) = span.split_once('-') {
+                (number(start, bounds)?, number(end, bounds)?)
+            } else {
                 let start = number(span, bounds)?;
                 (start, if step.is_some() { bounds.most } else { start })
             }
-        },
+        }
     };
     if start < bounds.least {
         return Err(format!("beginning of range ({start}) below minimum ({}): {range}", bounds.least));
