@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`registry`] | the generic store, strategies, subresource stores, dry run, the storage map |
 //! | [`rest`] | the capability traits a handler asks of a storage (`Getter`, `Lister`, `Creater`, …) |
+//! | [`apply`] | server-side apply, and who manages which fields |
 //! | [`resource`] | what the derive makes of an annotated struct: [`Resource`] and [`ResourceType`] |
 //! | [`storage`] | keys, revisions and bytes: the interface, its backends and decorators |
 //! | [`patch`] | JSON patch, merge patch, strategic merge patch |
@@ -16,6 +17,7 @@
 //! | [`api`] | meta types, `Status` errors, selectors, request options |
 
 pub mod api;
+pub mod apply;
 pub mod codec;
 pub mod context;
 #[doc(hidden)]
