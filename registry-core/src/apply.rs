@@ -126,7 +126,7 @@ pub fn reset_fields(resource: &'static ResourceType, subresource: &str) -> Field
                     _ => false,
                 };
                 if !is_kept {
-                    reset.insert([PathElement::field(field.name())]);
+                    reset.insert(&[PathElement::field(field.name())]);
                 }
             }
             reset

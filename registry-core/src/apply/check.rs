@@ -103,7 +103,10 @@ impl Mismatches {
             }
             Scalar::String | Scalar::Bytes if !value.is_string() => {
                 let shown = Literal(value);
-                self.add(path, format_args!("expected string, got &value.valueUnstructured{{Value:{shown}}}"));
+                self.add(
+                    path,
+                    format_args!("expected string, got &value.valueUnstructured{{Value:{shown}}}"),
+                );
             }
             Scalar::Time | Scalar::MicroTime | Scalar::Quantity | Scalar::IntOrString
                 if value.is_array() || value.is_object() =>

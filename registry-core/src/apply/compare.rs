@@ -29,7 +29,11 @@ struct Difference<'a> {
 
 impl<'a> Changes<'a> {
     /// Compares two objects.
-    pub(super) fn between(shape: Shape<'a>, old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> Self {
+    pub(super) fn between(
+        shape: Shape<'a>,
+        old: &'a Map<String, Value>,
+        new: &'a Map<String, Value>,
+    ) -> Self {
         let mut changes = Self::default();
         compare_maps(shape, Some(old), Some(new), &mut changes);
         changes
@@ -41,10 +45,6 @@ impl<'a> Changes<'a> {
             changed: self.changed.recursive_difference(fields),
             removed: self.removed.recursive_difference(fields),
         }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.changed.is_empty() && self.removed.is_empty()
     }
 
     fn push(&mut self, element: PathElement<'a>, difference: Difference<'a>) {
@@ -79,7 +79,8 @@ fn compare<'a>(shape: Shape<'a>, old: Option<&'a Value>, new: Option<&'a Value>)
             is_bare
         }
         Shape::Open => {
-            let is_map = |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_object());
+            let is_map =
+                |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_object());
             let (old_map, new_map) = (map_of(old), map_of(new));
             let is_bare = old_map.is_none() && new_map.is_none();
             if !is_bare {
@@ -159,14 +160,12 @@ fn compare_same<'a>(shape: Shape<'a>, old: &[Item<'a>], new: &[Item<'a>]) -> Dif
     match (old.len(), new.len()) {
         (0 | 1, 0 | 1) => compare(shape, single(old), single(new)),
         (0 | 1, _) => {
-            let mut difference =
-                single(old).map(|old| compare(shape, Some(old), None)).unwrap_or_default();
+            let mut difference = single(old).map(|old| compare(shape, Some(old), None)).unwrap_or_default();
             difference.is_changed = true;
             difference
         }
         (_, 0 | 1) => {
-            let mut difference =
-                single(new).map(|new| compare(shape, None, Some(new))).unwrap_or_default();
+            let mut difference = single(new).map(|new| compare(shape, None, Some(new))).unwrap_or_default();
             difference.is_removed = true;
             difference
         }

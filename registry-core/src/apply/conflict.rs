@@ -28,11 +28,9 @@ impl Conflict {
 /// 409 with a cause for each field. The conflicts come manager by manager.
 pub(super) fn refuse(conflicts: &[Conflict]) -> StatusError {
     let message = match conflicts {
-        [only] => format!(
-            "Apply failed with 1 conflict: conflict with {}: {}",
-            only.manager,
-            path_text(&only.path)
-        ),
+        [only] => {
+            format!("Apply failed with 1 conflict: conflict with {}: {}", only.manager, path_text(&only.path))
+        }
         many => {
             let mut lines = format!("Apply failed with {} conflicts: ", many.len());
             let mut last: Option<&str> = None;

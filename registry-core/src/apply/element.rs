@@ -222,11 +222,9 @@ fn compare_each<T>(
 }
 
 fn compare_numbers(a: &Number, b: &Number) -> Ordering {
-    match (a.as_i64(), b.as_i64()) {
-        (Some(a), Some(b)) => a.cmp(&b),
-        _ => {
-            let (a, b) = (a.as_f64().unwrap_or_default(), b.as_f64().unwrap_or_default());
-            a.partial_cmp(&b).unwrap_or(Ordering::Equal)
-        }
+    if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64()) {
+        return a.cmp(&b);
     }
+    let (a, b) = (a.as_f64().unwrap_or_default(), b.as_f64().unwrap_or_default());
+    a.partial_cmp(&b).unwrap_or(Ordering::Equal)
 }

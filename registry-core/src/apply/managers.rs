@@ -107,10 +107,6 @@ impl<'a> Managers<'a> {
         self.0.is_empty()
     }
 
-    pub(super) fn get(&self, manager: &Manager<'_>) -> Option<&Entry<'a>> {
-        self.0.iter().find(|entry| entry.manager.is(manager))
-    }
-
     pub(super) fn take(&mut self, manager: &Manager<'_>) -> Option<Entry<'a>> {
         self.position(manager).map(|place| self.0.swap_remove(place))
     }
@@ -126,7 +122,8 @@ impl<'a> Managers<'a> {
         if count <= UPDATE_MANAGERS {
             return;
         }
-        let (mut updates, applies): (Vec<_>, Vec<_>) = std::mem::take(&mut self.0).into_iter().partition(is_update);
+        let (mut updates, applies): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.0).into_iter().partition(is_update);
         updates.sort_by(|a, b| a.time.cmp(&b.time).then_with(|| a.manager.compare(&b.manager)));
         let mut kept: Vec<Entry<'a>> = applies;
         // Where the oldest entry of each version is.

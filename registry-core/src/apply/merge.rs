@@ -119,7 +119,9 @@ impl<'a> Interleaving<'a> {
                     continue;
                 }
                 // Its turn comes with the applied element of the same kind.
-                (Some(live), Some(_)) if is_shared && self.shared.front().is_some_and(|next| *next != live) => {
+                (Some(live), Some(_))
+                    if is_shared && self.shared.front().is_some_and(|next| *next != live) =>
+                {
                     next_live += 1;
                     continue;
                 }

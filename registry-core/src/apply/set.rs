@@ -34,40 +34,39 @@ impl<'a> FieldSet<'a> {
     pub fn of_paths<'p: 'a>(paths: impl IntoIterator<Item = &'p [&'p str]>) -> Self {
         let mut set = Self::default();
         for path in paths {
-            set.insert(path.iter().map(|name| PathElement::field(name)));
+            let path: Vec<_> = path.iter().map(|name| PathElement::field(name)).collect();
+            set.insert(&path);
         }
         set
     }
 
     /// Makes the field at this path a member. (The empty path, the whole object, is nobody's.)
-    pub fn insert(&mut self, path: impl IntoIterator<Item = PathElement<'a>>) {
-        let mut path = path.into_iter();
-        let Some(element) = path.next() else { return };
-        let place = match self.nodes.binary_search_by(|node| node.element.cmp(&element)) {
+    pub fn insert(&mut self, path: &[PathElement<'a>]) {
+        let Some((element, rest)) = path.split_first() else { return };
+        let place = match self.nodes.binary_search_by(|node| node.element.cmp(element)) {
             Ok(place) => place,
             Err(place) => {
-                let node = Node { element, member: false, children: Self::default() };
+                let node = Node { element: element.clone(), member: false, children: Self::default() };
                 self.nodes.insert(place, node);
                 place
             }
         };
         let Some(node) = self.nodes.get_mut(place) else { return };
-        let mut rest = path.peekable();
-        if rest.peek().is_none() {
+        if rest.is_empty() {
             node.member = true;
         } else {
-            // Boxed: the type of the rest would otherwise grow with every level.
-            let rest: Box<dyn Iterator<Item = PathElement<'a>> + '_> = Box::new(rest);
-            node.children.insert(rest.collect::<Vec<_>>());
+            node.children.insert(rest);
         }
     }
 
     /// Whether the field at this path is a member.
     pub fn has(&self, path: &[PathElement<'_>]) -> bool {
         let Some((element, rest)) = path.split_first() else { return false };
-        self.find(element).is_some_and(|node| {
-            if rest.is_empty() { node.member } else { node.children.has(rest) }
-        })
+        self.find(element).is_some_and(
+            |node| {
+                if rest.is_empty() { node.member } else { node.children.has(rest) }
+            },
+        )
     }
 
     /// Whether there are no members.
@@ -241,11 +240,7 @@ impl<'a> FieldSet<'a> {
         })
     }
 
-    fn without(
-        mut self,
-        other: &FieldSet<'_>,
-        mut reduce: impl FnMut(&mut Node<'a>, &Node<'_>),
-    ) -> Self {
+    fn without(mut self, other: &FieldSet<'_>, mut reduce: impl FnMut(&mut Node<'a>, &Node<'_>)) -> Self {
         if other.is_empty() {
             return self;
         }

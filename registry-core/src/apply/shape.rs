@@ -74,9 +74,13 @@ impl<'s> Shape<'s> {
 pub(super) fn list_element<'a>(list: TypeRef<'a>, item: &'a Value) -> Result<PathElement<'a>, String> {
     if list.list_kind() == Some(ListKind::Set) {
         return match item {
-            Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
+            Value::Object(_) => {
+                Err("associative list without keys has an element that's a map type".to_owned())
+            }
             Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
-            Value::Null => Err("associative list without keys has an element that's an explicit null".to_owned()),
+            Value::Null => {
+                Err("associative list without keys has an element that's an explicit null".to_owned())
+            }
             scalar => Ok(PathElement::Value(Cow::Borrowed(scalar))),
         };
     }

@@ -28,7 +28,11 @@ impl<'a> Applied<'a> {
     ///
     /// # Errors
     /// 400 when it is malformed.
-    pub(super) fn parse(call: &'a Call<'a>, bytes: &[u8], options: &'a PatchOptions) -> Result<Self, StatusError> {
+    pub(super) fn parse(
+        call: &'a Call<'a>,
+        bytes: &[u8],
+        options: &'a PatchOptions,
+    ) -> Result<Self, StatusError> {
         let malformed = |why: &str| StatusError::bad_request(format!("error decoding YAML: {why}"));
         let Decoded { value, duplicates } = decode(bytes).map_err(|fault| malformed(&fault.0))?;
         let configuration = match value {
@@ -54,7 +58,9 @@ impl<'a> Applied<'a> {
     fn settle_duplicates(&self) -> Result<(), StatusError> {
         let texts = self.duplicates.iter().map(|path| {
             let key = path.rsplit('.').next().unwrap_or(path);
-            format!("error converting YAML to JSON: yaml: unmarshal errors:\n  key {key:?} already set in map")
+            format!(
+                "error converting YAML to JSON: yaml: unmarshal errors:\n  key {key:?} already set in map"
+            )
         });
         match self.options.field_validation {
             FieldValidation::Ignore => {}
