@@ -1,5 +1,7 @@
 //! Managed fields of Kubernetes' own kinds: what their schemas say of lists and structs, as managers see it.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a test ends where it panics")]
+
 use registry_core::api::Object;
 use registry_core::apply::{FieldManager, reset_fields};
 use registry_core::{Resource, ResourceType};
