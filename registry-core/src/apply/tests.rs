@@ -86,6 +86,7 @@ fn manager() -> FieldManager<'static> {
 }
 
 /// A thing with this spec.
+#[allow(clippy::needless_pass_by_value, reason = "a spec is written where it is used")]
 fn thing(spec: Value) -> Object {
     object(json!({"spec": spec}))
 }

@@ -103,7 +103,9 @@ fn field_set() -> impl Strategy<Value = FieldSet<'static>> {
     let paths = prop::collection::vec(prop::collection::vec(element(), 1..4), 0..12);
     paths.prop_map(|paths| {
         let mut set = FieldSet::default();
-        paths.iter().for_each(|path| set.insert(path));
+        for path in &paths {
+            set.insert(path);
+        }
         set
     })
 }
