@@ -57,6 +57,9 @@ pub enum ServerError {
         /// The system's words.
         source: std::io::Error,
     },
+    /// The server did not become ready in time. Retryable.
+    #[error("the server is not ready: {0}")]
+    NotReady(String),
     /// The runtime or its signal handlers cannot be set up. Not retryable.
     #[error("cannot set up the process: {0}")]
     Process(#[source] std::io::Error),

@@ -79,6 +79,11 @@ impl<D: Dispatch> Filters<D> {
         }
     }
 
+    /// How the server is.
+    pub fn health(&self) -> &Health {
+        &self.health
+    }
+
     /// Answers a request. `certificate_user` is whom the connection's client certificate names.
     pub async fn serve(&self, certificate_user: Option<&UserInfo>, request: Request<Body>) -> Response<Body> {
         // Audit id: outermost, so that every answer, refusals and panics included, can be found in the log.

@@ -112,6 +112,17 @@ impl Health {
         }
     }
 
+    /// What keeps an endpoint from passing, one text per failing check.
+    pub async fn failures(&self, endpoint: Endpoint) -> Vec<String> {
+        let mut failures = Vec::new();
+        for named in self.of(endpoint) {
+            if let Err(error) = named.check.check().await {
+                failures.push(format!("{}: {error}", named.name));
+            }
+        }
+        failures
+    }
+
     async fn respond_all(&self, endpoint: Endpoint, question: &Question) -> Response<Body> {
         let mut report = String::new();
         let mut failed = Vec::new();

@@ -20,7 +20,7 @@ use crate::options::{Command, Options, StorageCommand};
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
-///     apiserver::run_with(&[apiserver::builtin_storage_map()])
+///     apiserver::run_with(&[&resources::STORAGE_MAP])
 /// }
 /// ```
 pub fn run_with(maps: &[&'static StorageMap]) -> ExitCode {

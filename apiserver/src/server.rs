@@ -57,6 +57,10 @@ pub struct ServerBuilder {
     shutdown: CancellationToken,
 }
 
+/// Tells whether a server is ready, from within its process.
+#[derive(Clone)]
+pub struct Readiness(Arc<Filters<Api>>);
+
 /// The two steps in which a server ends.
 #[derive(Clone, Debug)]
 struct Lifecycle {
@@ -153,7 +157,7 @@ impl ServerBuilder {
 
     /// Installs every map's resources, as far as they are switched on.
     fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
-        let builtin = (!self.without_builtin_resources).then(crate::builtin_storage_map);
+        let builtin = (!self.without_builtin_resources).then_some(&resources::STORAGE_MAP);
         let maps: Vec<&StorageMap> = builtin.into_iter().chain(self.maps.iter().copied()).collect();
         let runtime_config = self.options.runtime_config();
         let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
@@ -210,6 +214,11 @@ impl Server {
         self.lifecycle.shutdown.clone()
     }
 
+    /// How the server is; also while it serves.
+    pub fn readiness(&self) -> Readiness {
+        Readiness(self.filters.clone())
+    }
+
     /// Serves until the shutdown token is cancelled, then ends in order: `/readyz` fails at once; after the
     /// shutdown delay no connection is taken any more and watches end; what is being answered is finished, for
     /// at most one request timeout.
@@ -230,6 +239,15 @@ impl Server {
         hooks.shutdown().await;
         // Last: all that was answered is written, and the directory is free for the next server.
         self.engine.close().await;
+    }
+}
+
+// === impl Readiness ===
+
+impl Readiness {
+    /// What `/readyz` would fail for; empty when the server is ready.
+    pub async fn failures(&self) -> Vec<String> {
+        self.0.health().failures(Endpoint::Readyz).await
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::Parser as _;
 use registry_core::registry::StorageMap;
@@ -15,7 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::ServerError;
 use crate::options::Options;
+use crate::server::Readiness;
 use crate::{Server, ServerBuilder};
+
+/// How long a server may take to become ready.
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The token of the user `admin`, a member of `system:masters`.
 pub const ADMIN_TOKEN: &str = "admin-token";
@@ -182,7 +187,7 @@ impl TestServerBuilder {
         self
     }
 
-    /// Starts the server; it takes connections when this returns.
+    /// Starts the server; it is ready when this returns.
     pub async fn start(self) -> Result<TestServer, ServerError> {
         let directory = match self.directory {
             Some(directory) => directory,
@@ -201,7 +206,8 @@ impl TestServerBuilder {
         let options = Options::try_parse_from(flags)
             .map_err(|error| crate::options::OptionsError(error.to_string()))?;
         let server = self.server.options(options).build().await?;
-        Ok(TestServer {
+        let readiness = server.readiness();
+        let started = TestServer {
             address: server.address(),
             url: server.url(),
             ca_pem: server.ca_pem().to_owned(),
@@ -209,7 +215,23 @@ impl TestServerBuilder {
             shutdown: server.shutdown_token(),
             serving: Some(tokio::spawn(server.serve())),
             directory,
-        })
+        };
+        wait_until_ready(&readiness).await?;
+        Ok(started)
+    }
+}
+
+async fn wait_until_ready(readiness: &Readiness) -> Result<(), ServerError> {
+    let begun = Instant::now();
+    loop {
+        let failures = readiness.failures().await;
+        if failures.is_empty() {
+            return Ok(());
+        }
+        if begun.elapsed() > READY_TIMEOUT {
+            return Err(ServerError::NotReady(failures.join("; ")));
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 

@@ -157,10 +157,12 @@ impl UpdatedObject for Patched<'_> {
         let Some(current) = current else {
             return Err(StatusError::not_found(call.route.path.resource.group_resource(), call.name));
         };
-        let storage = &call.route.path.capabilities.storage;
-        let mut value = current.clone().into_value();
-        self.document.apply(&mut value, storage.schema())?;
-        let mut object = self.conform(value)?;
+        let value = self.apply(current)?;
+        let mut object = match self.conform(value) {
+            Ok(object) => object,
+            // The refusal shows the patched document, which is gone by now: rare enough to make it again.
+            Err(why) => return Err(invalid_patch(&self.apply(current)?.to_string(), &why)),
+        };
         self.pins_version = object.resource_version() != current.resource_version();
         check_name(call, &object)?;
         settle_namespace(call, &mut object)?;
@@ -173,31 +175,35 @@ impl UpdatedObject for Patched<'_> {
 }
 
 impl Patched<'_> {
-    /// The patched value as an object of the route's kind; what does not fit is the patch's fault.
-    fn conform(&self, mut value: Value) -> Result<Object, StatusError> {
+    /// The present object, patched.
+    fn apply(&self, current: &Object) -> Result<Value, StatusError> {
+        let mut value = current.clone().into_value();
+        self.document.apply(&mut value, self.call.route.path.capabilities.storage.schema())?;
+        Ok(value)
+    }
+
+    /// The patched value as an object of the route's kind, or why it is none.
+    fn conform(&self, mut value: Value) -> Result<Object, String> {
         let call = self.call;
         let kind = call.route.kind;
-        let as_text = value.to_string();
         keep_reset(&mut value);
         let Ok(object) = Object::from_value(value) else {
-            return Err(invalid_patch(&as_text, "the patched document is no object"));
+            return Err("the patched document is no object".to_owned());
         };
         if object.kind() != kind.kind || object.api_version() != &*call.route.api_version {
-            let why = format!(
+            return Err(format!(
                 "{} in version {:?} cannot be handled as a {}",
                 object.kind(),
                 object.api_version(),
                 kind.kind
-            );
-            return Err(invalid_patch(&as_text, &why));
+            ));
         }
         let mut value = object.into_value();
         let mut issues: Vec<FieldIssue> =
             self.document.duplicates.iter().cloned().map(FieldIssue::Duplicate).collect();
         let schema = call.route.path.capabilities.storage.schema();
-        schema.conform(&mut value, &mut issues).map_err(|fault| invalid_patch(&as_text, &fault.0))?;
-        settle_issues(call, issues, self.field_validation)
-            .map_err(|strict| invalid_patch(&as_text, &strict.to_string()))?;
+        schema.conform(&mut value, &mut issues).map_err(|fault| fault.0)?;
+        settle_issues(call, issues, self.field_validation).map_err(|strict| strict.to_string())?;
         Ok(Object::from_value(value).unwrap_or_default())
     }
 }

@@ -26,6 +26,9 @@ use body::WatchBody;
 /// that came together do not come back together.
 const MIN_WATCH_SECONDS: u64 = 1800;
 
+/// What a frame adds to its object, at most.
+const FRAME_OVERHEAD_BYTES: usize = 64;
+
 /// Answers a watch.
 pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
     let watcher = call.route.path.capabilities.watcher.as_ref().ok_or_else(method_not_allowed)?;
@@ -86,6 +89,7 @@ impl Frames {
                 return;
             }
         };
+        buffer.reserve(entry.json.len() + FRAME_OVERHEAD_BYTES);
         open(buffer, kind);
         let item = Item::stored(entry);
         match &self.form {

@@ -92,3 +92,17 @@ async fn resources_can_be_switched_off() {
     let missing = enclosures(&server).await.list(&ListParams::default()).await.unwrap_err();
     assert!(matches!(missing, kube::Error::Api(status) if status.code == 404));
 }
+
+#[tokio::test]
+async fn a_fresh_server_has_the_system_namespaces_and_serves_its_maps_together() {
+    let server = TestServer::builder().memory().storage_map(MAP).start().await.unwrap();
+    let client = super::kube_client(&server).await;
+    let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(client);
+    for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
+        let namespace = namespaces.get(name).await.expect(name);
+        assert_eq!(namespace.status.unwrap().phase.as_deref(), Some("Active"));
+        assert_eq!(namespace.metadata.labels.unwrap()["kubernetes.io/metadata.name"], name);
+    }
+    enclosures(&server).await.create(&PostParams::default(), &enclosure("aviary", "rosa")).await.unwrap();
+    server.stop().await;
+}

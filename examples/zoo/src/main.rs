@@ -1,3 +1,7 @@
-//! An API of one's own: the Enclosure resource and a server that serves it
+//! A server of one's own: Kubernetes' built-in resources, and the zoo's beside them.
+//!
+//! It takes the flags of the server itself: `cargo run -p zoo -- --help`.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    apiserver::run_with(&[apiserver::builtin_storage_map(), &zoo::STORAGE_MAP])
+}

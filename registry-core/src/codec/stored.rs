@@ -42,6 +42,8 @@ pub fn decode(value: &[u8]) -> Result<Object, DecodeError> {
 /// The bytes a client gets: the stored value with `metadata.resourceVersion` spliced in, without parsing it
 /// when it is canonical; and where in them the fields after `apiVersion` and `kind` begin.
 ///
+/// A value that begins as a canonical one is trusted to be one: neither server stores a version.
+///
 /// # Errors
 /// The value is not canonical, and no JSON object either.
 pub fn with_resource_version(value: &Bytes, revision: u64) -> Result<(Bytes, u32), DecodeError> {

@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[derive(Resource, Serialize, Deserialize, JsonSchema)]
-#[resource(group = "zoo.example.dev", version = "v1", subresource(Feeding, verbs(create, get)))]
+#[resource(group = "zoo.example.dev", version = "v1", subresource(Feeding, verbs(create)))]
 pub struct Enclosure {
     pub metadata: ObjectMeta,
 }
 
 #[derive(Resource, Serialize, Deserialize, JsonSchema)]
-#[resource(group = "zoo.example.dev", version = "v1", subresource(Feeding, verbs(patch)))]
+#[resource(group = "zoo.example.dev", version = "v1", subresource(Feeding, verbs(create)))]
 pub struct Keeper {
     pub metadata: ObjectMeta,
 }

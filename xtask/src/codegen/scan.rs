@@ -29,8 +29,6 @@ pub(crate) struct Declared {
     pub(crate) path: String,
     /// Its file, relative to the workspace.
     pub(crate) file: String,
-    /// Its line, from 1.
-    pub(crate) line: usize,
     /// Its own subresources.
     pub(crate) subresources: Vec<Subresource>,
 }
@@ -173,7 +171,7 @@ impl<'a> Walk<'a> {
             verbs.sort_unstable();
             found.push(Subresource { name: implementation.name.clone(), path, verbs });
         }
-        Ok(Declared { path, file, line, subresources: found, model })
+        Ok(Declared { path, file, subresources: found, model })
     }
 
     /// The path of a type, if the storage map can name it.

@@ -14,7 +14,7 @@ pub struct FieldSelector {
 }
 
 /// One requirement on one field.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldRequirement {
     /// The field's path, for example `spec.nodeName`.
     pub path: String,
@@ -27,15 +27,14 @@ pub struct FieldRequirement {
 // === impl FieldSelector ===
 
 impl FieldSelector {
-    /// Parses the query-parameter form. In values, `\`, `,` and `=` are written with a `\` before them.
+    /// Parses the query-parameter form; requirements come out sorted. In values, `\`, `,` and `=` are written with a `\` before them.
     ///
     /// # Errors
     /// A term has no operator, or a value has a bad escape.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
-        let mut terms: Vec<&str> = split_terms(text).filter(|term| !term.is_empty()).collect();
-        terms.sort_unstable();
-        let requirements =
-            terms.into_iter().map(|term| parse_term(text, term)).collect::<Result<Vec<_>, _>>()?;
+        let terms = split_terms(text).filter(|term| !term.is_empty());
+        let mut requirements = terms.map(|term| parse_term(text, term)).collect::<Result<Vec<_>, _>>()?;
+        requirements.sort_unstable();
         Ok(Self { requirements })
     }
 

@@ -192,3 +192,39 @@ fn long_lists_merge_in_linear_time() {
     assert_eq!(merged["containers"].as_array().unwrap().len(), 30_000);
     assert!(started.elapsed() < std::time::Duration::from_secs(10));
 }
+
+#[test]
+fn compiled_schemas_say_what_is_merged() {
+    use crate::api::GroupVersionKind;
+    use crate::schema::TypeTable;
+
+    let facts = "orlop facts 1
+t - io.test.v1.Thing
+ byName 5 e -
+ items 3 e - merge name
+ plain 2 e -
+ sets 2 e - merge
+s string - string
+l 1 - - []string
+l 4 - - []v1.Item
+t - io.test.v1.Item
+ name 1 - -
+ value 1 e -
+m 0 map[string]v1.Thing
+k 0 test.io v1 Thing
+";
+    let kind = GroupVersionKind { group: "test.io", version: "v1", kind: "Thing" };
+    let schema = std::sync::Arc::new(TypeTable::parse(facts).unwrap()).schema(kind).unwrap();
+    let thing = json!({"items": [{"name": "a", "value": "1"}], "sets": ["x"], "plain": ["x"]});
+    let change =
+        json!({"items": [{"name": "a", "value": "2"}, {"name": "b"}], "sets": ["y"], "plain": ["y"]});
+    let expected =
+        json!({"items": [{"name": "a", "value": "2"}, {"name": "b"}], "sets": ["y", "x"], "plain": ["y"]});
+    let mut value = json!({"byName": {"k": thing}, "items": thing["items"], "sets": thing["sets"], "plain": thing["plain"]});
+    let mut patch = change.clone();
+    patch["byName"] = json!({ "k": change });
+    apply(&mut value, &patch, &schema).unwrap();
+    let mut result = expected.clone();
+    result["byName"] = json!({ "k": expected });
+    assert_eq!(value, result);
+}

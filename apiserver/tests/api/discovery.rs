@@ -1,0 +1,102 @@
+//! What the server says about itself.
+
+use axum::body::Body;
+use http::Request;
+use serde_json::{Value, json};
+
+use crate::fixture::Server;
+
+#[tokio::test]
+async fn groups_versions_and_resources() {
+    let server = Server::start().await;
+    let paths = server.get("/").await.expect(200).json();
+    for path in ["/api/v1", "/apis/zoo.example.dev/v1", "/healthz", "/openapi/v3"] {
+        assert!(paths["paths"].as_array().unwrap().contains(&json!(path)), "{path}");
+    }
+    assert_eq!(server.get("/api/").await.expect(200).json()["versions"], json!(["v1"]));
+    let groups = server.get("/apis").await.expect(200).json();
+    assert_eq!(groups["groups"][0]["preferredVersion"]["groupVersion"], "zoo.example.dev/v1");
+
+    let core = server.get("/api/v1").await.expect(200).json();
+    assert_eq!(
+        core["resources"][0],
+        json!({
+            "name": "configmaps", "singularName": "configmap", "namespaced": true, "kind": "ConfigMap",
+            "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+            "shortNames": ["cm"], "storageVersionHash": "qFsyl6wFWjQ=",
+        })
+    );
+    let own = server.get("/apis/zoo.example.dev/v1").await.expect(200).json();
+    assert_eq!(
+        own["resources"][1],
+        json!({
+            "name": "enclosures/scale", "singularName": "", "namespaced": true,
+            "group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": ["get", "patch", "update"],
+        })
+    );
+    let yaml = server.get_as("/api/v1", "application/yaml").await.expect(200);
+    assert!(yaml.text().contains("kind: APIResourceList\n"));
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    assert_eq!(server.get_as("/api", table).await.failure().0, 406);
+}
+
+#[tokio::test]
+async fn everything_in_one_answer() {
+    let server = Server::start().await;
+    let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let answer = server.get_as("/apis", aggregated).await.expect(200);
+    assert_eq!(answer.headers["content-type"], aggregated);
+    let list = answer.json();
+    assert_eq!(list["items"][0]["metadata"]["name"], "zoo.example.dev");
+    let resource = &list["items"][0]["versions"][0]["resources"][0];
+    assert_eq!(resource["responseKind"], json!({"group": "", "version": "", "kind": "Enclosure"}));
+    assert_eq!(resource["subresources"][0]["responseKind"]["group"], "autoscaling");
+
+    let again =
+        Request::get("/apis").header("accept", aggregated).header("if-none-match", &answer.headers["etag"]);
+    server.send(again.body(Body::empty()).unwrap()).await.expect(304);
+}
+
+#[tokio::test]
+async fn documents_for_clients_that_explain_and_validate() {
+    let server = Server::start().await;
+    let index = server.get("/openapi/v3").await.expect(200).json();
+    let url = index["paths"]["apis/zoo.example.dev/v1"]["serverRelativeURL"].as_str().unwrap();
+    let answer = server.get(url).await.expect(200);
+    assert!(answer.headers["cache-control"].to_str().unwrap().contains("immutable"));
+    let document = answer.json();
+    let patch =
+        &document["paths"]["/apis/zoo.example.dev/v1/namespaces/{namespace}/enclosures/{name}"]["patch"];
+    assert_eq!(patch["x-kubernetes-action"], "patch");
+    assert_eq!(patch["x-kubernetes-group-version-kind"]["kind"], "Enclosure");
+    assert!(patch["parameters"].as_array().unwrap().iter().any(|one| one["name"] == "fieldValidation"));
+
+    // Every reference leads somewhere.
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let mut references = Vec::new();
+    collect_references(&document, &mut references);
+    assert!(!references.is_empty());
+    for reference in references {
+        let name = reference.strip_prefix("#/components/schemas/").unwrap();
+        assert!(schemas.contains_key(name), "{name}");
+    }
+    let moved = server.get("/openapi/v3/api/v1?hash=OLD").await.expect(301);
+    assert!(moved.headers["location"].to_str().unwrap().starts_with("/openapi/v3/api/v1?hash="));
+    let core = server.get("/openapi/v3/api/v1").await.expect(200).json();
+    let config_map = &core["components"]["schemas"]["io.k8s.api.core.v1.ConfigMap"];
+    assert!(config_map["properties"]["binaryData"].is_object());
+    assert!(core["components"]["schemas"]["io.k8s.api.core.v1.ConfigMapList"].is_object());
+}
+
+fn collect_references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::String(reference)) = fields.get("$ref") {
+                found.push(reference);
+            }
+            fields.values().for_each(|inner| collect_references(inner, found));
+        }
+        Value::Array(items) => items.iter().for_each(|inner| collect_references(inner, found)),
+        _ => {}
+    }
+}

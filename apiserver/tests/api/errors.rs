@@ -1,0 +1,144 @@
+//! What is refused, in Kubernetes' words.
+
+use http::Method;
+use serde_json::json;
+
+use crate::fixture::{Server, config_map};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+#[tokio::test]
+async fn bodies_that_are_no_such_object() {
+    let server = Server::start().await;
+    let post =
+        async |body: &'static str| server.write(Method::POST, MAPS, "application/json", body).await.failure();
+    let unrecognized = "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: ";
+    assert_eq!(post("").await, (400, format!("{unrecognized}unexpected end of JSON input (<empty>)")));
+    assert_eq!(
+        post("{\"apiVersion\": \"v1\", ").await,
+        (400, format!("{unrecognized}unexpected end of JSON input ({{\"apiVersion\": \"v1\", )"))
+    );
+    assert!(post("[1,2]").await.1.ends_with("(5b312c325d)"));
+    let cannot = |kind: &str, version: &str, why: &str| {
+        (400, format!("{kind} in version \"{version}\" cannot be handled as a ConfigMap: {why}"))
+    };
+    assert_eq!(
+        post(r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}"#).await,
+        cannot("Namespace", "v1", "converting (v1.Namespace) to (core.ConfigMap): unknown conversion")
+    );
+    assert_eq!(
+        post(r#"{"apiVersion":"zork/v1","kind":"ConfigMap","metadata":{"name":"a"}}"#).await,
+        cannot(
+            "ConfigMap",
+            "v1",
+            "no kind \"ConfigMap\" is registered for version \"zork/v1\" in scheme \"pkg/api/legacyscheme/scheme.go:30\""
+        )
+    );
+    assert_eq!(
+        post(r#"{"metadata":{"name":"a","namespace":"other"}}"#).await.1,
+        "the namespace of the provided object does not match the namespace sent on the request"
+    );
+    assert_eq!(post(r#"{"metadata":{"name":"a"},"data":{"k":5}}"#).await.0, 400);
+    let unread = server.write(Method::POST, MAPS, "text/plain", "zork").await.failure();
+    assert_eq!(unread.0, 415);
+    assert!(unread.1.starts_with("the body of the request was in an unknown format"));
+    let huge = vec![b' '; 3 * 1024 * 1024 + 1];
+    assert_eq!(server.write(Method::POST, MAPS, "application/json", huge).await.failure().0, 413);
+}
+
+#[tokio::test]
+async fn odd_fields_are_told_or_refused() {
+    let server = Server::start().await;
+    let body = r#"{"metadata":{"name":"a","zork2":2},"data":{"a":"1","a":"2"},"zork":1}"#;
+    let post = async |query: &str| {
+        server.write(Method::POST, &format!("{MAPS}?dryRun=All{query}"), "application/json", body).await
+    };
+    assert_eq!(
+        post("").await.expect(201).warnings(),
+        [
+            "299 - \"duplicate field \\\"data.a\\\"\"",
+            "299 - \"unknown field \\\"metadata.zork2\\\"\"",
+            "299 - \"unknown field \\\"zork\\\"\"",
+        ]
+    );
+    assert!(post("&fieldValidation=Ignore").await.expect(201).warnings().is_empty());
+    let strict = post("&fieldValidation=Strict").await.failure();
+    assert_eq!(
+        strict.1,
+        "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: duplicate field \"data.a\", unknown field \"metadata.zork2\", unknown field \"zork\""
+    );
+    let yaml = "metadata:\n  name: a\ndata:\n  k: v\n";
+    let read = server.write(Method::POST, MAPS, "application/yaml", yaml).await.expect(201);
+    assert_eq!(read.json()["data"]["k"], "v");
+}
+
+#[tokio::test]
+async fn paths_and_methods_that_are_not_served() {
+    let server = Server::start().await;
+    let not_found = (404, "the server could not find the requested resource".to_owned());
+    for path in [
+        "/api/v1/zorks",
+        "/api/v1/namespaces/default/namespaces",
+        "/api/v1/configmaps/x",
+        "/apis/zoo.example.dev/v9",
+        "/apis/zoo.example.dev/v9/enclosures",
+        "/apis/zoo.example.dev/v1/namespaces/default/enclosures/x/zork",
+        "/api/v1/namespaces/default/configmaps/x/status",
+        "/api/v1/namespaces/default/configmaps/x/y/z",
+    ] {
+        assert_eq!(server.get(path).await.failure(), not_found, "{path}");
+    }
+    for path in [
+        "/zork",
+        "/apis/zork.example.com",
+        "/apis/zork.example.com/v1",
+        "/apis/zork.example.com/v1/zorks",
+        "/openapi/v2",
+    ] {
+        let answer = server.get(path).await.expect(404);
+        assert_eq!(answer.text(), "404 page not found\n", "{path}");
+        assert_eq!(answer.headers["content-type"], "text/plain; charset=utf-8");
+    }
+    let not_allowed = (405, "the server does not allow this method on the requested resource".to_owned());
+    let body = config_map("x").to_string();
+    for (method, path) in [
+        (Method::POST, format!("{MAPS}/x")),
+        (Method::PUT, MAPS.to_owned()),
+        (Method::PATCH, MAPS.to_owned()),
+        (Method::POST, "/api/v1/configmaps".to_owned()),
+        (Method::POST, "/apis".to_owned()),
+    ] {
+        let answer = server.write(method.clone(), &path, "application/json", body.clone()).await;
+        assert_eq!(answer.failure(), not_allowed, "{method} {path}");
+        assert_eq!(answer.json()["details"], json!({}));
+    }
+}
+
+#[tokio::test]
+async fn selectors_options_and_namespaces_are_checked() {
+    let server = Server::start().await;
+    let get = async |query: &str| server.get(&format!("{MAPS}?{query}")).await.failure();
+    assert_eq!(
+        get("fieldSelector=data.k%3Dv").await,
+        (
+            400,
+            "\"data.k\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+                .to_owned()
+        )
+    );
+    assert_eq!(get("limit=zork").await.0, 400);
+    assert_eq!(get("resourceVersionMatch=Exact").await.0, 422);
+    assert_eq!(get("continue=zork").await.0, 400);
+    assert_eq!(get("resourceVersion=99999999&timeoutSeconds=1").await.0, 504);
+
+    let missing = server.post("/api/v1/namespaces/none/configmaps", &config_map("a")).await;
+    assert_eq!(missing.failure(), (404, "namespaces \"none\" not found".to_owned()));
+    let immortal = server.write(Method::DELETE, "/api/v1/namespaces/default", "application/json", "").await;
+    assert_eq!(
+        immortal.failure(),
+        (403, "namespaces \"default\" is forbidden: this namespace may not be deleted".to_owned())
+    );
+    let in_yaml = server.get_as(&format!("{MAPS}/none"), "application/yaml").await.expect(404);
+    assert_eq!(in_yaml.headers["content-type"], "application/yaml");
+    assert!(in_yaml.text().contains("reason: NotFound\n"));
+}

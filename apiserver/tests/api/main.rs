@@ -1,0 +1,16 @@
+//! The API from request to stored object and back, without a network: two built-in kinds and one of an author's
+//! own, over the embedded engine and its watch cache.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "what is missing fails the test"
+)]
+
+mod discovery;
+mod errors;
+mod fixture;
+mod verbs;
+mod watches;

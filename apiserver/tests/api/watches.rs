@@ -1,0 +1,126 @@
+//! Watches, frame by frame.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::{Method, Request};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::fixture::{Server, config_map};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// An open watch.
+struct Watch {
+    body: Body,
+    pending: Vec<u8>,
+}
+
+impl Watch {
+    async fn open(server: &Server, url: &str, accept: &str) -> Self {
+        let request = Request::get(url).header("accept", accept).body(Body::empty()).unwrap();
+        let response = server.open(request).await;
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "application/json");
+        Self { body: response.into_body(), pending: Vec::new() }
+    }
+
+    /// The next frame; `None` when the watch is over.
+    async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.pending.drain(..=end).collect();
+                return Some(serde_json::from_slice(&line).unwrap());
+            }
+            let frame =
+                timeout(Duration::from_secs(10), self.body.frame()).await.expect("a frame in time")?;
+            self.pending.extend_from_slice(&frame.unwrap().into_data().unwrap());
+        }
+    }
+
+    /// The next frame's type and its object's name.
+    async fn event(&mut self) -> (String, String) {
+        let frame = self.next().await.expect("a frame");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&frame["type"]), text(&frame["object"]["metadata"]["name"]))
+    }
+}
+
+fn event(kind: &str, name: &str) -> (String, String) {
+    (kind.to_owned(), name.to_owned())
+}
+
+#[tokio::test]
+async fn changes_arrive_in_order() {
+    let server = Server::start().await;
+    let list = server.get(MAPS).await.json();
+    let from = list["metadata"]["resourceVersion"].as_str().unwrap();
+    let mut all = Watch::open(&server, &format!("{MAPS}?watch=1&resourceVersion={from}"), "*/*").await;
+    let mut one = Watch::open(
+        &server,
+        &format!("/api/v1/watch/namespaces/default/configmaps/b?resourceVersion={from}"),
+        "*/*",
+    )
+    .await;
+    server.post(MAPS, &config_map("a")).await.expect(201);
+    server.post(MAPS, &config_map("b")).await.expect(201);
+    server.patch(&format!("{MAPS}/a"), "merge-patch+json", &json!({"data": {"k": "2"}})).await.expect(200);
+    server.write(Method::DELETE, &format!("{MAPS}/a"), "application/json", "").await.expect(200);
+
+    assert_eq!(all.event().await, event("ADDED", "a"));
+    assert_eq!(all.event().await, event("ADDED", "b"));
+    assert_eq!(all.event().await, event("MODIFIED", "a"));
+    let deleted = all.next().await.unwrap();
+    assert_eq!((&deleted["type"], &deleted["object"]["data"]["k"]), (&json!("DELETED"), &json!("2")));
+    assert_eq!(deleted["object"]["kind"], "ConfigMap");
+    assert_eq!(one.event().await, event("ADDED", "b"));
+
+    server.shutdown.cancel();
+    assert!(all.next().await.is_none());
+}
+
+#[tokio::test]
+async fn the_present_state_can_come_first() {
+    let server = Server::start().await;
+    server.post(MAPS, &config_map("a")).await.expect(201);
+    let streaming = format!(
+        "{MAPS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    );
+    let mut watch = Watch::open(&server, &streaming, "application/json").await;
+    assert_eq!(watch.event().await, event("ADDED", "a"));
+    let bookmark = watch.next().await.unwrap();
+    assert_eq!(bookmark["type"], "BOOKMARK");
+    assert_eq!(bookmark["object"]["kind"], "ConfigMap");
+    assert_eq!(bookmark["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
+    server.post(MAPS, &config_map("b")).await.expect(201);
+    assert_eq!(watch.event().await, event("ADDED", "b"));
+}
+
+#[tokio::test]
+async fn watches_have_forms_and_ends() {
+    let server = Server::start().await;
+    server.post(MAPS, &config_map("a")).await.expect(201);
+    server.post(MAPS, &config_map("b")).await.expect(201);
+    let url = format!("{MAPS}?watch=1&timeoutSeconds=1");
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+    let mut watch = Watch::open(&server, &url, table).await;
+    let (first, second) = (watch.next().await.unwrap(), watch.next().await.unwrap());
+    assert!(first["object"]["columnDefinitions"].is_array());
+    assert_eq!(second["object"]["columnDefinitions"], Value::Null);
+    assert_eq!(second["object"]["rows"][0]["cells"][0], "b");
+    assert!(watch.next().await.is_none());
+
+    let refused = server.get_as(&url, "application/yaml").await.expect(406);
+    assert_eq!(refused.headers["content-type"], "application/yaml");
+    let bad = server.get(&format!("{MAPS}?watch=1&resourceVersion=zork")).await.failure();
+    assert_eq!(
+        bad,
+        (
+            500,
+            "resourceVersion: Invalid value: \"zork\": strconv.ParseUint: parsing \"zork\": invalid syntax"
+                .to_owned()
+        )
+    );
+}

@@ -1,0 +1,210 @@
+//! Hostile inputs, by the thousand, on every run: a fixed sequence of mutations of a small corpus.
+//!
+//! The same invariants run under libFuzzer in `/fuzz`, for as long as one likes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+use std::time::{Duration, Instant};
+
+#[path = "decoder_fuzz/invariants.rs"]
+mod invariants;
+
+/// A mutated input larger than this is cut.
+const MAX_INPUT_BYTES: usize = 4096;
+
+/// No input this small may take longer, on any machine however busy.
+const MAX_TIME: Duration = Duration::from_secs(10);
+
+/// Bytes that mean something to one of the decoders.
+const TOKENS: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\"",
+    "\\",
+    "\n",
+    "\n  ",
+    "- ",
+    "? ",
+    "&a ",
+    "*a",
+    "<<: *a\n",
+    "!!int ",
+    "|\n",
+    "null",
+    "true",
+    "yes",
+    "0x1f",
+    "1e9",
+    "-0.0",
+    "9223372036854775808",
+    "\\ud800",
+    "\u{0}",
+    "\u{feff}",
+    "é",
+    "=",
+    "!=",
+    "==",
+    " in (",
+    " notin ",
+    ")",
+    "!",
+    ">",
+    "/",
+    "~1",
+    "~0",
+    "/-",
+    "/-1",
+    "\"$patch\":\"delete\",",
+    "\"$patch\":\"replace\",",
+    "\"$retainKeys\":[],",
+    "\"$setElementOrder/items\":[{\"name\":\"a\"}],",
+    "\"$deleteFromPrimitiveList/finalizers\":[\"a\"],",
+    "\"metadata\":{",
+    "\"resourceVersion\":\"1\",",
+    "\"name\":\"a\",",
+];
+
+/// A small generator of the same numbers on every run (xorshift).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 11).unwrap() % limit.max(1)
+    }
+}
+
+fn mutate(input: &mut Vec<u8>, corpus: &[&str], numbers: &mut Numbers) {
+    for _ in 0..=numbers.below(4) {
+        let at = numbers.below(input.len() + 1);
+        let end = (at + numbers.below(16)).min(input.len());
+        match numbers.below(6) {
+            0 => drop(input.drain(at..end)),
+            1 => drop(input.splice(at..at, TOKENS[numbers.below(TOKENS.len())].bytes())),
+            2 => {
+                let piece = input[at..end].to_vec();
+                input.splice(at..at, piece.repeat(1 + numbers.below(8)));
+            }
+            3 if at < input.len() => input[at] = u8::try_from(numbers.below(256)).unwrap(),
+            4 => {
+                let other = corpus[numbers.below(corpus.len())].as_bytes();
+                input.splice(at..end, other[numbers.below(other.len())..].iter().copied());
+            }
+            _ => input.rotate_left(at),
+        }
+        input.truncate(MAX_INPUT_BYTES);
+    }
+}
+
+fn run(check: fn(&[u8]), corpus: &[&str], rounds: usize) {
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let examine = |input: &[u8]| {
+        let started = Instant::now();
+        let held = std::panic::catch_unwind(|| check(input)).is_ok();
+        assert!(held, "input: {:?}", String::from_utf8_lossy(input));
+        assert!(started.elapsed() < MAX_TIME, "{:?} takes too long", String::from_utf8_lossy(input));
+    };
+    for seed in corpus {
+        examine(seed.as_bytes());
+        for length in 0..seed.len() {
+            examine(&seed.as_bytes()[..length]);
+        }
+    }
+    for _ in 0..rounds {
+        let mut input = corpus[numbers.below(corpus.len())].as_bytes().to_vec();
+        mutate(&mut input, corpus, &mut numbers);
+        examine(&input);
+    }
+}
+
+const JSON: &[&str] = &[
+    r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"a":"b"},"name":"x","resourceVersion":"7"},"data":{"k":"v","k":"w"}}"#,
+    r#"{"kind":"A","apiVersion":"v1","spec":[1,2.5,-3e7,true,null,{"a":{"b":[[]]}}],"metadata":{"selfLink":"/x","managedFields":[{}]}}"#,
+    "[\"\\u00e9\\ud83d\\ude00\\n\", 18446744073709551615, 1e300, -0.0, 0.1]",
+    "{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{}}\n",
+];
+
+const YAML: &[&str] = &[
+    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: y\n  labels: {a: b, c: 'd'}\ndata:\n  k: |\n    text\n  l: >-\n    folded\n    text\n",
+    "a: &a [1, 0x1f, 017, yes, ~, 2001-01-01, .5, 1e3]\nb: *a\nc: {<<: {k: 1}, l: 2}\n? d\n: \"\\u00e9\\x41\"\n",
+    "- !!str 1\n- !!binary aGk=\n- - nested\n  - 'it''s'\n# comment\n--- \nsecond\n",
+    r#"{"a": ["b", {"c": null}], "a": 1}"#,
+];
+
+const PATCHED: &[&str] = &[
+    r#"{"items":[{"name":"a","value":"1","env":[{"name":"E"}]},{"name":"b"}],"finalizers":["a","b"],"labels":{"x":"y"},"spec":{"name":"s","env":[]},"args":["1"]}"#,
+];
+
+#[test]
+fn json() {
+    run(invariants::json, JSON, 20_000);
+    run(invariants::stored, JSON, 20_000);
+}
+
+#[test]
+fn yaml() {
+    run(invariants::yaml, YAML, 20_000);
+}
+
+#[test]
+fn selectors() {
+    let labels = ["app in (a,b),tier=x,!canary", "example.com/x!=a, n>5 ,m<7", "x notin (),y==,in in (in)"];
+    run(invariants::label_selector, &labels, 40_000);
+    let fields = [
+        "metadata.name=c1,metadata.namespace!=n",
+        r"a==x\,y\=z\\,b=",
+        "spec.nodeName=,,status.phase!=Running",
+    ];
+    run(invariants::field_selector, &fields, 40_000);
+}
+
+#[test]
+fn json_patches() {
+    run(
+        invariants::json_patch,
+        &with_patches(&[
+            r#"[{"op":"add","path":"/items/-","value":{"name":"c"}},{"op":"remove","path":"/labels/x"}]"#,
+            r#"[{"op":"copy","from":"/items/0","path":"/spec/env/0"},{"op":"move","from":"/spec","path":"/s"},{"op":"test","path":"/finalizers/1","value":"b"},{"op":"replace","path":"/args/-1","value":[]}]"#,
+        ]),
+        20_000,
+    );
+}
+
+#[test]
+fn merge_patches() {
+    let patches = [
+        r#"{"items":null,"labels":{"x":null,"z":"1"},"spec":{"env":[null]}}"#,
+        "[1]",
+        r#"{"args":{"a":{"b":null}}}"#,
+    ];
+    run(invariants::merge_patch, &with_patches(&patches), 20_000);
+}
+
+#[test]
+fn strategic_patches() {
+    run(
+        invariants::strategic_patch,
+        &with_patches(&[
+            r#"{"items":[{"name":"a","env":[{"name":"F"},{"$patch":"delete","name":"E"}]},{"name":"c"},{"$patch":"delete","name":"b"}],"labels":{"x":null}}"#,
+            r#"{"$setElementOrder/items":[{"name":"b"},{"name":"a"}],"items":[{"name":"a","value":"2"}],"$deleteFromPrimitiveList/finalizers":["a"],"spec":{"$retainKeys":["name"],"name":"t"}}"#,
+            r#"{"items":[{"$patch":"replace"},{"name":"z"}],"finalizers":["c"],"spec":{"$patch":"replace"},"status":{"$patch":"delete"}}"#,
+        ]),
+        20_000,
+    );
+}
+
+fn with_patches(patches: &[&str]) -> Vec<&'static str> {
+    let lines = PATCHED.iter().flat_map(|value| patches.iter().map(move |patch| format!("{value}\n{patch}")));
+    lines.map(|text| &*text.leak()).collect()
+}

@@ -1,0 +1,157 @@
+//! What must hold of every input a decoder, selector or patch is given, whatever it is.
+//!
+//! Shared by the bounded test beside it and by the coverage-guided targets in `/fuzz`.
+
+#![allow(unreachable_pub, reason = "the fuzzing crate exports them")]
+
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+use registry_core::api::selector::{FieldSelector, LabelSelector};
+use registry_core::api::{GroupVersionKind, Object};
+use registry_core::codec::{self, Limits};
+use registry_core::patch;
+use registry_core::schema::{Schema, TypeTable};
+use serde_json::Value;
+
+/// Decoding what a decoded value encodes to gives the value again; stored values keep all but their version.
+pub fn json(input: &[u8]) {
+    let Ok(decoded) = codec::json::decode(input, &Limits::default()) else { return };
+    let again = read(&encode(&decoded.value));
+    assert_eq!(again, decoded.value, "decoding the encoding changes the value");
+    if let Ok(object) = Object::from_value(decoded.value) {
+        stored_object(object);
+    }
+}
+
+/// A stored value of any shape is read, spliced and written without contradiction.
+pub fn stored(input: &[u8]) {
+    if let Ok(object) = codec::stored::decode(input) {
+        stored_object(object);
+    }
+    let value = Bytes::copy_from_slice(input);
+    let Ok((answer, at)) = codec::stored::with_resource_version(&value, 42) else { return };
+    assert!(answer.get(at as usize..).is_some_and(|tail| tail.starts_with(b"\"metadata\":{")));
+    // What begins as a canonical value is trusted to be one, without a version of its own.
+    let versionless = codec::stored::decode(input).is_ok_and(|object| object.resource_version().is_empty());
+    if versionless {
+        assert_eq!(codec::stored::decode(&answer).expect("an answer is JSON").resource_version(), "42");
+    }
+}
+
+fn stored_object(mut object: Object) {
+    let bytes = codec::stored::encode(&object);
+    let metadata = object.0.get_mut("metadata").and_then(Value::as_object_mut);
+    if let Some(metadata) = metadata {
+        metadata.remove("resourceVersion");
+        metadata.remove("selfLink");
+    }
+    let read = codec::stored::decode(&bytes).expect("what was stored is read");
+    assert_eq!(read, object, "storing changes the object");
+    assert_eq!(codec::stored::encode(&read), bytes, "the encoding is canonical");
+    let (answer, at) = codec::stored::with_resource_version(&bytes, 42).expect("stored values are answered");
+    assert!(answer.get(at as usize..).is_some_and(|tail| tail.starts_with(b"\"metadata\":{")));
+    assert_eq!(codec::stored::decode(&answer).expect("an answer is JSON").resource_version(), "42");
+}
+
+/// What a YAML document stands for is JSON, and as YAML stands for itself.
+pub fn yaml(input: &[u8]) {
+    let Ok(decoded) = codec::yaml::decode(input, &Limits::default()) else { return };
+    let text = encode(&decoded.value);
+    assert_eq!(read(&text), decoded.value, "the value is no JSON");
+    if decoded.value.is_object() {
+        let again = codec::yaml::decode(&text, &Limits::default()).expect("JSON objects are YAML");
+        assert_eq!(again.value, decoded.value);
+    }
+}
+
+/// A selector's text reads as the same selector.
+pub fn label_selector(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(selector) = LabelSelector::parse(text) else { return };
+    assert_eq!(LabelSelector::parse(&selector.to_string()).as_ref(), Ok(&selector));
+    selector.matches(|_| Some("1"));
+}
+
+/// A selector's text reads as the same selector.
+pub fn field_selector(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(selector) = FieldSelector::parse(text) else { return };
+    assert_eq!(FieldSelector::parse(&selector.to_string()).as_ref(), Ok(&selector));
+    selector.matches(|_| "1");
+}
+
+/// A refused patch changes nothing; an accepted one leaves a value that can be sent again.
+pub fn json_patch(input: &[u8]) {
+    let Some((before, patch)) = value_and_patch(input) else { return };
+    let Ok(patch) = patch::json::JsonPatch::parse(&patch) else { return };
+    let mut value = before.clone();
+    match patch.apply(&mut value) {
+        Ok(()) => assert_eq!(read(&encode(&value)), value),
+        Err(_) => assert_eq!(value, before, "a refused patch changed the value"),
+    }
+}
+
+/// Applying a merge patch again changes nothing more.
+pub fn merge_patch(input: &[u8]) {
+    let Some((mut value, patch)) = value_and_patch(input) else { return };
+    patch::merge::apply(&mut value, &patch);
+    assert_eq!(read(&encode(&value)), value);
+    let once = value.clone();
+    patch::merge::apply(&mut value, &patch);
+    assert_eq!(value, once, "a merge patch is idempotent");
+}
+
+/// A refused patch changes nothing; an accepted one leaves a value that can be sent again.
+pub fn strategic_patch(input: &[u8]) {
+    let Some((before, patch)) = value_and_patch(input) else { return };
+    let mut value = before.clone();
+    match patch::strategic::apply(&mut value, &patch, &SCHEMA) {
+        Ok(()) => assert_eq!(read(&encode(&value)), value),
+        Err(_) => assert_eq!(value, before, "a refused patch changed the value"),
+    }
+}
+
+/// Two JSON texts, one after the other, on a line each.
+fn value_and_patch(input: &[u8]) -> Option<(Value, Value)> {
+    let line_end = input.iter().position(|byte| *byte == b'\n')?;
+    let (value, patch) = (input.get(..line_end)?, input.get(line_end + 1..)?);
+    let decode = |text| codec::json::decode(text, &Limits::default()).ok().map(|decoded| decoded.value);
+    Some((decode(value)?, decode(patch)?))
+}
+
+fn encode(value: &Value) -> Vec<u8> {
+    serde_json::to_vec(value).expect("values are encodable")
+}
+
+fn read(text: &[u8]) -> Value {
+    let decoded = codec::json::decode(text, &Limits::default()).expect("an encoding can be decoded");
+    assert!(decoded.duplicates.is_empty(), "an encoding has no duplicates");
+    decoded.value
+}
+
+/// A kind with lists by key, sets, replaced lists, maps and structs.
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    const FACTS: &str = "orlop facts 1
+t - io.test.v1.Thing
+ apiVersion 2 e -
+ args 3 e -
+ finalizers 3 e - merge
+ items 4 e - merge name
+ kind 2 e -
+ labels 5 e -
+ spec 1 pe -
+ status 0 pe - replace
+t - io.test.v1.Item
+ env 4 e - merge name
+ name 2 - -
+ value 2 e -
+s string - string
+l 2 - - []string
+l 1 - - []v1.Item
+m 2 map[string]string
+k 0 test.io v1 Thing
+";
+    let kind = GroupVersionKind { group: "test.io", version: "v1", kind: "Thing" };
+    Arc::new(TypeTable::parse(FACTS).expect("a table")).schema(kind).expect("a kind of the table")
+});
