@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `routing` | from a request's resource to the storage that serves it |
 //! | `negotiation`, `query`, `options` | what a client wants, and in which form |
+//! | `managers` | who manages the fields of what is written |
 //! | `content` | bodies: read, decoded, checked against the schema |
 //! | `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` | one verb each |
 //! | `respond`, `encoding`, `yaml` | answers: status, headers, pretty-printing, gzip |
@@ -34,6 +35,7 @@ mod encoding;
 mod get;
 mod items;
 mod list;
+mod managers;
 pub(crate) mod negotiation;
 mod options;
 mod partial;

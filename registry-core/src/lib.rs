@@ -8,6 +8,7 @@
 //! | [`admission`] | plug-ins that change or refuse writes, and their chain |
 //! | [`registry`] | the generic store, strategies, subresource stores, dry run, the storage map |
 //! | [`rest`] | the capability traits a handler asks of a storage (`Getter`, `Lister`, `Creater`, …) |
+//! | [`apply`] | server-side apply, and who manages which fields |
 //! | [`resource`] | what the derive makes of an annotated struct: [`Resource`] and [`ResourceType`] |
 //! | [`storage`] | keys, revisions and bytes: the interface, its backends and decorators |
 //! | [`patch`] | JSON patch, merge patch, strategic merge patch |
@@ -18,6 +19,7 @@
 
 pub mod admission;
 pub mod api;
+pub mod apply;
 pub mod codec;
 pub mod context;
 #[doc(hidden)]

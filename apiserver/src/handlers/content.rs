@@ -4,6 +4,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use registry_core::api::{FieldValidation, Object, Reason, Scope, StatusError};
+use registry_core::apply::keep_reset;
 use registry_core::codec::protobuf::Envelope;
 use registry_core::codec::{DecodeError, Decoded, Limits, json, protobuf, yaml};
 use registry_core::schema::{FieldIssue, Schema, TypeTable};
@@ -69,6 +70,7 @@ pub(super) fn decode_object(
     let mut object = Object(fields);
     object.set_type(&call.route.api_version, expected);
     let mut value = object.into_value();
+    keep_reset(&mut value);
     let mut issues = duplicates.into_iter().map(FieldIssue::Duplicate).collect();
     schema
         .conform(&mut value, &mut issues)

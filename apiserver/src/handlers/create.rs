@@ -28,6 +28,7 @@ pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response<Body>
     let bytes = read_body(body).await?;
     let options = write_options(call.query, "CreateOptions")?;
     let mut object = decode_object(call, &bytes, format, options.field_validation)?;
+    call.track_update(None, &mut object, &options.field_manager);
 
     let name = if call.name.is_empty() { object.name().to_owned() } else { call.name.to_owned() };
     let attributes = call.attributes(Operation::Create, &name, options.dry_run);

@@ -20,7 +20,7 @@ pub(crate) use delete::{delete_options, delete_options_of_query};
 pub(crate) use list::{ListPurpose, list_options};
 
 /// The most characters a field manager's name may have.
-const FIELD_MANAGER_MAX_CHARS: usize = 128;
+pub(super) const FIELD_MANAGER_MAX_CHARS: usize = 128;
 
 /// Options of `get`.
 pub(crate) fn get_options(query: Query<'_>) -> Result<GetOptions, StatusError> {

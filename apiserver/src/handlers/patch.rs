@@ -8,6 +8,7 @@ use registry_core::api::{
     CreateOptions, DryRun, ErrorList, FieldError, FieldPath, FieldValidation, GroupVersionKind, Object,
     PatchOptions, Reason, StatusError,
 };
+use registry_core::apply::keep_reset;
 use registry_core::rest::UpdatedObject;
 use registry_core::schema::FieldIssue;
 use serde_json::Value;
@@ -21,8 +22,10 @@ use super::options::patch_options;
 use super::respond;
 use super::update::updated_status;
 
+mod apply;
 mod document;
 
+use apply::Applied;
 use document::{PatchDocument, PatchType};
 
 /// How often a patch that does not say which version it is for is tried again when the object changed.
@@ -34,20 +37,29 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
     let kind = patch_type(call)?;
     let output = call.negotiate(Endpoint::Object)?;
     let bytes = read_body(body).await?;
-    let PatchOptions { dry_run, field_validation, field_manager, .. } = patch_options(call.query, false)?;
-    let document = PatchDocument::parse(kind, &bytes)?;
-
-    let options = CreateOptions { dry_run, field_validation, field_manager };
+    let patch_options = patch_options(call.query, kind == Kind::Apply)?;
+    let PatchOptions { dry_run, field_validation, ref field_manager, .. } = patch_options;
+    let options = CreateOptions { dry_run, field_validation, field_manager: field_manager.clone() };
+    let mut update = match kind {
+        Kind::Apply => Update::Apply(Applied::parse(call, &bytes, &patch_options)?),
+        Kind::Patch(kind) => Update::Patch(Patched {
+            call,
+            document: PatchDocument::parse(kind, &bytes)?,
+            dry_run,
+            field_validation,
+            manager: field_manager,
+            pins_version: false,
+        }),
+    };
     let attributes = call.attributes(Operation::Update, call.name, dry_run);
     let mut attempt = 0;
     loop {
         let validation = call.api.admission.validation(attributes);
-        let mut patched =
-            Patched { call, document: &document, dry_run, field_validation, pins_version: false };
-        let result = updater.update(call.context, call.name, &mut patched, &validation, &options).await;
+        let updated = update.as_updated_object();
+        let result = updater.update(call.context, call.name, updated, &validation, &options).await;
         attempt += 1;
         match result {
-            Err(failure) if failure.is_conflict() && !patched.pins_version && attempt < CONFLICT_RETRIES => {}
+            Err(failure) if update.may_retry(&failure) && attempt < CONFLICT_RETRIES => {}
             result => {
                 let (answer, created) = result?;
                 return respond::answer(call, &output, answer, updated_status(created));
@@ -56,19 +68,63 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
     }
 }
 
-fn patch_type(call: &Call<'_>) -> Result<PatchType, StatusError> {
-    const CUSTOM: &str = "application/json-patch+json, application/merge-patch+json";
-    const BUILTIN: &str =
-        "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
+/// What a patch request is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A change of the present object.
+    Patch(PatchType),
+    /// A configuration to apply.
+    Apply,
+}
+
+/// A patch request that is about to be carried out.
+enum Update<'a> {
+    Patch(Patched<'a>),
+    Apply(Applied<'a>),
+}
+
+// === impl Update ===
+
+impl<'a> Update<'a> {
+    fn as_updated_object(&mut self) -> &mut (dyn UpdatedObject + 'a) {
+        match self {
+            Self::Patch(patched) => patched,
+            Self::Apply(applied) => applied,
+        }
+    }
+
+    /// Whether trying again may help: the object changed in between, and the client did not mean one version of it
+    /// nor contradict another manager.
+    fn may_retry(&self, failure: &StatusError) -> bool {
+        let pins_version = match self {
+            Self::Patch(patched) => patched.pins_version,
+            Self::Apply(applied) => applied.pins_version() || conflicts_with_managers(failure),
+        };
+        failure.is_conflict() && !pins_version
+    }
+}
+
+/// Whether a conflict is about who manages a field.
+fn conflicts_with_managers(failure: &StatusError) -> bool {
+    let causes = failure.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default();
+    causes.iter().any(|cause| cause.reason == "FieldManagerConflict")
+}
+
+fn patch_type(call: &Call<'_>) -> Result<Kind, StatusError> {
+    const CUSTOM: &str =
+        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+    const BUILTIN: &str = "application/json-patch+json, application/merge-patch+json, \
+                           application/strategic-merge-patch+json, application/apply-patch+yaml";
     let accepted = if call.route.is_builtin { BUILTIN } else { CUSTOM };
     match body_media_type(call.headers) {
-        "application/json-patch+json" => Ok(PatchType::Json),
-        "application/merge-patch+json" => Ok(PatchType::Merge),
+        "application/json-patch+json" => Ok(Kind::Patch(PatchType::Json)),
+        "application/merge-patch+json" => Ok(Kind::Patch(PatchType::Merge)),
+        "application/apply-patch+yaml" => Ok(Kind::Apply),
         // Only kinds whose fields carry patch strategies can be merged strategically.
-        "application/strategic-merge-patch+json" if call.route.is_builtin => Ok(PatchType::Strategic),
-        "application/strategic-merge-patch+json" | "application/apply-patch+yaml" => {
-            Err(unknown_body(accepted))
+        "application/strategic-merge-patch+json" if call.route.is_builtin => {
+            Ok(Kind::Patch(PatchType::Strategic))
         }
+        "application/strategic-merge-patch+json" => Err(unknown_body(accepted)),
         _ => Err(with_empty_details(StatusError::new(
             Reason::UnsupportedMediaType,
             "415: Unsupported Media Type",
@@ -79,9 +135,11 @@ fn patch_type(call: &Call<'_>) -> Result<PatchType, StatusError> {
 /// The present object with the patch applied.
 struct Patched<'a> {
     call: &'a Call<'a>,
-    document: &'a PatchDocument,
+    document: PatchDocument,
     dry_run: DryRun,
     field_validation: FieldValidation,
+    /// Who manages what it changes; empty goes by the user agent.
+    manager: &'a str,
     /// Whether the patch says which version of the object it is for: then a conflict is the client's to solve.
     pins_version: bool,
 }
@@ -109,6 +167,7 @@ impl UpdatedObject for Patched<'_> {
         check_name(call, &object)?;
         settle_namespace(call, &mut object)?;
         let mut object = with_defaults(call, object);
+        call.track_update(Some(current), &mut object, self.manager);
         let attributes = call.attributes(Operation::Update, call.name, self.dry_run);
         call.api.admission.admit(context, &attributes, Some(&mut object), Some(current)).await?;
         Ok(object)
@@ -124,9 +183,10 @@ impl Patched<'_> {
     }
 
     /// The patched value as an object of the route's kind, or why it is none.
-    fn conform(&self, value: Value) -> Result<Object, String> {
+    fn conform(&self, mut value: Value) -> Result<Object, String> {
         let call = self.call;
         let kind = call.route.kind;
+        keep_reset(&mut value);
         let Ok(object) = Object::from_value(value) else {
             return Err("the patched document is no object".to_owned());
         };

@@ -3,9 +3,10 @@
 //! The table is built once; a look-up hashes borrowed text and allocates nothing.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use bytes::Bytes;
-use registry_core::api::{GroupVersionKind, Reason, Scope, StatusError};
+use registry_core::api::{GroupVersionKind, Object, Reason, Scope, StatusError};
 use registry_core::registry::{InstalledApi, InstalledPath};
 
 use crate::discovery::is_builtin_group;
@@ -35,6 +36,7 @@ pub(crate) struct Route {
     pub(crate) is_builtin: bool,
     /// A list's first bytes, up to its resource version; `None` where lists are not served.
     pub(crate) list_head: Option<Bytes>,
+    blank: OnceLock<Object>,
 }
 
 /// Why a path is not served.
@@ -103,8 +105,22 @@ impl Route {
             scope: path.capabilities.storage.scope(),
             is_builtin: is_builtin_group(path.resource.kind.group),
             list_head,
+            blank: OnceLock::new(),
             path,
         }
+    }
+
+    /// An object of the route's kind with nothing set, in the schema's form.
+    pub(crate) fn blank(&self) -> &Object {
+        self.blank.get_or_init(|| {
+            let mut blank = Object::default();
+            blank.set_type(&self.api_version, self.kind.kind);
+            let mut value = blank.clone().into_value();
+            match self.path.capabilities.storage.schema().conform(&mut value, &mut Vec::new()) {
+                Ok(()) => Object::from_value(value).unwrap_or(blank),
+                Err(_) => blank,
+            }
+        })
     }
 
     /// Whether a namespace and a name are where this route's paths have them.

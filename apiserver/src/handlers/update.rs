@@ -25,7 +25,8 @@ pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response<Body>
     let object = decode_object(call, &bytes, format, options.field_validation)?;
     check_name(call, &object)?;
 
-    let mut replacement = Replacement { call, object, dry_run: options.dry_run };
+    let mut replacement =
+        Replacement { call, object, dry_run: options.dry_run, manager: &options.field_manager };
     let attributes = call.attributes(Operation::Update, call.name, options.dry_run);
     let validation = call.api.admission.validation(attributes);
     let (answer, created) =
@@ -43,6 +44,8 @@ struct Replacement<'a> {
     call: &'a Call<'a>,
     object: Object,
     dry_run: DryRun,
+    /// Who manages what it changes; empty goes by the user agent.
+    manager: &'a str,
 }
 
 // === impl Replacement ===
@@ -62,6 +65,7 @@ impl UpdatedObject for Replacement<'_> {
     ) -> Result<Object, StatusError> {
         // Each attempt has its own copy: admission may decide by the present object.
         let mut object = self.object.clone();
+        self.call.track_update(current, &mut object, self.manager);
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };
         let attributes = self.call.attributes(operation, self.call.name, self.dry_run);
         self.call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;

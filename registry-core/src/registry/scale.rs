@@ -13,6 +13,7 @@ use crate::api::{
     FieldError, FieldPath, GetOptions, GroupResource, GroupVersionKind, Object, Preconditions, Scope,
     StatusError, UpdateOptions,
 };
+use crate::apply::scale::{managers_of_parent, managers_of_scale};
 use crate::context::RequestContext;
 use crate::resource::ScalePaths;
 use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission};
@@ -21,6 +22,8 @@ use crate::schema::Schema;
 use super::store::{MainRules, Store};
 
 mod selector;
+
+const MANAGED_FIELDS: &[&str] = &["metadata", "managedFields"];
 
 const SCALE: GroupVersionKind = GroupVersionKind { group: "autoscaling", version: "v1", kind: "Scale" };
 
@@ -137,7 +140,11 @@ impl UpdatedObject for Rescaled<'_> {
         let Some(current) = current else {
             return Err(StatusError::internal("a scale was to be set of an object that is not there"));
         };
-        let present = scale_of(self.paths, current, Unset::Zero)?;
+        let mut present = scale_of(self.paths, current, Unset::Zero)?;
+        let api_version = SCALE.group_version().api_version();
+        if let Some(managers) = managers_of_scale(current, self.paths.replicas, &api_version) {
+            present.set(MANAGED_FIELDS, managers);
+        }
         let wanted = self.update.updated_object(context, Some(&present)).await?;
         let replicas = wanted.get_i64(&["spec", "replicas"]).unwrap_or_default();
         if replicas < 0 {
@@ -147,6 +154,12 @@ impl UpdatedObject for Rescaled<'_> {
         }
         let mut object = current.clone();
         object.set(self.paths.replicas, replicas.into());
+        match managers_of_parent(current, self.paths.replicas, wanted.get(MANAGED_FIELDS)) {
+            Some(managers) => object.set(MANAGED_FIELDS, managers),
+            None => {
+                object.remove(MANAGED_FIELDS);
+            }
+        }
         // The store checks both against the object they are of.
         for field in ["name", "resourceVersion"] {
             object.copy_field(&wanted, &["metadata", field]);

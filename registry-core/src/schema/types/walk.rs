@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Field, ListKind, PatchStrategy, Scalar, SchemaOr, Shape, Type, TypeTable};
+use super::{Dialect, Field, ListKind, PatchStrategy, Scalar, SchemaOr, Shape, Type, TypeTable};
 
 /// One type of a table.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +97,12 @@ impl<'a> TypeRef<'a> {
             Shape::List { kind, .. } => *kind == ListKind::Atomic,
             Shape::Map { atomic, .. } => self.atomic.unwrap_or(*atomic),
         }
+    }
+
+    /// Whether server-side apply takes maps found here apart although nothing is known of them: so it is with
+    /// whatever an author's schema leaves open. (Kubernetes' own open fields are one value each.)
+    pub fn is_open(&self) -> bool {
+        matches!(self.ty.shape, Shape::Scalar(Scalar::Any)) && self.table.dialect == Dialect::JsonSchema
     }
 
     /// Whether this is a struct.

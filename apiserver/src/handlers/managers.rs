@@ -1,0 +1,66 @@
+//! Who manages the fields of what is written.
+
+use registry_core::api::{Object, time};
+use registry_core::apply::{FieldManager, FieldSet, reset_fields};
+
+use super::call::Call;
+use super::options::FIELD_MANAGER_MAX_CHARS;
+
+// === impl Call ===
+
+impl<'a> Call<'a> {
+    /// Who keeps the managers of this path's objects.
+    pub(super) fn field_manager(&self) -> FieldManager<'a> {
+        let route = self.route;
+        let subresource = route.path.subresource.unwrap_or_default();
+        // Only of its own kind the resource can say what a path resets: a scale has no status of the resource's.
+        let is_own_kind = route.kind == route.path.resource.kind;
+        FieldManager {
+            kind: route.kind,
+            api_version: &route.api_version,
+            subresource,
+            schema: route.path.capabilities.storage.schema(),
+            reset: if is_own_kind {
+                reset_fields(route.path.resource, subresource)
+            } else {
+                FieldSet::default()
+            },
+            blank: route.blank(),
+        }
+    }
+
+    /// Notes in a new object that the client changed what differs from the live one. `manager` is who it says it
+    /// is; without that, its user agent counts.
+    pub(super) fn track_update(&self, live: Option<&Object>, new: &mut Object, manager: &str) {
+        let now = time::now();
+        if manager.is_empty() {
+            let agent = manager_of_agent(&self.context.user_agent);
+            self.field_manager().track_update(live, new, &agent, &now);
+        } else {
+            self.field_manager().track_update(live, new, manager, &now);
+        }
+    }
+}
+
+/// The name of a user agent as far as it can name a manager: printable, and not too long.
+fn manager_of_agent(agent: &str) -> String {
+    let mut name = String::with_capacity(agent.len());
+    for character in agent.chars().filter(|character| !character.is_control()) {
+        if name.len() + character.len_utf8() > FIELD_MANAGER_MAX_CHARS {
+            break;
+        }
+        name.push(character);
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_names_a_manager_within_bounds() {
+        assert_eq!(manager_of_agent("kubectl\u{7}"), "kubectl");
+        assert_eq!(manager_of_agent(&"é".repeat(100)).len(), FIELD_MANAGER_MAX_CHARS);
+    }
+}

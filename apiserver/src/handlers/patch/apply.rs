@@ -1,0 +1,113 @@
+//! Server-side apply: a patch that is a configuration, of an object that may not be there yet.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::{FieldValidation, Object, PatchOptions, StatusError, time};
+use registry_core::codec::{DecodeError, Decoded, Limits, json, yaml};
+use registry_core::rest::UpdatedObject;
+use serde_json::Value;
+
+use crate::admission::Operation;
+
+use super::super::call::Call;
+use super::super::content::{check_name, json_type, settle_namespace, with_defaults};
+
+/// An applied configuration, merged into whatever object is there.
+pub(super) struct Applied<'a> {
+    call: &'a Call<'a>,
+    configuration: Object,
+    options: &'a PatchOptions,
+    /// Fields of the configuration that came twice.
+    duplicates: Vec<String>,
+}
+
+// === impl Applied ===
+
+impl<'a> Applied<'a> {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// 400 when it is malformed.
+    pub(super) fn parse(
+        call: &'a Call<'a>,
+        bytes: &[u8],
+        options: &'a PatchOptions,
+    ) -> Result<Self, StatusError> {
+        let malformed = |why: &str| StatusError::bad_request(format!("error decoding YAML: {why}"));
+        let Decoded { value, duplicates } = decode(bytes).map_err(|fault| malformed(&fault.0))?;
+        let configuration = match value {
+            Value::Null => Object::default(),
+            value => Object::from_value(value).map_err(|other| {
+                let found = json_type(&other);
+                malformed(&format!(
+                    "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of \
+                     type map[string]interface {{}}"
+                ))
+            })?,
+        };
+        Ok(Self { call, configuration, options, duplicates })
+    }
+
+    /// Whether the configuration says which version of the object it is for: then a conflict is the client's to
+    /// solve.
+    pub(super) fn pins_version(&self) -> bool {
+        !self.configuration.resource_version().is_empty()
+    }
+
+    /// Says, ignores or refuses fields that came twice: only once the rest has been found to be in order.
+    fn settle_duplicates(&self) -> Result<(), StatusError> {
+        let texts = self.duplicates.iter().map(|path| {
+            let key = path.rsplit('.').next().unwrap_or(path);
+            format!(
+                "error converting YAML to JSON: yaml: unmarshal errors:\n  key {key:?} already set in map"
+            )
+        });
+        match self.options.field_validation {
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => texts.for_each(|text| self.call.context.warn(text)),
+            FieldValidation::Strict => {
+                if let Some(text) = texts.into_iter().next() {
+                    return Err(StatusError::bad_request(format!("error strict decoding YAML: {text}")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl UpdatedObject for Applied<'_> {
+    async fn updated_object(
+        &mut self,
+        context: &RequestContext,
+        current: Option<&Object>,
+    ) -> Result<Object, StatusError> {
+        let call = self.call;
+        let PatchOptions { field_manager, force, dry_run, .. } = self.options;
+        let object =
+            call.field_manager().apply(current, &self.configuration, field_manager, *force, &time::now())?;
+        self.settle_duplicates()?;
+        check_name(call, &object)?;
+        let mut object = object;
+        settle_namespace(call, &mut object)?;
+        let mut object = with_defaults(call, object);
+        let operation = if current.is_some() { Operation::Update } else { Operation::Create };
+        let attributes = call.attributes(operation, call.name, *dry_run);
+        call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;
+        Ok(object)
+    }
+
+    fn forces_create(&self) -> bool {
+        true
+    }
+}
+
+/// Most configurations are JSON, which is read faster as what it is.
+fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
+    if bytes.trim_ascii_start().first() == Some(&b'{')
+        && let Ok(decoded) = json::decode(bytes, &Limits::default())
+    {
+        return Ok(decoded);
+    }
+    yaml::decode(bytes, &Limits::default())
+}

@@ -1,0 +1,430 @@
+//! Server-side apply, and who manages which fields of an object.
+//!
+//! Everything here is a pure function of objects and their schema: no storage, no HTTP. A [`FieldManager`] does the
+//! two things writes need: [`track_update`](FieldManager::track_update) notes who changed what by a create, update
+//! or patch, and [`apply`](FieldManager::apply) merges an applied configuration. Both happen before mutating
+//! admission, as in Kubernetes: what admission and strategies change is nobody's.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `element`, `set`, `fields_v1` | paths, sets of them, and their JSON |
+//! | `shape` | what a type is to apply: one value, or parts |
+//! | `collect`, `compare`, `merge` | which fields a value sets; what differs; merging and removing |
+//! | `check` | whether an applied configuration fits its type |
+//! | `managers`, `conflict` | the entries of `managedFields`; what a client is told of conflicts |
+//! | `last_applied` | the way from client-side apply |
+//! | `scale` | the managers of a replica count, as a scale shows them |
+//!
+//! Kubernetes concept: [server-side apply](https://kubernetes.io/docs/reference/using-api/server-side-apply/);
+//! `sigs.k8s.io/structured-merge-diff`, `k8s.io/apimachinery/pkg/util/managedfields`.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use crate::api::{GroupVersionKind, Object, Reason, StatusError};
+use crate::resource::ResourceType;
+use crate::schema::Schema;
+
+mod check;
+mod collect;
+mod compare;
+mod conflict;
+mod element;
+mod fields_v1;
+mod last_applied;
+mod managers;
+mod merge;
+pub mod scale;
+mod set;
+mod shape;
+
+#[cfg(test)]
+mod tests;
+
+pub use element::{ElementError, PathElement};
+pub use set::FieldSet;
+
+use check::Mismatches;
+use compare::Changes;
+use conflict::Conflict;
+use managers::{Entry, Manager, Managers, Operation, asks_for_reset};
+use shape::Shape;
+
+/// Who manages the fields of an object that had no managers before it was first applied.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// Who manages fields when nobody says.
+const UNKNOWN_MANAGER: &str = "unknown";
+
+const MANAGED_FIELDS: &[&str] = &["metadata", "managedFields"];
+
+/// What is nobody's: the server decides it, or it names the object.
+static STRIPPED: LazyLock<FieldSet<'static>> = LazyLock::new(|| {
+    const PATHS: &[&[&str]] = &[
+        &["apiVersion"],
+        &["kind"],
+        &["metadata"],
+        &["metadata", "name"],
+        &["metadata", "namespace"],
+        &["metadata", "creationTimestamp"],
+        &["metadata", "selfLink"],
+        &["metadata", "uid"],
+        &["metadata", "clusterName"],
+        &["metadata", "generation"],
+        MANAGED_FIELDS,
+        &["metadata", "resourceVersion"],
+    ];
+    FieldSet::of_paths(PATHS.iter().copied())
+});
+
+/// Keeps the managers of one path's objects.
+#[derive(Clone, Debug)]
+pub struct FieldManager<'a> {
+    /// The kind the path takes.
+    pub kind: GroupVersionKind,
+    /// Its `apiVersion`.
+    pub api_version: &'a str,
+    /// The subresource; empty for the main one.
+    pub subresource: &'a str,
+    /// The kind's schema.
+    pub schema: &'a Schema,
+    /// What this path does not change whatever the client sends: nobody's through it. See [`reset_fields`].
+    pub reset: FieldSet<'a>,
+    /// An object of the kind with nothing set, as the schema conforms it: what a new object is compared with.
+    pub blank: &'a Object,
+}
+
+/// Why an apply came to nothing.
+enum Refusal {
+    Conflicts(Vec<Conflict>),
+    Status(StatusError),
+}
+
+/// What an apply makes of an object.
+struct Applied<'a> {
+    /// The object's fields; `None` when applying changes none of them.
+    fields: Option<Map<String, Value>>,
+    managers: Managers<'a>,
+}
+
+/// The fields that the main resource (`subresource` empty) or a subresource resets: the status is nobody's through
+/// the main resource, and all but the status through `status`, beside what the strategy names.
+pub fn reset_fields(resource: &'static ResourceType, subresource: &str) -> FieldSet<'static> {
+    match subresource {
+        "" => {
+            let status: &[&[&str]] = if resource.has_status { &[&["status"]] } else { &[] };
+            FieldSet::of_paths(status.iter().chain(resource.strategy.reset_fields()).copied())
+        }
+        "status" => {
+            let mut reset = FieldSet::of_paths(resource.strategy.reset_status_fields().iter().copied());
+            for field in (resource.schema)().root().fields() {
+                let is_kept = match field.name() {
+                    "apiVersion" | "kind" | "status" => true,
+                    "metadata" => resource.status_updates_metadata,
+                    _ => false,
+                };
+                if !is_kept {
+                    reset.insert(&[PathElement::field(field.name())]);
+                }
+            }
+            reset
+        }
+        _ => FieldSet::default(),
+    }
+}
+
+/// Keeps a client's wish to forget all managers through conforming, which drops empty lists: an empty
+/// `managedFields` becomes one with an empty entry, which asks for the same.
+pub fn keep_reset(value: &mut Value) {
+    let managed = value.get_mut("metadata").and_then(|metadata| metadata.get_mut("managedFields"));
+    if let Some(Value::Array(entries)) = managed
+        && entries.is_empty()
+    {
+        entries.push(Value::Object(Map::new()));
+    }
+}
+
+// === impl FieldManager: create, update, patch ===
+
+impl FieldManager<'_> {
+    /// Notes in a new object's `managedFields` that `manager` changed what differs from the live one (`None`:
+    /// created it), at the time `now`. Whatever the object says of managers counts as the client's wish: entries
+    /// take the place of the stored ones, an empty list (kept by [`keep_reset`]) forgets them.
+    ///
+    /// An object whose managers are forgotten has none until it is applied.
+    pub fn track_update(&self, live: Option<&Object>, new: &mut Object, manager: &str, now: &str) {
+        let claimed = new.remove(MANAGED_FIELDS);
+        let live = live.unwrap_or(self.blank);
+        let managers = self.managers_before(live, claimed.as_ref());
+        if managers.is_empty() && !live.uid().is_empty() {
+            return;
+        }
+        let mut managers = self.updated(live, new, managers, manager, now);
+        managers.cap();
+        if let Some(written) = managers.write() {
+            new.metadata_mut().insert("managedFields".to_owned(), written);
+        }
+    }
+
+    fn managers_before<'m>(&self, live: &'m Object, claimed: Option<&'m Value>) -> Managers<'m> {
+        // A subresource does not change the managers of the whole.
+        if self.subresource.is_empty() {
+            if asks_for_reset(claimed) {
+                return Managers::default();
+            }
+            if let Ok(managers) = Managers::read(claimed)
+                && !managers.is_empty()
+            {
+                return managers;
+            }
+        }
+        Managers::read(live.get(MANAGED_FIELDS)).unwrap_or_default()
+    }
+
+    /// The managers after `manager` made `new` of `live`.
+    fn updated<'m>(
+        &'m self,
+        live: &'m Object,
+        new: &'m Object,
+        mut managers: Managers<'m>,
+        manager: &'m str,
+        now: &'m str,
+    ) -> Managers<'m> {
+        let Changes { changed, removed } = self.changes(&live.0, &new.0);
+        let mut own = self.manager(manager, Operation::Update);
+        if changed.is_empty() && removed.is_empty() {
+            return managers;
+        }
+        for entry in &mut managers.0 {
+            entry.fields = std::mem::take(&mut entry.fields).difference(&changed).difference(&removed);
+        }
+        if !changed.is_empty() {
+            let (manager, before) = match managers.take(&own) {
+                Some(entry) => (entry.manager, entry.fields),
+                None => (own, FieldSet::default()),
+            };
+            own = manager;
+            let fields = changed.union(before);
+            managers.0.push(Entry { manager: own, time: Some(Cow::Borrowed(now)), fields });
+        }
+        managers.drop_empty();
+        managers
+    }
+
+    /// What differs between two objects, of all that can be somebody's through this path.
+    fn changes<'m>(&'m self, old: &'m Map<String, Value>, new: &'m Map<String, Value>) -> Changes<'m> {
+        let changes = Changes::between(self.shape(), old, new).excluding(&self.reset);
+        Changes {
+            changed: changes.changed.difference(&STRIPPED),
+            removed: changes.removed.difference(&STRIPPED),
+        }
+    }
+
+    fn manager<'m>(&'m self, name: &'m str, operation: Operation) -> Manager<'m> {
+        Manager {
+            name: Cow::Borrowed(if name.is_empty() { UNKNOWN_MANAGER } else { name }),
+            operation,
+            api_version: Cow::Borrowed(self.api_version),
+            subresource: Cow::Borrowed(self.subresource),
+        }
+    }
+
+    fn shape(&self) -> Shape<'_> {
+        Shape::Struct(self.schema.root())
+    }
+}
+
+// === impl FieldManager: apply ===
+
+impl FieldManager<'_> {
+    /// Applies a configuration to the live object (`None`: there is none yet): what it sets is set, what the
+    /// manager applied before and now no longer does is removed unless someone else manages it too. The result
+    /// is conformed, but has no defaults yet, and its managers are noted.
+    ///
+    /// # Errors
+    /// 400 when the configuration is of another kind or has managers itself; 409 with a cause per field when others
+    /// manage what it would change and `force` is not given; 500, as in Kubernetes, when it does not fit its type.
+    pub fn apply(
+        &self,
+        live: Option<&Object>,
+        applied: &Object,
+        manager: &str,
+        force: bool,
+        now: &str,
+    ) -> Result<Object, StatusError> {
+        self.check(applied)?;
+        let live = live.unwrap_or(self.blank);
+        let result = match self.merged(live, applied, manager, force, now) {
+            Err(Refusal::Conflicts(conflicts)) if manager == last_applied::KUBECTL => {
+                match self.beyond_last_applied(live, conflicts) {
+                    remaining if remaining.is_empty() => self.merged(live, applied, manager, true, now),
+                    remaining => Err(Refusal::Conflicts(remaining)),
+                }
+            }
+            result => result,
+        };
+        let Applied { fields, managers } = result.map_err(|refusal| match refusal {
+            Refusal::Conflicts(conflicts) => conflict::refuse(&conflicts),
+            Refusal::Status(status) => status,
+        })?;
+        let mut object = match fields {
+            Some(fields) => self.conform(fields, applied)?,
+            None => live.clone(),
+        };
+        object.remove(MANAGED_FIELDS);
+        if let Some(written) = managers.write() {
+            object.metadata_mut().insert("managedFields".to_owned(), written);
+        }
+        if manager == last_applied::KUBECTL {
+            last_applied::refresh(&mut object, applied);
+        }
+        Ok(object)
+    }
+
+    fn check(&self, applied: &Object) -> Result<(), StatusError> {
+        let (group, version) = split_api_version(applied.api_version());
+        let kind = self.kind;
+        if applied.kind() != kind.kind || group != kind.group || version != kind.version {
+            return Err(StatusError::bad_request(format!("invalid object type: {}", kind_text(applied))));
+        }
+        if applied.get(MANAGED_FIELDS).is_some_and(Value::is_array) {
+            return Err(StatusError::bad_request("metadata.managedFields must be nil"));
+        }
+        let mismatches = Mismatches::of(self.schema.root(), &applied.0);
+        if mismatches.is_empty() {
+            return Ok(());
+        }
+        Err(plain_failure(format!(
+            "failed to create typed patch object ({}): {mismatches}",
+            object_text(applied)
+        )))
+    }
+
+    fn merged<'m>(
+        &'m self,
+        live: &'m Object,
+        applied: &'m Object,
+        manager: &'m str,
+        force: bool,
+        now: &'m str,
+    ) -> Result<Applied<'m>, Refusal> {
+        let mut managers = Managers::read(live.get(MANAGED_FIELDS)).map_err(|why| {
+            Refusal::Status(plain_failure(format!("failed to decode managed fields: {why}")))
+        })?;
+        if managers.is_empty() {
+            managers = self.updated(self.blank, live, managers, BEFORE_FIRST_APPLY, now);
+        }
+        let mut fields = live.0.clone();
+        merge::merge_maps(self.shape(), &mut fields, &applied.0);
+
+        let own = self.manager(manager, Operation::Apply);
+        let last = managers.take(&own);
+        let set = FieldSet::of_fields(&applied.0, self.shape()).recursive_difference(&self.reset);
+        let time = last.as_ref().and_then(|last| last.time.clone());
+        managers.0.push(Entry { manager: own.clone(), time, fields: set });
+        if let Some(last) = last {
+            self.prune(&mut fields, &managers, last.fields);
+        }
+        self.settle(&mut managers, &own, live, &fields, force).map_err(Refusal::Conflicts)?;
+
+        let is_changed = fields != live.0;
+        if let Some(mut entry) = managers.take(&own) {
+            entry.fields = entry.fields.difference(&STRIPPED);
+            if is_changed {
+                entry.time = Some(Cow::Borrowed(now));
+            }
+            managers.0.push(entry);
+        }
+        managers.drop_empty();
+        Ok(Applied { fields: is_changed.then_some(fields), managers })
+    }
+
+    /// Takes from the other managers what the apply changes, which without `force` is a conflict, and what it
+    /// removes.
+    fn settle(
+        &self,
+        managers: &mut Managers<'_>,
+        own: &Manager<'_>,
+        live: &Object,
+        fields: &Map<String, Value>,
+        force: bool,
+    ) -> Result<(), Vec<Conflict>> {
+        let Changes { changed, removed } = self.changes(&live.0, fields);
+        let others = || |entry: &&mut Entry<'_>| !entry.manager.is(own);
+        if !force {
+            let mut conflicts: Vec<Conflict> = Vec::new();
+            managers.0.sort_by(|a, b| a.manager.compare(&b.manager));
+            for entry in managers.0.iter_mut().filter(others()) {
+                entry.fields.intersection(&changed).for_each(&mut |path| {
+                    conflicts.push(Conflict::new(&entry.manager, path));
+                });
+            }
+            if !conflicts.is_empty() {
+                return Err(conflicts);
+            }
+        }
+        for entry in managers.0.iter_mut().filter(others()) {
+            entry.fields = std::mem::take(&mut entry.fields).difference(&changed).difference(&removed);
+        }
+        Ok(())
+    }
+
+    /// Removes what the manager applied last, and neither it nor anyone else manages now.
+    fn prune(&self, fields: &mut Map<String, Value>, managers: &Managers<'_>, last: FieldSet<'_>) {
+        if last.is_empty() {
+            return;
+        }
+        let (shape, root) = (self.shape(), self.schema.root());
+        let named = |set: FieldSet<'_>| set.into_owned().with_named_fields(root);
+        let set_of = |fields: &Map<String, Value>| named(FieldSet::of_fields(fields, shape));
+        let without = |set: &FieldSet<'_>| {
+            let mut rest = fields.clone();
+            merge::remove_from_map(shape, &mut rest, set);
+            rest
+        };
+        let last = named(last);
+        let all = set_of(fields);
+        let owned = managers
+            .0
+            .iter()
+            .fold(FieldSet::default(), |owned, entry| owned.union(named(entry.fields.clone())));
+        // What was applied last goes, and all that is below it; what is owned comes back, with what it is in; and
+        // so does what went only for being below, and was never applied.
+        let kept = set_of(&without(&last)).union(owned);
+        let kept = set_of(&without(&all.clone().difference(&kept)));
+        let gone = all.difference(&kept).intersection(&last);
+        merge::remove_from_map(shape, fields, &gone);
+    }
+
+    fn conform(&self, fields: Map<String, Value>, applied: &Object) -> Result<Object, StatusError> {
+        let mut value = Value::Object(fields);
+        self.schema.conform(&mut value, &mut Vec::new()).map_err(|fault| {
+            plain_failure(format!(
+                "failed to convert new typed object ({}) to object: {fault}",
+                object_text(applied)
+            ))
+        })?;
+        Ok(Object::from_value(value).unwrap_or_default())
+    }
+}
+
+/// 500 without a reason: what Kubernetes answers where its own code expects no failure.
+fn plain_failure(message: String) -> StatusError {
+    StatusError::new(Reason::Unknown, message)
+}
+
+fn split_api_version(api_version: &str) -> (&str, &str) {
+    api_version.split_once('/').unwrap_or(("", api_version))
+}
+
+/// An object as failures name it: `namespace/name; group/version, Kind=Kind`.
+fn object_text(object: &Object) -> String {
+    format!("{}/{}; {}", object.namespace(), object.name(), kind_text(object))
+}
+
+fn kind_text(object: &Object) -> String {
+    let (group, version) = split_api_version(object.api_version());
+    format!("{group}/{version}, Kind={}", object.kind())
+}

@@ -1,0 +1,199 @@
+//! Whether an applied configuration fits its type, in Kubernetes' words where it does not.
+//!
+//! An applied configuration is checked before it is merged: it owns exactly the fields it names, so a field that
+//! is not there, or of another type, cannot be dropped or converted on the way.
+
+use std::fmt::{self, Write};
+
+use serde_json::{Map, Value};
+
+use crate::schema::{ListKind, Scalar, TypeRef};
+
+use super::shape::list_element;
+
+/// What is wrong with a value, one line each.
+#[derive(Debug, Default)]
+pub(super) struct Mismatches(Vec<String>);
+
+// === impl Mismatches ===
+
+impl Mismatches {
+    /// What is wrong with an object of this type.
+    pub(super) fn of(ty: TypeRef<'_>, fields: &Map<String, Value>) -> Self {
+        let mut mismatches = Self::default();
+        mismatches.check_fields(ty, fields, "");
+        mismatches
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn add(&mut self, path: &str, text: impl fmt::Display) {
+        let separator = if path.is_empty() { "" } else { ": " };
+        self.0.push(format!("{path}{separator}{text}"));
+    }
+
+    fn check(&mut self, ty: TypeRef<'_>, value: &Value, path: &str) {
+        if value.is_null() || ty.schema_or().is_some() {
+            return;
+        }
+        if let Some(scalar) = ty.scalar() {
+            self.check_scalar(scalar, value, path);
+        } else if let Some(element) = ty.element() {
+            match value {
+                Value::Array(items) => self.check_items(ty, element, items, path),
+                other => self.add(path, format_args!("expected list, got &{{{}}}", Plain(other))),
+            }
+        } else {
+            match value {
+                Value::Object(fields) => self.check_fields(ty, fields, path),
+                other => self.add(path, format_args!("expected map, got &{{{}}}", Plain(other))),
+            }
+        }
+    }
+
+    fn check_fields(&mut self, ty: TypeRef<'_>, fields: &Map<String, Value>, path: &str) {
+        for (key, value) in fields {
+            let below = || format!("{path}.{key}");
+            if let Some(field) = ty.field(key) {
+                self.check(field.ty(), value, &below());
+            } else if let Some(values) = ty.value() {
+                self.check(values, value, &below());
+            } else if !ty.keeps_unknown() && !(path.is_empty() && (key == "apiVersion" || key == "kind")) {
+                self.add(&below(), "field not declared in schema");
+                return;
+            }
+        }
+    }
+
+    fn check_items(&mut self, list: TypeRef<'_>, element: TypeRef<'_>, items: &[Value], path: &str) {
+        let is_atomic = list.list_kind() == Some(ListKind::Atomic);
+        let mut seen = std::collections::BTreeSet::new();
+        for (index, item) in items.iter().enumerate() {
+            if is_atomic {
+                self.check(element, item, &format!("{path}[{index}]"));
+                continue;
+            }
+            match list_element(list, item) {
+                Ok(step) => {
+                    let below = format!("{path}{step}");
+                    if seen.contains(&step) {
+                        self.add(path, format_args!("duplicate entries for key {step}"));
+                    }
+                    seen.insert(step);
+                    self.check(element, item, &below);
+                }
+                Err(why) => {
+                    self.add(path, format_args!("element {index}: {why}"));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn check_scalar(&mut self, scalar: Scalar, value: &Value, path: &str) {
+        match scalar {
+            Scalar::Any | Scalar::Raw => {}
+            Scalar::Bool if !value.is_boolean() => {
+                self.add(path, format_args!("expected boolean, got &{{{}}}", Plain(value)));
+            }
+            Scalar::Int32 | Scalar::Int64 | Scalar::Double if !value.is_number() => {
+                self.add(path, format_args!("expected numeric (int or float), got {}", go_type(value)));
+            }
+            Scalar::String | Scalar::Bytes if !value.is_string() => {
+                let shown = Literal(value);
+                self.add(
+                    path,
+                    format_args!("expected string, got &value.valueUnstructured{{Value:{shown}}}"),
+                );
+            }
+            Scalar::Time | Scalar::MicroTime | Scalar::Quantity | Scalar::IntOrString
+                if value.is_array() || value.is_object() =>
+            {
+                self.add(path, format_args!("expected any scalar, got &{{{}}}", Plain(value)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// As Kubernetes lists them: one bare, several on a line each.
+impl fmt::Display for Mismatches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [only] => f.write_str(only),
+            many => {
+                f.write_str("errors:")?;
+                many.iter().try_for_each(|line| write!(f, "\n  {line}"))
+            }
+        }
+    }
+}
+
+// === values as Go prints them ===
+
+/// A value as Go's `%v` prints it.
+struct Plain<'a>(&'a Value);
+
+/// A value as Go's `%#v` prints it.
+struct Literal<'a>(&'a Value);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::Null => f.write_str("<nil>"),
+            Value::String(text) => f.write_str(text),
+            Value::Array(items) => {
+                f.write_char('[')?;
+                for (index, item) in items.iter().enumerate() {
+                    write!(f, "{}{}", if index > 0 { " " } else { "" }, Plain(item))?;
+                }
+                f.write_char(']')
+            }
+            Value::Object(map) => {
+                f.write_str("map[")?;
+                for (index, (key, value)) in map.iter().enumerate() {
+                    write!(f, "{}{key}:{}", if index > 0 { " " } else { "" }, Plain(value))?;
+                }
+                f.write_char(']')
+            }
+            other => write!(f, "{other}"),
+        }
+    }
+}
+
+impl fmt::Display for Literal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::Null => f.write_str("interface {}(nil)"),
+            Value::Array(items) => {
+                f.write_str("[]interface {}{")?;
+                for (index, item) in items.iter().enumerate() {
+                    write!(f, "{}{}", if index > 0 { ", " } else { "" }, Literal(item))?;
+                }
+                f.write_char('}')
+            }
+            Value::Object(map) => {
+                f.write_str("map[string]interface {}{")?;
+                for (index, (key, value)) in map.iter().enumerate() {
+                    write!(f, "{}{key:?}:{}", if index > 0 { ", " } else { "" }, Literal(value))?;
+                }
+                f.write_char('}')
+            }
+            other => write!(f, "{other}"),
+        }
+    }
+}
+
+/// What Go calls the type of a decoded value.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

@@ -1,0 +1,202 @@
+//! What differs between two values of one type.
+
+use serde_json::{Map, Value};
+
+use crate::schema::TypeRef;
+
+use super::element::{PathElement, compare_values};
+use super::set::FieldSet;
+use super::shape::{Shape, list_element};
+
+/// What differs between an old and a new value.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Changes<'a> {
+    /// What the new value has and the old one has not, or has differently.
+    pub(super) changed: FieldSet<'a>,
+    /// What only the old value has.
+    pub(super) removed: FieldSet<'a>,
+}
+
+/// What differs at one field and below.
+#[derive(Default)]
+struct Difference<'a> {
+    is_changed: bool,
+    is_removed: bool,
+    below: Changes<'a>,
+}
+
+// === impl Changes ===
+
+impl<'a> Changes<'a> {
+    /// Compares two objects.
+    pub(super) fn between(
+        shape: Shape<'a>,
+        old: &'a Map<String, Value>,
+        new: &'a Map<String, Value>,
+    ) -> Self {
+        let mut changes = Self::default();
+        compare_maps(shape, Some(old), Some(new), &mut changes);
+        changes
+    }
+
+    /// The same changes, without those of these fields and of all below them.
+    pub(super) fn excluding(self, fields: &FieldSet<'_>) -> Self {
+        Self {
+            changed: self.changed.recursive_difference(fields),
+            removed: self.removed.recursive_difference(fields),
+        }
+    }
+
+    fn push(&mut self, element: PathElement<'a>, difference: Difference<'a>) {
+        let Difference { is_changed, is_removed, below } = difference;
+        if is_removed || !below.removed.is_empty() {
+            self.removed.push(element.clone(), is_removed, below.removed);
+        }
+        self.changed.push(element, is_changed, below.changed);
+    }
+}
+
+// === the walk ===
+
+fn compare<'a>(shape: Shape<'a>, old: Option<&'a Value>, new: Option<&'a Value>) -> Difference<'a> {
+    let mut difference = Difference::default();
+    let is_leaf = match shape {
+        Shape::Leaf => true,
+        Shape::Struct(_) | Shape::Map(_) => {
+            let (old, new) = (map_of(old), map_of(new));
+            let is_bare = old.is_none() && new.is_none();
+            if !is_bare {
+                compare_maps(shape, old, new, &mut difference.below);
+            }
+            is_bare
+        }
+        Shape::List(list) => {
+            let (old, new) = (items_of(old), items_of(new));
+            let is_bare = old.is_empty() && new.is_empty();
+            if !is_bare {
+                compare_lists(list, shape.element(), old, new, &mut difference.below);
+            }
+            is_bare
+        }
+        Shape::Open => {
+            let is_map =
+                |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_object());
+            let (old_map, new_map) = (map_of(old), map_of(new));
+            let is_bare = old_map.is_none() && new_map.is_none();
+            if !is_bare {
+                compare_maps(shape, old_map, new_map, &mut difference.below);
+            }
+            is_bare || !is_map(old) || !is_map(new)
+        }
+    };
+    match (old, new) {
+        (None, _) => difference.is_changed = true,
+        (_, None) => difference.is_removed = true,
+        (Some(old), Some(new)) => difference.is_changed = is_leaf && compare_values(old, new).is_ne(),
+    }
+    difference
+}
+
+fn compare_maps<'a>(
+    shape: Shape<'a>,
+    old: Option<&'a Map<String, Value>>,
+    new: Option<&'a Map<String, Value>>,
+    changes: &mut Changes<'a>,
+) {
+    let mut olds = old.into_iter().flatten().peekable();
+    let mut news = new.into_iter().flatten().peekable();
+    // Both are sorted by key.
+    loop {
+        let (key, old, new) = match (olds.peek().copied(), news.peek().copied()) {
+            (None, None) => return,
+            (Some((key, old)), None) => (key, Some(old), None),
+            (None, Some((key, new))) => (key, None, Some(new)),
+            (Some((old_key, old)), Some((new_key, new))) => match old_key.cmp(new_key) {
+                std::cmp::Ordering::Less => (old_key, Some(old), None),
+                std::cmp::Ordering::Greater => (new_key, None, Some(new)),
+                std::cmp::Ordering::Equal => (new_key, Some(old), Some(new)),
+            },
+        };
+        if old.is_some() {
+            olds.next();
+        }
+        if new.is_some() {
+            news.next();
+        }
+        let difference = compare(shape.member(key), old, new);
+        changes.push(PathElement::field(key), difference);
+    }
+}
+
+type Item<'a> = (PathElement<'a>, &'a Value);
+
+fn compare_lists<'a>(
+    list: TypeRef<'a>,
+    shape: Shape<'a>,
+    old: &'a [Value],
+    new: &'a [Value],
+    changes: &mut Changes<'a>,
+) {
+    let (old, new) = (sorted_items(list, old), sorted_items(list, new));
+    let (mut old, mut new) = (old.as_slice(), new.as_slice());
+    loop {
+        let element = match (old.first(), new.first()) {
+            (None, None) => return,
+            (Some((element, _)), None) | (None, Some((element, _))) => element,
+            (Some((a, _)), Some((b, _))) => a.min(b),
+        };
+        let element = element.clone();
+        let difference = compare_same(shape, take_same(&mut old, &element), take_same(&mut new, &element));
+        changes.push(element, difference);
+    }
+}
+
+/// Compares the elements of two lists that nothing tells apart; usually it is one of each.
+fn compare_same<'a>(shape: Shape<'a>, old: &[Item<'a>], new: &[Item<'a>]) -> Difference<'a> {
+    let single = |items: &[Item<'a>]| match items {
+        [(_, item)] => Some(*item),
+        _ => None,
+    };
+    match (old.len(), new.len()) {
+        (0 | 1, 0 | 1) => compare(shape, single(old), single(new)),
+        (0 | 1, _) => {
+            let mut difference = single(old).map(|old| compare(shape, Some(old), None)).unwrap_or_default();
+            difference.is_changed = true;
+            difference
+        }
+        (_, 0 | 1) => {
+            let mut difference = single(new).map(|new| compare(shape, None, Some(new))).unwrap_or_default();
+            difference.is_removed = true;
+            difference
+        }
+        _ => {
+            let same = old.len() == new.len()
+                && old.iter().zip(new).all(|((_, old), (_, new))| compare_values(old, new).is_eq());
+            Difference { is_changed: !same, ..Difference::default() }
+        }
+    }
+}
+
+fn sorted_items<'a>(list: TypeRef<'a>, items: &'a [Value]) -> Vec<Item<'a>> {
+    let mut items: Vec<Item<'a>> =
+        items.iter().filter_map(|item| Some((list_element(list, item).ok()?, item))).collect();
+    items.sort_by(|(a, _), (b, _)| a.cmp(b));
+    items
+}
+
+/// Takes the items of this element off the front.
+fn take_same<'i, 'a>(items: &mut &'i [Item<'a>], element: &PathElement<'a>) -> &'i [Item<'a>] {
+    let count = items.iter().take_while(|(other, _)| other == element).count();
+    let (same, rest) = items.split_at(count);
+    *items = rest;
+    same
+}
+
+/// The fields of a value that is a map and has some.
+fn map_of(value: Option<&Value>) -> Option<&Map<String, Value>> {
+    value.and_then(Value::as_object).filter(|map| !map.is_empty())
+}
+
+fn items_of(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}

@@ -1,0 +1,56 @@
+//! The way from client-side apply: kubectl keeps what it applied last in an annotation of the object.
+
+use serde_json::Value;
+
+use crate::api::Object;
+
+use super::compare::Changes;
+use super::conflict::Conflict;
+use super::{FieldManager, FieldSet};
+
+/// The one manager whose objects come from client-side apply.
+pub(super) const KUBECTL: &str = "kubectl";
+
+const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The most bytes all annotations of an object may have together.
+const ANNOTATIONS_LIMIT_BYTES: usize = 256 * 1024;
+
+// === impl FieldManager ===
+
+impl FieldManager<'_> {
+    /// Of these conflicts, those about fields that are no longer as they were last applied: what still is as it
+    /// was applied by the client, the client may change.
+    pub(super) fn beyond_last_applied(&self, live: &Object, conflicts: Vec<Conflict>) -> Vec<Conflict> {
+        let Some(last) = self.last_applied(live) else { return conflicts };
+        let Changes { changed, removed } = Changes::between(self.shape(), &last.0, &live.0);
+        let unchanged = FieldSet::of_fields(&last.0, self.shape()).difference(&changed).difference(&removed);
+        conflicts.into_iter().filter(|conflict| !unchanged.has(&conflict.path)).collect()
+    }
+
+    fn last_applied(&self, live: &Object) -> Option<Object> {
+        let text = annotation(live)?;
+        let object: Object = serde_json::from_str(text).ok()?;
+        (object.api_version() == self.api_version).then_some(object)
+    }
+}
+
+/// Brings the annotation, where there is one, up to date with what was applied; without it, later client-side
+/// applies would undo this one.
+pub(super) fn refresh(object: &mut Object, applied: &Object) {
+    if annotation(object).is_none() {
+        return;
+    }
+    let mut applied = applied.clone();
+    applied.remove(&["metadata", "annotations", ANNOTATION]);
+    let text = format!("{}\n", Value::Object(applied.0));
+    object.set(&["metadata", "annotations", ANNOTATION], text.into());
+    let size: usize = object.annotations().map(|(key, value)| key.len() + value.len()).sum();
+    if size > ANNOTATIONS_LIMIT_BYTES {
+        object.remove(&["metadata", "annotations", ANNOTATION]);
+    }
+}
+
+fn annotation(object: &Object) -> Option<&str> {
+    object.get_str(&["metadata", "annotations", ANNOTATION]).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,223 @@
+//! The managers of an object's fields: `metadata.managedFields`.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value};
+
+use super::set::FieldSet;
+
+/// How many managers may have updated an object, before the oldest are told apart no longer.
+const UPDATE_MANAGERS: usize = 10;
+
+/// The manager that stands for the oldest updates.
+const ANCIENT: &str = "ancient-changes";
+
+/// How a manager came by its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Operation {
+    /// It applied them.
+    Apply,
+    /// It created, updated or patched them.
+    Update,
+}
+
+/// Who an entry of `managedFields` is about. The same manager has one entry for all it applied, and one for what
+/// it updated in each version; both for each subresource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Manager<'a> {
+    pub(super) name: Cow<'a, str>,
+    pub(super) operation: Operation,
+    pub(super) api_version: Cow<'a, str>,
+    pub(super) subresource: Cow<'a, str>,
+}
+
+/// One manager and its fields.
+#[derive(Clone, Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) manager: Manager<'a>,
+    /// When it last changed something, as `metav1.Time` is written; `None` for one who has always only agreed.
+    pub(super) time: Option<Cow<'a, str>>,
+    pub(super) fields: FieldSet<'a>,
+}
+
+/// All managers of an object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Managers<'a>(pub(super) Vec<Entry<'a>>);
+
+// === impl Manager ===
+
+impl Manager<'_> {
+    /// Whether entries of both are one.
+    pub(super) fn is(&self, other: &Manager<'_>) -> bool {
+        self.name == other.name
+            && self.operation == other.operation
+            && self.subresource == other.subresource
+            && (self.operation == Operation::Apply || self.api_version == other.api_version)
+    }
+
+    /// The order of managers that have nothing else to be ordered by.
+    pub(super) fn compare(&self, other: &Manager<'_>) -> Ordering {
+        let parts = |manager: &Self| (manager.name.clone(), manager.operation);
+        parts(self)
+            .cmp(&(other.name.clone(), other.operation))
+            .then_with(|| self.api_version.cmp(&other.api_version))
+            .then_with(|| self.subresource.cmp(&other.subresource))
+    }
+}
+
+impl Operation {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Apply => "Apply",
+            Self::Update => "Update",
+        }
+    }
+}
+
+// === impl Managers ===
+
+impl<'a> Managers<'a> {
+    /// Reads `managedFields`; no value is no managers. The error is in Kubernetes' words.
+    pub(super) fn read(value: Option<&'a Value>) -> Result<Self, String> {
+        let entries = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let mut managers = Self::default();
+        for (index, entry) in entries.iter().enumerate() {
+            let entry = Entry::read(entry, index)?;
+            // Of two entries for one manager the later one counts.
+            managers.take(&entry.manager);
+            managers.0.push(entry);
+        }
+        Ok(managers)
+    }
+
+    /// Writes `managedFields`, in Kubernetes' order; `None` when there are no managers.
+    pub(super) fn write(mut self) -> Option<Value> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.sort_by(|a, b| {
+            let key = |entry: &Entry<'a>| (entry.manager.operation, entry.time.clone());
+            key(a).cmp(&key(b)).then_with(|| a.manager.compare(&b.manager))
+        });
+        Some(self.0.into_iter().map(Entry::write).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn take(&mut self, manager: &Manager<'_>) -> Option<Entry<'a>> {
+        self.position(manager).map(|place| self.0.swap_remove(place))
+    }
+
+    pub(super) fn drop_empty(&mut self) {
+        self.0.retain(|entry| !entry.fields.is_empty());
+    }
+
+    /// Joins the oldest updates, per version, until there are not too many.
+    pub(super) fn cap(&mut self) {
+        let is_update = |entry: &Entry<'a>| entry.manager.operation == Operation::Update;
+        let mut count = self.0.iter().filter(|entry| is_update(entry)).count();
+        if count <= UPDATE_MANAGERS {
+            return;
+        }
+        let (mut updates, applies): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.0).into_iter().partition(is_update);
+        updates.sort_by(|a, b| a.time.cmp(&b.time).then_with(|| a.manager.compare(&b.manager)));
+        let mut kept: Vec<Entry<'a>> = applies;
+        // Where the oldest entry of each version is.
+        let mut firsts: Vec<usize> = Vec::new();
+        for entry in updates {
+            let version = entry.manager.api_version.clone();
+            let is_first =
+                |place: &&usize| kept.get(**place).is_some_and(|first| first.manager.api_version == version);
+            let first = firsts.iter().find(is_first).copied();
+            match first.and_then(|place| kept.get_mut(place)) {
+                Some(first) if count > UPDATE_MANAGERS => {
+                    first.manager.name = Cow::Borrowed(ANCIENT);
+                    first.manager.subresource = Cow::Borrowed("");
+                    first.fields = std::mem::take(&mut first.fields).union(entry.fields);
+                    // The later of both, for they come by age.
+                    first.time = entry.time;
+                    count -= 1;
+                }
+                other => {
+                    if other.is_none() {
+                        firsts.push(kept.len());
+                    }
+                    kept.push(entry);
+                }
+            }
+        }
+        self.0 = kept;
+    }
+
+    fn position(&self, manager: &Manager<'_>) -> Option<usize> {
+        self.0.iter().position(|entry| entry.manager.is(manager))
+    }
+}
+
+// === impl Entry ===
+
+impl<'a> Entry<'a> {
+    fn read(entry: &'a Value, index: usize) -> Result<Self, String> {
+        let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
+        let operation = match text("operation") {
+            "Apply" => Operation::Apply,
+            "Update" => Operation::Update,
+            _ => return Err("operation must be `Apply` or `Update`".to_owned()),
+        };
+        if text("apiVersion").is_empty() {
+            return Err("apiVersion must not be empty".to_owned());
+        }
+        match text("fieldsType") {
+            "FieldsV1" => {}
+            "" => return Err(format!("missing fieldsType in managed fields entry {index}")),
+            other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {index}")),
+        }
+        let fields = match entry.get("fieldsV1") {
+            Some(fields) => FieldSet::from_fields_v1(fields)
+                .map_err(|error| format!("error decoding versioned set: error decoding set: {error}"))?,
+            None => FieldSet::default(),
+        };
+        Ok(Self {
+            manager: Manager {
+                name: Cow::Borrowed(text("manager")),
+                operation,
+                api_version: Cow::Borrowed(text("apiVersion")),
+                subresource: Cow::Borrowed(text("subresource")),
+            },
+            time: entry.get("time").and_then(Value::as_str).map(Cow::Borrowed),
+            fields,
+        })
+    }
+
+    fn write(self) -> Value {
+        let mut map = Map::new();
+        let mut put = |field: &str, value: Value| map.insert(field.to_owned(), value);
+        put("apiVersion", self.manager.api_version.into_owned().into());
+        put("fieldsType", "FieldsV1".into());
+        put("fieldsV1", self.fields.to_fields_v1());
+        put("operation", self.manager.operation.as_str().into());
+        if !self.manager.name.is_empty() {
+            put("manager", self.manager.name.into_owned().into());
+        }
+        if !self.manager.subresource.is_empty() {
+            put("subresource", self.manager.subresource.into_owned().into());
+        }
+        if let Some(time) = self.time {
+            put("time", time.into_owned().into());
+        }
+        Value::Object(map)
+    }
+}
+
+/// Whether a client asks to forget all managers: with an empty list, or a list of one empty entry.
+pub(super) fn asks_for_reset(managed_fields: Option<&Value>) -> bool {
+    match managed_fields.and_then(Value::as_array).map(Vec::as_slice) {
+        Some([]) => true,
+        Some([Value::Object(only)]) => only.is_empty(),
+        _ => false,
+    }
+}

@@ -1,0 +1,194 @@
+//! Merging an applied configuration into an object, and taking fields out of it again.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde_json::{Map, Value};
+
+use crate::schema::TypeRef;
+
+use super::element::PathElement;
+use super::set::FieldSet;
+use super::shape::{Shape, list_element};
+
+/// Merges what is applied into what is there: the applied value wins, and nothing is removed.
+pub(super) fn merge(shape: Shape<'_>, live: Value, applied: &Value) -> Value {
+    match (shape, live, applied) {
+        (Shape::Struct(_) | Shape::Map(_) | Shape::Open, Value::Object(mut live), Value::Object(applied)) => {
+            merge_maps(shape, &mut live, applied);
+            Value::Object(live)
+        }
+        (Shape::List(list), Value::Array(live), Value::Array(applied)) => {
+            Value::Array(merge_lists(list, shape.element(), live, applied))
+        }
+        // Nothing is not less than something: what is there is removed by no longer applying it.
+        (Shape::Struct(_) | Shape::Map(_) | Shape::Open, Value::Object(live), Value::Null)
+            if !live.is_empty() =>
+        {
+            Value::Object(live)
+        }
+        (Shape::List(_), Value::Array(live), Value::Null) if !live.is_empty() => Value::Array(live),
+        (_, _, applied) => applied.clone(),
+    }
+}
+
+/// Merges the applied fields of an object into those that are there.
+pub(super) fn merge_maps(shape: Shape<'_>, live: &mut Map<String, Value>, applied: &Map<String, Value>) {
+    for (key, applied) in applied {
+        match live.get_mut(key) {
+            Some(slot) => *slot = merge(shape.member(key), std::mem::take(slot), applied),
+            None => {
+                live.insert(key.clone(), applied.clone());
+            }
+        }
+    }
+}
+
+/// Merges two lists: in the order of the applied one, with what only the live one has kept where it was.
+fn merge_lists(list: TypeRef<'_>, shape: Shape<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
+    let order = Interleaving::of(list, &live, applied);
+    let mut live: Vec<Option<Value>> = live.into_iter().map(Some).collect();
+    let steps = order.into_iter().filter_map(|step| {
+        let mut take = |place: usize| live.get_mut(place).and_then(Option::take);
+        match step {
+            Step::Kept(place) => take(place),
+            Step::Applied(place, under) => {
+                let applied = applied.get(place)?;
+                Some(match under.and_then(take) {
+                    Some(live) => merge(shape, live, applied),
+                    None => applied.clone(),
+                })
+            }
+        }
+    });
+    steps.collect()
+}
+
+/// Where an element of a merged list comes from, as places in the two lists.
+enum Step {
+    /// Only the live list has it.
+    Kept(usize),
+    /// The applied list has it, perhaps over one of the live list.
+    Applied(usize, Option<usize>),
+}
+
+/// Finds the order of a merged list.
+struct Interleaving<'a> {
+    live: Vec<PathElement<'a>>,
+    applied: Vec<PathElement<'a>>,
+    /// Where live elements are; `None` for those that are there more than once, which are merged with nothing.
+    live_places: BTreeMap<PathElement<'a>, Option<usize>>,
+    applied_elements: BTreeSet<PathElement<'a>>,
+    /// What both lists have and is yet to come, in the applied order.
+    shared: VecDeque<PathElement<'a>>,
+    steps: Vec<Step>,
+}
+
+// === impl Interleaving ===
+
+impl<'a> Interleaving<'a> {
+    fn of(list: TypeRef<'a>, live: &'a [Value], applied: &'a [Value]) -> Vec<Step> {
+        // Elements that nothing tells apart were refused before, so places and elements go together.
+        let elements = |items: &'a [Value]| {
+            items.iter().filter_map(|item| list_element(list, item).ok()).collect::<Vec<_>>()
+        };
+        let (live, applied) = (elements(live), elements(applied));
+        let mut live_places = BTreeMap::new();
+        for (place, element) in live.iter().enumerate() {
+            live_places.entry(element.clone()).and_modify(|known| *known = None).or_insert(Some(place));
+        }
+        let shared = applied.iter().filter(|element| live_places.contains_key(element)).cloned().collect();
+        let applied_elements = applied.iter().cloned().collect();
+        Self { live, applied, live_places, applied_elements, shared, steps: Vec::new() }.run()
+    }
+
+    fn run(mut self) -> Vec<Step> {
+        let (mut next_live, mut next_applied) = (0, 0);
+        let mut merged: BTreeSet<PathElement<'a>> = BTreeSet::new();
+        loop {
+            let live = self.live.get(next_live).cloned();
+            let applied = self.applied.get(next_applied).cloned();
+            let is_shared = live.as_ref().is_some_and(|live| self.applied_elements.contains(live));
+            match (live, applied) {
+                (None, None) => return self.steps,
+                (Some(live), Some(applied)) if live == applied => {
+                    self.take_applied(next_applied, &applied);
+                    merged.insert(applied);
+                    self.shared.pop_front();
+                    next_live += 1;
+                    next_applied += 1;
+                    continue;
+                }
+                // Its turn comes with the applied element of the same kind.
+                (Some(live), Some(_))
+                    if is_shared && self.shared.front().is_some_and(|next| *next != live) =>
+                {
+                    next_live += 1;
+                    continue;
+                }
+                (Some(_), _) if !is_shared => {
+                    self.steps.push(Step::Kept(next_live));
+                    next_live += 1;
+                    continue;
+                }
+                (Some(live), _) if merged.contains(&live) => next_live += 1,
+                _ => {}
+            }
+            if let Some(applied) = self.applied.get(next_applied).cloned() {
+                self.take_applied(next_applied, &applied);
+                next_applied += 1;
+                if self.shared.front() == Some(&applied) {
+                    self.shared.pop_front();
+                }
+                merged.insert(applied);
+            }
+        }
+    }
+
+    fn take_applied(&mut self, place: usize, element: &PathElement<'a>) {
+        let under = self.live_places.get(element).copied().flatten();
+        self.steps.push(Step::Applied(place, under));
+    }
+}
+
+// === removal ===
+
+/// Takes these fields out of an object. A map or list that loses its last part becomes null.
+pub(super) fn remove_from_map(shape: Shape<'_>, map: &mut Map<String, Value>, fields: &FieldSet<'_>) {
+    if fields.is_empty() {
+        return;
+    }
+    map.retain(|key, value| {
+        let Some(node) = fields.find(&PathElement::field(key)) else { return true };
+        if !node.member {
+            remove(shape.member(key), value, &node.children);
+        }
+        !node.member
+    });
+}
+
+fn remove(shape: Shape<'_>, value: &mut Value, fields: &FieldSet<'_>) {
+    match (shape, &mut *value) {
+        (Shape::Struct(_) | Shape::Map(_) | Shape::Open, Value::Object(map)) => {
+            remove_from_map(shape, map, fields);
+            if map.is_empty() {
+                *value = Value::Null;
+            }
+        }
+        (Shape::List(list), Value::Array(items)) => {
+            items.retain_mut(|item| {
+                let Ok(element) = list_element(list, item) else { return true };
+                let Some(node) = fields.find(&element) else { return true };
+                let (member, children) = (node.member, &node.children);
+                drop(element);
+                if !member && !children.is_empty() {
+                    remove(shape.element(), item, children);
+                }
+                !member
+            });
+            if items.is_empty() {
+                *value = Value::Null;
+            }
+        }
+        _ => {}
+    }
+}

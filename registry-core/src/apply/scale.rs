@@ -1,0 +1,72 @@
+//! The managers of an object's replica count, as the object's scale shows them, and the way back.
+//!
+//! Kubernetes concept: `managedfields.ScaleHandler`.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::api::Object;
+
+use super::MANAGED_FIELDS;
+use super::element::PathElement;
+use super::managers::{Entry, Manager, Managers};
+use super::set::FieldSet;
+
+/// Where a scale has its replica count.
+const REPLICAS: &[&str] = &["spec", "replicas"];
+
+/// `managedFields` of an object's scale: the managers of the replica count at `replicas`.
+pub fn managers_of_scale(parent: &Object, replicas: &[&str], scale_api_version: &str) -> Option<Value> {
+    let managers = Managers::read(parent.get(MANAGED_FIELDS)).ok()?;
+    let path = path_of(replicas);
+    let owners = managers.0.into_iter().filter(|entry| entry.fields.has(&path));
+    let entries = owners.map(|entry| Entry {
+        manager: Manager { api_version: Cow::Borrowed(scale_api_version), ..entry.manager },
+        fields: FieldSet::of_paths([REPLICAS]),
+        ..entry
+    });
+    Managers(entries.collect()).write()
+}
+
+/// `managedFields` of an object after its scale was changed: the replica count is managed by those who manage it
+/// in the scale, and by no one else.
+pub fn managers_of_parent(parent: &Object, replicas: &[&str], of_scale: Option<&Value>) -> Option<Value> {
+    let api_version = parent.api_version();
+    let before = parent.get(MANAGED_FIELDS);
+    let (Ok(managers), Ok(mut scale)) = (Managers::read(before), Managers::read(of_scale)) else {
+        return before.cloned();
+    };
+    let path = path_of(replicas);
+    let count = FieldSet::of_paths([replicas]);
+    scale.0.retain(|entry| entry.fields.has(&path_of(REPLICAS)));
+    let mut result = Managers::default();
+    for mut entry in managers.0 {
+        if entry.fields.has(&path) {
+            let is_same = |other: &Entry<'_>| {
+                let api_version = entry.manager.api_version.clone();
+                Manager { api_version, ..other.manager.clone() }.is(&entry.manager)
+            };
+            let still = scale.0.iter().position(is_same);
+            match still {
+                Some(place) => {
+                    scale.0.swap_remove(place);
+                }
+                None => entry.fields = entry.fields.difference(&count),
+            }
+        }
+        result.0.push(entry);
+    }
+    // Kubernetes gives managers that come from the scale no time.
+    result.0.extend(scale.0.into_iter().map(|entry| Entry {
+        manager: Manager { api_version: Cow::Borrowed(api_version), ..entry.manager },
+        time: None,
+        fields: count.clone(),
+    }));
+    result.drop_empty();
+    result.write()
+}
+
+fn path_of<'a>(names: &[&'a str]) -> Vec<PathElement<'a>> {
+    names.iter().map(|name| PathElement::field(name)).collect()
+}

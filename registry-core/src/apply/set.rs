@@ -1,0 +1,286 @@
+//! Sets of fields.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use crate::schema::TypeRef;
+
+use super::element::PathElement;
+use super::shape::Shape;
+
+/// A set of fields of an object: a tree of path elements, some of which are members.
+///
+/// A member's parents are not members by themselves, nor are its children.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldSet<'a> {
+    /// Sorted by element, each of which is there once and is a member or has children.
+    nodes: Vec<Node<'a>>,
+}
+
+/// One path element of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Node<'a> {
+    pub(super) element: PathElement<'a>,
+    /// Whether the field itself is in the set.
+    pub(super) member: bool,
+    /// What is in the set below it.
+    pub(super) children: FieldSet<'a>,
+}
+
+// === impl FieldSet ===
+
+impl<'a> FieldSet<'a> {
+    /// A set of the fields at these paths of field names.
+    pub fn of_paths<'p: 'a>(paths: impl IntoIterator<Item = &'p [&'p str]>) -> Self {
+        let mut set = Self::default();
+        for path in paths {
+            let path: Vec<_> = path.iter().map(|name| PathElement::field(name)).collect();
+            set.insert(&path);
+        }
+        set
+    }
+
+    /// Makes the field at this path a member. (The empty path, the whole object, is nobody's.)
+    pub fn insert(&mut self, path: &[PathElement<'a>]) {
+        let Some((element, rest)) = path.split_first() else { return };
+        let place = match self.nodes.binary_search_by(|node| node.element.cmp(element)) {
+            Ok(place) => place,
+            Err(place) => {
+                let node = Node { element: element.clone(), member: false, children: Self::default() };
+                self.nodes.insert(place, node);
+                place
+            }
+        };
+        let Some(node) = self.nodes.get_mut(place) else { return };
+        if rest.is_empty() {
+            node.member = true;
+        } else {
+            node.children.insert(rest);
+        }
+    }
+
+    /// Whether the field at this path is a member.
+    pub fn has(&self, path: &[PathElement<'_>]) -> bool {
+        let Some((element, rest)) = path.split_first() else { return false };
+        self.find(element).is_some_and(
+            |node| {
+                if rest.is_empty() { node.member } else { node.children.has(rest) }
+            },
+        )
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.nodes.iter().map(|node| usize::from(node.member) + node.children.len()).sum()
+    }
+
+    /// What is in either set.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        if self.is_empty() {
+            return other;
+        }
+        if other.is_empty() {
+            return self;
+        }
+        let mut nodes = Vec::with_capacity(self.nodes.len().max(other.nodes.len()));
+        let mut others = other.nodes.into_iter().peekable();
+        for mut node in self.nodes {
+            while let Some(before) = others.next_if(|other| other.element < node.element) {
+                nodes.push(before);
+            }
+            if let Some(same) = others.next_if(|other| other.element == node.element) {
+                node.member |= same.member;
+                node.children = node.children.union(same.children);
+            }
+            nodes.push(node);
+        }
+        nodes.extend(others);
+        Self { nodes }
+    }
+
+    /// What is in both sets.
+    #[must_use]
+    pub fn intersection(&self, other: &FieldSet<'_>) -> Self {
+        let both = |node: &Node<'a>, other: &Node<'_>| Node {
+            element: node.element.clone(),
+            member: node.member && other.member,
+            children: node.children.intersection(&other.children),
+        };
+        let nodes = self.joined(other).filter_map(|(node, other)| Some(both(node, other?)));
+        Self { nodes: nodes.filter(Node::is_needed).collect() }
+    }
+
+    /// What is in this set and not in the other. Whether a field is in it says nothing about its children.
+    #[must_use]
+    pub fn difference(self, other: &FieldSet<'_>) -> Self {
+        self.without(other, |node, other| {
+            node.member &= !other.member;
+            node.children = std::mem::take(&mut node.children).difference(&other.children);
+        })
+    }
+
+    /// What is in this set and not in the other nor below any member of it.
+    #[must_use]
+    pub fn recursive_difference(self, other: &FieldSet<'_>) -> Self {
+        self.without(other, |node, other| {
+            if other.member {
+                node.member = false;
+                node.children = Self::default();
+            } else {
+                node.children = std::mem::take(&mut node.children).recursive_difference(&other.children);
+            }
+        })
+    }
+
+    /// The members that have no members below them.
+    #[must_use]
+    pub fn leaves(&self) -> Self {
+        let leaf = |node: &Node<'a>| Node {
+            element: node.element.clone(),
+            member: node.member && node.children.is_empty(),
+            children: node.children.leaves(),
+        };
+        Self { nodes: self.nodes.iter().map(leaf).collect() }
+    }
+
+    /// The same set, in which the struct fields above members are members too.
+    /// (`EnsureNamedFieldsAreMembers`.)
+    #[must_use]
+    pub fn with_named_fields(self, ty: TypeRef<'_>) -> Self {
+        self.with_named(Shape::of(ty))
+    }
+
+    fn with_named(mut self, shape: Shape<'_>) -> Self {
+        for node in &mut self.nodes {
+            if node.children.is_empty() {
+                continue;
+            }
+            let below = match &node.element {
+                PathElement::Field(name) => {
+                    node.member |= shape.names(name);
+                    shape.member(name)
+                }
+                PathElement::Key(_) => shape.element(),
+                PathElement::Value(_) | PathElement::Index(_) => Shape::Leaf,
+            };
+            node.children = std::mem::take(&mut node.children).with_named(below);
+        }
+        self
+    }
+
+    /// Calls `visit` with the path of each member, parents before children.
+    pub fn for_each(&self, visit: &mut impl FnMut(&[PathElement<'a>])) {
+        self.walk(&mut Vec::new(), visit);
+    }
+
+    fn walk(&self, path: &mut Vec<PathElement<'a>>, visit: &mut impl FnMut(&[PathElement<'a>])) {
+        for node in self.nodes.iter().filter(|node| node.member) {
+            path.push(node.element.clone());
+            visit(path);
+            path.pop();
+        }
+        for node in &self.nodes {
+            path.push(node.element.clone());
+            node.children.walk(path, visit);
+            path.pop();
+        }
+    }
+
+    /// The set without borrowed parts.
+    pub fn into_owned(self) -> FieldSet<'static> {
+        let owned = |node: Node<'a>| Node {
+            element: node.element.into_owned(),
+            member: node.member,
+            children: node.children.into_owned(),
+        };
+        FieldSet { nodes: self.nodes.into_iter().map(owned).collect() }
+    }
+
+    /// A set of nodes that come in any order, each element once.
+    pub(super) fn from_nodes(mut nodes: Vec<Node<'a>>) -> Self {
+        if !nodes.is_sorted_by(|a, b| a.element < b.element) {
+            nodes.sort_by(|a, b| a.element.cmp(&b.element));
+        }
+        Self { nodes }
+    }
+
+    /// Adds a node that sorts after all others; nothing when it says nothing.
+    pub(super) fn push(&mut self, element: PathElement<'a>, member: bool, children: Self) {
+        debug_assert!(self.nodes.last().is_none_or(|last| last.element < element), "elements come in order");
+        let node = Node { element, member, children };
+        if node.is_needed() {
+            self.nodes.push(node);
+        }
+    }
+
+    pub(super) fn nodes(&self) -> &[Node<'a>] {
+        &self.nodes
+    }
+
+    pub(super) fn find(&self, element: &PathElement<'_>) -> Option<&Node<'a>> {
+        let place = self.nodes.binary_search_by(|node| compare(&node.element, element)).ok()?;
+        self.nodes.get(place)
+    }
+
+    /// Each node beside the other set's node of the same element.
+    fn joined<'s, 'o>(
+        &'s self,
+        other: &'s FieldSet<'o>,
+    ) -> impl Iterator<Item = (&'s Node<'a>, Option<&'s Node<'o>>)> {
+        let mut others = other.nodes.iter().peekable();
+        self.nodes.iter().map(move |node| {
+            while others.next_if(|other| compare(&other.element, &node.element).is_lt()).is_some() {}
+            (node, others.next_if(|other| compare(&other.element, &node.element).is_eq()))
+        })
+    }
+
+    fn without(mut self, other: &FieldSet<'_>, mut reduce: impl FnMut(&mut Node<'a>, &Node<'_>)) -> Self {
+        if other.is_empty() {
+            return self;
+        }
+        let mut others = other.nodes.iter().peekable();
+        self.nodes.retain_mut(|node| {
+            while others.next_if(|other| compare(&other.element, &node.element).is_lt()).is_some() {}
+            if let Some(same) = others.next_if(|other| compare(&other.element, &node.element).is_eq()) {
+                reduce(node, same);
+            }
+            node.is_needed()
+        });
+        self
+    }
+}
+
+/// One member a line.
+impl fmt::Display for FieldSet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut outcome = Ok(());
+        self.for_each(&mut |path| {
+            outcome = outcome.and_then(|()| writeln!(f, "{}", path_text(path)));
+        });
+        outcome
+    }
+}
+
+// === impl Node ===
+
+impl Node<'_> {
+    fn is_needed(&self) -> bool {
+        self.member || !self.children.is_empty()
+    }
+}
+
+/// A path as conflicts show it: `.spec.ports[port=80,protocol="TCP"].name`.
+pub(super) fn path_text(path: &[PathElement<'_>]) -> String {
+    path.iter().map(ToString::to_string).collect()
+}
+
+/// Compares elements that borrow from different places.
+fn compare(a: &PathElement<'_>, b: &PathElement<'_>) -> Ordering {
+    a.cmp(b)
+}

@@ -1,0 +1,111 @@
+//! What a type is to server-side apply: one value, or parts that may have different managers.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::schema::{ListKind, TypeRef};
+
+use super::element::PathElement;
+
+/// What a type is to server-side apply.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shape<'s> {
+    /// One value: scalars, and all that is atomic.
+    Leaf,
+    /// A struct of which each field counts.
+    Struct(TypeRef<'s>),
+    /// A map of which each key counts; its values' type.
+    Map(TypeRef<'s>),
+    /// A list of which each element counts.
+    List(TypeRef<'s>),
+    /// Nothing is known: maps are taken apart, all else is one value.
+    Open,
+}
+
+// === impl Shape ===
+
+impl<'s> Shape<'s> {
+    /// What this type is.
+    pub(super) fn of(ty: TypeRef<'s>) -> Self {
+        if ty.is_open() {
+            return Self::Open;
+        }
+        if ty.is_atomic() {
+            return Self::Leaf;
+        }
+        if let Some(value) = ty.value() {
+            return Self::Map(value);
+        }
+        if ty.list_kind().is_some() {
+            return Self::List(ty);
+        }
+        if ty.is_struct() { Self::Struct(ty) } else { Self::Leaf }
+    }
+
+    /// What is at this field or key.
+    pub(super) fn member(self, name: &str) -> Self {
+        match self {
+            Self::Struct(ty) => match ty.field(name) {
+                Some(field) => Self::of(field.ty()),
+                None => Self::Open,
+            },
+            Self::Map(value) => Self::of(value),
+            Self::Open => Self::Open,
+            Self::Leaf | Self::List(_) => Self::Leaf,
+        }
+    }
+
+    /// Whether this is a struct that has this field by name.
+    pub(super) fn names(self, name: &str) -> bool {
+        matches!(self, Self::Struct(ty) if ty.field(name).is_some())
+    }
+
+    /// What the elements of a list are.
+    pub(super) fn element(self) -> Self {
+        match self {
+            Self::List(ty) => ty.element().map_or(Self::Leaf, Self::of),
+            _ => Self::Leaf,
+        }
+    }
+}
+
+/// What tells an element of a list apart from the others, in Kubernetes' words when nothing does.
+pub(super) fn list_element<'a>(list: TypeRef<'a>, item: &'a Value) -> Result<PathElement<'a>, String> {
+    if list.list_kind() == Some(ListKind::Set) {
+        return match item {
+            Value::Object(_) => {
+                Err("associative list without keys has an element that's a map type".to_owned())
+            }
+            Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
+            Value::Null => {
+                Err("associative list without keys has an element that's an explicit null".to_owned())
+            }
+            scalar => Ok(PathElement::Value(Cow::Borrowed(scalar))),
+        };
+    }
+    let fields = match item {
+        Value::Object(fields) => fields,
+        Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
+        _ => return Err("associative list with keys may not have non-map elements".to_owned()),
+    };
+    let names = list.list_keys();
+    let element = list.element();
+    let mut key = Vec::with_capacity(names.len());
+    for name in names {
+        let default = || element.and_then(|element| element.field(name)).and_then(|field| field.default());
+        if let Some(value) = fields.get(&**name).or_else(default) {
+            key.push((Cow::Borrowed(&**name), Cow::Borrowed(value)));
+        }
+    }
+    if key.is_empty() {
+        let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        return Err(format!(
+            "associative list with keys has an element that omits all key fields [{}] (and doesn't have default \
+             values for any key fields)",
+            quoted.join(" ")
+        ));
+    }
+    key.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(PathElement::Key(key))
+}
