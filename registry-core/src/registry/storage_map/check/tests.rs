@@ -1,6 +1,6 @@
 use super::*;
 use crate::api::{GroupVersionKind, Scope};
-use crate::registry::storage_map::MapVersion;
+use crate::registry::storage_map::{Install, MapVersion};
 use crate::resource::{NoStrategy, ResourceType, ScalePaths};
 
 const PODS: ResourceType = ResourceType {
@@ -43,7 +43,7 @@ const fn entry(resource: &'static ResourceType, subresource: Option<&'static str
     MapEntry {
         resource,
         subresource,
-        install: |_| unreachable!("the check installs nothing"),
+        install: Install::OverStore(|_| unreachable!("the check installs nothing")),
         declared_at: resource.declared_at,
     }
 }

@@ -1,0 +1,6 @@
+//! `authorization.k8s.io`: what somebody may do.
+
+mod access;
+pub mod localsubjectaccessreviews;
+pub mod selfsubjectaccessreviews;
+pub mod subjectaccessreviews;
