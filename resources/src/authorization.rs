@@ -3,4 +3,5 @@
 mod access;
 pub mod localsubjectaccessreviews;
 pub mod selfsubjectaccessreviews;
+pub mod selfsubjectrulesreviews;
 pub mod subjectaccessreviews;

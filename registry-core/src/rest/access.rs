@@ -50,11 +50,51 @@ pub struct AccessDecision {
     pub reason: String,
 }
 
+/// All that somebody may do in a namespace, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessRules {
+    /// What may be done with resources.
+    pub resources: Vec<ResourceRule>,
+    /// What may be done with other paths.
+    pub paths: Vec<PathRule>,
+    /// Why there may be more than this; `None` when this is all.
+    pub incomplete: Option<String>,
+}
+
+/// Verbs on resources. `*` is all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourceRule {
+    /// The API verbs.
+    pub verbs: Vec<String>,
+    /// The API groups.
+    pub groups: Vec<String>,
+    /// The resources.
+    pub resources: Vec<String>,
+    /// The objects' names; empty is all.
+    pub names: Vec<String>,
+}
+
+/// Verbs on paths that are no resources. `*` is all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PathRule {
+    /// The methods, lower case.
+    pub verbs: Vec<String>,
+    /// The paths.
+    pub paths: Vec<String>,
+}
+
 /// The server's authentication and authorization, for those that review them.
 #[async_trait]
 pub trait AccessReviewer: Send + Sync + 'static {
     /// Whether a user may do something.
     async fn decide(&self, user: &UserInfo, wanted: &WantedAccess) -> AccessDecision;
+
+    /// What a user may do in a namespace. An authorizer that decides single requests only cannot list it, and
+    /// says so.
+    async fn rules_of(&self, _user: &UserInfo, _namespace: &str) -> AccessRules {
+        let incomplete = "the authorizer cannot list what it allows".to_owned();
+        AccessRules { incomplete: Some(incomplete), ..AccessRules::default() }
+    }
 
     /// Whose token it is; `None` when it is nobody's.
     async fn user_of_token(&self, token: &str) -> Option<UserInfo>;

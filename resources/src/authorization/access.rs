@@ -134,3 +134,61 @@ fn named_user(question: &Object) -> UserInfo {
         extra: extra.map(|(key, values)| (key.clone(), texts(values))).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use registry_core::rest::access::AccessDecision;
+
+    use super::*;
+
+    /// Allows `get` to members of `readers`.
+    struct Readers;
+
+    #[async_trait]
+    impl AccessReviewer for Readers {
+        async fn decide(&self, user: &UserInfo, wanted: &WantedAccess) -> AccessDecision {
+            let (WantedAccess::Path { verb, .. } | WantedAccess::Resource(ResourceAccess { verb, .. })) =
+                wanted;
+            let allowed = verb == "get" && user.groups.iter().any(|group| group == "readers");
+            AccessDecision { allowed, denied: false, reason: String::new() }
+        }
+
+        async fn user_of_token(&self, _: &str) -> Option<UserInfo> {
+            None
+        }
+    }
+
+    fn question(spec: Value) -> Object {
+        Object::from_value(json!({ "metadata": {}, "spec": spec })).unwrap_or_default()
+    }
+
+    fn ask(spec: Value, namespace: Option<&str>) -> Result<Value, String> {
+        let question = question(spec);
+        let answered = answer(&Readers, &question, Subject::Named, namespace);
+        futures::executor::block_on(answered).map_err(|failure| failure.to_value()["message"].to_string())
+    }
+
+    #[test]
+    fn a_question_is_answered_for_the_user_and_groups_it_names() {
+        let about = |groups: Value, verb: &str| {
+            let spec = json!({
+                "user": "x", "groups": groups, "resourceAttributes": { "verb": verb, "resource": "pods" },
+            });
+            ask(spec, None)
+        };
+        assert_eq!(about(json!(["readers"]), "get"), Ok(json!({ "allowed": true })));
+        assert_eq!(about(json!(["readers"]), "delete"), Ok(json!({ "allowed": false })));
+        assert_eq!(about(json!([]), "get"), Ok(json!({ "allowed": false })));
+    }
+
+    #[test]
+    fn senseless_questions_are_refused() {
+        let refused = |spec, namespace| ask(spec, namespace).unwrap_err();
+        assert!(refused(json!({ "user": "x" }), None).contains("exactly one of"));
+        let nobody = json!({ "resourceAttributes": { "verb": "get" } });
+        assert!(refused(nobody, None).contains("at least one of user or group"));
+        let elsewhere = json!({ "user": "x", "resourceAttributes": { "namespace": "b" } });
+        assert!(refused(elsewhere, Some("a")).contains("must match metadata.namespace"));
+    }
+}

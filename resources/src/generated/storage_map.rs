@@ -69,6 +69,7 @@ registry_core::storage_map! {
             "v1" => {
                 "localsubjectaccessreviews" => Virtual<crate::authorization::localsubjectaccessreviews::LocalSubjectAccessReviews>,
                 "selfsubjectaccessreviews" => Virtual<crate::authorization::selfsubjectaccessreviews::SelfSubjectAccessReviews>,
+                "selfsubjectrulesreviews" => Virtual<crate::authorization::selfsubjectrulesreviews::SelfSubjectRulesReviews>,
                 "subjectaccessreviews" => Virtual<crate::authorization::subjectaccessreviews::SubjectAccessReviews>,
             },
         },
