@@ -10,7 +10,7 @@ use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::UserInfo;
 
-use crate::authentication::AUTHENTICATED;
+use crate::authentication::{AUTHENTICATED, UNAUTHENTICATED};
 use crate::request_info::{RequestInfo, ResourceRequest};
 
 mod reviews;
@@ -156,7 +156,8 @@ impl Authorizer for BaselineAuthorizer {
             return Decision::allow("");
         }
         let reads = matches!(attributes.verb, "get" | "head") && attributes.resource.is_none();
-        if reads && is_public(attributes.path) {
+        let is_anyone = attributes.is_in_group(AUTHENTICATED) || attributes.is_in_group(UNAUTHENTICATED);
+        if reads && is_anyone && is_public(attributes.path) {
             return Decision::allow("health and version are public");
         }
         if reads && attributes.is_in_group(AUTHENTICATED) && is_discovery(attributes.path) {

@@ -163,32 +163,32 @@ mod tests {
         Object::from_value(json!({ "metadata": {}, "spec": spec })).unwrap_or_default()
     }
 
-    fn ask(spec: Value, namespace: Option<&str>) -> Result<Value, String> {
+    async fn ask(spec: Value, namespace: Option<&str>) -> Result<Value, String> {
         let question = question(spec);
-        let answered = answer(&Readers, &question, Subject::Named, namespace);
-        futures::executor::block_on(answered).map_err(|failure| failure.to_value()["message"].to_string())
+        let answered = answer(&Readers, &question, Subject::Named, namespace).await;
+        answered.map_err(|failure| failure.to_value()["message"].to_string())
     }
 
-    #[test]
-    fn a_question_is_answered_for_the_user_and_groups_it_names() {
-        let about = |groups: Value, verb: &str| {
+    #[tokio::test]
+    async fn a_question_is_answered_for_the_user_and_groups_it_names() {
+        let about = async |groups: Value, verb: &str| {
             let spec = json!({
                 "user": "x", "groups": groups, "resourceAttributes": { "verb": verb, "resource": "pods" },
             });
-            ask(spec, None)
+            ask(spec, None).await
         };
-        assert_eq!(about(json!(["readers"]), "get"), Ok(json!({ "allowed": true })));
-        assert_eq!(about(json!(["readers"]), "delete"), Ok(json!({ "allowed": false })));
-        assert_eq!(about(json!([]), "get"), Ok(json!({ "allowed": false })));
+        assert_eq!(about(json!(["readers"]), "get").await, Ok(json!({ "allowed": true })));
+        assert_eq!(about(json!(["readers"]), "delete").await, Ok(json!({ "allowed": false })));
+        assert_eq!(about(json!([]), "get").await, Ok(json!({ "allowed": false })));
     }
 
-    #[test]
-    fn senseless_questions_are_refused() {
-        let refused = |spec, namespace| ask(spec, namespace).unwrap_err();
-        assert!(refused(json!({ "user": "x" }), None).contains("exactly one of"));
+    #[tokio::test]
+    async fn senseless_questions_are_refused() {
+        let refused = async |spec, namespace| ask(spec, namespace).await.unwrap_err();
+        assert!(refused(json!({ "user": "x" }), None).await.contains("exactly one of"));
         let nobody = json!({ "resourceAttributes": { "verb": "get" } });
-        assert!(refused(nobody, None).contains("at least one of user or group"));
+        assert!(refused(nobody, None).await.contains("at least one of user or group"));
         let elsewhere = json!({ "user": "x", "resourceAttributes": { "namespace": "b" } });
-        assert!(refused(elsewhere, Some("a")).contains("must match metadata.namespace"));
+        assert!(refused(elsewhere, Some("a")).await.contains("must match metadata.namespace"));
     }
 }
