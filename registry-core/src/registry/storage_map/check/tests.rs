@@ -48,8 +48,11 @@ const fn entry(resource: &'static ResourceType, subresource: Option<&'static str
     }
 }
 
+/// One path of a map's text: path, storage as written, entry.
+type Written = (&'static str, &'static str, MapEntry);
+
 /// What the check says of versions written as `(group, version, [(path, storage, entry)])`.
-fn verdict(versions: &[(&'static str, &'static str, &[(&'static str, &'static str, MapEntry)])]) -> String {
+fn verdict(versions: &[(&'static str, &'static str, &[Written])]) -> String {
     let mut map = Vec::new();
     let mut written = Vec::new();
     for (group, version, paths) in versions {
