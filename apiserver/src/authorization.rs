@@ -10,11 +10,14 @@ use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::UserInfo;
 
-use crate::authentication::AUTHENTICATED;
+use crate::authentication::{AUTHENTICATED, UNAUTHENTICATED};
 use crate::request_info::{RequestInfo, ResourceRequest};
 
+mod reviews;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use reviews::ServerAccess;
 
 /// The group whose members may do everything, whatever any policy says.
 pub const MASTERS: &str = "system:masters";
@@ -153,14 +156,29 @@ impl Authorizer for BaselineAuthorizer {
             return Decision::allow("");
         }
         let reads = matches!(attributes.verb, "get" | "head") && attributes.resource.is_none();
-        if reads && is_public(attributes.path) {
+        let is_anyone = attributes.is_in_group(AUTHENTICATED) || attributes.is_in_group(UNAUTHENTICATED);
+        if reads && is_anyone && is_public(attributes.path) {
             return Decision::allow("health and version are public");
         }
         if reads && attributes.is_in_group(AUTHENTICATED) && is_discovery(attributes.path) {
             return Decision::allow("discovery is open to authenticated users");
         }
+        let creates_self_review =
+            attributes.verb == "create" && attributes.resource.is_some_and(is_self_review);
+        if creates_self_review && attributes.is_in_group(AUTHENTICATED) {
+            return Decision::allow("users may ask about themselves");
+        }
         Decision::no_opinion()
     }
+}
+
+/// Questions of users about themselves. (The ClusterRole `system:basic-user`.)
+fn is_self_review(resource: &ResourceRequest) -> bool {
+    matches!(
+        (resource.group.as_str(), resource.resource.as_str()),
+        ("authentication.k8s.io", "selfsubjectreviews")
+            | ("authorization.k8s.io", "selfsubjectaccessreviews" | "selfsubjectrulesreviews")
+    )
 }
 
 /// Paths that tell whether and which server this is.

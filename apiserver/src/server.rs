@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
 use crate::authentication::{Authenticator, TokenTable};
-use crate::authorization::{Authorizer, BaselineAuthorizer};
+use crate::authorization::{Authorizer, BaselineAuthorizer, ServerAccess};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::Api;
@@ -117,7 +117,13 @@ impl ServerBuilder {
         let tls = tls::acceptor(&identities)?;
 
         let engine = Engine::open(storage_choice, &self.options.storage).await?;
-        let storages = Storages::new(engine.clone(), &self.options.storage);
+        let tokens = match &self.options.authentication.token_auth_file {
+            Some(path) => TokenTable::from_file(path)?,
+            None => TokenTable::default(),
+        };
+        let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
+        let access = Arc::new(ServerAccess::new(tokens.clone(), authorizer.clone()));
+        let storages = Storages::new(engine.clone(), &self.options.storage, access);
         let installed = Arc::new(self.install(&storages)?);
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let hooks = PostStartHooks::new(&installed);
@@ -125,10 +131,6 @@ impl ServerBuilder {
 
         let (listener, address) = listen(&self.options).await?;
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
-        let tokens = match &self.options.authentication.token_auth_file {
-            Some(path) => TokenTable::from_file(path)?,
-            None => TokenTable::default(),
-        };
         let filters = Filters::new(
             Api::with_descriptions(
                 installed.clone(),
@@ -137,7 +139,7 @@ impl ServerBuilder {
                 resources::schema::descriptions,
             ),
             Authenticator::new(tokens, self.options.authentication.anonymous_auth),
-            self.authorizer.unwrap_or_else(|| Arc::new(BaselineAuthorizer)),
+            authorizer,
             health,
             &self.options.limits,
         );

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use registry_core::ResourceType;
+use registry_core::registry::Services;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::store::StoreOptions;
+use registry_core::rest::access::AccessReviewer;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
 use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
@@ -37,6 +39,7 @@ pub struct Storages {
     prefix: String,
     transformer: Arc<dyn Transformer>,
     budget: Arc<CacheBudget>,
+    access: Arc<dyn AccessReviewer>,
 }
 
 /// The engine, as what it is: each has an end of its own.
@@ -135,14 +138,15 @@ fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Et
 // === impl Storages ===
 
 impl Storages {
-    /// The storages over this engine.
-    pub fn new(engine: Engine, options: &StorageOptions) -> Self {
+    /// The storages over this engine. Virtual resources ask `access` who somebody is, and what they may do.
+    pub fn new(engine: Engine, options: &StorageOptions, access: Arc<dyn AccessReviewer>) -> Self {
         Self {
             engine,
             options: options.clone(),
             prefix: format!("/{}", options.etcd_prefix.trim_matches('/')),
             transformer: Arc::new(Identity),
             budget: Arc::new(CacheBudget::new(HISTORY_BUDGET_BYTES)),
+            access,
         }
     }
 
@@ -184,6 +188,10 @@ impl OpenStorage for Storages {
 
     fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    fn services(&self) -> Services {
+        Services { access: self.access.clone() }
     }
 
     fn store_options(&self, resource: &'static ResourceType) -> StoreOptions {

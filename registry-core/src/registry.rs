@@ -14,7 +14,7 @@ pub use errors::interpret_watch;
 pub use scale::ScaleStore;
 pub use status::StatusStore;
 pub use storage_map::{
-    ApiPath, Custom, InstalledApi, InstalledPath, Main, MapEntry, MapVersion, OpenStorage, Scale, Status,
-    StorageMap, Subresource,
+    ApiPath, Custom, Install, InstalledApi, InstalledPath, Main, MapEntry, MapVersion, OpenStorage, Scale,
+    Services, Status, StorageMap, Subresource, Virtual, VirtualResource, VirtualStorage,
 };
 pub use store::{FinishHook, MainRules, StatusRules, Store, StoreHooks, StoreOptions, UpdateRules};

@@ -16,6 +16,8 @@ use crate::resource::Column;
 use crate::schema::Schema;
 use crate::storage::{ListPage, StoredObject, WatchStream};
 
+pub mod access;
+
 /// What every storage says of itself.
 pub trait Storage: Send + Sync + 'static {
     /// The resource (of a subresource: its parent), for error messages.

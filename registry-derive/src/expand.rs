@@ -5,9 +5,10 @@ mod kube;
 mod resource_type;
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use registry_grammar::{ObjectKind, ResourceModel};
 use syn::DeriveInput;
+use syn::spanned::Spanned;
 
 /// The whole expansion, or the errors and nothing else.
 pub(crate) fn expand(input: &DeriveInput) -> TokenStream {
@@ -22,12 +23,14 @@ fn emit(model: &ResourceModel) -> TokenStream {
     let resource = resource_type::emit(model);
     let kube = kube::emit(model);
     let checks = checks::emit(model);
+    let storage = virtual_storage(model);
     quote! {
         const _: () = {
             #kind
             #resource
             #kube
             #checks
+            #storage
         };
     }
 }
@@ -37,6 +40,24 @@ fn kind_constant(model: &ResourceModel) -> TokenStream {
     quote! {
         const RESOURCE_KIND: ::registry_core::api::GroupVersionKind =
             ::registry_core::api::GroupVersionKind { group: #group, version: #version, kind: #kind };
+    }
+}
+
+/// Of a resource of which nothing is stored: who serves it.
+fn virtual_storage(model: &ResourceModel) -> TokenStream {
+    let (ident, Some(storage)) = (&model.ident, &model.storage) else { return TokenStream::new() };
+    let install = quote_spanned! {storage.span()=>
+        <#storage as ::registry_core::registry::VirtualStorage>::install
+    };
+    quote! {
+        #[automatically_derived]
+        impl ::registry_core::registry::VirtualResource for #ident {
+            fn install(
+                services: &::registry_core::registry::Services,
+            ) -> ::registry_core::rest::Capabilities {
+                #install(<Self as ::registry_core::Resource>::TYPE, services)
+            }
+        }
     }
 }
 

@@ -90,8 +90,8 @@ impl ReadinessCheck {
 impl Check for ReadinessCheck {
     async fn check(&self) -> Result<(), String> {
         let resources = self.installed.paths.iter().filter(|path| path.subresource.is_none());
-        for path in resources {
-            let ready = path.store.storage().readiness();
+        for (path, store) in resources.filter_map(|path| Some((path, path.store.as_ref()?))) {
+            let ready = store.storage().readiness();
             ready.map_err(|reason| format!("{}: {reason}", path.resource.group_resource()))?;
         }
         Ok(())

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::capabilities;
 use crate::resource::{Resource, ResourceType};
 use crate::rest::Capabilities;
+use crate::rest::access::{AccessReviewer, NoAccess};
 use crate::storage::{Interface, StorageError};
 
 use super::scale::ScaleStore;
@@ -49,16 +50,32 @@ pub struct MapEntry {
     pub resource: &'static ResourceType,
     /// The subresource; `None` for the resource itself.
     pub subresource: Option<&'static str>,
-    /// Makes the storage over the resource's store.
-    pub install: fn(&Arc<Store>) -> Capabilities,
+    /// Makes the storage.
+    pub install: Install,
     /// Where the author declared it, as `file:line`.
     pub declared_at: &'static str,
+}
+
+/// How the storage of a path is made.
+#[derive(Clone, Copy, Debug)]
+pub enum Install {
+    /// Over the resource's store.
+    OverStore(fn(&Arc<Store>) -> Capabilities),
+    /// From nothing stored: reviews and other resources that only exist in an answer.
+    Virtual(fn(&Services) -> Capabilities),
+}
+
+/// What virtual resources may ask of the server.
+#[derive(Clone)]
+pub struct Services {
+    /// Who somebody is, and what they may do.
+    pub access: Arc<dyn AccessReviewer>,
 }
 
 /// A type that is one path of the API: one of the markers below, around a [`Resource`] or a [`Subresource`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a path of the API",
-    note = "a path is `Main<R>`, `Status<R>` or `Scale<R>` of a resource `R`, or `Custom<S>` of a subresource `S`"
+    note = "a path is `Main<R>`, `Virtual<R>`, `Status<R>` or `Scale<R>` of a resource `R`, or `Custom<S>` of a subresource `S`"
 )]
 pub trait ApiPath {
     /// The path's entry in the map.
@@ -67,6 +84,9 @@ pub trait ApiPath {
 
 /// `R` itself, with all verbs of the generic store.
 pub struct Main<R>(PhantomData<R>);
+
+/// `R` itself, of which nothing is stored: it has the capabilities of its own storage and no others.
+pub struct Virtual<R>(PhantomData<R>);
 
 /// The `status` subresource of `R`.
 pub struct Status<R>(PhantomData<R>);
@@ -88,6 +108,23 @@ pub trait Subresource: Send + Sync + 'static {
     fn install(parent: &Arc<Store>) -> Capabilities;
 }
 
+/// A resource of which nothing is stored. The derive implements it for what says `storage = Type`.
+pub trait VirtualResource: Resource {
+    /// Makes its storage, with the capabilities it has.
+    fn install(services: &Services) -> Capabilities;
+}
+
+/// What an author implements for `storage = Type`: serves a resource of which nothing is stored.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the storage of a virtual resource",
+    label = "needs `impl VirtualStorage`"
+)]
+pub trait VirtualStorage: Send + Sync + 'static {
+    /// Makes the storage of this resource, with the capabilities it has
+    /// (see [`capabilities!`](crate::capabilities)).
+    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities;
+}
+
 /// Opens the storage of one resource: backend, cache, encryption. (RESTOptionsGetter.)
 pub trait OpenStorage: Send + Sync {
     /// The storage of this resource's objects.
@@ -102,6 +139,11 @@ pub trait OpenStorage: Send + Sync {
     /// What the operator set of this resource's store.
     fn store_options(&self, _resource: &'static ResourceType) -> StoreOptions {
         StoreOptions::default()
+    }
+
+    /// What virtual resources may ask of the server. By default there is none, and they are told so.
+    fn services(&self) -> Services {
+        Services { access: Arc::new(NoAccess) }
     }
 }
 
@@ -121,8 +163,8 @@ pub struct InstalledPath {
     pub subresource: Option<&'static str>,
     /// What the path can do.
     pub capabilities: Capabilities,
-    /// The store of the resource.
-    pub store: Arc<Store>,
+    /// The store of the resource; `None` when nothing of it is stored.
+    pub store: Option<Arc<Store>>,
 }
 
 // === the paths ===
@@ -131,7 +173,16 @@ impl<R: Resource> ApiPath for Main<R> {
     const ENTRY: MapEntry = MapEntry {
         resource: R::TYPE,
         subresource: None,
-        install: install_main,
+        install: Install::OverStore(install_main),
+        declared_at: R::TYPE.declared_at,
+    };
+}
+
+impl<R: VirtualResource> ApiPath for Virtual<R> {
+    const ENTRY: MapEntry = MapEntry {
+        resource: R::TYPE,
+        subresource: None,
+        install: Install::Virtual(R::install),
         declared_at: R::TYPE.declared_at,
     };
 }
@@ -142,7 +193,7 @@ impl<R: Resource> ApiPath for Status<R> {
         MapEntry {
             resource: R::TYPE,
             subresource: Some("status"),
-            install: install_status,
+            install: Install::OverStore(install_status),
             declared_at: R::TYPE.declared_at,
         }
     };
@@ -157,7 +208,7 @@ impl<R: Resource> ApiPath for Scale<R> {
         MapEntry {
             resource: R::TYPE,
             subresource: Some("scale"),
-            install: install_scale,
+            install: Install::OverStore(install_scale),
             declared_at: R::TYPE.declared_at,
         }
     };
@@ -167,7 +218,7 @@ impl<S: Subresource> ApiPath for Custom<S> {
     const ENTRY: MapEntry = MapEntry {
         resource: S::Parent::TYPE,
         subresource: Some(S::NAME),
-        install: S::install,
+        install: Install::OverStore(S::install),
         declared_at: S::Parent::TYPE.declared_at,
     };
 }
@@ -205,16 +256,13 @@ impl StorageMap {
             if !enabled(entry.resource) {
                 continue;
             }
-            let store = match installed.store(entry.resource) {
-                Some(store) => store,
-                None => Store::with_options(
-                    entry.resource,
-                    storage.open(entry.resource)?,
-                    storage.prefix(),
-                    storage.store_options(entry.resource),
-                ),
+            let (capabilities, store) = match entry.install {
+                Install::Virtual(install) => (install(&storage.services()), None),
+                Install::OverStore(install) => {
+                    let store = installed.store_for(entry.resource, storage)?;
+                    (install(&store), Some(store))
+                }
             };
-            let capabilities = (entry.install)(&store);
             installed.paths.push(InstalledPath {
                 resource: entry.resource,
                 subresource: entry.subresource,
@@ -230,6 +278,19 @@ impl InstalledApi {
     /// The store of a resource, if it is installed.
     pub fn store(&self, resource: &ResourceType) -> Option<Arc<Store>> {
         let path = self.paths.iter().find(|path| path.resource.resource() == resource.resource())?;
-        Some(path.store.clone())
+        path.store.clone()
+    }
+
+    /// The store of a resource, opened if this is its first path.
+    fn store_for(
+        &self,
+        resource: &'static ResourceType,
+        storage: &dyn OpenStorage,
+    ) -> Result<Arc<Store>, StorageError> {
+        if let Some(store) = self.store(resource) {
+            return Ok(store);
+        }
+        let options = storage.store_options(resource);
+        Ok(Store::with_options(resource, storage.open(resource)?, storage.prefix(), options))
     }
 }

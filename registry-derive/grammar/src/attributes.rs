@@ -56,6 +56,7 @@ pub(crate) struct Attributes {
     pub(crate) without_deletecollection: Flag,
     pub(crate) ttl_seconds: Option<SpannedValue<u64>>,
     pub(crate) strategy: Option<syn::Path>,
+    pub(crate) storage: Option<syn::Path>,
     #[darling(multiple)]
     pub(crate) subresource: Vec<SubresourceAttribute>,
 }

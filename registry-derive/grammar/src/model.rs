@@ -64,6 +64,8 @@ pub struct ResourceModel {
     pub returns_deleted_object: bool,
     /// The strategy; `None`: nothing special.
     pub strategy: Option<Path>,
+    /// What serves the resource when nothing of it is stored; `None`: the generic store.
+    pub storage: Option<Path>,
     /// Subresources of the author's own.
     pub subresources: Vec<SubresourceAttribute>,
 }
@@ -167,6 +169,7 @@ impl ResourceModel {
             serves_deletecollection: !attributes.without_deletecollection.is_present(),
             returns_deleted_object: attributes.returns_deleted_object.is_present(),
             strategy: attributes.strategy,
+            storage: attributes.storage,
             subresources: attributes.subresource,
             ident: attributes.ident,
             object,

@@ -2,7 +2,7 @@
 
 //! Every path of this crate: group → version → path → storage.
 
-use registry_core::registry::storage_map::{Custom, Main, Scale, Status};
+use registry_core::registry::storage_map::{Custom, Main, Scale, Status, Virtual};
 
 registry_core::storage_map! {
     /// Every path of this crate.
@@ -57,6 +57,26 @@ registry_core::storage_map! {
                 "statefulsets" => Main<crate::apps::statefulsets::StatefulSets>,
                 "statefulsets/scale" => Scale<crate::apps::statefulsets::StatefulSets>,
                 "statefulsets/status" => Status<crate::apps::statefulsets::StatefulSets>,
+            },
+        },
+        "authentication.k8s.io" => {
+            "v1" => {
+                "selfsubjectreviews" => Virtual<crate::authentication::selfsubjectreviews::SelfSubjectReviews>,
+                "tokenreviews" => Virtual<crate::authentication::tokenreviews::TokenReviews>,
+            },
+        },
+        "authorization.k8s.io" => {
+            "v1" => {
+                "localsubjectaccessreviews" => Virtual<crate::authorization::localsubjectaccessreviews::LocalSubjectAccessReviews>,
+                "selfsubjectaccessreviews" => Virtual<crate::authorization::selfsubjectaccessreviews::SelfSubjectAccessReviews>,
+                "selfsubjectrulesreviews" => Virtual<crate::authorization::selfsubjectrulesreviews::SelfSubjectRulesReviews>,
+                "subjectaccessreviews" => Virtual<crate::authorization::subjectaccessreviews::SubjectAccessReviews>,
+            },
+        },
+        "autoscaling" => {
+            "v2" => {
+                "horizontalpodautoscalers" => Main<crate::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers>,
+                "horizontalpodautoscalers/status" => Status<crate::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers>,
             },
         },
         "batch" => {

@@ -106,7 +106,8 @@ pub(super) fn emit_module(found: &Crate<'_>) -> Result<Output, Failure> {
 pub(super) fn paths_of(declared: &Declared) -> Vec<(String, &'static str, &str)> {
     let model = &declared.model;
     let plural = &model.plural;
-    let mut paths = vec![(plural.clone(), "Main", declared.path.as_str())];
+    let main = if model.storage.is_some() { "Virtual" } else { "Main" };
+    let mut paths = vec![(plural.clone(), main, declared.path.as_str())];
     if model.has_status {
         paths.push((format!("{plural}/status"), "Status", &declared.path));
     }

@@ -4,7 +4,10 @@ use crate::registry::testing::{MemoryStorage, widgets};
 use crate::resource::{NoStrategy, Resource, ResourceType};
 use crate::storage::{Interface, StorageError};
 
-use super::{ApiPath, Main, MapVersion, OpenStorage, Scale, Status, StorageMap};
+use super::{
+    ApiPath, Main, MapVersion, OpenStorage, Scale, Services, Status, StorageMap, Virtual, VirtualResource,
+};
+use crate::rest::Capabilities;
 
 struct Widgets;
 
@@ -42,6 +45,48 @@ fn installed_paths_share_a_store_and_serve_what_their_storage_can() {
     let own = ["get", "patch", "update"];
     assert_eq!(served, [(None, all.to_vec()), (Some("status"), own.to_vec()), (Some("scale"), own.to_vec())]);
     let store = installed.store(Widgets::TYPE).unwrap();
-    assert!(installed.paths.iter().all(|path| Arc::ptr_eq(&path.store, &store)));
+    assert!(
+        installed.paths.iter().all(|path| path.store.as_ref().is_some_and(|own| Arc::ptr_eq(own, &store)))
+    );
     assert!(MAP.install(&InMemory, &|_| false).unwrap().paths.is_empty());
+}
+
+/// A resource that can be asked nothing but its kind.
+struct Questions;
+
+impl Resource for Questions {
+    type Object = serde_json::Value;
+    const TYPE: &'static ResourceType = &widgets(&NoStrategy);
+}
+
+impl VirtualResource for Questions {
+    fn install(_: &Services) -> Capabilities {
+        Capabilities::none(crate::registry::Store::new(
+            Self::TYPE,
+            Arc::new(MemoryStorage::default()),
+            "/nowhere",
+        ))
+    }
+}
+
+#[test]
+fn nothing_is_opened_for_a_virtual_resource_and_it_has_its_own_verbs_only() {
+    struct Unopened;
+
+    impl OpenStorage for Unopened {
+        fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
+            unreachable!("{resource:?} is not stored")
+        }
+
+        fn prefix(&self) -> &'static str {
+            "/registry"
+        }
+    }
+
+    let version = MapVersion { group: "example.com", version: "v1", entries: &[Virtual::<Questions>::ENTRY] };
+    let map = StorageMap { versions: Box::leak(Box::new([version])) };
+    let installed = map.install(&Unopened, &|_| true).unwrap();
+    let [only] = installed.paths.as_slice() else { unreachable!("one path was installed") };
+    assert!(only.store.is_none() && only.capabilities.verbs().is_empty());
+    assert!(installed.store(Questions::TYPE).is_none());
 }

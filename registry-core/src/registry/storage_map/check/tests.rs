@@ -1,6 +1,6 @@
 use super::*;
 use crate::api::{GroupVersionKind, Scope};
-use crate::registry::storage_map::MapVersion;
+use crate::registry::storage_map::{Install, MapVersion};
 use crate::resource::{NoStrategy, ResourceType, ScalePaths};
 
 const PODS: ResourceType = ResourceType {
@@ -43,13 +43,16 @@ const fn entry(resource: &'static ResourceType, subresource: Option<&'static str
     MapEntry {
         resource,
         subresource,
-        install: |_| unreachable!("the check installs nothing"),
+        install: Install::OverStore(|_| unreachable!("the check installs nothing")),
         declared_at: resource.declared_at,
     }
 }
 
+/// One path of a map's text: path, storage as written, entry.
+type Written = (&'static str, &'static str, MapEntry);
+
 /// What the check says of versions written as `(group, version, [(path, storage, entry)])`.
-fn verdict(versions: &[(&'static str, &'static str, &[(&'static str, &'static str, MapEntry)])]) -> String {
+fn verdict(versions: &[(&'static str, &'static str, &[Written])]) -> String {
     let mut map = Vec::new();
     let mut written = Vec::new();
     for (group, version, paths) in versions {

@@ -1,0 +1,59 @@
+//! The server's authenticator and authorizer, for the review resources.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::context::UserInfo;
+use registry_core::rest::access::{AccessDecision, AccessReviewer, WantedAccess};
+
+use crate::authentication::TokenTable;
+use crate::request_info::ResourceRequest;
+
+use super::{Attributes, Authorizer, Decision};
+
+/// Who somebody is by the server's tokens, and what they may do by its authorizer.
+pub(crate) struct ServerAccess {
+    tokens: TokenTable,
+    authorizer: Arc<dyn Authorizer>,
+}
+
+// === impl ServerAccess ===
+
+impl ServerAccess {
+    pub(crate) fn new(tokens: TokenTable, authorizer: Arc<dyn Authorizer>) -> Self {
+        Self { tokens, authorizer }
+    }
+}
+
+#[async_trait]
+impl AccessReviewer for ServerAccess {
+    async fn decide(&self, user: &UserInfo, wanted: &WantedAccess) -> AccessDecision {
+        let decision = match wanted {
+            WantedAccess::Path { path, verb } => {
+                self.authorizer.authorize(&Attributes { user, verb, resource: None, path }).await
+            }
+            WantedAccess::Resource(access) => {
+                let resource = ResourceRequest {
+                    group: access.group.clone(),
+                    version: access.version.clone(),
+                    namespace: access.namespace.clone(),
+                    resource: access.resource.clone(),
+                    subresource: access.subresource.clone(),
+                    name: access.name.clone(),
+                };
+                let attributes = Attributes { user, verb: &access.verb, resource: Some(&resource), path: "" };
+                self.authorizer.authorize(&attributes).await
+            }
+        };
+        let (allowed, denied, reason) = match decision {
+            Decision::Allow { reason } => (true, false, reason),
+            Decision::Deny { reason } => (false, true, reason),
+            Decision::NoOpinion { reason } => (false, false, reason),
+        };
+        AccessDecision { allowed, denied, reason: reason.into_owned() }
+    }
+
+    async fn user_of_token(&self, token: &str) -> Option<UserInfo> {
+        self.tokens.user(token).cloned()
+    }
+}

@@ -1,0 +1,4 @@
+//! `authentication.k8s.io`: who somebody is.
+
+pub mod selfsubjectreviews;
+pub mod tokenreviews;

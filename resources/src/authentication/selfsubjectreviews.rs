@@ -1,0 +1,48 @@
+//! `authentication.k8s.io/v1 SelfSubjectReview`: who am I?
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::{Object, StatusError, time};
+use registry_core::registry::{Services, VirtualStorage};
+use registry_core::resource::ResourceType;
+use registry_core::rest::Capabilities;
+use registry_core::rest::access::AccessReviewer;
+use registry_derive::Resource;
+use serde_json::{Value, json};
+
+use crate::review::{Review, ReviewStorage, user_info};
+
+/// `selfsubjectreviews` of `authentication.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::authentication::v1::SelfSubjectReview,
+    group = "authentication.k8s.io",
+    version = "v1",
+    cluster,
+    storage = WhoAmI,
+)]
+pub struct SelfSubjectReviews;
+
+/// Tells users who the server takes them for.
+pub struct WhoAmI;
+
+impl VirtualStorage for WhoAmI {
+    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+        ReviewStorage::<Self>::install(resource, services)
+    }
+}
+
+#[async_trait]
+impl Review for WhoAmI {
+    async fn answer(
+        _access: &dyn AccessReviewer,
+        context: &RequestContext,
+        _question: &Object,
+    ) -> Result<Value, StatusError> {
+        Ok(json!({ "userInfo": user_info(&context.user) }))
+    }
+
+    fn prepare(question: &mut Object) {
+        question.metadata_mut().insert("creationTimestamp".to_owned(), time::now().into());
+    }
+}

@@ -1,0 +1,194 @@
+//! What the three kinds of access reviews share: reading the question, checking it, and writing the answer.
+
+use registry_core::api::{ErrorList, FieldError, FieldPath, Object, StatusError};
+use registry_core::context::UserInfo;
+use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
+use serde_json::{Map, Value, json};
+
+use crate::review::{check_no_metadata, invalid};
+
+const GROUP: &str = "authorization.k8s.io";
+
+/// Whose access is asked about.
+pub(super) enum Subject<'a> {
+    /// The user who asks.
+    Asking(&'a UserInfo),
+    /// The user, and groups, in the question.
+    Named,
+}
+
+/// Answers a question; `namespace` is where all of it has to be about.
+pub(super) async fn answer(
+    access: &dyn AccessReviewer,
+    question: &Object,
+    subject: Subject<'_>,
+    namespace: Option<&str>,
+) -> Result<Value, StatusError> {
+    let errors = validate(question, &subject, namespace);
+    if !errors.is_empty() {
+        return Err(invalid(GROUP, &errors));
+    }
+    let named;
+    let user = match subject {
+        Subject::Asking(user) => user,
+        Subject::Named => {
+            named = named_user(question);
+            &named
+        }
+    };
+    let decision = access.decide(user, &wanted(question)).await;
+    let mut status = json!({ "allowed": decision.allowed });
+    if let Some(fields) = status.as_object_mut() {
+        if decision.denied {
+            fields.insert("denied".to_owned(), true.into());
+        }
+        if !decision.reason.is_empty() {
+            fields.insert("reason".to_owned(), decision.reason.into());
+        }
+    }
+    Ok(status)
+}
+
+fn validate(question: &Object, subject: &Subject<'_>, namespace: Option<&str>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let spec = FieldPath::new("spec");
+    let resource = given(question, "resourceAttributes");
+    let path = given(question, "nonResourceAttributes");
+    let (resource_field, path_field) =
+        (spec.child("resourceAttributes"), spec.child("nonResourceAttributes"));
+    if resource.is_some() && path.is_some() {
+        let why = "cannot be specified in combination with resourceAttributes";
+        errors.push(FieldError::invalid(path_field.clone(), go_path(question), why));
+    }
+    if resource.is_none() && path.is_none() {
+        let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+        errors.push(FieldError::invalid(resource_field.clone(), Value::Null, why));
+    }
+    if matches!(subject, Subject::Named) && named_user(question).name.is_empty() && !names_groups(question) {
+        let why = "at least one of user or group must be specified";
+        errors.push(FieldError::invalid(spec.child("user"), "", why));
+    }
+    if let Some(error) = check_no_metadata(question) {
+        errors.push(error);
+    }
+    let Some(namespace) = namespace else { return errors };
+    let own = text(question, "resourceAttributes", "namespace");
+    if resource.is_some() && own != namespace {
+        let why = "must match metadata.namespace";
+        errors.push(FieldError::invalid(resource_field.child("namespace"), own, why));
+    }
+    if path.is_some() {
+        let why = "disallowed on this kind of request";
+        errors.push(FieldError::invalid(path_field, go_path(question), why));
+    }
+    errors
+}
+
+/// The attributes of that name, when the question has them.
+fn given<'a>(question: &'a Object, attributes: &str) -> Option<&'a Map<String, Value>> {
+    question.get(&["spec", attributes])?.as_object()
+}
+
+/// The path that is asked about, as Go writes the internal type.
+fn go_path(question: &Object) -> Value {
+    let part = |field| text(question, "nonResourceAttributes", field);
+    json!({ "Path": part("path"), "Verb": part("verb") })
+}
+
+fn text(question: &Object, attributes: &str, field: &str) -> String {
+    question.get_str(&["spec", attributes, field]).unwrap_or_default().to_owned()
+}
+
+fn wanted(question: &Object) -> WantedAccess {
+    if given(question, "resourceAttributes").is_none() {
+        let part = |field| text(question, "nonResourceAttributes", field);
+        return WantedAccess::Path { path: part("path"), verb: part("verb") };
+    }
+    let part = |field| text(question, "resourceAttributes", field);
+    WantedAccess::Resource(ResourceAccess {
+        verb: part("verb"),
+        group: part("group"),
+        version: part("version"),
+        resource: part("resource"),
+        subresource: part("subresource"),
+        namespace: part("namespace"),
+        name: part("name"),
+    })
+}
+
+fn names_groups(question: &Object) -> bool {
+    question.get(&["spec", "groups"]).and_then(Value::as_array).is_some_and(|groups| !groups.is_empty())
+}
+
+fn named_user(question: &Object) -> UserInfo {
+    let text = |field| question.get_str(&["spec", field]).unwrap_or_default().to_owned();
+    let texts = |value: &Value| -> Vec<String> {
+        let values = value.as_array().into_iter().flatten();
+        values.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let extra = question.get(&["spec", "extra"]).and_then(Value::as_object).into_iter().flatten();
+    UserInfo {
+        name: text("user"),
+        uid: text("uid"),
+        groups: question.get(&["spec", "groups"]).map(texts).unwrap_or_default(),
+        extra: extra.map(|(key, values)| (key.clone(), texts(values))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use registry_core::rest::access::AccessDecision;
+
+    use super::*;
+
+    /// Allows `get` to members of `readers`.
+    struct Readers;
+
+    #[async_trait]
+    impl AccessReviewer for Readers {
+        async fn decide(&self, user: &UserInfo, wanted: &WantedAccess) -> AccessDecision {
+            let (WantedAccess::Path { verb, .. } | WantedAccess::Resource(ResourceAccess { verb, .. })) =
+                wanted;
+            let allowed = verb == "get" && user.groups.iter().any(|group| group == "readers");
+            AccessDecision { allowed, denied: false, reason: String::new() }
+        }
+
+        async fn user_of_token(&self, _: &str) -> Option<UserInfo> {
+            None
+        }
+    }
+
+    fn question(spec: Value) -> Object {
+        Object::from_value(json!({ "metadata": {}, "spec": spec })).unwrap_or_default()
+    }
+
+    async fn ask(spec: Value, namespace: Option<&str>) -> Result<Value, String> {
+        let question = question(spec);
+        let answered = answer(&Readers, &question, Subject::Named, namespace).await;
+        answered.map_err(|failure| failure.to_value()["message"].to_string())
+    }
+
+    #[tokio::test]
+    async fn a_question_is_answered_for_the_user_and_groups_it_names() {
+        let about = async |groups: Value, verb: &str| {
+            let spec = json!({
+                "user": "x", "groups": groups, "resourceAttributes": { "verb": verb, "resource": "pods" },
+            });
+            ask(spec, None).await
+        };
+        assert_eq!(about(json!(["readers"]), "get").await, Ok(json!({ "allowed": true })));
+        assert_eq!(about(json!(["readers"]), "delete").await, Ok(json!({ "allowed": false })));
+        assert_eq!(about(json!([]), "get").await, Ok(json!({ "allowed": false })));
+    }
+
+    #[tokio::test]
+    async fn senseless_questions_are_refused() {
+        let refused = async |spec, namespace| ask(spec, namespace).await.unwrap_err();
+        assert!(refused(json!({ "user": "x" }), None).await.contains("exactly one of"));
+        let nobody = json!({ "resourceAttributes": { "verb": "get" } });
+        assert!(refused(nobody, None).await.contains("at least one of user or group"));
+        let elsewhere = json!({ "user": "x", "resourceAttributes": { "namespace": "b" } });
+        assert!(refused(elsewhere, Some("a")).await.contains("must match metadata.namespace"));
+    }
+}

@@ -1,0 +1,44 @@
+//! `authorization.k8s.io/v1 LocalSubjectAccessReview`: may somebody do this in the namespace?
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::{Services, VirtualStorage};
+use registry_core::resource::ResourceType;
+use registry_core::rest::Capabilities;
+use registry_core::rest::access::AccessReviewer;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use super::access::{Subject, answer};
+use crate::review::{Review, ReviewStorage};
+
+/// `localsubjectaccessreviews` of `authorization.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::authorization::v1::LocalSubjectAccessReview,
+    group = "authorization.k8s.io",
+    version = "v1",
+    storage = LocalSubjectAccess,
+)]
+pub struct LocalSubjectAccessReviews;
+
+/// Answers: may somebody do this in the namespace?
+pub struct LocalSubjectAccess;
+
+impl VirtualStorage for LocalSubjectAccess {
+    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+        ReviewStorage::<Self>::install(resource, services)
+    }
+}
+
+#[async_trait]
+impl Review for LocalSubjectAccess {
+    async fn answer(
+        access: &dyn AccessReviewer,
+        context: &RequestContext,
+        question: &Object,
+    ) -> Result<Value, StatusError> {
+        answer(access, question, Subject::Named, Some(&context.namespace)).await
+    }
+}

@@ -1,0 +1,73 @@
+//! `authorization.k8s.io/v1 SelfSubjectRulesReview`: what may I do in a namespace?
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::{Services, VirtualStorage};
+use registry_core::resource::ResourceType;
+use registry_core::rest::Capabilities;
+use registry_core::rest::access::AccessReviewer;
+use registry_derive::Resource;
+use serde_json::{Value, json};
+
+use crate::review::{Review, ReviewStorage};
+
+/// `selfsubjectrulesreviews` of `authorization.k8s.io/v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::authorization::v1::SelfSubjectRulesReview,
+    group = "authorization.k8s.io",
+    version = "v1",
+    cluster,
+    storage = OwnRules,
+)]
+pub struct SelfSubjectRulesReviews;
+
+/// Answers: what may I do in a namespace?
+pub struct OwnRules;
+
+impl VirtualStorage for OwnRules {
+    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+        ReviewStorage::<Self>::install(resource, services)
+    }
+}
+
+#[async_trait]
+impl Review for OwnRules {
+    async fn answer(
+        access: &dyn AccessReviewer,
+        context: &RequestContext,
+        question: &Object,
+    ) -> Result<Value, StatusError> {
+        let namespace = question.get_str(&["spec", "namespace"]).unwrap_or_default();
+        if namespace.is_empty() {
+            return Err(StatusError::bad_request("no namespace on request"));
+        }
+        let rules = access.rules_of(&context.user, namespace).await;
+        let resources: Vec<Value> = rules
+            .resources
+            .into_iter()
+            .map(|rule| {
+                let mut shown = json!({
+                    "verbs": rule.verbs, "apiGroups": rule.groups, "resources": rule.resources,
+                });
+                if let (false, Some(fields)) = (rule.names.is_empty(), shown.as_object_mut()) {
+                    fields.insert("resourceNames".to_owned(), rule.names.into());
+                }
+                shown
+            })
+            .collect();
+        let paths: Vec<Value> = rules
+            .paths
+            .into_iter()
+            .map(|rule| json!({ "verbs": rule.verbs, "nonResourceURLs": rule.paths }))
+            .collect();
+        let mut status = json!({
+            "resourceRules": resources, "nonResourceRules": paths, "incomplete": rules.incomplete.is_some(),
+        });
+        if let (Some(why), Some(fields)) = (rules.incomplete, status.as_object_mut()) {
+            fields.insert("evaluationError".to_owned(), why.into());
+        }
+        Ok(status)
+    }
+}

@@ -1,0 +1,3 @@
+//! `autoscaling`: how many replicas there should be.
+
+pub mod horizontalpodautoscalers_v2;

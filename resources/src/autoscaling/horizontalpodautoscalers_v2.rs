@@ -1,0 +1,91 @@
+//! `autoscaling/v2 HorizontalPodAutoscaler`: HorizontalPodAutoscaler is the configuration for a horizontal pod autoscaler, which automatically manages the replica count of any resource implementing the scale subresource based on the metrics specified.
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::cells;
+
+/// `horizontalpodautoscalers` of `autoscaling/v2`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler,
+    group = "autoscaling",
+    version = "v2",
+    plural = "horizontalpodautoscalers",
+    short("hpa"),
+    categories("all"),
+    status,
+    storage_prefix = "horizontalpodautoscalers",
+    columns = COLUMNS,
+)]
+pub struct HorizontalPodAutoscalers;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Reference", reference),
+    Column::text("Targets", targets),
+    Column::text("MinPods", |object| cells::text_or(object, &["spec", "minReplicas"], "<unset>")),
+    Column::text("MaxPods", |object| cells::number(object, &["spec", "maxReplicas"])),
+    Column::text("Replicas", |object| cells::number(object, &["status", "currentReplicas"])),
+    Column::AGE,
+];
+
+/// What it scales, as `Kind/name`.
+fn reference(object: &Object) -> Value {
+    let part = |field| object.get_str(&["spec", "scaleTargetRef", field]).unwrap_or_default();
+    format!("{}/{}", part("kind"), part("name")).into()
+}
+
+/// Present and wanted values of its metrics: `cpu: 20%/50%`; the first two, and how many more.
+fn targets(object: &Object) -> Value {
+    const SHOWN: usize = 2;
+    let current: Vec<&Value> = cells::elements(object, &["status", "currentMetrics"]).collect();
+    let shown: Vec<String> = cells::elements(object, &["spec", "metrics"])
+        .enumerate()
+        .map(|(index, metric)| target(metric, current.get(index).copied()))
+        .collect();
+    match shown.get(..SHOWN) {
+        _ if shown.is_empty() => "<none>".into(),
+        Some(first) if shown.len() > SHOWN => {
+            format!("{} + {} more...", first.join(", "), shown.len() - SHOWN).into()
+        }
+        _ => shown.join(", ").into(),
+    }
+}
+
+/// One metric's present and wanted value.
+fn target(metric: &Value, current: Option<&Value>) -> String {
+    let kind = metric.get("type").and_then(Value::as_str).unwrap_or_default();
+    let source = match kind {
+        "External" => "external",
+        "Pods" => "pods",
+        "Object" => "object",
+        "Resource" => "resource",
+        "ContainerResource" => "containerResource",
+        _ => return "<unknown type>".to_owned(),
+    };
+    let wanted = metric.pointer(&format!("/{source}/target"));
+    let present = current.and_then(|current| current.pointer(&format!("/{source}/current")));
+    let of =
+        |values: Option<&Value>, field: &str| values.and_then(|values| values.get(field)).map(cells::plain);
+    let average_utilization = of(wanted, "averageUtilization");
+    let text = if let Some(wanted) = average_utilization {
+        let present =
+            of(present, "averageUtilization").map_or_else(|| "<unknown>".to_owned(), |value| value + "%");
+        format!("{present}/{wanted}%")
+    } else if let Some(wanted) = of(wanted, "averageValue") {
+        let average =
+            if kind == "Resource" || kind == "ContainerResource" || kind == "Pods" { "" } else { " (avg)" };
+        let present = of(present, "averageValue").unwrap_or_else(|| "<unknown>".to_owned());
+        format!("{present}/{wanted}{average}")
+    } else {
+        let present = of(present, "value").unwrap_or_else(|| "<unknown>".to_owned());
+        format!("{present}/{}", of(wanted, "value").unwrap_or_else(|| "<auto>".to_owned()))
+    };
+    match metric.pointer(&format!("/{source}/name")).and_then(Value::as_str) {
+        Some(resource) if source.ends_with("esource") => format!("{resource}: {text}"),
+        _ => text,
+    }
+}

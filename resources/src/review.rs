@@ -1,0 +1,120 @@
+//! Reviews: questions that are posted as objects and come back with their answer; nothing of them is stored.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::{
+    CreateOptions, ErrorList, FieldError, FieldPath, GroupResource, GroupVersionKind, Object, Scope,
+    StatusError,
+};
+use registry_core::capabilities;
+use registry_core::context::UserInfo;
+use registry_core::registry::Services;
+use registry_core::resource::ResourceType;
+use registry_core::rest::access::AccessReviewer;
+use registry_core::rest::{Answer, Capabilities, Creater, Storage, ValidatingAdmission};
+use registry_core::schema::Schema;
+use serde_json::{Map, Value};
+
+/// Answers one kind of question.
+#[async_trait]
+pub(crate) trait Review: Send + Sync + 'static {
+    /// The answer, for the object's `status`.
+    ///
+    /// # Errors
+    /// The question makes no sense.
+    async fn answer(
+        access: &dyn AccessReviewer,
+        context: &RequestContext,
+        question: &Object,
+    ) -> Result<Value, StatusError>;
+
+    /// What the server sets of the question itself.
+    fn prepare(_question: &mut Object) {}
+}
+
+/// Serves a kind of review: it can be created, and that is all.
+pub(crate) struct ReviewStorage<R> {
+    resource: &'static ResourceType,
+    access: Arc<dyn AccessReviewer>,
+    review: std::marker::PhantomData<R>,
+}
+
+// === impl ReviewStorage ===
+
+impl<R: Review> ReviewStorage<R> {
+    pub(crate) fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+        let access = services.access.clone();
+        capabilities!(Arc::new(Self { resource, access, review: std::marker::PhantomData }); creater)
+    }
+}
+
+impl<R: Review> Storage for ReviewStorage<R> {
+    fn group_resource(&self) -> GroupResource {
+        self.resource.group_resource()
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        self.resource.kind
+    }
+
+    fn scope(&self) -> Scope {
+        self.resource.scope
+    }
+
+    fn schema(&self) -> &'static Schema {
+        (self.resource.schema)()
+    }
+}
+
+#[async_trait]
+impl<R: Review> Creater for ReviewStorage<R> {
+    async fn create(
+        &self,
+        context: &RequestContext,
+        mut object: Object,
+        admission: &dyn ValidatingAdmission,
+        _options: &CreateOptions,
+    ) -> Result<Answer, StatusError> {
+        let status = R::answer(self.access.as_ref(), context, &object).await?;
+        admission.validate(context, Some(&object), None).await?;
+        R::prepare(&mut object);
+        object.set(&["status"], status);
+        Ok(Answer::Object(object))
+    }
+}
+
+/// 422 in the words of these APIs, which do not say which kind is invalid.
+pub(crate) fn invalid(group: &'static str, errors: &ErrorList) -> StatusError {
+    StatusError::invalid(GroupVersionKind { group, version: "", kind: "" }, "", errors)
+}
+
+/// Refuses metadata on a question: there is no object that could have it.
+pub(crate) fn check_no_metadata(question: &Object) -> Option<FieldError> {
+    let own: Map<String, Value> = question
+        .metadata()?
+        .iter()
+        .filter(|(key, value)| !matches!(key.as_str(), "namespace" | "managedFields") && !value.is_null())
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    (!own.is_empty()).then(|| FieldError::invalid(FieldPath::new("metadata"), own, "must be empty"))
+}
+
+/// A user as reviews show it.
+pub(crate) fn user_info(user: &UserInfo) -> Value {
+    let mut shown = Map::new();
+    shown.insert("username".to_owned(), user.name.as_str().into());
+    if !user.uid.is_empty() {
+        shown.insert("uid".to_owned(), user.uid.as_str().into());
+    }
+    if !user.groups.is_empty() {
+        shown.insert("groups".to_owned(), user.groups.clone().into());
+    }
+    if !user.extra.is_empty() {
+        let extra: Map<String, Value> =
+            user.extra.iter().map(|(key, values)| (key.clone(), values.clone().into())).collect();
+        shown.insert("extra".to_owned(), extra.into());
+    }
+    shown.into()
+}
