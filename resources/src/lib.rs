@@ -14,6 +14,7 @@ pub mod certificates;
 pub mod coordination;
 pub mod core;
 pub mod discovery;
+mod defaulting;
 mod field;
 pub mod flowcontrol;
 pub mod generated;
