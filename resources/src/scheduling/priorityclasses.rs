@@ -16,7 +16,6 @@ use crate::cells;
     plural = "priorityclasses",
     short("pc"),
     cluster,
-    generation,
     storage_prefix = "priorityclasses",
     columns = COLUMNS,
     strategy = strategy::PriorityClassStrategy,

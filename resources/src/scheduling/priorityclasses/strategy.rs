@@ -19,6 +19,11 @@ impl ObjectStrategy for PriorityClassStrategy {
         defaulting::fill_top(object, "preemptionPolicy", "PreemptLowerPriority");
     }
 
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        // Its generation is set once: nothing that counts ever changes.
+        object.set(&["metadata", "generation"], 1.into());
+    }
+
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let value = Field::of(object, "value");
