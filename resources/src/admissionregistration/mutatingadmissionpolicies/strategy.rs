@@ -1,8 +1,8 @@
 //! Rules of MutatingAdmissionPolicies.
 
 use registry_core::RequestContext;
-use registry_core::api::{FieldError, Object};
 use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::matching;

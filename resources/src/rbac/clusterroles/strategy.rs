@@ -1,9 +1,9 @@
 //! Rules of ClusterRoles.
 
 use registry_core::RequestContext;
-use registry_core::api::{FieldError, Object};
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
+use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 
 use crate::field::Field;
@@ -29,14 +29,21 @@ impl ObjectStrategy for ClusterRoleStrategy {
         if aggregation.exists() {
             let selectors = aggregation.get("clusterRoleSelectors");
             if selectors.len() == 0 {
-                errors.push(selectors.required("at least one clusterRoleSelector required if aggregationRule is non-nil"));
+                errors.push(
+                    selectors
+                        .required("at least one clusterRoleSelector required if aggregationRule is non-nil"),
+                );
             }
             for selector in selectors.elements() {
                 let mut found = ErrorList::default();
                 label_selector::check(&selector, &mut found);
                 if !found.is_empty() {
                     errors.append(found);
-                    errors.push(FieldError::invalid(selector.path(), serde_json::Value::Null, "invalid label selector."));
+                    errors.push(FieldError::invalid(
+                        selector.path(),
+                        serde_json::Value::Null,
+                        "invalid label selector.",
+                    ));
                 }
             }
         }

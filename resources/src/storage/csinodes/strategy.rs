@@ -1,9 +1,9 @@
 //! Rules of CSINodes.
 
 use registry_core::RequestContext;
-use registry_core::api::{FieldError, Object};
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
+use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 
 use crate::field::Field;

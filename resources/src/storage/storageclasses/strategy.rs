@@ -39,7 +39,8 @@ impl ObjectStrategy for StorageClassStrategy {
         Field::of(new, "parameters").check_immutable(&Field::of(old, "parameters"), &mut errors);
         Field::of(new, "provisioner").check_immutable(&Field::of(old, "provisioner"), &mut errors);
         Field::of(new, "reclaimPolicy").check_immutable(&Field::of(old, "reclaimPolicy"), &mut errors);
-        Field::of(new, "volumeBindingMode").check_immutable(&Field::of(old, "volumeBindingMode"), &mut errors);
+        Field::of(new, "volumeBindingMode")
+            .check_immutable(&Field::of(old, "volumeBindingMode"), &mut errors);
         errors
     }
 }

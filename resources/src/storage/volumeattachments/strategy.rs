@@ -30,7 +30,9 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
         spec.get("nodeName").check_present(&mut errors);
         let source = spec.get("source");
         if source.get("persistentVolumeName").exists() == source.get("inlineVolumeSpec").exists() {
-            errors.push(source.required("must specify exactly one of inlineVolumeSpec and persistentVolumeName"));
+            errors.push(
+                source.required("must specify exactly one of inlineVolumeSpec and persistentVolumeName"),
+            );
         }
         errors
     }
