@@ -13,7 +13,7 @@ use registry_core::api::StatusError;
 use registry_core::registry::InstalledApi;
 use serde_json::{Value, json};
 
-use crate::handlers::negotiation::{Endpoint, Output, clauses};
+use crate::handlers::negotiation::{Endpoint, Format, Output, clauses};
 use crate::handlers::query::Query;
 use crate::handlers::respond;
 
@@ -103,7 +103,7 @@ impl Discovery {
         if let Some(aggregated) = self.aggregated.get(path).filter(|_| prefers_aggregated(&parts.headers)) {
             return Ok(Some(aggregated.cacheable_answer(&parts.headers, AGGREGATED)));
         }
-        let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document)?;
+        let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document, true)?;
         Ok(Some(document.answer(&output)))
     }
 }
@@ -113,7 +113,7 @@ fn prefers_aggregated(headers: &HeaderMap) -> bool {
     for clause in clauses(headers) {
         match (clause.format(), clause.parameter("as")) {
             (Some(_), None) => return false,
-            (Some(_), Some("APIGroupDiscoveryList")) => {
+            (Some(Format::Json | Format::Yaml), Some("APIGroupDiscoveryList")) => {
                 let is_v2 = clause.parameter("v") == Some("v2");
                 if is_v2 && clause.parameter("g") == Some("apidiscovery.k8s.io") {
                     return true;

@@ -38,6 +38,7 @@ pub(crate) mod negotiation;
 mod options;
 mod partial;
 mod patch;
+mod protobuf;
 pub(crate) mod query;
 pub(crate) mod respond;
 mod routing;
@@ -120,6 +121,9 @@ impl Api {
             Err(missing) => return missing.status().map_or_else(|| Ok(respond::page_not_found()), Err),
         };
         route.namespace(resource).clone_into(&mut context.namespace);
+        if let Some(deprecation) = route.path.resource.strategy.deprecation() {
+            context.warn(deprecation);
+        }
         let call = Call {
             api: self,
             route,

@@ -107,7 +107,7 @@ impl OpenApi {
         parts: &Parts,
     ) -> Result<Response<Body>, StatusError> {
         let query = Query::of(&parts.uri);
-        let output = Output::negotiate(&parts.headers, query, Endpoint::Document)?;
+        let output = Output::negotiate(&parts.headers, query, Endpoint::Document, false)?;
         let document = version.document(&self.installed, self.descriptions);
         let asked_hash = query.first("hash");
         if asked_hash.as_ref().is_some_and(|hash| **hash != *document.hash) {

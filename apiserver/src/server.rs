@@ -268,6 +268,10 @@ fn admission(installed: &InstalledApi) -> AdmissionChain {
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
+    resources::attach_hooks(installed);
+    let plugins = resources::admission::plugins(installed);
+    chain.mutating.extend(plugins.mutating);
+    chain.validating.extend(plugins.validating);
     chain
 }
 

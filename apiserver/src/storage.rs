@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use registry_core::ResourceType;
-use registry_core::codec::stored;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::store::StoreOptions;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
@@ -15,7 +14,7 @@ use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::{Identity, Transformer};
 use registry_core::storage::versioned::VersionedStore;
-use registry_core::storage::{Attributes, AttributesOf, Interface, StorageError};
+use registry_core::storage::{Interface, StorageError};
 
 use crate::options::{EtcdConnection, StorageChoice, StorageOptions};
 
@@ -59,9 +58,6 @@ pub enum EngineError {
     #[error(transparent)]
     Etcd3(#[from] ConnectError),
 }
-
-/// AttrFunc of one resource, over stored values.
-struct ResourceAttributes(&'static ResourceType);
 
 // === impl Engine ===
 
@@ -169,7 +165,7 @@ impl Storages {
 
 impl OpenStorage for Storages {
     fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
-        let attributes = Arc::new(ResourceAttributes(resource));
+        let attributes = Arc::new(resource);
         let store = VersionedStore::new(self.engine.mvcc(), self.transformer.clone(), attributes);
         let history_events = self.cache_events(resource);
         if history_events == 0 {
@@ -202,13 +198,4 @@ impl OpenStorage for Storages {
 /// Whether `--event-ttl` is about the resource.
 fn is_event(resource: &ResourceType) -> bool {
     resource.plural == "events" && matches!(resource.kind.group, "" | "events.k8s.io")
-}
-
-// === impl ResourceAttributes ===
-
-impl AttributesOf for ResourceAttributes {
-    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
-        let object = stored::decode(value).map_err(|error| error.to_string())?;
-        Ok(self.0.attributes(&object))
-    }
 }

@@ -1,7 +1,9 @@
 //! Bytes to objects and back.
 
+pub mod cbor;
 mod duplicates;
 pub mod json;
+pub mod protobuf;
 pub mod stored;
 pub mod yaml;
 

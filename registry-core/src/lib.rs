@@ -5,6 +5,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`admission`] | plug-ins that change or refuse writes, and their chain |
 //! | [`registry`] | the generic store, strategies, subresource stores, dry run, the storage map |
 //! | [`rest`] | the capability traits a handler asks of a storage (`Getter`, `Lister`, `Creater`, …) |
 //! | [`resource`] | what the derive makes of an annotated struct: [`Resource`] and [`ResourceType`] |
@@ -15,6 +16,7 @@
 //! | [`context`] | who asks for what, until when |
 //! | [`api`] | meta types, `Status` errors, selectors, request options |
 
+pub mod admission;
 pub mod api;
 pub mod codec;
 pub mod context;

@@ -5,11 +5,12 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
-use crate::codec::stored;
+use crate::codec::{Limits, protobuf, stored};
 use crate::schema::Schema;
 use crate::storage::{Attributes, AttributesOf};
 
@@ -147,6 +148,16 @@ impl AttributesOf for &'static ResourceType {
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
         let object = stored::decode(value).map_err(|error| error.to_string())?;
         Ok(self.attributes(&object))
+    }
+
+    fn decode_protobuf(&self, value: &[u8]) -> Result<Bytes, String> {
+        // Whatever version of the kind it was stored in: as with JSON, that is for the reader to see.
+        let table = (self.schema)().table();
+        let resolve =
+            |api_version: &str, kind: &str| table.schema_of(api_version, kind).filter(Schema::has_protobuf);
+        let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
+        let object = protobuf::decode(value, &limits, resolve).map_err(|error| error.to_string())?;
+        Ok(stored::encode(&Object::from_value(object).unwrap_or_default()))
     }
 }
 

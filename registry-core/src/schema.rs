@@ -27,6 +27,7 @@ mod validate;
 pub use facts::FactsError;
 pub use quantity::{Quantity, QuantityError};
 pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
+pub(crate) use types::{Form, Message, Slot};
 
 /// A kind's compiled schema.
 #[derive(Clone, Debug)]
@@ -75,6 +76,12 @@ impl Schema {
     /// Fills in the schema's defaults where a field is absent.
     pub fn apply_defaults(&self, value: &mut Value) {
         self.table.apply_defaults(self.root, value);
+    }
+
+    /// Whether the kind has a protobuf form. Those without one (tables, custom resources) are given and taken as
+    /// JSON, YAML or CBOR.
+    pub fn has_protobuf(&self) -> bool {
+        matches!(self.root().form(), Form::Struct(message) if !message.is_empty())
     }
 
     /// Whether [`validate`](Self::validate) can find anything: an author's schema says what values there may be.

@@ -85,7 +85,7 @@ impl Numbers {
     }
 }
 
-fn mutate(input: &mut Vec<u8>, corpus: &[&str], numbers: &mut Numbers) {
+fn mutate<T: AsRef<[u8]>>(input: &mut Vec<u8>, corpus: &[T], numbers: &mut Numbers) {
     for _ in 0..=numbers.below(4) {
         let at = numbers.below(input.len() + 1);
         let end = (at + numbers.below(16)).min(input.len());
@@ -98,7 +98,7 @@ fn mutate(input: &mut Vec<u8>, corpus: &[&str], numbers: &mut Numbers) {
             }
             3 if at < input.len() => input[at] = u8::try_from(numbers.below(256)).unwrap(),
             4 => {
-                let other = corpus[numbers.below(corpus.len())].as_bytes();
+                let other = corpus[numbers.below(corpus.len())].as_ref();
                 input.splice(at..end, other[numbers.below(other.len())..].iter().copied());
             }
             _ => input.rotate_left(at),
@@ -107,7 +107,7 @@ fn mutate(input: &mut Vec<u8>, corpus: &[&str], numbers: &mut Numbers) {
     }
 }
 
-fn run(check: fn(&[u8]), corpus: &[&str], rounds: usize) {
+fn run<T: AsRef<[u8]>>(check: fn(&[u8]), corpus: &[T], rounds: usize) {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let examine = |input: &[u8]| {
         let started = Instant::now();
@@ -115,14 +115,14 @@ fn run(check: fn(&[u8]), corpus: &[&str], rounds: usize) {
         assert!(held, "input: {:?}", String::from_utf8_lossy(input));
         assert!(started.elapsed() < MAX_TIME, "{:?} takes too long", String::from_utf8_lossy(input));
     };
-    for seed in corpus {
-        examine(seed.as_bytes());
+    for seed in corpus.iter().map(AsRef::as_ref) {
+        examine(seed);
         for length in 0..seed.len() {
-            examine(&seed.as_bytes()[..length]);
+            examine(&seed[..length]);
         }
     }
     for _ in 0..rounds {
-        let mut input = corpus[numbers.below(corpus.len())].as_bytes().to_vec();
+        let mut input = corpus[numbers.below(corpus.len())].as_ref().to_vec();
         mutate(&mut input, corpus, &mut numbers);
         examine(&input);
     }
@@ -155,6 +155,33 @@ fn json() {
 #[test]
 fn yaml() {
     run(invariants::yaml, YAML, 20_000);
+}
+
+/// One object with every type of field, and one as other encoders write: packed, in parts, with a group.
+const PROTOBUF: &[&[u8]] = &[
+    b"k8s\0\x0a\x10\x0a\x02v1\x12\x0aEverything\x12\x7b\x0a\x03\0\x01\x02\x12\x06\x0a\x01b\x12\x01\xff\x18\0\
+      \x22\x0a\x0a\x01e\x12\x05\x0a\x01x\x0a\0\x28\x01\x32\x0e\x0a\x01n\x10\xfd\xff\xff\xff\xff\xff\xff\xff\xff\x01\
+      \x3a\x04\x0a\0\x10\0\x42\x08\x08\x80\xc2\xaf\xf0\x05\x10\0\x4a\x08\x0a\x04deep\x10\x01\x50\0\x50\x05\x5a\x0a\x08\x01\
+      \x10\0\x1a\x04http\x62\x06\x0a\x04500m\x6a\x0d\x0a\x0b[1,{\"k\":2}]\x71\0\0\0\0\0\0\xe0\x3f\x7a\x02\x08\x05\x1a\0\x22\0",
+    b"k8s\0\x12\x14\x52\x02\x01\x02\xa3\x06\x08\x01\xa4\x06\x3a\0\x3a\0\x32\0\x32\x02\x10\x01",
+];
+
+#[test]
+fn protobuf() {
+    for object in PROTOBUF {
+        assert!(invariants::is_protobuf(object), "{object:x?}");
+    }
+    run(invariants::protobuf, PROTOBUF, 40_000);
+}
+
+#[test]
+fn cbor() {
+    let corpus: &[&[u8]] = &[
+        b"\xd9\xd9\xf7\xa3\x44data\xa2\x41b\xd6\x41\xff\x42aa\xd6\x42\0\x01\x44kind\x41C\x41l\x84\x01\x20\xf9\x38\0\xf6",
+        b"\xbf\x61a\x9f\x01\x18\x20\x19\x01\0\xff\x61b\x7f\x61x\x61y\xff\x61c\x5f\x41x\xff\xff",
+        b"\x88\xfb\x3f\xf1\x99\x99\x99\x99\x99\x9a\xfa\x47\xc3\x50\x40\x1b\x7f\xff\xff\xff\xff\xff\xff\xff\xc0\x61z\xd5\x41\xff\xd7\x41\xff\xf5\x80",
+    ];
+    run(invariants::cbor, corpus, 40_000);
 }
 
 #[test]

@@ -5,4 +5,4 @@ pub mod daemonsets;
 pub mod deployments;
 pub mod replicasets;
 pub mod statefulsets;
-mod workload;
+pub(crate) mod workload;

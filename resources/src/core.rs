@@ -1,5 +1,6 @@
 //! The resources of the core group.
 
+pub(crate) mod address;
 mod config_data;
 pub mod configmaps;
 pub mod endpoints;
@@ -17,3 +18,4 @@ pub mod resourcequotas;
 pub mod secrets;
 pub mod serviceaccounts;
 pub mod services;
+mod volume_claim;

@@ -4,6 +4,7 @@
 //! `generated` is written by `cargo xtask codegen`: the storage map of everything declared here, and the facts about
 //! upstream types.
 
+pub mod admission;
 pub mod admissionregistration;
 pub mod apiextensions;
 pub mod apiregistration;
@@ -15,6 +16,7 @@ pub mod coordination;
 pub mod core;
 mod defaulting;
 pub mod discovery;
+mod edit;
 mod field;
 pub mod flowcontrol;
 pub mod generated;
@@ -29,3 +31,9 @@ pub mod schema;
 pub mod storage;
 
 pub use generated::storage_map::STORAGE_MAP;
+
+/// Attaches what happens around the writes of some resources, once, before they are served: services get their
+/// addresses and ports.
+pub fn attach_hooks(installed: &registry_core::registry::InstalledApi) {
+    core::services::allocation::attach(installed);
+}

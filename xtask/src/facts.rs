@@ -11,6 +11,8 @@ use flate2::write::ZlibEncoder;
 mod builder;
 mod go;
 mod openapi;
+#[cfg(test)]
+mod tests;
 
 use builder::Builder;
 use go::GoFacts;
@@ -98,6 +100,7 @@ const EXTRA_KINDS: &[(&str, &str, &str, &str)] = &[
         "SubjectAccessReview",
         "k8s.io/api/authorization/v1beta1.SubjectAccessReview",
     ),
+    ("policy", "v1beta1", "Eviction", "k8s.io/api/policy/v1beta1.Eviction"),
     ("imagepolicy.k8s.io", "v1alpha1", "ImageReview", "k8s.io/api/imagepolicy/v1alpha1.ImageReview"),
 ];
 

@@ -4,8 +4,9 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use registry_core::api::{FieldValidation, Object, Reason, Scope, StatusError};
-use registry_core::codec::{DecodeError, Decoded, Limits, json, yaml};
-use registry_core::schema::FieldIssue;
+use registry_core::codec::protobuf::Envelope;
+use registry_core::codec::{DecodeError, Decoded, Limits, json, protobuf, yaml};
+use registry_core::schema::{FieldIssue, Schema, TypeTable};
 use serde_json::{Map, Value};
 
 use super::call::Call;
@@ -34,11 +35,17 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes, StatusError> {
     }
 }
 
-/// Decodes a body of this format.
+/// Decodes a body of this format. Of protobuf, the kinds are known that all servers know.
 pub(super) fn decode(bytes: &[u8], format: Format) -> Result<Decoded, DecodeError> {
     match format {
         Format::Json => json::decode(bytes, &Limits::default()),
         Format::Yaml => yaml::decode(bytes, &Limits::default()),
+        Format::Protobuf => {
+            let value = protobuf::decode(bytes, &Limits::default(), |api_version, kind| {
+                TypeTable::meta().schema_of(api_version, kind)
+            })?;
+            Ok(Decoded { value, duplicates: Vec::new() })
+        }
     }
 }
 
@@ -54,20 +61,15 @@ pub(super) fn decode_object(
     validation: FieldValidation,
 ) -> Result<Object, StatusError> {
     let expected = call.route.kind.kind;
-    let decoded = decode(bytes, format).map_err(|fault| unrecognized(expected, bytes, format, &fault.0))?;
-    let fields = match decoded.value {
-        Value::Object(fields) => fields,
-        Value::Null => Map::new(),
-        other => return Err(unrecognized(expected, bytes, format, &no_struct(&other))),
+    let schema = call.route.path.capabilities.storage.schema();
+    let (declared, fields, duplicates) = match format {
+        Format::Json | Format::Yaml => decode_text(call, bytes, format)?,
+        Format::Protobuf => decode_message(call, bytes, schema)?,
     };
-    let declared = Declared::of(&fields, call).map_err(|why| unrecognized(expected, bytes, format, &why))?;
-    declared.check(call)?;
-
     let mut object = Object(fields);
     object.set_type(&call.route.api_version, expected);
     let mut value = object.into_value();
-    let mut issues = decoded.duplicates.into_iter().map(FieldIssue::Duplicate).collect();
-    let schema = call.route.path.capabilities.storage.schema();
+    let mut issues = duplicates.into_iter().map(FieldIssue::Duplicate).collect();
     schema
         .conform(&mut value, &mut issues)
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.0))?;
@@ -76,6 +78,33 @@ pub(super) fn decode_object(
     let mut object = Object::from_value(value).unwrap_or_default();
     settle_namespace(call, &mut object)?;
     Ok(with_defaults(call, object))
+}
+
+/// What a body declares to be, its fields, and which of them came twice.
+type Declaration = (Declared, Map<String, Value>, Vec<String>);
+
+fn decode_text(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declaration, StatusError> {
+    let unrecognized = |why: &str| unrecognized(call.route.kind.kind, bytes, format, why);
+    let decoded = decode(bytes, format).map_err(|fault| unrecognized(&fault.0))?;
+    let fields = match decoded.value {
+        Value::Object(fields) => fields,
+        Value::Null => Map::new(),
+        other => return Err(unrecognized(&no_struct(&other))),
+    };
+    let declared = Declared::of(&fields, call).map_err(|why| unrecognized(&why))?;
+    declared.check(call)?;
+    Ok((declared, fields, decoded.duplicates))
+}
+
+fn decode_message(call: &Call<'_>, bytes: &[u8], schema: &Schema) -> Result<Declaration, StatusError> {
+    let expected = call.route.kind.kind;
+    let envelope =
+        Envelope::parse(bytes).map_err(|fault| unrecognized(expected, bytes, Format::Protobuf, &fault.0))?;
+    let declared = Declared::new(envelope.api_version, envelope.kind, call);
+    declared.check(call)?;
+    let fields = protobuf::decode_message(envelope.message, schema, &Limits::default())
+        .map_err(|fault| declared.cannot_be_handled(expected, &fault.0))?;
+    Ok((declared, fields, Vec::new()))
 }
 
 /// What strict validation found, as a refusal words it.
@@ -163,12 +192,14 @@ struct Declared {
 
 impl Declared {
     fn of(fields: &Map<String, Value>, call: &Call<'_>) -> Result<Self, String> {
-        let api_version = declared_text(fields, "apiVersion")?;
-        let kind = declared_text(fields, "kind")?;
+        Ok(Self::new(declared_text(fields, "apiVersion")?, declared_text(fields, "kind")?, call))
+    }
+
+    fn new(api_version: &str, kind: &str, call: &Call<'_>) -> Self {
         let api_version = if api_version.is_empty() { &call.route.api_version } else { api_version };
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let kind = if kind.is_empty() { call.route.kind.kind } else { kind };
-        Ok(Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() })
+        Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
     }
 
     fn check(&self, call: &Call<'_>) -> Result<(), StatusError> {
@@ -224,7 +255,7 @@ fn declared_text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a s
 fn unrecognized(expected: &str, bytes: &[u8], format: Format, why: &str) -> StatusError {
     let stage = match format {
         Format::Json => "couldn't get version/kind; json parse error: ",
-        Format::Yaml => "",
+        Format::Yaml | Format::Protobuf => "",
     };
     let shown = summary(bytes);
     StatusError::bad_request(format!(

@@ -8,7 +8,7 @@ use crate::admission::Operation;
 
 use super::call::{Call, method_not_allowed};
 use super::content::{decode_object, read_body};
-use super::negotiation::{Endpoint, Format};
+use super::negotiation::Endpoint;
 use super::options::write_options;
 use super::respond;
 
@@ -24,7 +24,7 @@ pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response<Body>
         return Err(method_not_allowed());
     }
     let output = call.negotiate(Endpoint::Object)?;
-    let format = Format::of_body(call.headers)?;
+    let format = call.body_format()?;
     let bytes = read_body(body).await?;
     let options = write_options(call.query, "CreateOptions")?;
     let mut object = decode_object(call, &bytes, format, options.field_validation)?;

@@ -44,7 +44,7 @@ async fn options(call: &Call<'_>, body: Body) -> Result<DeleteOptions, StatusErr
     if bytes.is_empty() {
         return delete_options_of_query(call.query);
     }
-    let format = Format::of_body(call.headers)?;
+    let format = Format::of_body(call.headers, true)?;
     let decoded = decode(&bytes, format).map_err(|fault| StatusError::bad_request(fault.0))?;
     let kind = decoded.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("DeleteOptions");
     if kind != "DeleteOptions" {

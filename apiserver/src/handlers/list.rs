@@ -11,7 +11,7 @@ use super::call::{Call, method_not_allowed};
 use super::items::ItemForm;
 use super::negotiation::{Endpoint, Format, Output};
 use super::options::{ListPurpose, list_options};
-use super::{respond, yaml};
+use super::{protobuf, respond, yaml};
 
 mod body;
 #[cfg(test)]
@@ -54,6 +54,7 @@ pub(super) fn list_answer(
     let body = match output.format {
         Format::Json => json_body(list_head, form, page),
         Format::Yaml => yaml_body(list_head, form, page)?,
+        Format::Protobuf => return protobuf::list(call, output, &page),
     };
     Ok(respond::stream(output, body, size_hint_bytes))
 }

@@ -18,6 +18,8 @@ pub(crate) use accept::{Clause, clauses};
 
 /// The types every resource is given in, as error messages list them.
 const PRODUCED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+/// The same of kinds that have no protobuf.
+const PRODUCED_AS_TEXT: &str = "application/json, application/yaml";
 /// The types of watches, which a collection's path gives as well.
 const PRODUCED_STREAMS: &str =
     "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
@@ -42,6 +44,8 @@ pub(crate) enum Format {
     Json,
     /// `application/yaml`.
     Yaml,
+    /// `application/vnd.kubernetes.protobuf`.
+    Protobuf,
 }
 
 /// What an answer is turned into.
@@ -82,7 +86,7 @@ pub(crate) enum Endpoint {
 // === impl Output ===
 
 impl Output {
-    /// Finds what the client accepts, most wanted first.
+    /// Finds what the client accepts, most wanted first. Of what has no protobuf, only the metadata are given in it.
     ///
     /// # Errors
     /// 406: nothing that this endpoint gives.
@@ -90,6 +94,7 @@ impl Output {
         headers: &HeaderMap,
         query: Query<'_>,
         endpoint: Endpoint,
+        has_protobuf: bool,
     ) -> Result<Self, StatusError> {
         let pretty = wants_pretty(headers, query);
         let gzip = accepts_gzip(headers);
@@ -104,7 +109,16 @@ impl Output {
         for clause in &clauses {
             let Some(format) = clause.format() else { continue };
             let Some(shape) = shape(clause, endpoint) else { continue };
-            if endpoint == Endpoint::Watch && format != Format::Json {
+            let is_given = match format {
+                Format::Json => true,
+                Format::Yaml => endpoint != Endpoint::Watch,
+                Format::Protobuf => match shape {
+                    Shape::Whole => has_protobuf,
+                    Shape::Table(_) => false,
+                    Shape::Partial(_) | Shape::PartialList(_) => true,
+                },
+            };
+            if !is_given {
                 continue;
             }
             return Ok(Self {
@@ -116,7 +130,7 @@ impl Output {
         }
         Err(StatusError::new(
             Reason::NotAcceptable,
-            format!("only the following media types are accepted: {PRODUCED}"),
+            format!("only the following media types are accepted: {}", produced(has_protobuf)),
         ))
     }
 
@@ -179,6 +193,10 @@ fn shape(clause: &Clause<'_>, endpoint: Endpoint) -> Option<Shape> {
     }
 }
 
+fn produced(has_protobuf: bool) -> &'static str {
+    if has_protobuf { PRODUCED } else { PRODUCED_AS_TEXT }
+}
+
 fn not_produced(endpoint: Endpoint) -> StatusError {
     let streams = match endpoint {
         Endpoint::Collection | Endpoint::Watch => format!(", {PRODUCED_STREAMS}"),
@@ -202,6 +220,15 @@ impl Format {
         match self {
             Self::Json => "application/json",
             Self::Yaml => "application/yaml",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    /// The media type of a watch.
+    pub(crate) const fn stream_media_type(self) -> &'static str {
+        match self {
+            Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            Self::Json | Self::Yaml => self.media_type(),
         }
     }
 
@@ -209,11 +236,12 @@ impl Format {
     ///
     /// # Errors
     /// 415 for what the server does not read.
-    pub(crate) fn of_body(headers: &HeaderMap) -> Result<Self, StatusError> {
+    pub(crate) fn of_body(headers: &HeaderMap, has_protobuf: bool) -> Result<Self, StatusError> {
         match body_media_type(headers) {
             "" | "application/json" => Ok(Self::Json),
             "application/yaml" => Ok(Self::Yaml),
-            _ => Err(unknown_body(PRODUCED)),
+            "application/vnd.kubernetes.protobuf" if has_protobuf => Ok(Self::Protobuf),
+            _ => Err(unknown_body(produced(has_protobuf))),
         }
     }
 }

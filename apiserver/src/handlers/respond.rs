@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, VARY, WARNING, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Response, StatusCode};
 use registry_core::api::{Reason, StatusError};
+use registry_core::codec::stored;
 use registry_core::rest::{Answer, SuccessStatus};
 use serde_json::{Value, json};
 
@@ -15,7 +16,7 @@ use super::encoding::{self, EncodedBody, Encoding};
 use super::items::{Item, ItemForm};
 use super::negotiation::{Format, Output, Shape};
 use super::table::Table;
-use super::{partial, yaml};
+use super::{partial, protobuf, yaml};
 
 /// Warnings longer than this in all are cut to [`WARNING_MAX_CHARS`] each.
 const WARNINGS_TOTAL_CHARS: usize = 4 * 1024;
@@ -77,14 +78,27 @@ fn shaped(
             let parsed: Value = serde_json::from_slice(&json).map_err(StatusError::internal)?;
             Ok(value(output, status, &parsed))
         }
+        Format::Protobuf => {
+            let parsed = stored::decode(&json).map_err(StatusError::internal)?.into_value();
+            let table = call.route.path.capabilities.storage.schema().table();
+            let envelope = protobuf::envelope(&parsed, Some(table)).ok_or_else(protobuf::no_protobuf)?;
+            Ok(bytes(output, status, envelope))
+        }
     }
 }
 
-/// A JSON value in the client's format.
+/// A JSON value in the client's format. What has no protobuf is given as JSON.
 pub(crate) fn value(output: &Output, status: StatusCode, value: &Value) -> Response<Body> {
     let text = match output.format {
         Format::Json => value.to_string(),
         Format::Yaml => yaml::encode(value),
+        Format::Protobuf => {
+            if let Some(envelope) = protobuf::envelope(value, None) {
+                return bytes(output, status, envelope);
+            }
+            let as_json = Output { format: Format::Json, ..output.clone() };
+            return bytes(&as_json, status, value.to_string().into());
+        }
     };
     bytes(output, status, text.into())
 }

@@ -11,7 +11,7 @@ use crate::admission::Operation;
 
 use super::call::{Call, method_not_allowed};
 use super::content::{check_name, decode_object, read_body};
-use super::negotiation::{Endpoint, Format};
+use super::negotiation::Endpoint;
 use super::options::write_options;
 use super::respond;
 
@@ -19,7 +19,7 @@ use super::respond;
 pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
     let updater = call.route.path.capabilities.updater.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Object)?;
-    let format = Format::of_body(call.headers)?;
+    let format = call.body_format()?;
     let bytes = read_body(body).await?;
     let options = write_options(call.query, "UpdateOptions")?;
     let object = decode_object(call, &bytes, format, options.field_validation)?;

@@ -6,14 +6,16 @@ use axum::body::Body;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};
 use registry_core::api::{Reason, StatusError};
+use registry_core::codec;
 use registry_core::storage::{WatchError, WatchEvent};
 use uuid::Uuid;
 
 use super::call::{Call, method_not_allowed};
 use super::items::{Item, ItemForm};
 use super::list::selection;
-use super::negotiation::{Endpoint, Output, Shape};
+use super::negotiation::{Endpoint, Format, Output, Shape};
 use super::options::ListPurpose;
+use super::protobuf::{self, Messages};
 use super::table::Table;
 
 mod body;
@@ -40,7 +42,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
 
     let body = WatchBody::new(events, frames, timeout, call.api.shutdown.clone());
     let mut response = Response::new(Body::new(body));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.media_type()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
     Ok(response)
 }
 
@@ -57,6 +59,8 @@ struct Frames {
     bookmark_type: Box<str>,
     sends_bookmarks: bool,
     sent_columns: bool,
+    /// How objects become messages, for clients that take protobuf.
+    messages: Option<Messages>,
 }
 
 // === impl Frames ===
@@ -73,7 +77,11 @@ impl Frames {
             }
         };
         let bookmark_type = format!("\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\"").into();
-        Ok(Self { form, bookmark_type, sends_bookmarks, sent_columns: false })
+        let messages = match output.format {
+            Format::Protobuf => Some(Messages::new(call, output.shape)?),
+            Format::Json | Format::Yaml => None,
+        };
+        Ok(Self { form, bookmark_type, sends_bookmarks, sent_columns: false, messages })
     }
 
     /// Writes an event's frame.
@@ -90,8 +98,12 @@ impl Frames {
             }
         };
         buffer.reserve(entry.json.len() + FRAME_OVERHEAD_BYTES);
-        open(buffer, kind);
         let item = Item::stored(entry);
+        if let Some(messages) = &self.messages {
+            write_message(buffer, kind, messages, &item);
+            return;
+        }
+        open(buffer, kind);
         match &self.form {
             ItemForm::Row(table) => {
                 table.write_object(buffer, &item, !std::mem::replace(&mut self.sent_columns, true));
@@ -102,35 +114,56 @@ impl Frames {
     }
 
     fn write_bookmark(&self, buffer: &mut Vec<u8>, revision: u64, initial_events_end: bool) {
+        let annotations =
+            if initial_events_end { ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" } else { "" };
+        let object = format!(
+            "{{{},\"metadata\":{{\"resourceVersion\":\"{revision}\"{annotations}}}}}",
+            self.bookmark_type
+        );
+        if let Some(messages) = &self.messages {
+            write_message(buffer, "BOOKMARK", messages, &Item::encoded(object.as_bytes()));
+            return;
+        }
         open(buffer, "BOOKMARK");
         if let ItemForm::Row(table) = &self.form {
             table.write_empty(buffer, revision);
         } else {
-            let annotations = if initial_events_end {
-                ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
-            } else {
-                ""
-            };
-            let object = format!(
-                "{{{},\"metadata\":{{\"resourceVersion\":\"{revision}\"{annotations}}}}}",
-                self.bookmark_type
-            );
             buffer.extend_from_slice(object.as_bytes());
         }
         buffer.extend_from_slice(b"}\n");
     }
 
     /// Writes the frame that ends a watch, for failures the client has to know of.
-    fn write_error(buffer: &mut Vec<u8>, error: &WatchError) {
+    fn write_error(&self, buffer: &mut Vec<u8>, error: &WatchError) {
         let failure = match error {
             WatchError::Compacted { .. } => StatusError::expired(error.to_string()),
             // The client watches on from where it is: the end of the stream says all it needs.
             WatchError::Interrupted(_) => return,
             WatchError::Corrupt { .. } => StatusError::new(Reason::InternalError, error.to_string()),
         };
+        if self.messages.is_some() {
+            write_failure(buffer, &failure);
+            return;
+        }
         open(buffer, "ERROR");
         buffer.extend_from_slice(failure.to_value().to_string().as_bytes());
         buffer.extend_from_slice(b"}\n");
+    }
+}
+
+/// A frame in protobuf. An object that cannot be written ends nothing: it is told in its place.
+fn write_message(buffer: &mut Vec<u8>, event: &str, messages: &Messages, item: &Item<'_>) {
+    match messages.message(item) {
+        Ok(message) => {
+            codec::protobuf::watch_frame(buffer, event, &messages.api_version, messages.kind, &message);
+        }
+        Err(failure) => write_failure(buffer, &failure),
+    }
+}
+
+fn write_failure(buffer: &mut Vec<u8>, failure: &StatusError) {
+    if let Some(message) = protobuf::status_message(failure) {
+        codec::protobuf::watch_frame(buffer, "ERROR", "v1", "Status", &message);
     }
 }
 

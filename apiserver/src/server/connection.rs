@@ -24,6 +24,8 @@ use crate::filters::Dispatch;
 
 use super::listener::Serving;
 
+mod unread;
+
 /// How long the TLS handshake may take.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an HTTP/1.1 client may take for its next request's headers, the time between requests included.
@@ -88,7 +90,9 @@ pub(super) async fn serve<D: Dispatch>(
     let service = service_fn(move |request: http::Request<Incoming>| {
         let (serving, user, running) = (serving.clone(), user.clone(), Running::begin(&counted));
         async move {
-            let response = serving.filters.serve(user.as_deref(), request.map(Body::new)).await;
+            let (request, unread) = unread::lend(request);
+            let mut response = serving.filters.serve(user.as_deref(), request).await;
+            unread.finish(response.headers_mut()).await;
             Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, _running: running }))
         }
     });

@@ -12,5 +12,6 @@
 mod discovery;
 mod errors;
 mod fixture;
+mod protobuf;
 mod verbs;
 mod watches;

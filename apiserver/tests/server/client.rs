@@ -10,6 +10,7 @@ use hyper::client::conn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Protocol {
@@ -36,16 +37,22 @@ pub fn post(path: &str, body: Vec<u8>) -> Request<Full<Bytes>> {
     request.body(Full::new(Bytes::from(body))).unwrap()
 }
 
+/// A TLS connection that agreed on this protocol.
+pub async fn tls(server: &TestServer, protocol: &str) -> TlsStream<TcpStream> {
+    let stream = TcpStream::connect(server.address()).await.unwrap();
+    let connector = TlsConnector::from(Arc::new(server.client_tls(&[protocol])));
+    let stream = connector.connect("localhost".try_into().unwrap(), stream).await.expect("TLS");
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(protocol.as_bytes()));
+    stream
+}
+
 impl Connection {
     pub async fn open(server: &TestServer, protocol: Protocol) -> Self {
-        let stream = TcpStream::connect(server.address()).await.unwrap();
         let name = match protocol {
             Protocol::Http1 => "http/1.1",
             Protocol::Http2 => "h2",
         };
-        let tls = TlsConnector::from(Arc::new(server.client_tls(&[name])));
-        let stream = tls.connect("localhost".try_into().unwrap(), stream).await.expect("TLS");
-        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(name.as_bytes()));
+        let stream = tls(server, name).await;
         let stream = TokioIo::new(stream);
         match protocol {
             Protocol::Http1 => {

@@ -129,6 +129,27 @@ async fn garbage_and_silence_hurt_nobody() {
 }
 
 #[tokio::test]
+async fn a_refused_body_does_not_cost_the_connection() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let server = TestServer::start().await;
+    let mut stream = client::tls(&server, "http/1.1").await;
+    for _ in 0..3 {
+        // The headers alone, so that the answer is made before the body is there.
+        let head = "POST /api/v1/nodes HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        stream.write_all(&[b' '; 1000]).await.unwrap();
+        stream.flush().await.unwrap();
+        let mut answer = [0; 4096];
+        let length = stream.read(&mut answer).await.expect("the connection lives");
+        let answer = String::from_utf8_lossy(&answer[..length]);
+        assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+        assert!(!answer.contains("connection: close"), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn the_end_is_announced_before_it_comes() {
     let server = TestServer::builder().flag("--shutdown-delay-duration=1s").start().await.unwrap();
     let address = server.address();

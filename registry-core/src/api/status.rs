@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{GroupResource, GroupVersionKind};
-use super::validation::ErrorList;
+use super::validation::{ErrorList, FieldError};
 
 /// A failure as a client sees it. `Err` of every REST operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,7 +221,7 @@ impl StatusError {
         kind.group.clone_into(&mut details.group);
         kind.kind.clone_into(&mut details.kind);
         name.clone_into(&mut details.name);
-        details.causes = errors.causes();
+        details.causes = errors.0.iter().map(StatusCause::from).collect();
         failure
     }
 
@@ -299,6 +299,12 @@ impl StatusError {
 
     fn details_mut(&mut self) -> &mut StatusDetails {
         self.details.get_or_insert_default()
+    }
+}
+
+impl From<&FieldError> for StatusCause {
+    fn from(error: &FieldError) -> Self {
+        Self { reason: error.kind.reason().to_owned(), message: error.body(), field: error.field.to_string() }
     }
 }
 

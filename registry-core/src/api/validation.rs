@@ -6,8 +6,6 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::status::StatusCause;
-
 pub mod names;
 pub mod object_meta;
 
@@ -139,7 +137,8 @@ impl FieldError {
         Self { kind: FieldErrorKind::TooMany, field, value: Some(count.into()), detail }
     }
 
-    fn body(&self) -> String {
+    /// What is wrong, without where: the message of its cause in a `Status`.
+    pub fn body(&self) -> String {
         let name = self.kind.title();
         let detail = if self.detail.is_empty() { String::new() } else { format!(": {}", self.detail) };
         match &self.value {
@@ -211,18 +210,6 @@ impl ErrorList {
     /// Takes over all errors of another list.
     pub fn append(&mut self, mut other: Self) {
         self.0.append(&mut other.0);
-    }
-
-    /// One cause per error, for `Status.details.causes`.
-    pub fn causes(&self) -> Vec<StatusCause> {
-        self.0
-            .iter()
-            .map(|error| StatusCause {
-                reason: error.kind.reason().to_owned(),
-                message: error.body(),
-                field: error.field.to_string(),
-            })
-            .collect()
     }
 }
 

@@ -86,6 +86,21 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         true
     }
 
+    /// What the author of a deletion should know, whether or not it succeeds.
+    fn warnings_on_delete(&self, _options: &DeleteOptions) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What every client that uses the kind should know: that there is something better by now.
+    fn deprecation(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a new object brings its status with it: nodes report on themselves from the start.
+    fn keeps_status_on_create(&self) -> bool {
+        false
+    }
+
     /// Whether something still has to be done before an object may go: its finalizers.
     fn is_held(&self, object: &Object) -> bool {
         object.finalizers().next().is_some()

@@ -10,8 +10,10 @@ use super::validate::Rules;
 
 mod arena;
 mod walk;
+mod wire;
 
 pub use walk::{FieldRef, TypeRef};
+pub(crate) use wire::{Form, Message, Slot};
 
 /// Types that refer to each other, shared by all kinds that use them.
 #[derive(Clone, Debug, Default)]
@@ -133,6 +135,8 @@ pub(super) struct Struct {
     pub(super) always: Box<[u16]>,
     /// Places of the fields that have defaults, or whose types do.
     pub(super) defaulted: Box<[u16]>,
+    /// The fields as protobuf has them.
+    pub(super) wires: Box<[wire::Wire]>,
 }
 
 /// One field of a struct.

@@ -46,6 +46,17 @@ pub trait AttributesOf: Send + Sync + 'static {
     /// # Errors
     /// The value is no object of the resource: it was written by something else, or is damaged.
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
+
+    /// The canonical encoding of a value that another server wrote as protobuf (it begins with
+    /// [`MAGIC`](crate::codec::protobuf::MAGIC)).
+    ///
+    /// # Errors
+    /// The value is no object of the resource; or nobody says how the resource's protobuf is read, which is what
+    /// this does unless it is implemented.
+    fn decode_protobuf(&self, value: &[u8]) -> Result<Bytes, String> {
+        let _ = value;
+        Err("it is Kubernetes protobuf, and the resource has none".to_owned())
+    }
 }
 
 impl Attributes {

@@ -54,6 +54,29 @@ fn stored_object(mut object: Object) {
     assert_eq!(codec::stored::decode(&answer).expect("an answer is JSON").resource_version(), "42");
 }
 
+/// What a message holds is JSON, and as a message again holds the same. Of the schema's every kind of field.
+pub fn protobuf(input: &[u8]) {
+    let schema = &*MESSAGES;
+    let Ok(value) = codec::protobuf::decode(input, &Limits::default(), |_, _| Some(schema)) else { return };
+    let (api_version, kind) = (&value["apiVersion"], &value["kind"]);
+    let names = (api_version.as_str().expect("is text"), kind.as_str().expect("is text"));
+    let bytes = codec::protobuf::encode(&value, schema, names.0, names.1);
+    let again = codec::protobuf::decode(&bytes, &Limits::default(), |_, _| Some(schema));
+    assert_eq!(again.expect("what was written is read"), value, "writing the object changes it");
+}
+
+/// Whether this is an object that the decoder takes.
+pub fn is_protobuf(input: &[u8]) -> bool {
+    codec::protobuf::decode(input, &Limits::default(), |_, _| Some(&MESSAGES)).is_ok()
+}
+
+/// What CBOR holds is JSON, and as CBOR again holds the same.
+pub fn cbor(input: &[u8]) {
+    let Ok(value) = codec::cbor::decode(input, &Limits::default()) else { return };
+    let again = codec::cbor::decode(&codec::cbor::encode(&value, None), &Limits::default());
+    assert_eq!(again.expect("what was written is read"), value, "writing the object changes it");
+}
+
 /// What a YAML document stands for is JSON, and as YAML stands for itself.
 pub fn yaml(input: &[u8]) {
     let Ok(decoded) = codec::yaml::decode(input, &Limits::default()) else { return };
@@ -154,4 +177,11 @@ k 0 test.io v1 Thing
 ";
     let kind = GroupVersionKind { group: "test.io", version: "v1", kind: "Thing" };
     Arc::new(TypeTable::parse(FACTS).expect("a table")).schema(kind).expect("a kind of the table")
+});
+
+/// One field of every type that protobuf has.
+static MESSAGES: LazyLock<Schema> = LazyLock::new(|| {
+    let kind = GroupVersionKind { group: "", version: "v1", kind: "Everything" };
+    let table = TypeTable::parse(include_str!("messages.facts")).expect("a table");
+    Arc::new(table).schema(kind).expect("a kind of the table")
 });

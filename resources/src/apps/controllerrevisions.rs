@@ -1,5 +1,7 @@
 //! `apps/v1 ControllerRevision`: ControllerRevision implements an immutable snapshot of state data.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -16,6 +18,7 @@ use crate::cells;
     plural = "controllerrevisions",
     storage_prefix = "controllerrevisions",
     columns = COLUMNS,
+    strategy = strategy::ControllerRevisionStrategy,
 )]
 pub struct ControllerRevisions;
 

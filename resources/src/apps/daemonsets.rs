@@ -1,5 +1,7 @@
 //! `apps/v1 DaemonSet`: DaemonSet represents the configuration of a daemon set.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -18,6 +20,7 @@ use crate::cells;
     generation,
     storage_prefix = "daemonsets",
     columns = COLUMNS,
+    strategy = strategy::DaemonSetStrategy,
 )]
 pub struct DaemonSets;
 

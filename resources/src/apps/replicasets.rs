@@ -1,5 +1,7 @@
 //! `apps/v1 ReplicaSet`: ReplicaSet ensures that a specified number of pod replicas are running at any given time.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -20,6 +22,7 @@ use crate::cells;
     selectable(status.replicas),
     scale(replicas = spec.replicas, current = status.replicas, selector = spec.selector),
     columns = COLUMNS,
+    strategy = strategy::ReplicaSetStrategy,
 )]
 pub struct ReplicaSets;
 

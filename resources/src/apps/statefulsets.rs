@@ -1,5 +1,7 @@
 //! `apps/v1 StatefulSet`: StatefulSet represents a set of pods with consistent identities.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -21,6 +23,7 @@ use crate::cells;
     storage_prefix = "statefulsets",
     scale(replicas = spec.replicas, current = status.replicas, selector = spec.selector),
     columns = COLUMNS,
+    strategy = strategy::StatefulSetStrategy,
 )]
 pub struct StatefulSets;
 

@@ -1,5 +1,6 @@
-//! What controllers of pods share: replicas, selectors, templates.
+//! What controllers of pods share: replicas, selectors, templates, amounts, statuses.
 
+use registry_core::api::selector::LabelSelector;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 
@@ -7,17 +8,45 @@ use crate::core::pod_spec::validation;
 use crate::field::Field;
 use crate::label_selector;
 
+/// How messages name a kind of controller.
+#[derive(Clone, Copy)]
+pub(crate) struct Workload {
+    /// Whose selector may not be empty.
+    selector_of: &'static str,
+    /// Whose pods have no deadline.
+    deadline_of: &'static str,
+}
+
+impl Workload {
+    /// Deployments.
+    pub(crate) const DEPLOYMENT: Self = Self { selector_of: "deployment", deadline_of: "ReplicaSet" };
+    /// Replica sets, whose messages speak of deployments.
+    pub(crate) const REPLICA_SET: Self = Self::DEPLOYMENT;
+    /// Stateful sets.
+    pub(crate) const STATEFUL_SET: Self = Self { selector_of: "statefulset", deadline_of: "StatefulSet" };
+    /// Daemon sets.
+    pub(crate) const DAEMON_SET: Self = Self { selector_of: "daemonset", deadline_of: "DaemonSet" };
+    /// Replication controllers.
+    pub(crate) const REPLICATION_CONTROLLER: Self =
+        Self { selector_of: "replicationcontroller", deadline_of: "ReplicationController" };
+}
+
 /// Checks `spec.selector` and `spec.template` against each other, and each alone.
-pub(crate) fn check_selector_and_template(object: &Object, errors: &mut ErrorList) {
+pub(crate) fn check_selector_and_template(object: &Object, workload: Workload, errors: &mut ErrorList) {
     let spec = Field::of(object, "spec");
     let selector = spec.get("selector");
-    if selector.exists() {
+    let given = selector.value().filter(|selector| !selector.is_null());
+    if given.is_some() {
         label_selector::check(&selector, errors);
         if selector.get("matchLabels").len() + selector.get("matchExpressions").len() == 0 {
-            errors.push(selector.invalid("empty selector is invalid for deployment"));
+            errors.push(selector.invalid(format!("empty selector is invalid for {}", workload.selector_of)));
         }
     } else {
         errors.push(selector.required(""));
+    }
+    if given.is_some_and(|selector| LabelSelector::from_object(selector).is_err()) {
+        errors.push(selector.invalid("invalid label selector"));
+        return;
     }
     let template = spec.get("template");
     let metadata = template.get("metadata");
@@ -25,27 +54,94 @@ pub(crate) fn check_selector_and_template(object: &Object, errors: &mut ErrorLis
     if !label_selector::selects(object, &["spec", "selector"], &["spec", "template", "metadata", "labels"]) {
         errors.push(labels.invalid("`selector` does not match template `labels`"));
     }
-    check_template(&template, errors);
+    check_template(&template, workload, errors);
 }
 
 /// Checks a pod template whose pods are to run for ever.
-pub(crate) fn check_template(template: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_template(template: &Field<'_, '_>, workload: Workload, errors: &mut ErrorList) {
+    check_any_template(template, errors);
+    let spec = template.get("spec");
+    let policy = spec.get("restartPolicy");
+    if !matches!(policy.text(), "Always" | "") {
+        errors.0.retain(|error| error.field != policy.path());
+        errors.push(FieldError::not_supported(policy.path(), policy.text(), &["Always"]));
+    }
+    let deadline = spec.get("activeDeadlineSeconds");
+    if deadline.exists() {
+        errors.push(
+            deadline.forbidden(format!("activeDeadlineSeconds in {} is not Supported", workload.deadline_of)),
+        );
+    }
+}
+
+/// Checks a pod template: its labels and its spec.
+pub(crate) fn check_any_template(template: &Field<'_, '_>, errors: &mut ErrorList) {
     let metadata = template.get("metadata");
     label_selector::check_labels(&metadata.get("labels"), errors);
     let spec = template.get("spec");
     let policy = spec.get("restartPolicy");
     let mut own = validation::validate(&spec);
-    if !matches!(policy.text(), "Always" | "") {
-        own.0.retain(|error| error.field != policy.path());
-        own.push(FieldError::not_supported(policy.path(), policy.text(), &["Always"]));
-    }
     // A template without a spec has one thing wrong with it, not two.
     if !policy.exists() {
         own.0.retain(|error| error.field != policy.path());
     }
     errors.append(own);
-    let deadline = spec.get("activeDeadlineSeconds");
-    if deadline.exists() {
-        errors.push(deadline.forbidden("activeDeadlineSeconds in ReplicaSet is not Supported"));
+}
+
+/// Checks a count or a percentage.
+pub(crate) fn check_amount(field: &Field<'_, '_>, errors: &mut ErrorList) {
+    if field.integer().is_some() {
+        field.check_not_negative(errors);
+    } else if field.exists() && percent(field).is_none() {
+        let detail = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+        errors.push(FieldError::invalid(field.path(), field.text(), detail));
+    }
+}
+
+/// The number of a percentage.
+pub(crate) fn percent(field: &Field<'_, '_>) -> Option<u64> {
+    field
+        .text()
+        .strip_suffix('%')
+        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
+        .parse()
+        .ok()
+}
+
+/// Whether an amount is none at all.
+pub(crate) fn is_zero(field: &Field<'_, '_>) -> bool {
+    field.integer() == Some(0) || percent(field) == Some(0)
+}
+
+/// Checks the numbers of a status: none below zero, none of `shares` above `replicas`, what is available is ready.
+pub(crate) fn check_status(object: &Object, shares: &[&str], others: &[&str], errors: &mut ErrorList) {
+    let status = Field::of(object, "status");
+    let replicas = status.get("replicas");
+    for name in ["replicas", "observedGeneration"].iter().chain(shares).chain(others) {
+        status.get(name).check_not_negative(errors);
+    }
+    let number = |field: &Field<'_, '_>| field.integer().unwrap_or_default();
+    let exceeds = |field: &Field<'_, '_>, what: &str| {
+        FieldError::invalid(field.path(), number(field), format!("cannot be greater than {what}"))
+    };
+    for share in shares.iter().map(|name| status.get(name)) {
+        if number(&share) > number(&replicas) {
+            errors.push(exceeds(&share, "status.replicas"));
+        }
+    }
+    let (available, ready) = (status.get("availableReplicas"), status.get("readyReplicas"));
+    if number(&available) > number(&ready) {
+        errors.push(exceeds(&available, "readyReplicas"));
+    }
+}
+
+/// The count of hash collisions only grows.
+pub(crate) fn check_collisions(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let (status, before) = (Field::of(new, "status"), old.get_i64(&["status", "collisionCount"]));
+    let count = status.get("collisionCount");
+    count.check_not_negative(errors);
+    let Some(before) = before else { return };
+    if count.integer().is_none_or(|now| now < before) {
+        errors.push(count.invalid("cannot be decremented"));
     }
 }

@@ -1,5 +1,8 @@
 //! `batch/v1 CronJob`: CronJob represents the configuration of a single cron job.
 
+mod schedule;
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -18,6 +21,7 @@ use crate::cells;
     generation,
     storage_prefix = "cronjobs",
     columns = COLUMNS,
+    strategy = strategy::CronJobStrategy,
 )]
 pub struct CronJobs;
 

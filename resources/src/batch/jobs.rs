@@ -1,5 +1,7 @@
 //! `batch/v1 Job`: Job represents the configuration of a single job.
 
+mod strategy;
+
 use registry_core::api::{Object, time};
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -20,6 +22,7 @@ use crate::cells;
     storage_prefix = "jobs",
     selectable(status.succeeded = "status.successful"),
     columns = COLUMNS,
+    strategy = strategy::JobStrategy,
 )]
 pub struct Jobs;
 

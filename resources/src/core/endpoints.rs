@@ -1,5 +1,7 @@
 //! `v1 Endpoints`: Endpoints is a collection of endpoints that implement the actual service.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -16,6 +18,7 @@ use crate::cells;
     short("ep"),
     storage_prefix = "services/endpoints",
     columns = COLUMNS,
+    strategy = strategy::EndpointsStrategy,
 )]
 pub struct Endpoints;
 

@@ -1,5 +1,7 @@
 //! `v1 LimitRange`: LimitRange sets resource usage limits for each kind of resource in a Namespace.
 
+mod strategy;
+
 use registry_derive::Resource;
 
 use crate::cells;
@@ -13,5 +15,6 @@ use crate::cells;
     short("limits"),
     storage_prefix = "limitranges",
     columns = cells::NAME_AND_CREATED_AT,
+    strategy = strategy::LimitRangeStrategy,
 )]
 pub struct LimitRanges;

@@ -1,5 +1,7 @@
 //! `v1 Node`: Node is a worker node in Kubernetes.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,6 +21,7 @@ use crate::cells;
     storage_prefix = "minions",
     selectable(spec.unschedulable),
     columns = COLUMNS,
+    strategy = strategy::NodeStrategy,
 )]
 pub struct Nodes;
 

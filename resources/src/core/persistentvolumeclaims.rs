@@ -1,5 +1,7 @@
 //! `v1 PersistentVolumeClaim`: PersistentVolumeClaim is a user's request for and claim to a persistent volume.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -18,6 +20,7 @@ use crate::cells;
     returns_deleted_object,
     storage_prefix = "persistentvolumeclaims",
     columns = COLUMNS,
+    strategy = strategy::PersistentVolumeClaimStrategy,
 )]
 pub struct PersistentVolumeClaims;
 

@@ -1,5 +1,7 @@
 //! `v1 PersistentVolume`: PersistentVolume (PV) is a storage resource provisioned by an administrator.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,6 +21,7 @@ use crate::cells;
     returns_deleted_object,
     storage_prefix = "persistentvolumes",
     columns = COLUMNS,
+    strategy = strategy::PersistentVolumeStrategy,
 )]
 pub struct PersistentVolumes;
 

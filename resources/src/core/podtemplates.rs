@@ -1,5 +1,7 @@
 //! `v1 PodTemplate`: PodTemplate describes a template for creating copies of a predefined pod.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -15,6 +17,7 @@ use crate::cells;
     returns_deleted_object,
     storage_prefix = "podtemplates",
     columns = COLUMNS,
+    strategy = strategy::PodTemplateStrategy,
 )]
 pub struct PodTemplates;
 

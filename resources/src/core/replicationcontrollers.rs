@@ -1,5 +1,7 @@
 //! `v1 ReplicationController`: ReplicationController represents the configuration of a replication controller.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -19,6 +21,7 @@ use crate::cells;
     selectable(status.replicas),
     scale(replicas = spec.replicas, current = status.replicas, selector = spec.selector),
     columns = COLUMNS,
+    strategy = strategy::ReplicationControllerStrategy,
 )]
 pub struct ReplicationControllers;
 

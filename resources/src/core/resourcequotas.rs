@@ -1,5 +1,7 @@
 //! `v1 ResourceQuota`: ResourceQuota sets aggregate quota restrictions enforced per namespace.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -16,6 +18,7 @@ use serde_json::Value;
     returns_deleted_object,
     storage_prefix = "resourcequotas",
     columns = COLUMNS,
+    strategy = strategy::ResourceQuotaStrategy,
 )]
 pub struct ResourceQuotas;
 

@@ -1,5 +1,7 @@
 //! `v1 ServiceAccount`: ServiceAccount binds together: * a name, understood by users, and perhaps by peripheral systems, for an identity * a principal that can be authenticated and authorized * a set of secrets.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -13,6 +15,7 @@ use registry_derive::Resource;
     returns_deleted_object,
     storage_prefix = "serviceaccounts",
     columns = COLUMNS,
+    strategy = strategy::ServiceAccountStrategy,
 )]
 pub struct ServiceAccounts;
 

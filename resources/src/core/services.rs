@@ -1,5 +1,9 @@
 //! `v1 Service`: Service is a named abstraction of software service (for example, mysql) consisting of local port (for example 3306) that the proxy listens on, and the selector that determines which pods will answer requests sent through the proxy.
 
+pub(crate) mod allocation;
+mod facts;
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -20,6 +24,7 @@ use crate::cells;
     storage_prefix = "services/specs",
     selectable(spec.cluster_ip = "spec.clusterIP", spec.type_ = "spec.type"),
     columns = COLUMNS,
+    strategy = strategy::ServiceStrategy,
 )]
 pub struct Services;
 

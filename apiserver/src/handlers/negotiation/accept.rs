@@ -69,6 +69,7 @@ impl<'a> Clause<'a> {
         match self.media_type {
             "*/*" | "application/*" | "application/json" => Some(Format::Json),
             "application/yaml" => Some(Format::Yaml),
+            "application/vnd.kubernetes.protobuf" => Some(Format::Protobuf),
             _ => None,
         }
     }

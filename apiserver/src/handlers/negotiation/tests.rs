@@ -9,7 +9,7 @@ fn headers(accept: &[&str]) -> HeaderMap {
 }
 
 fn negotiate(accept: &str, endpoint: Endpoint) -> Result<(Format, Shape), StatusError> {
-    Output::negotiate(&headers(&[accept]), Query::default(), endpoint)
+    Output::negotiate(&headers(&[accept]), Query::default(), endpoint, false)
         .map(|output| (output.format, output.shape))
 }
 
@@ -30,7 +30,7 @@ fn falls_back_along_the_clauses() {
         assert_eq!(negotiate(accept, Endpoint::Object), json, "{accept}");
     }
     let several = headers(&["text/plain", "application/yaml"]);
-    let output = Output::negotiate(&several, Query::default(), Endpoint::Object).unwrap();
+    let output = Output::negotiate(&several, Query::default(), Endpoint::Object, false).unwrap();
     assert_eq!(output.format, Format::Yaml);
 }
 
@@ -40,7 +40,7 @@ fn knows_the_transformations() {
     assert_eq!(negotiate(table, Endpoint::Collection), Ok((Format::Json, Shape::Table(MetaVersion::V1))));
     assert_eq!(negotiate(table, Endpoint::Document), Ok((Format::Json, Shape::Whole)));
     let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-    assert_eq!(negotiate(partial, Endpoint::Object), Ok((Format::Json, Shape::Partial(MetaVersion::V1))));
+    assert_eq!(negotiate(partial, Endpoint::Object), Ok((Format::Protobuf, Shape::Partial(MetaVersion::V1))));
 }
 
 #[test]
@@ -67,15 +67,36 @@ fn refuses_what_it_does_not_give() {
 #[test]
 fn reads_body_types_and_encodings() {
     let mut headers = HeaderMap::new();
-    assert_eq!(Format::of_body(&headers), Ok(Format::Json));
+    assert_eq!(Format::of_body(&headers, true), Ok(Format::Json));
     headers.insert(http::header::CONTENT_TYPE, "application/yaml; charset=utf-8".parse().unwrap());
-    assert_eq!(Format::of_body(&headers), Ok(Format::Yaml));
-    headers.insert(http::header::CONTENT_TYPE, "application/vnd.kubernetes.protobuf".parse().unwrap());
-    assert_eq!(Format::of_body(&headers).unwrap_err().code, 415);
+    assert_eq!(Format::of_body(&headers, true), Ok(Format::Yaml));
+    headers.insert(http::header::CONTENT_TYPE, "application/cbor".parse().unwrap());
+    assert_eq!(Format::of_body(&headers, true).unwrap_err().code, 415);
 
     assert!(!accepts_gzip(&headers));
     headers.insert(ACCEPT_ENCODING, "deflate, gzip;q=0.5".parse().unwrap());
     assert!(accepts_gzip(&headers));
     headers.insert(ACCEPT_ENCODING, "gzip;q=0".parse().unwrap());
     assert!(!accepts_gzip(&headers));
+}
+
+#[test]
+fn gives_protobuf_of_what_has_it() {
+    let negotiate = |accept, endpoint, has_protobuf| {
+        Output::negotiate(&headers(&[accept]), Query::default(), endpoint, has_protobuf)
+            .map(|output| (output.format, output.shape))
+            .map_err(|failure| failure.code)
+    };
+    let protobuf = "application/vnd.kubernetes.protobuf";
+    assert_eq!(negotiate(protobuf, Endpoint::Object, true), Ok((Format::Protobuf, Shape::Whole)));
+    assert_eq!(negotiate(protobuf, Endpoint::Watch, true), Ok((Format::Protobuf, Shape::Whole)));
+    assert_eq!(negotiate(protobuf, Endpoint::Object, false), Err(406));
+    let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    let metadata = Ok((Format::Protobuf, Shape::Partial(MetaVersion::V1)));
+    assert_eq!(negotiate(partial, Endpoint::Object, false), metadata);
+    let table = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
+    assert_eq!(negotiate(table, Endpoint::Collection, true), Err(406));
+    let body = HeaderMap::from_iter([(http::header::CONTENT_TYPE, protobuf.parse().unwrap())]);
+    assert_eq!(Format::of_body(&body, true), Ok(Format::Protobuf));
+    assert_eq!(Format::of_body(&body, false).unwrap_err().code, 415);
 }

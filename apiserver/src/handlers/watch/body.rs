@@ -54,7 +54,7 @@ impl WatchBody {
                 Poll::Ready(Some(Ok(event))) => self.frames.write(&mut batch, &event),
                 Poll::Ready(Some(Err(error))) => {
                     tracing::debug!(%error, "a watch ended");
-                    Frames::write_error(&mut batch, &error);
+                    self.frames.write_error(&mut batch, &error);
                     self.is_done = true;
                     break;
                 }

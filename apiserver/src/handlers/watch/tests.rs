@@ -29,6 +29,7 @@ fn frames(form: ItemForm) -> Frames {
         bookmark_type: "\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"".into(),
         sends_bookmarks: true,
         sent_columns: false,
+        messages: None,
     }
 }
 

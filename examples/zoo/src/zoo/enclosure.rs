@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn fields(errors: &ErrorList) -> Vec<String> {
-        errors.causes().into_iter().map(|cause| cause.field).collect()
+        errors.0.iter().map(|error| error.field.to_string()).collect()
     }
 
     #[test]

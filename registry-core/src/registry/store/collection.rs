@@ -23,6 +23,9 @@ impl CollectionDeleter for Store {
         options: &DeleteOptions,
         selection: &ListOptions,
     ) -> Result<ListPage, StatusError> {
+        for warning in self.strategy().warnings_on_delete(options) {
+            context.warn(warning);
+        }
         let mut selection = selection.clone();
         let one_page = selection.limit > 0;
         if !one_page {

@@ -86,7 +86,7 @@ impl Store {
     ) -> Result<(), StatusError> {
         let strategy = self.strategy();
         self.match_namespace(context, object)?;
-        if self.resource.has_status {
+        if self.resource.has_status && !strategy.keeps_status_on_create() {
             match self.blank_status() {
                 Some(blank) => object.set(&["status"], blank.clone()),
                 None => {

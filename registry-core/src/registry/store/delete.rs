@@ -44,6 +44,9 @@ impl GracefulDeleter for Store {
         admission: &dyn ValidatingAdmission,
         options: &DeleteOptions,
     ) -> Result<Answer, StatusError> {
+        for warning in self.strategy().warnings_on_delete(options) {
+            context.warn(warning);
+        }
         let key = self.key(context, name)?;
         let mut attempt =
             Attempt { store: self, context, admission, options, plan: Plan::Gone, uid: String::new() };

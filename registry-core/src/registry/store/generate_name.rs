@@ -12,7 +12,7 @@ const LONGEST_NAME_BYTES: usize = 63;
 const RANDOM_BYTES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13, 14, 15];
 
 /// A name that begins like `base`, with a random end.
-pub(super) fn generate_name(base: &str) -> String {
+pub fn generate_name(base: &str) -> String {
     let mut length = base.len().min(LONGEST_NAME_BYTES - SUFFIX_CHARACTERS);
     while !base.is_char_boundary(length) {
         length -= 1;

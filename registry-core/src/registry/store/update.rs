@@ -10,8 +10,8 @@ use crate::api::{
     ErrorList, FieldError, FieldPath, GroupVersionKind, Object, Preconditions, StatusError, UpdateOptions,
 };
 use crate::context::RequestContext;
-use crate::resource::ObjectStrategy;
 use crate::registry::errors::{OPTIMISTIC_LOCK, Verb};
+use crate::resource::ObjectStrategy;
 use crate::rest::{Answer, UpdatedObject, Updater, ValidatingAdmission};
 use crate::storage::interface::{UpdateAction, UpdateOutcome};
 use crate::storage::{StoredObject, TryUpdate};

@@ -62,10 +62,13 @@ impl Decimal {
 
     /// Which of two numbers is the larger.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
-        let magnitude = |one: &Self| i64::try_from(one.digits.len()).unwrap_or(i64::MAX).saturating_add(one.exponent);
+        let magnitude =
+            |one: &Self| i64::try_from(one.digits.len()).unwrap_or(i64::MAX).saturating_add(one.exponent);
         match (self.is_zero(), other.is_zero()) {
             // Without zeros at the ends, digits of the same magnitude compare as texts.
-            (false, false) => magnitude(self).cmp(&magnitude(other)).then_with(|| self.digits.cmp(&other.digits)),
+            (false, false) => {
+                magnitude(self).cmp(&magnitude(other)).then_with(|| self.digits.cmp(&other.digits))
+            }
             (zero, other_zero) => other_zero.cmp(&zero),
         }
     }

@@ -7,16 +7,27 @@ use serde_json::{Map, Value};
 use crate::api::GroupVersionKind;
 
 use super::super::Schema;
-use super::{ANY, Absent, Field, Scalar, Shape, Struct, Type, TypeId, TypeRef, TypeTable};
+use super::{ANY, Absent, Field, Scalar, Shape, Struct, Type, TypeId, TypeRef, TypeTable, wire};
 
 // === impl TypeTable ===
 
 impl TypeTable {
     /// The schema of a kind; `None` when the table does not have it.
     pub fn schema(self: &Arc<Self>, wanted: GroupVersionKind) -> Option<Schema> {
-        let entry = self.kinds.iter().find(|entry| {
-            *entry.kind == *wanted.kind && *entry.group == *wanted.group && *entry.version == *wanted.version
-        })?;
+        self.find(wanted.group, wanted.version, wanted.kind)
+    }
+
+    /// The schema of the kind that an object says it is; `None` when the table does not have it.
+    pub fn schema_of(self: &Arc<Self>, api_version: &str, kind: &str) -> Option<Schema> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        self.find(group, version, kind)
+    }
+
+    fn find(self: &Arc<Self>, group: &str, version: &str, kind: &str) -> Option<Schema> {
+        let entry = self
+            .kinds
+            .iter()
+            .find(|entry| *entry.kind == *kind && *entry.group == *group && *entry.version == *version)?;
         Some(Schema { table: Arc::clone(self), root: entry.ty })
     }
 
@@ -41,7 +52,12 @@ impl TypeTable {
 
     /// The value Go gives a variable of this type that nothing was assigned to, as JSON shows it.
     pub(in crate::schema) fn zero(&self, id: TypeId) -> Value {
-        match &self.get(id).shape {
+        self.zero_of(self.get(id))
+    }
+
+    /// The same of a type at hand.
+    pub(in crate::schema) fn zero_of(&self, ty: &Type) -> Value {
+        match &ty.shape {
             Shape::Scalar(scalar) => scalar.zero(),
             Shape::Struct(shape) => {
                 let fields = shape.always_fields();
@@ -71,6 +87,7 @@ impl TypeTable {
                 field.absent = class.absent(field);
             }
             shape.always = places(&shape.fields, |field| field.absent != Absent::Omit);
+            shape.wires = wire::layout(&shape.fields);
         }
         self.find_defaults();
         self

@@ -18,8 +18,8 @@ pub struct TypeRef<'a> {
 /// One field of a struct type.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldRef<'a> {
-    table: &'a TypeTable,
-    field: &'a Field,
+    pub(super) table: &'a TypeTable,
+    pub(super) field: &'a Field,
 }
 
 // === impl TypeRef ===
@@ -161,6 +161,11 @@ impl<'a> FieldRef<'a> {
     /// The schema's default, when the field is absent.
     pub fn default(&self) -> Option<&'a Value> {
         self.field.default.as_deref()
+    }
+
+    /// What JSON has in the place of the field when it is absent; `None`: nothing.
+    pub(crate) fn absent(&self) -> Option<Value> {
+        self.table.absent(self.field)
     }
 
     /// Field numbers in protobuf: the last is the field's own, those before it lead through the messages Go

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::codec::protobuf;
 use crate::codec::stored::with_resource_version;
 use crate::storage::Revision;
 use crate::storage::entry::{Attributes, Entry, StoredObject};
@@ -12,9 +13,6 @@ use crate::storage::mvcc::{Got, KeyValue};
 use crate::storage::transform::Plain;
 
 use super::{VersionedStore, metadata};
-
-/// What kube-apiserver's protobuf values begin with.
-const PROTOBUF_PREFIX: &[u8] = b"k8s\0";
 
 /// What is believed to be under a key.
 pub(super) struct Seen {
@@ -87,17 +85,15 @@ impl VersionedStore {
         Ok(Seen { object: Some(object), plain: Some(plain) })
     }
 
-    /// A value at rest, made readable.
+    /// A value at rest, made readable: decrypted, and as JSON also when kube-apiserver wrote it as protobuf. That
+    /// counts as written differently, so that the next write, whatever it changes, leaves JSON.
     pub(super) async fn plain(&self, key: &str, stored: Bytes) -> Result<Plain, StorageError> {
         let plain = self.transformer.from_storage(stored, key).await.map_err(|error| corrupt(key, error))?;
-        if plain.value.starts_with(PROTOBUF_PREFIX) {
-            return Err(corrupt(
-                key,
-                "it is Kubernetes protobuf, of which only JSON is read here; write the objects again with \
-                 --storage-media-type=application/json",
-            ));
+        if !plain.value.starts_with(protobuf::MAGIC) {
+            return Ok(plain);
         }
-        Ok(plain)
+        let value = self.attributes.decode_protobuf(&plain.value).map_err(|reason| corrupt(key, reason))?;
+        Ok(Plain { value, stale: true })
     }
 
     /// A plain value, made fit to be kept.

@@ -1,13 +1,14 @@
 //! Rules of Deployments.
 
 use registry_core::RequestContext;
+use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::apps::workload;
+use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::defaults;
+use crate::edit::default_at;
 use crate::field::Field;
 
 /// Defaults and validation; the selector stays as it was made.
@@ -22,11 +23,11 @@ impl ObjectStrategy for DeploymentStrategy {
             (&["spec", "strategy", "type"], json!("RollingUpdate")),
         ];
         for (path, value) in defaults {
-            set_absent(object, path, value);
+            default_at(object, path, value);
         }
         if object.get_str(&["spec", "strategy", "type"]) == Some("RollingUpdate") {
             for field in ["maxSurge", "maxUnavailable"] {
-                set_absent(object, &["spec", "strategy", "rollingUpdate", field], json!("25%"));
+                default_at(object, &["spec", "strategy", "rollingUpdate", field], json!("25%"));
             }
         }
         defaults::apply_to_template(object, &["spec", "template"]);
@@ -36,7 +37,7 @@ impl ObjectStrategy for DeploymentStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         spec.get("replicas").check_not_negative(&mut errors);
-        workload::check_selector_and_template(object, &mut errors);
+        workload::check_selector_and_template(object, Workload::DEPLOYMENT, &mut errors);
         check_rollout(&spec.get("strategy"), &mut errors);
         for number in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
             spec.get(number).check_not_negative(&mut errors);
@@ -55,11 +56,25 @@ impl ObjectStrategy for DeploymentStrategy {
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
         errors
     }
-}
 
-fn set_absent(object: &mut Object, path: &[&str], value: Value) {
-    if matches!(object.get(path), None | Some(Value::Null)) || object.get_str(path) == Some("") {
-        object.set(path, value);
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        // Annotations say how a rollout goes: they count as a change too.
+        const ANNOTATIONS: [&str; 2] = ["metadata", "annotations"];
+        if new.get(&ANNOTATIONS) != old.get(&ANNOTATIONS) {
+            new.set(&["metadata", "generation"], (old.generation() + 1).into());
+        }
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        new.copy_field(old, &["metadata", "labels"]);
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let counts = ["updatedReplicas", "readyReplicas", "availableReplicas"];
+        workload::check_status(new, &counts, &["unavailableReplicas"], &mut errors);
+        workload::check_collisions(new, old, &mut errors);
+        errors
     }
 }
 
@@ -78,35 +93,12 @@ fn check_rollout(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
 fn check_rolling_update(rolling: &Field<'_, '_>, errors: &mut ErrorList) {
     let (surge, unavailable) = (rolling.get("maxSurge"), rolling.get("maxUnavailable"));
     for field in [&unavailable, &surge] {
-        check_amount(field, errors);
+        workload::check_amount(field, errors);
     }
-    if is_zero(&surge) && is_zero(&unavailable) {
+    if workload::is_zero(&surge) && workload::is_zero(&unavailable) {
         errors.push(unavailable.invalid("may not be 0 when `maxSurge` is 0"));
     }
-    if percent(&unavailable).is_some_and(|percent| percent > 100) {
+    if workload::percent(&unavailable).is_some_and(|percent| percent > 100) {
         errors.push(unavailable.invalid("must not be greater than 100%"));
     }
-}
-
-/// A count, or a percentage.
-fn check_amount(field: &Field<'_, '_>, errors: &mut ErrorList) {
-    if field.integer().is_some() {
-        field.check_not_negative(errors);
-    } else if field.exists() && percent(field).is_none() {
-        let detail = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
-        errors.push(FieldError::invalid(field.path(), field.text(), detail));
-    }
-}
-
-fn percent(field: &Field<'_, '_>) -> Option<u64> {
-    field
-        .text()
-        .strip_suffix('%')
-        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
-        .parse()
-        .ok()
-}
-
-fn is_zero(field: &Field<'_, '_>) -> bool {
-    field.integer() == Some(0) || percent(field) == Some(0)
 }

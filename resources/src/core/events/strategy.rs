@@ -2,6 +2,7 @@
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 
@@ -19,6 +20,11 @@ impl ObjectStrategy for EventStrategy {
         }
         let path = FieldPath::new("involvedObject").child("namespace");
         FieldError::invalid(path, about, "does not match event.namespace").into()
+    }
+
+    fn name_rule(&self) -> NameRule {
+        // Recorders make names of their own; whatever fits into a path is one.
+        NameRule::PathSegment
     }
 
     fn supports_garbage_collection(&self) -> bool {

@@ -3,9 +3,9 @@
 //! Kubernetes concept: `SetDefaults_PodSpec` and its kin in `pkg/apis/core/v1/defaults.go`.
 
 use registry_core::api::Object;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-type Fields = Map<String, Value>;
+use crate::edit::{Fields, absent, each, with};
 
 /// How files of projected volumes are made unless told otherwise: `0644`.
 const FILE_MODE: i64 = 0o644;
@@ -163,28 +163,6 @@ fn volume(volume: &mut Fields) {
 
 fn downward_items(source: &mut Fields) {
     each(source, &["items"], |item| with(item, "fieldRef", |field| absent(field, "apiVersion", "v1")));
-}
-
-/// Sets a field that is absent.
-fn absent(fields: &mut Fields, name: &str, default: impl Into<Value>) {
-    if !fields.contains_key(name) {
-        fields.insert(name.to_owned(), default.into());
-    }
-}
-
-/// Edits the object under a field, if there is one.
-fn with(fields: &mut Fields, name: &str, edit: impl FnOnce(&mut Fields)) {
-    if let Some(child) = fields.get_mut(name).and_then(Value::as_object_mut) {
-        edit(child);
-    }
-}
-
-/// Edits every object in the lists under some fields.
-fn each(fields: &mut Fields, names: &[&str], edit: impl Fn(&mut Fields)) {
-    for name in names {
-        let elements = fields.get_mut(*name).and_then(Value::as_array_mut).into_iter().flatten();
-        elements.filter_map(Value::as_object_mut).for_each(&edit);
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::{DeleteOptions, FieldError, FieldPath, Object};
+use registry_core::api::{DeleteOptions, FieldError, FieldPath, Object, time};
 use registry_core::resource::{Deletion, ObjectStrategy};
 use serde_json::{Map, Value, json};
 
@@ -38,6 +38,11 @@ impl ObjectStrategy for PodStrategy {
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         new.copy_field(old, &["status"]);
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        // The class follows from the spec, whatever a kubelet reports.
+        new.copy_field(old, &["status", "qosClass"]);
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
@@ -103,7 +108,7 @@ pub(super) fn quality_of_service(pod: &Object) -> &'static str {
 fn scheduling_gated() -> Value {
     json!({
         "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": null,
-        "lastTransitionTime": null, "message": "Scheduling is blocked due to non-empty scheduling gates",
+        "lastTransitionTime": time::now(), "message": "Scheduling is blocked due to non-empty scheduling gates",
     })
 }
 

@@ -1,0 +1,106 @@
+//! What an answer left unread of its request's body.
+//!
+//! An HTTP/1.1 connection can only go on after the body was read: one that is refused before that (no such path,
+//! not allowed) would be closed under a client that is about to send its next request. Bodies that are short are
+//! therefore read to their end, as Go's server does.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::{CONNECTION, HeaderMap, HeaderValue};
+use http::{Request, Version};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+
+/// So much is read that nobody wanted; of longer bodies the connection is closed.
+const MAX_UNREAD_BYTES: usize = 256 * 1024;
+/// So long it may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where a body comes back to that was dropped before its end.
+pub(super) struct Unread(Option<Arc<Slot>>);
+
+type Slot = Mutex<Option<Incoming>>;
+
+/// A body that comes back.
+struct LentBody {
+    inner: Option<Incoming>,
+    slot: Arc<Slot>,
+}
+
+/// Lends a request's body to whoever answers it.
+pub(super) fn lend(request: Request<Incoming>) -> (Request<Body>, Unread) {
+    if request.version() == Version::HTTP_2 || request.body().is_end_stream() {
+        return (request.map(Body::new), Unread(None));
+    }
+    let slot = Arc::new(Slot::default());
+    let lent = request.map(|inner| Body::new(LentBody { inner: Some(inner), slot: slot.clone() }));
+    (lent, Unread(Some(slot)))
+}
+
+// === impl Unread ===
+
+impl Unread {
+    /// Reads what was not read, or announces that the connection is closed.
+    pub(super) async fn finish(self, headers: &mut HeaderMap) {
+        let Some(slot) = self.0 else { return };
+        let body = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(body) = body else { return };
+        if !matches!(tokio::time::timeout(PATIENCE, read_to_end(body)).await, Ok(true)) {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
+}
+
+/// Whether the body ended within bounds.
+async fn read_to_end(mut body: Incoming) -> bool {
+    let mut read = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return false };
+        read += frame.data_ref().map_or(0, Bytes::len);
+        if read > MAX_UNREAD_BYTES {
+            return false;
+        }
+    }
+    true
+}
+
+// === impl LentBody ===
+
+impl HttpBody for LentBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match &mut self.inner {
+            Some(inner) => Pin::new(inner).poll_frame(context),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.as_ref().map_or_else(SizeHint::default, HttpBody::size_hint)
+    }
+}
+
+impl Drop for LentBody {
+    fn drop(&mut self) {
+        if let Some(inner) = self.inner.take()
+            && !inner.is_end_stream()
+        {
+            *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(inner);
+        }
+    }
+}

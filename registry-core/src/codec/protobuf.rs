@@ -1,0 +1,236 @@
+//! Kubernetes' protobuf: JSON trees to bytes and back, by the numbers a kind's schema has.
+//!
+//! An object is the four bytes `k8s\0` and a `runtime.Unknown`, which says what kind it is and holds the message
+//! itself. The message is the same wherever the object appears: alone, as a list's item, in a watch event; so a
+//! message made once can be put into any of them ([`envelope`], [`ListFrame`], [`watch_frame`]).
+//!
+//! What is written is, byte for byte, what Go's generated code writes: fields in the order of their numbers,
+//! value fields always, maps sorted by key.
+//!
+//! Kubernetes concept: `k8s.io/apimachinery/pkg/runtime/serializer/protobuf`.
+
+use std::borrow::Borrow;
+
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+use crate::schema::Schema;
+
+use super::{DecodeError, Limits};
+
+mod decode;
+mod encode;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use reader::{Reader, WireType};
+use writer::{close, open, write_bytes, write_key, write_varint};
+
+/// What every object in protobuf begins with.
+pub const MAGIC: &[u8; 4] = b"k8s\0";
+
+/// The envelope's last fields, content encoding and content type: always there, always empty.
+const ENVELOPE_END: &[u8] = &[0x1a, 0, 0x22, 0];
+
+/// How deep stored messages may nest: as deep as stored JSON.
+pub const STORED_DEPTH: usize = 512;
+
+/// An object's envelope, opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope<'a> {
+    /// The group and version; may be empty.
+    pub api_version: &'a str,
+    /// The kind; may be empty.
+    pub kind: &'a str,
+    /// The message.
+    pub message: &'a [u8],
+}
+
+/// A list's bytes around its items, of which only the sizes are known yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListFrame {
+    /// What comes before the items.
+    pub prefix: Vec<u8>,
+    /// What comes after them.
+    pub suffix: &'static [u8],
+}
+
+/// The metadata of a list (`meta/v1 ListMeta`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ListMetadata<'a> {
+    /// The revision the list shows.
+    pub resource_version: &'a str,
+    /// Where the next page begins; empty on the last one.
+    pub continue_token: &'a str,
+    /// How many objects follow, when that is known.
+    pub remaining: Option<i64>,
+}
+
+// === objects ===
+
+/// An object in its envelope. What does not fit the schema (a conformed object always does) is written as the
+/// type's zero.
+pub fn encode(value: &Value, schema: &Schema, api_version: &str, kind: &str) -> Bytes {
+    envelope(api_version, kind, &encode_message(value, schema))
+}
+
+/// An object's message, without the envelope: what a list's item is, too.
+pub fn encode_message(value: &Value, schema: &Schema) -> Bytes {
+    let mut out = Vec::with_capacity(1024);
+    encode::root(&mut out, schema.root(), value);
+    out.into()
+}
+
+/// A message in the envelope that says what it is.
+pub fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(message.len() + api_version.len() + kind.len() + 32);
+    begin_envelope(&mut out, api_version, kind, message.len());
+    out.extend_from_slice(message);
+    out.extend_from_slice(ENVELOPE_END);
+    out.into()
+}
+
+/// Decodes an object of a kind that `resolve` knows: gives its tree, `apiVersion` and `kind` in it, in the form
+/// JSON has it.
+///
+/// # Errors
+/// The bytes are no object in protobuf, the kind is not known, or the message is not one of its kind.
+pub fn decode<S: Borrow<Schema>>(
+    bytes: &[u8],
+    limits: &Limits,
+    resolve: impl FnOnce(&str, &str) -> Option<S>,
+) -> Result<Value, DecodeError> {
+    let envelope = Envelope::parse(bytes)?;
+    let (api_version, kind) = (envelope.api_version, envelope.kind);
+    let schema = resolve(api_version, kind)
+        .ok_or_else(|| DecodeError(format!("no kind {kind:?} is registered for version {api_version:?}")))?;
+    let mut fields = decode_message(envelope.message, schema.borrow(), limits)?;
+    fields.insert("apiVersion".to_owned(), api_version.into());
+    fields.insert("kind".to_owned(), kind.into());
+    Ok(Value::Object(fields))
+}
+
+/// Decodes a message of a kind: the object without `apiVersion` and `kind`, which messages do not have.
+///
+/// # Errors
+/// The message is malformed, nests too deep, or holds what JSON cannot.
+pub fn decode_message(
+    message: &[u8],
+    schema: &Schema,
+    limits: &Limits,
+) -> Result<Map<String, Value>, DecodeError> {
+    decode::root(schema.root(), message, limits.depth)
+}
+
+// === impl Envelope ===
+
+impl<'a> Envelope<'a> {
+    /// Opens an envelope.
+    ///
+    /// # Errors
+    /// The bytes are no object in protobuf.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        if bytes.is_empty() || bytes == MAGIC {
+            let what = if bytes.is_empty() { "empty data" } else { "empty body" };
+            return Err(DecodeError(what.to_owned()));
+        }
+        let unknown = bytes.strip_prefix(MAGIC).ok_or_else(|| {
+            DecodeError(
+                "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+                    .to_owned(),
+            )
+        })?;
+        let mut envelope = Self { api_version: "", kind: "", message: &[] };
+        let mut reader = Reader::new(unknown);
+        while let Some(key) = reader.key()? {
+            match (key.number, key.wire_type) {
+                (1, WireType::Bytes) => envelope.type_meta(reader.bytes()?)?,
+                (2, WireType::Bytes) => envelope.message = reader.bytes()?,
+                _ => reader.skip(key)?,
+            }
+        }
+        Ok(envelope)
+    }
+
+    fn type_meta(&mut self, message: &'a [u8]) -> Result<(), DecodeError> {
+        let mut reader = Reader::new(message);
+        while let Some(key) = reader.key()? {
+            match (key.number, key.wire_type) {
+                (1, WireType::Bytes) => self.api_version = text(reader.bytes()?)?,
+                (2, WireType::Bytes) => self.kind = text(reader.bytes()?)?,
+                _ => reader.skip(key)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, DecodeError> {
+    std::str::from_utf8(bytes).map_err(|_| DecodeError("a type's name is no UTF-8".to_owned()))
+}
+
+/// Everything of an envelope up to its message of so many bytes.
+fn begin_envelope(out: &mut Vec<u8>, api_version: &str, kind: &str, message_len: usize) {
+    out.extend_from_slice(MAGIC);
+    let type_meta = open(out, 1);
+    write_bytes(out, 1, api_version.as_bytes());
+    write_bytes(out, 2, kind.as_bytes());
+    close(out, type_meta);
+    write_key(out, 2, WireType::Bytes);
+    write_varint(out, message_len as u64);
+}
+
+// === lists ===
+
+impl ListFrame {
+    /// Around items that are [`item_len`] long in all.
+    pub fn new(api_version: &str, kind: &str, metadata: &ListMetadata<'_>, items_len: usize) -> Self {
+        let mut list = Vec::with_capacity(64);
+        let at = open(&mut list, 1);
+        write_bytes(&mut list, 1, b"");
+        write_bytes(&mut list, 2, metadata.resource_version.as_bytes());
+        write_bytes(&mut list, 3, metadata.continue_token.as_bytes());
+        if let Some(remaining) = metadata.remaining {
+            write_key(&mut list, 4, WireType::Varint);
+            write_varint(&mut list, remaining.cast_unsigned());
+        }
+        close(&mut list, at);
+        let mut prefix = Vec::with_capacity(list.len() + 64);
+        begin_envelope(&mut prefix, api_version, kind, list.len() + items_len);
+        prefix.extend_from_slice(&list);
+        Self { prefix, suffix: ENVELOPE_END }
+    }
+}
+
+/// How many bytes an item takes in a list: its message and what [`begin_item`] writes.
+pub fn item_len(message_len: usize) -> usize {
+    1 + writer::varint_len(message_len as u64) + message_len
+}
+
+/// Writes what stands before an item's message in a list.
+pub fn begin_item(out: &mut Vec<u8>, message_len: usize) {
+    write_key(out, 2, WireType::Bytes);
+    write_varint(out, message_len as u64);
+}
+
+// === watches ===
+
+/// Writes a frame of a watch: its length in four bytes, and a `meta/v1 WatchEvent` with the object in its envelope.
+pub fn watch_frame(out: &mut Vec<u8>, event: &str, api_version: &str, kind: &str, message: &[u8]) {
+    let frame = out.len();
+    out.extend_from_slice(&[0; 4]);
+    write_bytes(out, 1, event.as_bytes());
+    let extension = open(out, 2);
+    let raw = open(out, 1);
+    begin_envelope(out, api_version, kind, message.len());
+    out.extend_from_slice(message);
+    out.extend_from_slice(ENVELOPE_END);
+    close(out, raw);
+    close(out, extension);
+    let len = u32::try_from(out.len() - frame - 4).unwrap_or(u32::MAX);
+    if let Some(slot) = out.get_mut(frame..frame + 4) {
+        slot.copy_from_slice(&len.to_be_bytes());
+    }
+}

@@ -1,0 +1,292 @@
+//! Messages to trees, in the form Go's JSON encoder would give them.
+
+use serde_json::{Map, Value};
+
+use crate::schema::{FieldRef, Form, Message, Scalar, SchemaOr, Slot, TypeRef};
+
+use super::DecodeError;
+use super::reader::{Key, Reader, WireType};
+
+mod scalars;
+
+use scalars::{scalar as scalar_value, string};
+
+/// What small messages may leave out of the fields JSON always has; larger ones in proportion. Real encoders
+/// write these fields; without a bound, two bytes could stand for a whole struct of zeros.
+const FILLED_IN_MIN: usize = 4096;
+
+/// One message being decoded.
+struct Decoder {
+    /// How many values may still be filled in.
+    fills_left: usize,
+}
+
+/// Decodes the message of a whole object.
+pub(super) fn root(ty: TypeRef<'_>, message: &[u8], depth: usize) -> Result<Map<String, Value>, DecodeError> {
+    let mut decoder = Decoder { fills_left: FILLED_IN_MIN + message.len() / 2 };
+    let mut object = Map::new();
+    decoder.structure(ty, message, &mut object, depth)?;
+    Ok(object)
+}
+
+// === impl Decoder ===
+
+impl Decoder {
+    fn structure(
+        &mut self,
+        ty: TypeRef<'_>,
+        message: &[u8],
+        object: &mut Map<String, Value>,
+        depth: usize,
+    ) -> Result<(), DecodeError> {
+        let Form::Struct(shape) = ty.form() else { return Ok(()) };
+        self.fields(shape, message, object, deeper(depth)?)?;
+        for field in ty.always_fields() {
+            if !object.contains_key(field.name())
+                && let Some(absent) = field.absent()
+            {
+                self.spend(&absent)?;
+                object.insert(field.name().to_owned(), absent);
+            }
+        }
+        Ok(())
+    }
+
+    fn spend(&mut self, filled_in: &Value) -> Result<(), DecodeError> {
+        self.fills_left = self
+            .fills_left
+            .checked_sub(count(filled_in))
+            .ok_or_else(|| DecodeError("too much of the message is left out".to_owned()))?;
+        Ok(())
+    }
+
+    fn fields(
+        &mut self,
+        shape: Message<'_>,
+        message: &[u8],
+        object: &mut Map<String, Value>,
+        depth: usize,
+    ) -> Result<(), DecodeError> {
+        let mut reader = Reader::new(message);
+        let mut hint = 0;
+        while let Some(key) = reader.key()? {
+            match shape.find(key.number, &mut hint) {
+                None => reader.skip(key)?,
+                Some(Slot::Field(field)) => self.field(field, key, &mut reader, object, depth)?,
+                Some(Slot::Inlined(inner)) => {
+                    key.expect(WireType::Bytes, "of an inlined struct")?;
+                    self.fields(inner, reader.bytes()?, object, deeper(depth)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes one occurrence of a field. Messages and lists grow with each, of all else the last one counts.
+    fn field(
+        &mut self,
+        field: FieldRef<'_>,
+        key: Key,
+        reader: &mut Reader<'_>,
+        object: &mut Map<String, Value>,
+        depth: usize,
+    ) -> Result<(), DecodeError> {
+        let (ty, name) = (field.ty(), field.name());
+        match ty.form() {
+            Form::Scalar(scalar) => {
+                let value = scalar_value(scalar, name, key, reader, depth)?;
+                let is_left_out = if field.is_pointer() {
+                    false
+                } else if value.is_null() {
+                    field.absent().is_none()
+                } else {
+                    field.omits_empty() && is_empty(&value)
+                };
+                if is_left_out {
+                    object.remove(name);
+                } else {
+                    object.insert(name.to_owned(), value);
+                }
+            }
+            Form::Struct(_) => {
+                key.expect(WireType::Bytes, name)?;
+                let mut inner = match object.remove(name) {
+                    Some(Value::Object(inner)) => inner,
+                    _ => Map::new(),
+                };
+                self.structure(ty, reader.bytes()?, &mut inner, depth)?;
+                object.insert(name.to_owned(), Value::Object(inner));
+            }
+            Form::List(element) => self.list(element, name, key, reader, object, depth)?,
+            Form::Map(value) => {
+                key.expect(WireType::Bytes, name)?;
+                let (map_key, value) = self.entry(value, name, reader.bytes()?, depth)?;
+                if let Some(Value::Object(map)) = object.get_mut(name) {
+                    map.insert(map_key, value);
+                } else {
+                    object.insert(name.to_owned(), Value::Object(Map::from_iter([(map_key, value)])));
+                }
+            }
+            Form::Boxed | Form::SchemaOr(..) => {
+                let value = self.value(ty, name, key, reader, depth)?;
+                object.insert(name.to_owned(), value);
+            }
+        }
+        Ok(())
+    }
+
+    /// One element, or several numbers packed together.
+    fn list(
+        &mut self,
+        element: TypeRef<'_>,
+        name: &str,
+        key: Key,
+        reader: &mut Reader<'_>,
+        object: &mut Map<String, Value>,
+        depth: usize,
+    ) -> Result<(), DecodeError> {
+        let packable = matches!(element.scalar(), Some(Scalar::Bool | Scalar::Int32 | Scalar::Int64));
+        if !packable || key.wire_type != WireType::Bytes {
+            let item = self.value(element, name, key, reader, depth)?;
+            push(object, name, item);
+            return Ok(());
+        }
+        let mut packed = Reader::new(reader.bytes()?);
+        let key = Key { wire_type: WireType::Varint, ..key };
+        while packed.len() > 0 {
+            let item = self.value(element, name, key, &mut packed, depth)?;
+            push(object, name, item);
+        }
+        Ok(())
+    }
+
+    /// One entry of a map.
+    fn entry(
+        &mut self,
+        ty: TypeRef<'_>,
+        name: &str,
+        entry: &[u8],
+        depth: usize,
+    ) -> Result<(String, Value), DecodeError> {
+        let mut reader = Reader::new(entry);
+        let (mut map_key, mut value) = (String::new(), None);
+        while let Some(key) = reader.key()? {
+            match key.number {
+                1 => map_key = string(name, key, &mut reader)?,
+                2 => value = Some(self.value(ty, name, key, &mut reader, depth)?),
+                _ => reader.skip(key)?,
+            }
+        }
+        let value = match value {
+            Some(value) => value,
+            None if ty.scalar() == Some(Scalar::Bytes) => Value::String(String::new()),
+            None => {
+                let zero = ty.zero();
+                self.spend(&zero)?;
+                zero
+            }
+        };
+        Ok((map_key, value))
+    }
+
+    /// A value by itself: an element, a map's value.
+    fn value(
+        &mut self,
+        ty: TypeRef<'_>,
+        name: &str,
+        key: Key,
+        reader: &mut Reader<'_>,
+        depth: usize,
+    ) -> Result<Value, DecodeError> {
+        if let Form::Scalar(scalar) = ty.form() {
+            return scalar_value(scalar, name, key, reader, depth);
+        }
+        key.expect(WireType::Bytes, name)?;
+        let message = reader.bytes()?;
+        match ty.form() {
+            Form::Struct(_) => {
+                let mut object = Map::new();
+                self.structure(ty, message, &mut object, depth)?;
+                Ok(Value::Object(object))
+            }
+            Form::Boxed => {
+                let mut reader = Reader::new(message);
+                let mut items = Vec::new();
+                while let Some(key) = reader.key()? {
+                    match key.number {
+                        1 => items.push(string(name, key, &mut reader)?.into()),
+                        _ => reader.skip(key)?,
+                    }
+                }
+                Ok(if items.is_empty() { Value::Null } else { Value::Array(items) })
+            }
+            Form::SchemaOr(schema, or) => self.schema_or(schema, or, message, deeper(depth)?),
+            // Protobuf has no lists of lists.
+            Form::Scalar(_) | Form::List(_) | Form::Map(_) => Ok(Value::Null),
+        }
+    }
+
+    /// A CRD's JSON schema, or what stands in its place.
+    fn schema_or(
+        &mut self,
+        ty: TypeRef<'_>,
+        or: SchemaOr,
+        message: &[u8],
+        depth: usize,
+    ) -> Result<Value, DecodeError> {
+        const NAME: &str = "Schema";
+        let mut reader = Reader::new(message);
+        let (mut schema, mut list, mut allows) = (None, Vec::new(), false);
+        while let Some(key) = reader.key()? {
+            match (or, key.number) {
+                (SchemaOr::Bool, 1) => {
+                    key.expect(WireType::Varint, NAME)?;
+                    allows = reader.varint()? != 0;
+                }
+                (SchemaOr::Bool, 2) | (SchemaOr::List | SchemaOr::Strings, 1) => {
+                    schema = Some(self.value(ty, NAME, key, &mut reader, depth)?);
+                }
+                (SchemaOr::List, 2) => list.push(self.value(ty, NAME, key, &mut reader, depth)?),
+                (SchemaOr::Strings, 2) => list.push(string(NAME, key, &mut reader)?.into()),
+                _ => reader.skip(key)?,
+            }
+        }
+        Ok(match (or, schema) {
+            (SchemaOr::Bool, None) => Value::Bool(allows),
+            (SchemaOr::List | SchemaOr::Strings, _) if !list.is_empty() => Value::Array(list),
+            (_, schema) => schema.unwrap_or_default(),
+        })
+    }
+}
+
+/// Adds to a field's list.
+fn push(object: &mut Map<String, Value>, name: &str, item: Value) {
+    if let Some(Value::Array(items)) = object.get_mut(name) {
+        items.push(item);
+    } else {
+        object.insert(name.to_owned(), Value::Array(vec![item]));
+    }
+}
+
+pub(super) fn deeper(depth: usize) -> Result<usize, DecodeError> {
+    depth.checked_sub(1).ok_or_else(|| DecodeError("exceeded max depth".to_owned()))
+}
+
+/// How many values there are in a tree.
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(count).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// Whether Go's `omitempty` leaves a single value out.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    }
+}

@@ -1,0 +1,141 @@
+//! The wire, inwards. Every length is checked before anything is taken.
+
+use super::DecodeError;
+
+/// How a field's value is delimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WireType {
+    Varint = 0,
+    Fixed64 = 1,
+    Bytes = 2,
+    StartGroup = 3,
+    EndGroup = 4,
+    Fixed32 = 5,
+}
+
+/// What stands before a field's value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key {
+    pub(super) number: u32,
+    pub(super) wire_type: WireType,
+}
+
+/// What is left of a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+/// Groups are of protobuf's past; unknown ones are skipped, as deep as this.
+const GROUP_DEPTH: usize = 32;
+
+/// The largest field number there is.
+const MAX_NUMBER: u64 = (1 << 29) - 1;
+
+// === impl Key ===
+
+impl Key {
+    /// Checks that the value is written as the schema says.
+    pub(super) fn expect(self, wire_type: WireType, name: &str) -> Result<(), DecodeError> {
+        if self.wire_type == wire_type {
+            return Ok(());
+        }
+        Err(DecodeError(format!("proto: wrong wireType = {} for field {name}", self.wire_type as u8)))
+    }
+}
+
+// === impl Reader ===
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(message: &'a [u8]) -> Self {
+        Self { rest: message }
+    }
+
+    /// How many bytes are left.
+    pub(super) fn len(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// The next field; `None` at the message's end.
+    pub(super) fn key(&mut self) -> Result<Option<Key>, DecodeError> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let key = self.varint()?;
+        let wire_type = match key & 7 {
+            0 => WireType::Varint,
+            1 => WireType::Fixed64,
+            2 => WireType::Bytes,
+            3 => WireType::StartGroup,
+            4 => WireType::EndGroup,
+            5 => WireType::Fixed32,
+            other => return Err(DecodeError(format!("proto: illegal wireType {other}"))),
+        };
+        let number = key >> 3;
+        if number == 0 || number > MAX_NUMBER {
+            return Err(DecodeError(format!("proto: illegal tag {number} (wire type {})", key & 7)));
+        }
+        Ok(Some(Key { number: u32::try_from(number).unwrap_or_default(), wire_type }))
+    }
+
+    pub(super) fn varint(&mut self) -> Result<u64, DecodeError> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = self.rest.split_first().ok_or_else(cut_off)?;
+            self.rest = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if *byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(DecodeError("proto: integer overflow".to_owned()))
+    }
+
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], DecodeError> {
+        let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
+        self.take(len)
+    }
+
+    pub(super) fn fixed64(&mut self) -> Result<u64, DecodeError> {
+        let bytes = self.take(8)?;
+        Ok(u64::from_le_bytes(bytes.try_into().map_err(|_| cut_off())?))
+    }
+
+    /// Passes over a field's value.
+    pub(super) fn skip(&mut self, key: Key) -> Result<(), DecodeError> {
+        match key.wire_type {
+            WireType::Varint => self.varint().map(drop),
+            WireType::Fixed64 => self.take(8).map(drop),
+            WireType::Bytes => self.bytes().map(drop),
+            WireType::Fixed32 => self.take(4).map(drop),
+            WireType::StartGroup => self.skip_group(),
+            WireType::EndGroup => Err(DecodeError("proto: unexpected end of group".to_owned())),
+        }
+    }
+
+    fn skip_group(&mut self) -> Result<(), DecodeError> {
+        let mut depth = 1;
+        while depth > 0 {
+            let key = self.key()?.ok_or_else(cut_off)?;
+            match key.wire_type {
+                WireType::StartGroup if depth == GROUP_DEPTH => {
+                    return Err(DecodeError("exceeded max depth".to_owned()));
+                }
+                WireType::StartGroup => depth += 1,
+                WireType::EndGroup => depth -= 1,
+                _ => self.skip(key)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or_else(cut_off)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+}
+
+fn cut_off() -> DecodeError {
+    DecodeError("unexpected EOF".to_owned())
+}

@@ -1,0 +1,39 @@
+//! `TaintNodesByCondition`: nothing is scheduled to a new node until somebody says that it is ready.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::api::{Object, StatusError};
+use serde_json::{Value, json};
+
+use super::concerns;
+use crate::core::nodes::Nodes;
+
+/// The plug-in.
+pub(super) struct NotReadyTaint;
+
+#[async_trait]
+impl MutatingAdmission for NotReadyTaint {
+    async fn admit(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        if let (true, Some(node)) = (concerns::<Nodes>(attributes, &[Operation::Create]), object) {
+            taint(node);
+        }
+        Ok(())
+    }
+}
+
+fn taint(node: &mut Object) {
+    let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
+    let mut taints = node.get(&["spec", "taints"]).and_then(Value::as_array).cloned().unwrap_or_default();
+    let same = |one: &Value| ["key", "effect"].iter().all(|field| one.get(field) == taint.get(field));
+    if !taints.iter().any(same) {
+        taints.push(taint);
+        node.set(&["spec", "taints"], taints.into());
+    }
+}

@@ -1,0 +1,114 @@
+//! `Priority`: a pod's priority is that of its class.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::InstalledApi;
+use registry_core::resource::Resource;
+
+use super::concerns;
+use super::lookup::Lookup;
+use crate::core::pods::Pods;
+use crate::scheduling::priorityclasses::PriorityClasses;
+
+const PREEMPT: &str = "PreemptLowerPriority";
+
+/// The plug-in.
+pub(super) struct PriorityAdmission {
+    classes: Lookup,
+}
+
+/// What a class gives its pods.
+struct Given {
+    class: String,
+    priority: i64,
+    preemption: String,
+}
+
+impl PriorityAdmission {
+    /// The plug-in over the installed classes; `None` where there are none.
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        Some(Self { classes: Lookup::of::<PriorityClasses>(installed)? })
+    }
+
+    async fn given(&self, pod: &Object) -> Result<Given, StatusError> {
+        let wanted = pod.get_str(&["spec", "priorityClassName"]).unwrap_or_default();
+        if !wanted.is_empty() {
+            let class = self.classes.get("", wanted).await?;
+            return class
+                .map(Given::of)
+                .ok_or_else(|| forbidden(pod, format!("no PriorityClass with name {wanted} was found")));
+        }
+        let classes = self.classes.all().await?.into_iter();
+        let defaults = classes.filter(|class| class.get(&["globalDefault"]).is_some_and(|flag| flag == true));
+        let least = defaults.map(Given::of).min_by_key(|given| given.priority);
+        let none = || Given { class: String::new(), priority: 0, preemption: PREEMPT.to_owned() };
+        Ok(least.unwrap_or_else(none))
+    }
+}
+
+impl Given {
+    fn of(class: Object) -> Self {
+        Self {
+            class: class.name().to_owned(),
+            priority: class.get_i64(&["value"]).unwrap_or_default(),
+            preemption: class.get_str(&["preemptionPolicy"]).unwrap_or(PREEMPT).to_owned(),
+        }
+    }
+}
+
+#[async_trait]
+impl MutatingAdmission for PriorityAdmission {
+    async fn admit(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Object>,
+        old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(pod) = object else { return Ok(()) };
+        if let (true, Some(old)) = (concerns::<Pods>(attributes, &[Operation::Update]), old) {
+            // A client that knows nothing of priorities keeps them.
+            for field in ["priority", "preemptionPolicy"] {
+                if pod.get(&["spec", field]).is_none() {
+                    pod.copy_field(old, &["spec", field]);
+                }
+            }
+        }
+        if concerns::<Pods>(attributes, &[Operation::Create]) {
+            let given = self.given(pod).await?;
+            give(pod, given)?;
+        }
+        Ok(())
+    }
+}
+
+fn give(pod: &mut Object, given: Given) -> Result<(), StatusError> {
+    const COMPUTED: &str = "must not be provided in pod spec; priority admission controller computed";
+    let (priority, preemption) = (&["spec", "priority"], &["spec", "preemptionPolicy"]);
+    if let Some(own) = pod.get_i64(priority).filter(|own| *own != given.priority) {
+        let why = format!(
+            "the integer value of priority ({own}) {COMPUTED} {} from the given PriorityClass name",
+            given.priority
+        );
+        return Err(forbidden(pod, why));
+    }
+    if let Some(own) = pod.get_str(preemption).filter(|own| *own != given.preemption) {
+        let why = format!(
+            "the string value of PreemptionPolicy ({own}) {COMPUTED} {} from the given PriorityClass name",
+            given.preemption
+        );
+        return Err(forbidden(pod, why));
+    }
+    pod.set(priority, given.priority.into());
+    pod.set(preemption, given.preemption.into());
+    if !given.class.is_empty() {
+        pod.set(&["spec", "priorityClassName"], given.class.into());
+    }
+    Ok(())
+}
+
+fn forbidden(pod: &Object, why: String) -> StatusError {
+    StatusError::forbidden(Pods::TYPE.group_resource(), pod.name(), why)
+}

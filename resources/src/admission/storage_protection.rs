@@ -1,0 +1,39 @@
+//! `StorageObjectInUseProtection`: volumes and claims go only when nobody uses them any more.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::api::{Object, StatusError};
+
+use super::concerns;
+use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::core::persistentvolumes::PersistentVolumes;
+
+/// The plug-in.
+pub(super) struct StorageProtection;
+
+#[async_trait]
+impl MutatingAdmission for StorageProtection {
+    async fn admit(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let finalizer = if concerns::<PersistentVolumes>(attributes, &[Operation::Create]) {
+            "kubernetes.io/pv-protection"
+        } else if concerns::<PersistentVolumeClaims>(attributes, &[Operation::Create]) {
+            "kubernetes.io/pvc-protection"
+        } else {
+            return Ok(());
+        };
+        let Some(object) = object else { return Ok(()) };
+        let mut finalizers: Vec<String> = object.finalizers().map(str::to_owned).collect();
+        if !finalizers.iter().any(|present| present == finalizer) {
+            finalizers.push(finalizer.to_owned());
+            object.set_finalizers(finalizers);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! `DefaultTolerationSeconds`: a pod stays for five minutes on a node that is not ready or not reachable.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::api::{Object, StatusError};
+use serde_json::{Value, json};
+
+use super::concerns;
+use crate::core::pods::Pods;
+
+const STAY_SECONDS: i64 = 300;
+const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+
+/// The plug-in.
+pub(super) struct TolerationSeconds;
+
+#[async_trait]
+impl MutatingAdmission for TolerationSeconds {
+    async fn admit(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let concerned = concerns::<Pods>(attributes, &[Operation::Create, Operation::Update]);
+        if let (true, Some(pod)) = (concerned, object) {
+            tolerate(pod);
+        }
+        Ok(())
+    }
+}
+
+fn tolerate(pod: &mut Object) {
+    let mut tolerations =
+        pod.get(&["spec", "tolerations"]).and_then(Value::as_array).cloned().unwrap_or_default();
+    let given = tolerations.len();
+    for taint in TAINTS {
+        if !tolerations.iter().any(|toleration| tolerates(toleration, taint)) {
+            tolerations.push(json!({
+                "key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": STAY_SECONDS,
+            }));
+        }
+    }
+    if tolerations.len() > given {
+        pod.set(&["spec", "tolerations"], tolerations.into());
+    }
+}
+
+/// An empty key tolerates every taint, an empty effect every effect.
+fn tolerates(toleration: &Value, taint: &str) -> bool {
+    let text = |field: &str| toleration.get(field).and_then(Value::as_str).unwrap_or_default();
+    matches!(text("effect"), "" | "NoExecute") && (text("key").is_empty() || text("key") == taint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_not_tolerated_yet_is_added() {
+        let tolerated = |tolerations: Value| {
+            let mut pod = Object::from_value(json!({"spec": {"tolerations": tolerations}})).unwrap();
+            tolerate(&mut pod);
+            pod.get(&["spec", "tolerations"]).and_then(Value::as_array).map_or(0, Vec::len)
+        };
+        assert_eq!(tolerated(json!([])), 2);
+        assert_eq!(tolerated(json!([{"operator": "Exists"}])), 1);
+        assert_eq!(tolerated(json!([{"key": TAINTS[0], "operator": "Exists", "effect": "NoExecute"}])), 2);
+        assert_eq!(tolerated(json!([{"key": TAINTS[0], "operator": "Exists", "effect": "NoSchedule"}])), 3);
+    }
+}

@@ -1,0 +1,128 @@
+//! Rules of DaemonSets.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::apps::workload::{self, Workload};
+use crate::core::pod_spec::defaults;
+use crate::edit::default_at;
+use crate::field::Field;
+
+/// Counts the changes of the template; once a field of the spec.
+const TEMPLATE_GENERATION: [&str; 3] =
+    ["metadata", "annotations", "deprecated.daemonset.template.generation"];
+
+/// Defaults and validation; the selector stays as it was made.
+pub(super) struct DaemonSetStrategy;
+
+impl ObjectStrategy for DaemonSetStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        default_at(object, &["spec", "revisionHistoryLimit"], 10);
+        default_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
+        if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
+            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], 1);
+            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
+        }
+        defaults::apply_to_template(object, &["spec", "template"]);
+    }
+
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        let generation = template_generation(object).max(1);
+        object.set(&TEMPLATE_GENERATION, generation.to_string().into());
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        const TEMPLATE: [&str; 2] = ["spec", "template"];
+        let changed = new.get(&TEMPLATE) != old.get(&TEMPLATE);
+        let generation = template_generation(old) + i64::from(changed);
+        new.set(&TEMPLATE_GENERATION, generation.to_string().into());
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        workload::check_selector_and_template(object, Workload::DAEMON_SET, &mut errors);
+        spec.get("minReadySeconds").check_not_negative(&mut errors);
+        check_update_strategy(&spec.get("updateStrategy"), &mut errors);
+        spec.get("revisionHistoryLimit").check_not_negative(&mut errors);
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        new.get("selector").check_immutable(&old.get("selector"), &mut errors);
+        errors
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let status = Field::of(new, "status");
+        for number in [
+            "currentNumberScheduled",
+            "numberMisscheduled",
+            "desiredNumberScheduled",
+            "numberReady",
+            "observedGeneration",
+            "updatedNumberScheduled",
+            "numberAvailable",
+            "numberUnavailable",
+        ] {
+            status.get(number).check_not_negative(&mut errors);
+        }
+        workload::check_collisions(new, old, &mut errors);
+        errors
+    }
+}
+
+fn template_generation(object: &Object) -> i64 {
+    object.get_str(&TEMPLATE_GENERATION).and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
+    match strategy.get("type").text() {
+        "OnDelete" => {}
+        "RollingUpdate" => {
+            let rolling = strategy.get("rollingUpdate");
+            let (surge, unavailable) = (rolling.get("maxSurge"), rolling.get("maxUnavailable"));
+            for amount in [&surge, &unavailable] {
+                workload::check_amount(amount, errors);
+                if workload::percent(amount).is_some_and(|percent| percent > 100) {
+                    errors.push(amount.invalid("must not be greater than 100%"));
+                }
+            }
+            match (workload::is_zero(&unavailable), workload::is_zero(&surge)) {
+                (false, false) => {
+                    errors.push(surge.invalid("may not be set when maxUnavailable is non-zero"));
+                }
+                (true, true) => errors.push(unavailable.required("cannot be 0 when maxSurge is 0")),
+                _ => {}
+            }
+        }
+        _ => errors.push(strategy.unsupported(&["RollingUpdate", "OnDelete"])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_new_template_is_a_new_generation() {
+        let context = RequestContext::default();
+        let made = |image: &str| {
+            Object::from_value(json!({"spec": {"template": {"spec": {"image": image}}}})).unwrap()
+        };
+        let mut first = made("a");
+        DaemonSetStrategy.prepare_for_create(&context, &mut first);
+        assert_eq!(first.get_str(&TEMPLATE_GENERATION), Some("1"));
+        for (image, expected) in [("a", "1"), ("b", "2")] {
+            let mut next = made(image);
+            DaemonSetStrategy.prepare_for_update(&context, &mut next, &first);
+            assert_eq!(next.get_str(&TEMPLATE_GENERATION), Some(expected));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Rules of ReplicaSets.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::apps::workload::{self, Workload};
+use crate::core::pod_spec::defaults;
+use crate::edit::default_at;
+use crate::field::Field;
+
+/// Defaults and validation; the selector stays as it was made.
+pub(super) struct ReplicaSetStrategy;
+
+impl ObjectStrategy for ReplicaSetStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        default_at(object, &["spec", "replicas"], 1);
+        defaults::apply_to_template(object, &["spec", "template"]);
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        spec.get("replicas").check_not_negative(&mut errors);
+        spec.get("minReadySeconds").check_not_negative(&mut errors);
+        workload::check_selector_and_template(object, Workload::REPLICA_SET, &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        new.get("selector").check_immutable(&old.get("selector"), &mut errors);
+        errors
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let counts = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"];
+        workload::check_status(new, &counts, &[], &mut errors);
+        errors
+    }
+}

@@ -1,0 +1,117 @@
+//! Rules of StatefulSets.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, FieldPath, Object};
+use registry_core::resource::ObjectStrategy;
+use serde_json::{Value, json};
+
+use crate::apps::workload::{self, Workload};
+use crate::core::pod_spec::defaults;
+use crate::edit::{absent, default_at, each, with};
+use crate::field::Field;
+
+/// What may change of a spec.
+const MUTABLE: [&str; 7] = [
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+];
+const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+
+/// Defaults and validation; most of the spec stays as it was made.
+pub(super) struct StatefulSetStrategy;
+
+impl ObjectStrategy for StatefulSetStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        default_at(object, &["spec", "replicas"], 1);
+        default_at(object, &["spec", "revisionHistoryLimit"], 10);
+        default_at(object, &["spec", "podManagementPolicy"], "OrderedReady");
+        default_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
+        if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
+            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "partition"], 0);
+        }
+        for field in ["whenDeleted", "whenScaled"] {
+            default_at(object, &["spec", "persistentVolumeClaimRetentionPolicy", field], "Retain");
+        }
+        with(&mut object.0, "spec", |spec| {
+            each(spec, &["volumeClaimTemplates"], |claim| {
+                absent(claim, "apiVersion", "v1");
+                absent(claim, "kind", "PersistentVolumeClaim");
+                with(claim, "spec", |spec| absent(spec, "volumeMode", "Filesystem"));
+                let status = claim.entry("status").or_insert_with(|| json!({}));
+                if let Some(status) = status.as_object_mut() {
+                    absent(status, "phase", "Pending");
+                }
+            });
+        });
+        defaults::apply_to_template(object, &["spec", "template"]);
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        let policy = spec.get("podManagementPolicy");
+        if !matches!(policy.text(), "OrderedReady" | "Parallel") {
+            errors.push(policy.invalid("must be 'OrderedReady' or 'Parallel'"));
+        }
+        check_update_strategy(&spec.get("updateStrategy"), &mut errors);
+        let retention = spec.get("persistentVolumeClaimRetentionPolicy");
+        for when in ["whenDeleted", "whenScaled"] {
+            retention.get(when).check_one_of(&["Retain", "Delete"], &mut errors);
+        }
+        for number in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
+            spec.get(number).check_not_negative(&mut errors);
+        }
+        spec.get("ordinals").get("start").check_not_negative(&mut errors);
+        workload::check_selector_and_template(object, Workload::STATEFUL_SET, &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        let mut allowed = new.clone();
+        for field in MUTABLE {
+            allowed.copy_field(old, &["spec", field]);
+        }
+        if allowed.0.get("spec") != old.0.get("spec") {
+            errors.push(FieldError::forbidden(FieldPath::new("spec"), IMMUTABLE));
+        }
+        errors
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let counts = ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"];
+        workload::check_status(new, &counts, &[], &mut errors);
+        workload::check_collisions(new, old, &mut errors);
+        errors
+    }
+}
+
+fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
+    let rolling = strategy.get("rollingUpdate");
+    match strategy.get("type").text() {
+        "OnDelete" => {
+            if rolling.value().is_some_and(|value| *value != Value::Null) {
+                errors.push(rolling.invalid("only allowed for updateStrategy 'RollingUpdate'"));
+            }
+        }
+        "RollingUpdate" => {
+            rolling.get("partition").check_not_negative(errors);
+            let unavailable = rolling.get("maxUnavailable");
+            workload::check_amount(&unavailable, errors);
+            if workload::is_zero(&unavailable) {
+                errors.push(unavailable.invalid("cannot be 0"));
+            }
+            if workload::percent(&unavailable).is_some_and(|percent| percent > 100) {
+                errors.push(unavailable.invalid("must not be greater than 100%"));
+            }
+        }
+        _ => errors.push(strategy.invalid("must be 'RollingUpdate' or 'OnDelete'")),
+    }
+}

@@ -1,0 +1,86 @@
+//! Rules of nodes.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{FieldError, FieldPath, Object};
+use registry_core::resource::ObjectStrategy;
+use serde_json::{Value, json};
+
+use crate::core::address;
+use crate::edit::is_empty_at;
+use crate::field::Field;
+
+const CIDRS: [&str; 2] = ["spec", "podCIDRs"];
+
+/// Addresses for pods are given once; taints are told apart.
+pub(super) struct NodeStrategy;
+
+impl ObjectStrategy for NodeStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        // The field from before a node could have several counts when both are given.
+        if let Some(cidr) = object.get_str(&["spec", "podCIDR"]).filter(|cidr| !cidr.is_empty()) {
+            let first = object.get(&CIDRS).and_then(|cidrs| cidrs.get(0)).and_then(Value::as_str);
+            if first != Some(cidr) {
+                let only = json!([cidr]);
+                object.set(&CIDRS, only);
+            }
+        }
+        if !is_empty_at(object, &["status", "capacity"]) && is_empty_at(object, &["status", "allocatable"]) {
+            let capacity = object.get(&["status", "capacity"]).cloned().unwrap_or_default();
+            object.set(&["status", "allocatable"], capacity);
+        }
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        let cidrs = spec.get("podCIDRs");
+        for cidr in cidrs.elements() {
+            address::check_network(&cidr, &mut errors);
+        }
+        check_taints(&spec.get("taints"), &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        if !is_empty_at(old, &CIDRS) && new.get(&CIDRS) != old.get(&CIDRS) {
+            let path = FieldPath::new("spec").child("podCIDRs");
+            let detail = "node updates may not change podCIDR except from \"\" to valid";
+            errors.push(FieldError::forbidden(path, detail));
+        }
+        let provider = ["spec", "providerID"];
+        if !is_empty_at(old, &provider) && new.get(&provider) != old.get(&provider) {
+            let path = FieldPath::new("spec").child("providerID");
+            let detail = "node updates may not change providerID except from \"\" to valid";
+            errors.push(FieldError::forbidden(path, detail));
+        }
+        errors
+    }
+
+    fn keeps_status_on_create(&self) -> bool {
+        true
+    }
+}
+
+fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for taint in taints.elements() {
+        let (key, effect) = (taint.get("key"), taint.get("effect"));
+        key.check(names::qualified_name, errors);
+        taint.get("value").check(names::label_value, errors);
+        let accepted = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+        if effect.text().is_empty() {
+            errors.push(effect.required(""));
+        } else {
+            effect.check_one_of(&accepted, errors);
+        }
+        let this = (key.text(), effect.text());
+        if seen.contains(&this) {
+            // Told at the place where taints were once kept.
+            let path = FieldPath::new("metadata").child("taints").index(seen.len());
+            errors.push(FieldError::duplicate(path, taint.value().cloned().unwrap_or_default()));
+        }
+        seen.push(this);
+    }
+}

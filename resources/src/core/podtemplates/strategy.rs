@@ -1,0 +1,25 @@
+//! Rules of PodTemplates.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::apps::workload;
+use crate::core::pod_spec::defaults;
+use crate::field::Field;
+
+/// Defaults and validation of the template.
+pub(super) struct PodTemplateStrategy;
+
+impl ObjectStrategy for PodTemplateStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        defaults::apply_to_template(object, &["template"]);
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        workload::check_any_template(&Field::of(object, "template"), &mut errors);
+        errors
+    }
+}

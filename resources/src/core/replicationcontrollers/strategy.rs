@@ -1,0 +1,67 @@
+//! Rules of ReplicationControllers.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{Object, PropagationPolicy};
+use registry_core::resource::ObjectStrategy;
+
+use crate::apps::workload::{self, Workload};
+use crate::core::pod_spec::defaults;
+use crate::edit::{default_at, is_empty_at};
+use crate::field::Field;
+use crate::label_selector;
+
+const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
+
+/// Defaults and validation; deleted, it leaves its pods behind.
+pub(super) struct ReplicationControllerStrategy;
+
+impl ObjectStrategy for ReplicationControllerStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        if let Some(labels) = object.get(&TEMPLATE_LABELS).cloned()
+            && !is_empty_at(object, &TEMPLATE_LABELS)
+        {
+            for path in [["spec", "selector"], ["metadata", "labels"]] {
+                if is_empty_at(object, &path) {
+                    object.set(&path, labels.clone());
+                }
+            }
+        }
+        default_at(object, &["spec", "replicas"], 1);
+        defaults::apply_to_template(object, &["spec", "template"]);
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        spec.get("minReadySeconds").check_not_negative(&mut errors);
+        let (selector, template) = (spec.get("selector"), spec.get("template"));
+        if selector.len() == 0 {
+            errors.push(selector.required(""));
+        }
+        spec.get("replicas").check_not_negative(&mut errors);
+        if !template.exists() {
+            errors.push(template.required(""));
+            return errors;
+        }
+        label_selector::check_labels(&selector, &mut errors);
+        let metadata = template.get("metadata");
+        let labels = metadata.get("labels");
+        if selector.entries().any(|(key, value)| labels.get(key).value() != value.value()) {
+            errors.push(labels.invalid("`selector` does not match template `labels`"));
+        }
+        workload::check_template(&template, Workload::REPLICATION_CONTROLLER, &mut errors);
+        errors
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let counts = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"];
+        workload::check_status(new, &counts, &[], &mut errors);
+        errors
+    }
+
+    fn default_propagation_policy(&self) -> PropagationPolicy {
+        PropagationPolicy::Orphan
+    }
+}

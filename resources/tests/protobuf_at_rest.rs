@@ -1,0 +1,170 @@
+//! A store that a kube-apiserver filled with protobuf, read and watched by this server.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test says what went wrong by panicking")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::StreamExt;
+use registry_core::api::{Preconditions, StatusError};
+use registry_core::codec::{protobuf, stored};
+use registry_core::resource::{Resource, ResourceType};
+use registry_core::storage::embedded::Embedded;
+use registry_core::storage::interface::{UpdateAction, UpdateOutcome};
+use registry_core::storage::mvcc::Mvcc;
+use registry_core::storage::transform::Identity;
+use registry_core::storage::versioned::VersionedStore;
+use registry_core::storage::{
+    Interface, ListRequest, NewValue, StorageError, StoredObject, TryUpdate, WatchEvent, WatchRequest,
+};
+use resources::core::configmaps::ConfigMaps;
+use resources::core::pods::Pods;
+use serde_json::{Value, json};
+
+struct Fixture {
+    engine: Arc<Embedded>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        Self { engine: Embedded::in_memory() }
+    }
+
+    fn store(&self, resource: &'static ResourceType) -> VersionedStore {
+        VersionedStore::new(self.engine.clone(), Arc::new(Identity), Arc::new(resource))
+    }
+
+    async fn put(&self, key: &str, value: Bytes) {
+        self.engine.put_if(key, 0, value, None).await.unwrap();
+    }
+}
+
+fn pod(name: &str, node: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "labels": {"app": "web"}, "creationTimestamp": "2026-01-02T03:04:05Z"},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "500m"}}}]},
+        "status": {"phase": "Running"},
+    })
+}
+
+fn as_protobuf(object: &Value) -> Bytes {
+    protobuf::encode(object, (Pods::TYPE.schema)(), "v1", "Pod")
+}
+
+fn read(object: &StoredObject) -> Value {
+    serde_json::from_slice(&object.json).unwrap()
+}
+
+/// Writes what is there already.
+struct Same;
+
+#[async_trait]
+impl TryUpdate for Same {
+    async fn try_update(&mut self, current: Option<&StoredObject>) -> Result<UpdateAction, StatusError> {
+        let current = current.unwrap();
+        let bytes = stored::encode(&stored::decode(&current.json).unwrap());
+        let value = NewValue { bytes, attributes: current.attributes.clone() };
+        Ok(UpdateAction::Write { value, ttl: None })
+    }
+}
+
+#[tokio::test]
+async fn objects_are_read_selected_watched_and_rewritten_as_json() {
+    let fixture = Fixture::new();
+    let store = fixture.store(Pods::TYPE);
+    let prefix = "/registry/pods/";
+    let key = "/registry/pods/default/a";
+    fixture.put(key, as_protobuf(&pod("a", "node-1"))).await;
+    fixture.put("/registry/pods/default/b", as_protobuf(&pod("b", "node-2"))).await;
+
+    let got = store.get(key, None).await.unwrap().unwrap();
+    let mut expected = pod("a", "node-1");
+    expected["metadata"]["resourceVersion"] = got.revision.to_string().into();
+    assert_eq!(read(&got), expected);
+    assert!(got.json[got.item_offset as usize..].starts_with(b"\"metadata\":{\"resourceVersion\""));
+
+    let everything = store.list(prefix, &ListRequest::default()).await.unwrap();
+    assert_eq!(everything.items.len(), 2);
+    let selected = ListRequest { with_attributes: true, ..ListRequest::default() };
+    let nodes = store.list(prefix, &selected).await.unwrap().items;
+    let nodes: Vec<_> = nodes.iter().map(|it| it.attributes.field("spec.nodeName").to_owned()).collect();
+    assert_eq!(nodes, ["node-1", "node-2"]);
+
+    let watching = WatchRequest { send_initial_events: Some(true), ..WatchRequest::default() };
+    let mut events = store.watch(prefix, &watching).await.unwrap();
+    fixture.put("/registry/pods/default/c", as_protobuf(&pod("c", "node-1"))).await;
+    let mut names = Vec::new();
+    while names.len() < 3 {
+        let event = tokio::time::timeout(Duration::from_secs(10), events.next()).await.unwrap().unwrap();
+        if let WatchEvent::Added(object) = event.unwrap() {
+            assert_eq!(object.attributes.label("app"), Some("web"));
+            names.push(read(&object)["metadata"]["name"].clone());
+        }
+    }
+    assert_eq!(names, ["a", "b", "c"]);
+
+    // A write that changes nothing still leaves JSON; the next one then changes nothing.
+    let none = Preconditions::default();
+    let updated = store.guaranteed_update(key, &none, &mut Same, None).await.unwrap();
+    assert_eq!(updated.outcome, UpdateOutcome::Changed);
+    let at_rest = fixture.engine.get(key).await.unwrap().key_value.unwrap().value;
+    assert_eq!(serde_json::from_slice::<Value>(&at_rest).unwrap(), pod("a", "node-1"));
+    let again = store.guaranteed_update(key, &none, &mut Same, None).await.unwrap();
+    assert_eq!(again.outcome, UpdateOutcome::Unchanged);
+}
+
+#[tokio::test]
+async fn what_is_no_such_object_is_told() {
+    let fixture = Fixture::new();
+    let store = fixture.store(ConfigMaps::TYPE);
+    let values = [
+        ("cut", as_protobuf(&pod("a", "n")).slice(..40), "unexpected EOF"),
+        ("unknown", protobuf::envelope("v9", "Nothing", b""), "no kind \"Nothing\" is registered"),
+        ("table", protobuf::envelope("meta.k8s.io/v1", "Table", b""), "no kind \"Table\" is registered"),
+    ];
+    for (name, value, why) in values {
+        let key = format!("/registry/configmaps/default/{name}");
+        fixture.put(&key, value).await;
+        let Err(StorageError::Corrupt { reason, .. }) = store.get(&key, None).await else {
+            panic!("{name} is read")
+        };
+        assert!(reason.contains(why), "{reason}");
+    }
+}
+
+/// Upstream's full objects as it stores them; its data is in the directory `ORLOP_UPSTREAM` names.
+#[tokio::test]
+async fn full_objects_of_upstream_are_read() {
+    let Some(directory) = std::env::var_os("ORLOP_UPSTREAM").map(PathBuf::from) else {
+        println!(
+            "SKIPPED full_objects_of_upstream_are_read: ORLOP_UPSTREAM names no directory with upstream's data"
+        );
+        return;
+    };
+    let fixture = Fixture::new();
+    let mut checked = 0;
+    for version in resources::STORAGE_MAP.versions {
+        for entry in version.entries.iter().filter(|entry| entry.subresource.is_none()) {
+            let kind = entry.resource.kind;
+            let group = if kind.group.is_empty() { "core" } else { kind.group };
+            let path = directory.join(format!("testdata/{group}.{}.{}.pb", kind.version, kind.kind));
+            let Ok(value) = std::fs::read(&path) else { continue };
+            let mut expected: Value =
+                serde_json::from_slice(&std::fs::read(path.with_extension("json")).unwrap()).unwrap();
+            let key = format!("/registry/{}/full", entry.resource.storage_prefix);
+            fixture.put(&key, value.into()).await;
+            let got = fixture.store(entry.resource).get(&key, None).await.unwrap().unwrap();
+            let metadata = expected["metadata"].as_object_mut().unwrap();
+            metadata.remove("selfLink");
+            metadata.insert("resourceVersion".to_owned(), got.revision.to_string().into());
+            assert_eq!(read(&got), expected, "{}", path.display());
+            checked += 1;
+        }
+    }
+    println!("{checked} full objects are read as they were stored");
+    assert!(checked >= 15, "only {checked} kinds were checked");
+}
