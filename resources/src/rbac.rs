@@ -4,3 +4,4 @@ pub mod clusterrolebindings;
 pub mod clusterroles;
 pub mod rolebindings;
 pub mod roles;
+mod rules;

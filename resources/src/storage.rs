@@ -3,6 +3,7 @@
 pub mod csidrivers;
 pub mod csinodes;
 pub mod csistoragecapacities;
+mod parameters;
 pub mod storageclasses;
 pub mod volumeattachments;
 pub mod volumeattributesclasses;

@@ -1,5 +1,7 @@
 //! `admissionregistration.k8s.io/v1 MutatingAdmissionPolicy`: MutatingAdmissionPolicy describes the definition of an admission mutation policy that mutates the object coming into admission chain.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,6 +21,7 @@ use crate::cells;
     generation,
     storage_prefix = "mutatingadmissionpolicies",
     columns = COLUMNS,
+    strategy = strategy::MutatingPolicyStrategy,
 )]
 pub struct MutatingAdmissionPolicies;
 

@@ -1,5 +1,7 @@
 //! `admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding`: MutatingAdmissionPolicyBinding binds the MutatingAdmissionPolicy with parametrized resources.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,6 +21,7 @@ use crate::cells;
     generation,
     storage_prefix = "mutatingadmissionpolicybindings",
     columns = COLUMNS,
+    strategy = strategy::MutatingBindingStrategy,
 )]
 pub struct MutatingAdmissionPolicyBindings;
 

@@ -1,5 +1,7 @@
 //! `admissionregistration.k8s.io/v1 MutatingWebhookConfiguration`: MutatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and may change the object.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -17,6 +19,7 @@ use crate::cells;
     generation,
     storage_prefix = "mutatingwebhookconfigurations",
     columns = COLUMNS,
+    strategy = strategy::MutatingWebhookStrategy,
 )]
 pub struct MutatingWebhookConfigurations;
 

@@ -1,5 +1,7 @@
 //! `admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy`: ValidatingAdmissionPolicy describes the definition of an admission validation policy that accepts or rejects an object without changing it.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -20,6 +22,7 @@ use crate::cells;
     generation,
     storage_prefix = "validatingadmissionpolicies",
     columns = COLUMNS,
+    strategy = strategy::ValidatingPolicyStrategy,
 )]
 pub struct ValidatingAdmissionPolicies;
 

@@ -1,5 +1,7 @@
 //! `admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding`: ValidatingAdmissionPolicyBinding binds the ValidatingAdmissionPolicy with paramerized resources.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,6 +21,7 @@ use crate::cells;
     generation,
     storage_prefix = "validatingadmissionpolicybindings",
     columns = COLUMNS,
+    strategy = strategy::ValidatingBindingStrategy,
 )]
 pub struct ValidatingAdmissionPolicyBindings;
 

@@ -1,5 +1,7 @@
 //! `admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration`: ValidatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and object without changing it.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -17,6 +19,7 @@ use crate::cells;
     generation,
     storage_prefix = "validatingwebhookconfigurations",
     columns = COLUMNS,
+    strategy = strategy::ValidatingWebhookStrategy,
 )]
 pub struct ValidatingWebhookConfigurations;
 

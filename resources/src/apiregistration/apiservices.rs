@@ -1,5 +1,7 @@
 //! `apiregistration.k8s.io/v1 APIService`: APIService represents a server for a particular GroupVersion.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,6 +21,7 @@ use crate::cells;
     status,
     storage_prefix = "apiregistration.k8s.io/apiservices",
     columns = COLUMNS,
+    strategy = strategy::APIServiceStrategy,
 )]
 pub struct APIServices;
 

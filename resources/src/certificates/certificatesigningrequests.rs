@@ -1,5 +1,8 @@
 //! `certificates.k8s.io/v1 CertificateSigningRequest`: CertificateSigningRequest objects provide a mechanism to obtain x509 certificates by submitting a certificate signing request, and having it asynchronously approved and issued.
 
+pub mod approval;
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -20,6 +23,8 @@ use crate::cells;
     storage_prefix = "certificatesigningrequests",
     selectable(spec.signer_name),
     columns = COLUMNS,
+    strategy = strategy::CertificateSigningRequestStrategy,
+    subresource(approval::Approval, verbs(get, update, patch)),
 )]
 pub struct CertificateSigningRequests;
 

@@ -1,5 +1,7 @@
 //! `coordination.k8s.io/v1 Lease`: Lease defines a lease concept.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -14,6 +16,7 @@ use crate::cells;
     plural = "leases",
     storage_prefix = "leases",
     columns = COLUMNS,
+    strategy = strategy::LeaseStrategy,
 )]
 pub struct Leases;
 

@@ -1,5 +1,7 @@
 //! `discovery.k8s.io/v1 EndpointSlice`: EndpointSlice represents a set of service endpoints.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -17,6 +19,7 @@ use crate::cells;
     generation,
     storage_prefix = "endpointslices",
     columns = COLUMNS,
+    strategy = strategy::EndpointSliceStrategy,
 )]
 pub struct EndpointSlices;
 

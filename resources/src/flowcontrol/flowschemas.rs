@@ -1,5 +1,7 @@
 //! `flowcontrol.apiserver.k8s.io/v1 FlowSchema`: FlowSchema defines the schema of a group of flows.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,6 +21,7 @@ use crate::cells;
     generation,
     storage_prefix = "flowschemas",
     columns = COLUMNS,
+    strategy = strategy::FlowSchemaStrategy,
 )]
 pub struct FlowSchemas;
 

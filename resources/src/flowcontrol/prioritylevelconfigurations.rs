@@ -1,5 +1,7 @@
 //! `flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration`: PriorityLevelConfiguration represents the configuration of a priority level.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,6 +21,7 @@ use crate::cells;
     generation,
     storage_prefix = "prioritylevelconfigurations",
     columns = COLUMNS,
+    strategy = strategy::PriorityLevelStrategy,
 )]
 pub struct PriorityLevelConfigurations;
 

@@ -90,6 +90,7 @@ registry_core::storage_map! {
         "certificates.k8s.io" => {
             "v1" => {
                 "certificatesigningrequests" => Main<crate::certificates::certificatesigningrequests::CertificateSigningRequests>,
+                "certificatesigningrequests/approval" => Custom<crate::certificates::certificatesigningrequests::approval::Approval>,
                 "certificatesigningrequests/status" => Status<crate::certificates::certificatesigningrequests::CertificateSigningRequests>,
             },
         },

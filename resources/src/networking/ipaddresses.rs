@@ -1,5 +1,7 @@
 //! `networking.k8s.io/v1 IPAddress`: IPAddress represents a single IP of a single IP Family.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -16,6 +18,7 @@ use serde_json::Value;
     cluster,
     storage_prefix = "ipaddresses",
     columns = COLUMNS,
+    strategy = strategy::IPAddressStrategy,
 )]
 pub struct IPAddresses;
 

@@ -1,5 +1,7 @@
 //! `networking.k8s.io/v1 NetworkPolicy`: NetworkPolicy describes what network traffic is allowed for a set of Pods.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -16,6 +18,7 @@ use crate::cells;
     generation,
     storage_prefix = "networkpolicies",
     columns = COLUMNS,
+    strategy = strategy::NetworkPolicyStrategy,
 )]
 pub struct NetworkPolicies;
 

@@ -1,5 +1,7 @@
 //! `networking.k8s.io/v1 ServiceCIDR`: ServiceCIDR defines a range of IP addresses using CIDR format (e.g.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -18,6 +20,7 @@ use crate::cells;
     status,
     storage_prefix = "servicecidrs",
     columns = COLUMNS,
+    strategy = strategy::ServiceCIDRStrategy,
 )]
 pub struct ServiceCIDRs;
 

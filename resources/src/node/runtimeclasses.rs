@@ -1,5 +1,7 @@
 //! `node.k8s.io/v1 RuntimeClass`: RuntimeClass defines a class of container runtime supported in the cluster.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -15,6 +17,7 @@ use crate::cells;
     cluster,
     storage_prefix = "runtimeclasses",
     columns = COLUMNS,
+    strategy = strategy::RuntimeClassStrategy,
 )]
 pub struct RuntimeClasses;
 

@@ -1,5 +1,7 @@
 //! `policy/v1 PodDisruptionBudget`: PodDisruptionBudget is an object to define the max disruption that can be caused to a collection of pods.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -17,6 +19,7 @@ use crate::cells;
     generation,
     storage_prefix = "poddisruptionbudgets",
     columns = COLUMNS,
+    strategy = strategy::PodDisruptionBudgetStrategy,
 )]
 pub struct PodDisruptionBudgets;
 

@@ -1,5 +1,7 @@
 //! `rbac.authorization.k8s.io/v1 ClusterRoleBinding`: ClusterRoleBinding references a ClusterRole, but not contain it.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -17,6 +19,7 @@ use crate::cells;
     cluster,
     storage_prefix = "clusterrolebindings",
     columns = COLUMNS,
+    strategy = strategy::ClusterRoleBindingStrategy,
 )]
 pub struct ClusterRoleBindings;
 

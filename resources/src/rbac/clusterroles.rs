@@ -1,5 +1,7 @@
 //! `rbac.authorization.k8s.io/v1 ClusterRole`: ClusterRole is a cluster level, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding or ClusterRoleBinding.
 
+mod strategy;
+
 use registry_derive::Resource;
 
 use crate::cells;
@@ -14,5 +16,6 @@ use crate::cells;
     cluster,
     storage_prefix = "clusterroles",
     columns = cells::NAME_AND_CREATED_AT,
+    strategy = strategy::ClusterRoleStrategy,
 )]
 pub struct ClusterRoles;

@@ -1,5 +1,7 @@
 //! `rbac.authorization.k8s.io/v1 RoleBinding`: RoleBinding references a role, but does not contain it.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -16,6 +18,7 @@ use crate::cells;
     plural = "rolebindings",
     storage_prefix = "rolebindings",
     columns = COLUMNS,
+    strategy = strategy::RoleBindingStrategy,
 )]
 pub struct RoleBindings;
 

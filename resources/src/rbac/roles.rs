@@ -1,5 +1,7 @@
 //! `rbac.authorization.k8s.io/v1 Role`: Role is a namespaced, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding.
 
+mod strategy;
+
 use registry_derive::Resource;
 
 use crate::cells;
@@ -13,5 +15,6 @@ use crate::cells;
     plural = "roles",
     storage_prefix = "roles",
     columns = cells::NAME_AND_CREATED_AT,
+    strategy = strategy::RoleStrategy,
 )]
 pub struct Roles;

@@ -1,5 +1,7 @@
 //! `resource.k8s.io/v1 ResourceClaim`: ResourceClaim describes a request for access to resources in the cluster, for use by workloads.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -18,6 +20,7 @@ use crate::cells;
     returns_deleted_object,
     storage_prefix = "resourceclaims",
     columns = COLUMNS,
+    strategy = strategy::ResourceClaimStrategy,
 )]
 pub struct ResourceClaims;
 

@@ -1,5 +1,7 @@
 //! `resource.k8s.io/v1 ResourceClaimTemplate`: ResourceClaimTemplate is used to produce ResourceClaim objects.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -13,6 +15,7 @@ use registry_derive::Resource;
     returns_deleted_object,
     storage_prefix = "resourceclaimtemplates",
     columns = COLUMNS,
+    strategy = strategy::ResourceClaimTemplateStrategy,
 )]
 pub struct ResourceClaimTemplates;
 

@@ -1,5 +1,7 @@
 //! `resource.k8s.io/v1 ResourceSlice`: ResourceSlice represents one or more resources in a pool of similar resources, managed by a common driver.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -18,6 +20,7 @@ use crate::cells;
     storage_prefix = "resourceslices",
     selectable(spec.node_name, spec.driver),
     columns = COLUMNS,
+    strategy = strategy::ResourceSliceStrategy,
 )]
 pub struct ResourceSlices;
 

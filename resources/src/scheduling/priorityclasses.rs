@@ -1,5 +1,7 @@
 //! `scheduling.k8s.io/v1 PriorityClass`: PriorityClass defines mapping from a priority class name to the priority integer value.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -14,9 +16,9 @@ use crate::cells;
     plural = "priorityclasses",
     short("pc"),
     cluster,
-    generation,
     storage_prefix = "priorityclasses",
     columns = COLUMNS,
+    strategy = strategy::PriorityClassStrategy,
 )]
 pub struct PriorityClasses;
 

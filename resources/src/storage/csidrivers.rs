@@ -1,5 +1,7 @@
 //! `storage.k8s.io/v1 CSIDriver`: CSIDriver captures information about a Container Storage Interface (CSI) volume driver deployed on the cluster.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -18,6 +20,7 @@ use crate::cells;
     returns_deleted_object,
     storage_prefix = "csidrivers",
     columns = COLUMNS,
+    strategy = strategy::CSIDriverStrategy,
 )]
 pub struct CSIDrivers;
 

@@ -1,5 +1,7 @@
 //! `storage.k8s.io/v1 CSINode`: CSINode holds information about all CSI drivers installed on a node.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -16,6 +18,7 @@ use crate::cells;
     returns_deleted_object,
     storage_prefix = "csinodes",
     columns = COLUMNS,
+    strategy = strategy::CSINodeStrategy,
 )]
 pub struct CSINodes;
 

@@ -1,5 +1,7 @@
 //! `storage.k8s.io/v1 CSIStorageCapacity`: CSIStorageCapacity stores the result of one CSI GetCapacity call.
 
+mod strategy;
+
 use registry_derive::Resource;
 
 use crate::cells;
@@ -13,5 +15,6 @@ use crate::cells;
     plural = "csistoragecapacities",
     storage_prefix = "csistoragecapacities",
     columns = cells::NAME_AND_CREATED_AT,
+    strategy = strategy::CSIStorageCapacityStrategy,
 )]
 pub struct CSIStorageCapacities;

@@ -1,5 +1,7 @@
 //! `storage.k8s.io/v1 StorageClass`: StorageClass describes the parameters for a class of storage for which PersistentVolumes can be dynamically provisioned.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::{Cell, Column};
 use registry_derive::Resource;
@@ -19,6 +21,7 @@ use crate::cells;
     returns_deleted_object,
     storage_prefix = "storageclasses",
     columns = COLUMNS,
+    strategy = strategy::StorageClassStrategy,
 )]
 pub struct StorageClasses;
 

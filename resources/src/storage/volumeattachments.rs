@@ -1,5 +1,7 @@
 //! `storage.k8s.io/v1 VolumeAttachment`: VolumeAttachment captures the intent to attach or detach the specified volume to/from the specified node.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -17,6 +19,7 @@ use crate::cells;
     returns_deleted_object,
     storage_prefix = "volumeattachments",
     columns = COLUMNS,
+    strategy = strategy::VolumeAttachmentStrategy,
 )]
 pub struct VolumeAttachments;
 

@@ -1,5 +1,7 @@
 //! `storage.k8s.io/v1 VolumeAttributesClass`: VolumeAttributesClass represents a specification of mutable volume attributes defined by the CSI driver.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -17,6 +19,7 @@ use crate::cells;
     returns_deleted_object,
     storage_prefix = "volumeattributesclasses",
     columns = COLUMNS,
+    strategy = strategy::VolumeAttributesClassStrategy,
 )]
 pub struct VolumeAttributesClasses;
 

@@ -1,0 +1,64 @@
+//! Rules of MutatingAdmissionPolicies.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, Object};
+use registry_core::resource::ObjectStrategy;
+
+use crate::admissionregistration::matching;
+use crate::defaulting;
+use crate::field::Field;
+
+/// What is changed, and how.
+pub(super) struct MutatingPolicyStrategy;
+
+impl ObjectStrategy for MutatingPolicyStrategy {
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        let Some(spec) = defaulting::at(object, &["spec"]) else { return };
+        defaulting::fill(spec, "failurePolicy", "Fail");
+        if let Some(constraints) = spec.get_mut("matchConstraints") {
+            matching::default_constraints(constraints);
+        }
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        matching::check_policy(&spec, &mut errors);
+        if spec.get("mutations").len() == 0 {
+            errors.push(spec.get("mutations").required("mutations must contain at least one item"));
+        }
+        for mutation in spec.get("mutations").elements() {
+            check_mutation(&mutation, &mut errors);
+        }
+        let policy = spec.get("reinvocationPolicy");
+        if policy.check_present(&mut errors) {
+            policy.check_one_of(&["IfNeeded", "Never"], &mut errors);
+        }
+        errors
+    }
+}
+
+/// A mutation is of one kind, and says what that kind needs.
+fn check_mutation(mutation: &Field<'_, '_>, errors: &mut ErrorList) {
+    let kind = mutation.get("patchType");
+    let (wanted, other) = match kind.text() {
+        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch"),
+        "JSONPatch" => ("jsonPatch", "applyConfiguration"),
+        _ => return errors.push(kind.unsupported(&["ApplyConfiguration", "JSONPatch"])),
+    };
+    if !mutation.get(wanted).exists() {
+        let detail = format!("must be specified when patchType is {}", kind.text());
+        errors.push(mutation.get(wanted).required(detail));
+    } else if mutation.get(wanted).get("expression").text().trim().is_empty() {
+        errors.push(mutation.get(wanted).get("expression").required("expression is not specified"));
+    }
+    if mutation.get(other).exists() {
+        let detail = format!("must not be specified when patchType is {}", kind.text());
+        errors.push(FieldError::invalid(mutation.get(other).path(), format!("{{{other}}}"), detail));
+    }
+}

@@ -1,0 +1,32 @@
+//! Rules of MutatingAdmissionPolicyBindings.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::admissionregistration::matching;
+use crate::defaulting;
+use crate::field::Field;
+
+/// Which policy, with which parameters, for what.
+pub(super) struct MutatingBindingStrategy;
+
+impl ObjectStrategy for MutatingBindingStrategy {
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        if let Some(matched) = defaulting::at(object, &["spec", "matchResources"]) {
+            matching::default_constraints(matched);
+        }
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        matching::check_binding(&spec, &mut errors);
+        errors
+    }
+}

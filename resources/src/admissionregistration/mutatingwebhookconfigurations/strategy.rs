@@ -1,0 +1,34 @@
+//! Rules of MutatingWebhookConfigurations.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+use serde_json::Value;
+
+use crate::admissionregistration::matching;
+use crate::defaulting;
+use crate::field::Field;
+
+/// Whom to ask, about what, and for how long.
+pub(super) struct MutatingWebhookStrategy;
+
+impl ObjectStrategy for MutatingWebhookStrategy {
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        let webhooks = object.0.get_mut("webhooks").and_then(Value::as_array_mut);
+        for webhook in webhooks.into_iter().flatten() {
+            matching::default_webhook(webhook);
+            defaulting::fill(webhook, "reinvocationPolicy", "Never");
+        }
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        matching::check_webhooks(&Field::of(object, "webhooks"), &mut errors);
+        errors
+    }
+}

@@ -1,0 +1,38 @@
+//! Rules of ValidatingAdmissionPolicyBindings.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::admissionregistration::matching;
+use crate::defaulting;
+use crate::field::Field;
+
+/// Which policy, with which parameters, for what.
+pub(super) struct ValidatingBindingStrategy;
+
+impl ObjectStrategy for ValidatingBindingStrategy {
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        if let Some(matched) = defaulting::at(object, &["spec", "matchResources"]) {
+            matching::default_constraints(matched);
+        }
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        matching::check_binding(&spec, &mut errors);
+        if spec.get("validationActions").len() == 0 {
+            errors.push(spec.get("validationActions").required(""));
+        }
+        for action in spec.get("validationActions").elements() {
+            action.check_one_of(&["Audit", "Deny", "Warn"], &mut errors);
+        }
+        errors
+    }
+}

@@ -1,0 +1,69 @@
+//! Rules of APIServices.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, FieldPath, Object};
+use registry_core::resource::ObjectStrategy;
+use serde_json::{Value, json};
+
+use crate::defaulting;
+use crate::field::Field;
+
+/// Named as its group and version; a local one is always available.
+pub(super) struct APIServiceStrategy;
+
+impl ObjectStrategy for APIServiceStrategy {
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        if let Some(service) = defaulting::at(object, &["spec", "service"]) {
+            defaulting::fill(service, "port", 443);
+        }
+    }
+
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        object.remove(&["status"]);
+        if matches!(object.get(&["spec", "service"]), None | Some(Value::Null)) {
+            object.set(
+                &["status", "conditions"],
+                json!([{
+                    "type": "Available",
+                    "status": "True",
+                    "lastTransitionTime": registry_core::api::time::now(),
+                    "reason": "Local",
+                    "message": "Local APIServices are always available",
+                }]),
+            );
+        }
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        let wanted = format!("{}.{}", spec.get("version").text(), spec.get("group").text());
+        if object.name() != wanted {
+            let path = FieldPath::new("metadata").child("name");
+            let detail = format!("must be `spec.version+\".\"+spec.group`: \"{wanted}\"");
+            errors.push(FieldError::invalid(path, object.name(), detail));
+        }
+        for (field, most) in [("groupPriorityMinimum", 20000), ("versionPriority", 1000)] {
+            let priority = spec.get(field).integer().unwrap_or_default();
+            if priority <= 0 || priority > most {
+                let detail = format!("must be positive and less than {most}");
+                errors.push(FieldError::invalid(spec.get(field).path(), priority, detail));
+            }
+        }
+        if !spec.get("service").exists() {
+            if !spec.get("caBundle").text().is_empty() {
+                errors.push(spec.get("caBundle").invalid("local APIServices may not have a caBundle"));
+            }
+            let insecure = spec.get("insecureSkipTLSVerify");
+            if insecure.is_true() {
+                errors.push(insecure.invalid("local APIServices may not have insecureSkipTLSVerify"));
+            }
+        }
+        errors
+    }
+}

@@ -1,0 +1,60 @@
+//! Rules of EndpointSlices.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names;
+use registry_core::resource::ObjectStrategy;
+use serde_json::Value;
+
+use crate::defaulting;
+use crate::field::Field;
+
+/// The type of its addresses never changes; labels count as content.
+pub(super) struct EndpointSliceStrategy;
+
+impl ObjectStrategy for EndpointSliceStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        let ports = object.0.get_mut("ports").and_then(Value::as_array_mut);
+        for port in ports.into_iter().flatten() {
+            defaulting::fill(port, "name", "");
+            defaulting::fill(port, "protocol", "TCP");
+        }
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        // Consumers follow the labels too: a change of them counts.
+        if new.get(&["metadata", "labels"]) != old.get(&["metadata", "labels"]) {
+            new.set(&["metadata", "generation"], (old.generation() + 1).into());
+        }
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        Field::of(object, "addressType").check_one_of(&["FQDN", "IPv4", "IPv6"], &mut errors);
+        for endpoint in Field::of(object, "endpoints").elements() {
+            if endpoint.get("addresses").len() == 0 {
+                errors.push(endpoint.get("addresses").required("must contain at least 1 address"));
+            }
+        }
+        let mut seen = Vec::new();
+        for port in Field::of(object, "ports").elements() {
+            let name = port.get("name");
+            if seen.contains(&name.text()) {
+                errors.push(name.duplicate());
+            }
+            seen.push(name.text());
+            if !name.text().is_empty() {
+                name.check(names::dns_label, &mut errors);
+            }
+            port.get("protocol").check_one_of(&["SCTP", "TCP", "UDP"], &mut errors);
+        }
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        Field::of(new, "addressType").check_immutable(&Field::of(old, "addressType"), &mut errors);
+        errors
+    }
+}

@@ -1,0 +1,48 @@
+//! Rules of ServiceCIDRs.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::defaulting;
+use crate::field::Field;
+
+/// One range a family; a range never changes.
+pub(super) struct ServiceCIDRStrategy;
+
+impl ObjectStrategy for ServiceCIDRStrategy {
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        defaulting::keep_metadata(new, old);
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        let ranges = spec.get("cidrs");
+        let sixes = ranges.elements().filter(|range| range.text().contains(':')).count();
+        if ranges.len() == 0 {
+            errors.push(ranges.required("at least one CIDR required"));
+        } else if ranges.len() > 2 {
+            errors.push(ranges.invalid("may only hold up to 2 values"));
+        } else if ranges.len() == 2 && sixes != 1 {
+            errors.push(ranges.invalid(
+                "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64",
+            ));
+        }
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        let (new, old) = (new.get("cidrs"), old.get("cidrs"));
+        for (new, old) in new.elements().zip(old.elements()) {
+            new.check_immutable(&old, &mut errors);
+        }
+        if old.len() > new.len() || old.len() == 2 && new.len() != 2 {
+            errors.push(new.invalid("field is immutable"));
+        }
+        errors
+    }
+}

@@ -1,0 +1,44 @@
+//! Rules of RuntimeClasses.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names;
+use registry_core::resource::ObjectStrategy;
+
+use crate::field::Field;
+use crate::label_selector;
+
+/// The handler never changes.
+pub(super) struct RuntimeClassStrategy;
+
+impl ObjectStrategy for RuntimeClassStrategy {
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let handler = Field::of(object, "handler");
+        if handler.check_present(&mut errors) {
+            handler.check(names::dns_label, &mut errors);
+        }
+        let scheduling = Field::of(object, "scheduling");
+        label_selector::check_labels(&scheduling.get("nodeSelector"), &mut errors);
+        let mut seen = Vec::new();
+        for toleration in scheduling.get("tolerations").elements() {
+            toleration.get("operator").check_one_of(&["Equal", "Exists"], &mut errors);
+            if seen.contains(&toleration.value()) {
+                errors.push(toleration.duplicate());
+            }
+            seen.push(toleration.value());
+        }
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        Field::of(new, "handler").check_immutable(&Field::of(old, "handler"), &mut errors);
+        errors
+    }
+}

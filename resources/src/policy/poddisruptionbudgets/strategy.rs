@@ -1,0 +1,48 @@
+//! Rules of PodDisruptionBudgets.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::field::Field;
+use crate::label_selector;
+
+/// A least or a most, never both.
+pub(super) struct PodDisruptionBudgetStrategy;
+
+impl ObjectStrategy for PodDisruptionBudgetStrategy {
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        let (least, most) = (spec.get("minAvailable"), spec.get("maxUnavailable"));
+        if least.exists() && most.exists() {
+            errors.push(spec.invalid("minAvailable and maxUnavailable cannot be both set"));
+        }
+        for field in [&least, &most] {
+            check_amount(field, &mut errors);
+        }
+        label_selector::check(&spec.get("selector"), &mut errors);
+        let policies = ["AlwaysAllow", "IfHealthyBudget"];
+        spec.get("unhealthyPodEvictionPolicy").check_one_of(&policies, &mut errors);
+        errors
+    }
+}
+
+/// A count, or a percentage up to 100%.
+fn check_amount(field: &Field<'_, '_>, errors: &mut ErrorList) {
+    field.check_not_negative(errors);
+    if !field.value().is_some_and(serde_json::Value::is_string) {
+        return;
+    }
+    let digits = field.text().strip_suffix('%').filter(|digits| !digits.is_empty());
+    match digits.and_then(|digits| digits.parse::<u64>().ok()) {
+        None => errors.push(field.invalid("a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')")),
+        Some(percent) if percent > 100 => errors.push(field.invalid("must not be greater than 100%")),
+        Some(_) => {}
+    }
+}

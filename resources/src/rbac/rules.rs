@@ -1,0 +1,103 @@
+//! Rules that roles and bindings share.
+
+use registry_core::api::Object;
+use registry_core::api::validation::{ErrorList, names};
+
+use crate::defaulting;
+use crate::field::Field;
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Fills in the API groups of the role and of the subjects.
+pub(super) fn default_binding(object: &mut Object) {
+    if let Some(role) = defaulting::at(object, &["roleRef"]) {
+        defaulting::fill(role, "apiGroup", GROUP);
+    }
+    let subjects = object.0.get_mut("subjects").and_then(serde_json::Value::as_array_mut);
+    for subject in subjects.into_iter().flatten() {
+        if matches!(subject.get("kind").and_then(serde_json::Value::as_str), Some("User" | "Group")) {
+            defaulting::fill(subject, "apiGroup", GROUP);
+        }
+    }
+}
+
+/// Checks the rules of a role.
+pub(super) fn check_rules(object: &Object, is_namespaced: bool, errors: &mut ErrorList) {
+    for rule in Field::of(object, "rules").elements() {
+        let (urls, resources, groups) =
+            (rule.get("nonResourceURLs"), rule.get("resources"), rule.get("apiGroups"));
+        if rule.get("verbs").len() == 0 {
+            errors.push(rule.get("verbs").required("verbs must contain at least one value"));
+        }
+        if urls.len() > 0 {
+            if is_namespaced {
+                errors.push(urls.invalid("namespaced rules cannot apply to non-resource URLs"));
+            }
+            if groups.len() + resources.len() + rule.get("resourceNames").len() > 0 {
+                let detail = "rules cannot apply to both regular resources and non-resource URLs";
+                errors.push(urls.invalid(detail));
+            }
+            continue;
+        }
+        if groups.len() == 0 {
+            errors.push(groups.required("resource rules must supply at least one api group"));
+        }
+        if resources.len() == 0 {
+            errors.push(resources.required("resource rules must supply at least one resource"));
+        }
+    }
+}
+
+/// Checks what a binding binds, and to whom.
+pub(super) fn check_binding(object: &Object, role_kinds: &[&str], is_namespaced: bool) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let role = Field::of(object, "roleRef");
+    let (group, kind, name) = (role.get("apiGroup"), role.get("kind"), role.get("name"));
+    if group.text() != GROUP {
+        errors.push(group.unsupported(&[GROUP]));
+    }
+    if !role_kinds.contains(&kind.text()) {
+        errors.push(text_unsupported(&kind, role_kinds));
+    }
+    if name.check_present(&mut errors) {
+        name.check(names::path_segment, &mut errors);
+    }
+    for subject in Field::of(object, "subjects").elements() {
+        check_subject(&subject, is_namespaced, &mut errors);
+    }
+    errors
+}
+
+fn check_subject(subject: &Field<'_, '_>, is_namespaced: bool, errors: &mut ErrorList) {
+    let (kind, name, group) = (subject.get("kind"), subject.get("name"), subject.get("apiGroup"));
+    let is_named = name.check_present(errors);
+    match kind.text() {
+        "ServiceAccount" => {
+            if is_named {
+                name.check(names::dns_subdomain, errors);
+            }
+            if !group.text().is_empty() {
+                errors.push(group.unsupported(&[""]));
+            }
+            if !is_namespaced && subject.get("namespace").text().is_empty() {
+                errors.push(subject.get("namespace").required(""));
+            }
+        }
+        "User" | "Group" if group.text() != GROUP => errors.push(group.unsupported(&[GROUP])),
+        "User" | "Group" => {}
+        _ => errors.push(text_unsupported(&kind, &["ServiceAccount", "User", "Group"])),
+    }
+}
+
+/// An absent text is shown as an empty one.
+fn text_unsupported(field: &Field<'_, '_>, accepted: &[&str]) -> registry_core::api::FieldError {
+    registry_core::api::FieldError::not_supported(field.path(), field.text(), accepted)
+}
+
+/// A binding keeps its role for life.
+pub(super) fn check_role_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let (new, old) = (Field::of(new, "roleRef"), Field::of(old, "roleRef"));
+    if new.value() != old.value() {
+        errors.push(new.invalid("cannot change roleRef"));
+    }
+}

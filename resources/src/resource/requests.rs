@@ -1,0 +1,86 @@
+//! Requests for devices, as claims and their templates hold them.
+
+use registry_core::api::FieldError;
+use registry_core::api::validation::{ErrorList, names};
+use serde_json::Value;
+
+use crate::defaulting;
+use crate::field::Field;
+
+/// Fills in how each request in `devices` is to be met.
+pub(super) fn apply_defaults(devices: Option<&mut Value>) {
+    for request in defaulting::elements(devices, "requests") {
+        if let Some(exactly) = request.get_mut("exactly") {
+            default_request(exactly);
+        }
+        for request in defaulting::elements(Some(request), "firstAvailable") {
+            default_request(request);
+        }
+    }
+}
+
+fn default_request(request: &mut Value) {
+    defaulting::fill(request, "allocationMode", "ExactCount");
+    let is_count = request.get("allocationMode").and_then(Value::as_str) == Some("ExactCount");
+    let count = request.get("count").and_then(Value::as_i64).unwrap_or_default();
+    if let (true, 0, Some(request)) = (is_count, count, request.as_object_mut()) {
+        request.insert("count".to_owned(), 1.into());
+    }
+}
+
+/// Checks the requests and the constraints on them.
+pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut seen = Vec::new();
+    for request in devices.get("requests").elements() {
+        let (name, exactly, first) =
+            (request.get("name"), request.get("exactly"), request.get("firstAvailable"));
+        if name.check_present(errors) {
+            name.check(names::dns_label, errors);
+        }
+        match (exactly.exists(), first.len() > 0) {
+            (true, true) => errors.push(FieldError::invalid(
+                request.path(),
+                Value::Null,
+                "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set",
+            )),
+            (false, false) => {
+                errors.push(request.required("exactly one of `exactly` or `firstAvailable` is required"))
+            }
+            (true, false) => check_request(&exactly, errors),
+            (false, true) => first.elements().for_each(|one| check_request(&one, errors)),
+        }
+        if seen.contains(&name.text()) {
+            errors.push(FieldError::duplicate(request.path(), name.text()));
+        }
+        seen.push(name.text());
+    }
+    for constraint in devices.get("constraints").elements() {
+        for request in constraint.get("requests").elements() {
+            let parent = request.text().split('/').next().unwrap_or_default();
+            if !seen.contains(&parent) {
+                errors.push(request.invalid(
+                    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'",
+                ));
+            }
+        }
+    }
+}
+
+fn check_request(request: &Field<'_, '_>, errors: &mut ErrorList) {
+    let class = request.get("deviceClassName");
+    if class.check_present(errors) {
+        class.check(names::dns_subdomain, errors);
+    }
+    let (mode, count) = (request.get("allocationMode"), request.get("count"));
+    match mode.text() {
+        "ExactCount" if count.integer().is_none_or(|count| count <= 0) => {
+            errors.push(count.invalid("must be greater than zero"));
+        }
+        "ExactCount" => {}
+        "All" if count.integer().is_some_and(|count| count != 0) => {
+            errors.push(count.invalid("must not be specified when allocationMode is 'All'"));
+        }
+        "All" => {}
+        _ => errors.push(mode.unsupported(&["All", "ExactCount"])),
+    }
+}

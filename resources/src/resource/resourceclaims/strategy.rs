@@ -1,0 +1,35 @@
+//! Rules of ResourceClaims.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::defaulting;
+use crate::field::Field;
+use crate::resource::requests;
+
+/// What is claimed never changes.
+pub(super) struct ResourceClaimStrategy;
+
+impl ObjectStrategy for ResourceClaimStrategy {
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        defaulting::keep_metadata(new, old);
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        requests::apply_defaults(defaulting::at(object, &["spec", "devices"]));
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        requests::check(&Field::of(object, "spec").get("devices"), &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        Field::of(new, "spec").check_immutable(&Field::of(old, "spec"), &mut errors);
+        errors
+    }
+}

@@ -1,0 +1,70 @@
+//! Rules of CSIDrivers.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, Object};
+use registry_core::resource::ObjectStrategy;
+use serde_json::Value;
+
+use crate::defaulting;
+use crate::field::Field;
+
+/// What a driver can do; whether it attaches never changes.
+pub(super) struct CSIDriverStrategy;
+
+impl ObjectStrategy for CSIDriverStrategy {
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        let Some(spec) = defaulting::at(object, &["spec"]) else { return };
+        defaulting::fill(spec, "attachRequired", true);
+        for flag in ["podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"] {
+            defaulting::fill(spec, flag, false);
+        }
+        defaulting::fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+        if spec.get("volumeLifecycleModes").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+            spec["volumeLifecycleModes"] = serde_json::json!(["Persistent"]);
+        }
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        let modes = ["Persistent", "Ephemeral"];
+        for mode in spec.get("volumeLifecycleModes").elements() {
+            if !modes.contains(&mode.text()) {
+                let path = spec.get("volumeLifecycleModes").path();
+                errors.push(FieldError::not_supported(path, mode.text(), &modes));
+            }
+        }
+        let policies = ["ReadWriteOnceWithFSType", "None", "File"];
+        spec.get("fsGroupPolicy").check_one_of(&policies, &mut errors);
+        let mut audiences = Vec::new();
+        for request in spec.get("tokenRequests").elements() {
+            let (audience, seconds) = (request.get("audience"), request.get("expirationSeconds"));
+            if audiences.contains(&audience.text()) {
+                errors.push(audience.duplicate());
+            }
+            audiences.push(audience.text());
+            if seconds.integer().is_some_and(|seconds| seconds < 600) {
+                errors.push(seconds.invalid("may not specify a duration less than 10 minutes"));
+            }
+        }
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        if new.get("attachRequired").value() != old.get("attachRequired").value() {
+            let path = new.get("attachedRequired").path();
+            let value = new.get("attachRequired").value().cloned().unwrap_or_default();
+            errors.push(FieldError::invalid(path, value, "field is immutable"));
+        }
+        let modes = "volumeLifecycleModes";
+        new.get(modes).check_immutable(&old.get(modes), &mut errors);
+        errors
+    }
+}

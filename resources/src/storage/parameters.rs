@@ -1,0 +1,30 @@
+//! Parameters that storage and attributes classes hand to their drivers.
+
+use registry_core::api::FieldError;
+use registry_core::api::validation::ErrorList;
+
+use crate::field::Field;
+
+const MOST_PARAMETERS: usize = 512;
+const MOST_BYTES: usize = 256 * 1024;
+
+/// Checks number and size; `needed` asks for at least one.
+pub(super) fn check(parameters: &Field<'_, '_>, needed: bool, errors: &mut ErrorList) {
+    if parameters.len() > MOST_PARAMETERS {
+        errors.push(FieldError::too_long(parameters.path(), MOST_PARAMETERS));
+        return;
+    }
+    let mut bytes = 0;
+    for (key, value) in parameters.entries() {
+        if key.is_empty() {
+            errors.push(FieldError::invalid(parameters.path(), key, "field can not be empty."));
+        }
+        bytes += key.len() + value.text().len();
+    }
+    if bytes > MOST_BYTES {
+        errors.push(FieldError::too_long(parameters.path(), MOST_BYTES));
+    }
+    if needed && parameters.len() == 0 {
+        errors.push(parameters.required("must contain at least one key/value pair"));
+    }
+}

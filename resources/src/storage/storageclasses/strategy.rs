@@ -1,0 +1,46 @@
+//! Rules of StorageClasses.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::defaulting;
+use crate::field::Field;
+
+/// What volumes of the class are made by never changes.
+pub(super) struct StorageClassStrategy;
+
+impl ObjectStrategy for StorageClassStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        defaulting::fill_top(object, "reclaimPolicy", "Delete");
+        defaulting::fill_top(object, "volumeBindingMode", "Immediate");
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        Field::of(object, "provisioner").check_present(&mut errors);
+        Field::of(object, "reclaimPolicy").check_one_of(&["Delete", "Retain"], &mut errors);
+        let modes = ["Immediate", "WaitForFirstConsumer"];
+        Field::of(object, "volumeBindingMode").check_one_of(&modes, &mut errors);
+        super::super::parameters::check(&Field::of(object, "parameters"), false, &mut errors);
+        for term in Field::of(object, "allowedTopologies").elements() {
+            for expression in term.get("matchLabelExpressions").elements() {
+                if expression.get("values").len() == 0 {
+                    errors.push(expression.get("values").required(""));
+                }
+            }
+        }
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        Field::of(new, "parameters").check_immutable(&Field::of(old, "parameters"), &mut errors);
+        Field::of(new, "provisioner").check_immutable(&Field::of(old, "provisioner"), &mut errors);
+        Field::of(new, "reclaimPolicy").check_immutable(&Field::of(old, "reclaimPolicy"), &mut errors);
+        Field::of(new, "volumeBindingMode")
+            .check_immutable(&Field::of(old, "volumeBindingMode"), &mut errors);
+        errors
+    }
+}
