@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use registry_core::ResourceType;
-use registry_core::codec::stored;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::store::StoreOptions;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
 use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
+use registry_core::storage::hub::Hub;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::{Identity, Transformer};
 use registry_core::storage::versioned::VersionedStore;
-use registry_core::storage::{Attributes, AttributesOf, Interface, StorageError};
+use registry_core::storage::{Interface, StorageError};
 
 use crate::options::{EtcdConnection, StorageChoice, StorageOptions};
 
@@ -38,6 +38,8 @@ pub struct Storages {
     prefix: String,
     transformer: Arc<dyn Transformer>,
     budget: Arc<CacheBudget>,
+    /// The one watch that feeds all caches.
+    hub: Arc<Hub>,
 }
 
 /// The engine, as what it is: each has an end of its own.
@@ -59,9 +61,6 @@ pub enum EngineError {
     #[error(transparent)]
     Etcd3(#[from] ConnectError),
 }
-
-/// AttrFunc of one resource, over stored values.
-struct ResourceAttributes(&'static ResourceType);
 
 // === impl Engine ===
 
@@ -139,12 +138,14 @@ fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Et
 // === impl Storages ===
 
 impl Storages {
-    /// The storages over this engine.
+    /// The storages over this engine. Must be called within a Tokio runtime.
     pub fn new(engine: Engine, options: &StorageOptions) -> Self {
+        let prefix = format!("/{}", options.etcd_prefix.trim_matches('/'));
         Self {
+            hub: Hub::new(engine.mvcc(), &format!("{prefix}/")),
             engine,
             options: options.clone(),
-            prefix: format!("/{}", options.etcd_prefix.trim_matches('/')),
+            prefix,
             transformer: Arc::new(Identity),
             budget: Arc::new(CacheBudget::new(HISTORY_BUDGET_BYTES)),
         }
@@ -169,11 +170,11 @@ impl Storages {
 
 impl OpenStorage for Storages {
     fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
-        let attributes = Arc::new(ResourceAttributes(resource));
-        let store = VersionedStore::new(self.engine.mvcc(), self.transformer.clone(), attributes);
+        let store =
+            |engine| Arc::new(VersionedStore::new(engine, self.transformer.clone(), Arc::new(resource)));
         let history_events = self.cache_events(resource);
         if history_events == 0 {
-            return Ok(Arc::new(store));
+            return Ok(store(self.engine.mvcc()));
         }
         let options = CacherOptions {
             prefix: format!("{}/{}/", self.prefix, resource.storage_prefix),
@@ -183,7 +184,7 @@ impl OpenStorage for Storages {
             history_events,
             bookmark_period: BOOKMARK_PERIOD,
         };
-        Ok(Cacher::new(Arc::new(store), options))
+        Ok(Cacher::new(store(self.hub.client()), options))
     }
 
     fn prefix(&self) -> &str {
@@ -202,13 +203,4 @@ impl OpenStorage for Storages {
 /// Whether `--event-ttl` is about the resource.
 fn is_event(resource: &ResourceType) -> bool {
     resource.plural == "events" && matches!(resource.kind.group, "" | "events.k8s.io")
-}
-
-// === impl ResourceAttributes ===
-
-impl AttributesOf for ResourceAttributes {
-    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
-        let object = stored::decode(value).map_err(|error| error.to_string())?;
-        Ok(self.0.attributes(&object))
-    }
 }
