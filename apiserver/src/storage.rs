@@ -22,8 +22,8 @@ use crate::options::{EtcdConnection, StorageChoice, StorageOptions};
 #[cfg(test)]
 mod tests;
 
-/// What the histories of all watch caches together may take.
-const HISTORY_BUDGET_BYTES: usize = 128 * 1024 * 1024;
+/// `--watch-cache-memory` is in MiB.
+const MEBIBYTE: usize = 1024 * 1024;
 /// How many events one watch cache keeps at most, unless `--watch-cache-sizes` says otherwise.
 const HISTORY_EVENTS: usize = 100_000;
 /// How often watchers that want bookmarks get one.
@@ -147,7 +147,7 @@ impl Storages {
             options: options.clone(),
             prefix,
             transformer: Arc::new(Identity),
-            budget: Arc::new(CacheBudget::new(HISTORY_BUDGET_BYTES)),
+            budget: Arc::new(CacheBudget::new(options.watch_cache_memory.saturating_mul(MEBIBYTE))),
         }
     }
 

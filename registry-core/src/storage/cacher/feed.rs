@@ -136,7 +136,9 @@ async fn next_batch(stream: &mut Peekable<WatchStream>) -> Option<Batch> {
 
 fn revision_of(event: &WatchEvent) -> Revision {
     match event {
-        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => object.revision,
+        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
+            object.revision
+        }
         WatchEvent::Bookmark { revision, .. } => *revision,
     }
 }

@@ -123,9 +123,10 @@ impl Routes {
         let (queue, receiver) = mpsc::channel(QUEUE_BATCHES);
         let is_complete = after >= table.past_floor;
         if is_complete && after < delivered {
-            let missed = table.past.iter().filter(|change| {
-                change.revision > after && change.key.starts_with(directory)
-            });
+            let missed = table
+                .past
+                .iter()
+                .filter(|change| change.revision > after && change.key.starts_with(directory));
             let changes: Vec<_> = missed.cloned().collect();
             // Also without changes: who begins in the past then knows how far that goes.
             let _ = queue.try_send(Ok(ChangeBatch { revision: delivered, changes }));
@@ -191,8 +192,11 @@ impl Table {
 
     fn tell_awaited(&mut self) {
         let Some(revision) = self.delivered.filter(|_| !self.awaited.is_empty()) else { return };
-        let reached: Vec<u64> =
-            self.awaited.extract_if(.., |(_, awaited)| *awaited <= revision).map(|(client, _)| client).collect();
+        let reached: Vec<u64> = self
+            .awaited
+            .extract_if(.., |(_, awaited)| *awaited <= revision)
+            .map(|(client, _)| client)
+            .collect();
         if reached.is_empty() {
             return;
         }
