@@ -191,6 +191,11 @@ pub struct StorageOptions {
     /// the resource's cache off
     #[arg(long, value_name = "RESOURCE#SIZE,…", value_delimiter = ',')]
     pub watch_cache_sizes: Vec<CacheSize>,
+
+    /// How many MiB the histories of all watch caches may take together; over it the oldest events go first, and
+    /// watchers that still needed them list again
+    #[arg(long, value_name = "MIB", default_value_t = 128)]
+    pub watch_cache_memory: usize,
 }
 
 /// Who may come in.

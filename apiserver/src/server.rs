@@ -23,6 +23,7 @@ use crate::options::Options;
 use crate::request_info::RequestInfo;
 use crate::storage::{Engine, Storages};
 
+mod coalesced;
 mod connection;
 mod kubeconfig;
 mod listener;

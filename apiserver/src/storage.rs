@@ -13,6 +13,7 @@ use registry_core::rest::access::AccessReviewer;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
 use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
+use registry_core::storage::hub::Hub;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::{Identity, Transformer};
 use registry_core::storage::versioned::VersionedStore;
@@ -23,8 +24,8 @@ use crate::options::{EtcdConnection, StorageChoice, StorageOptions};
 #[cfg(test)]
 mod tests;
 
-/// What the histories of all watch caches together may take.
-const HISTORY_BUDGET_BYTES: usize = 128 * 1024 * 1024;
+/// `--watch-cache-memory` is in MiB.
+const MEBIBYTE: usize = 1024 * 1024;
 /// How many events one watch cache keeps at most, unless `--watch-cache-sizes` says otherwise.
 const HISTORY_EVENTS: usize = 100_000;
 /// How often watchers that want bookmarks get one.
@@ -40,6 +41,8 @@ pub struct Storages {
     transformer: Arc<dyn Transformer>,
     budget: Arc<CacheBudget>,
     access: Arc<dyn AccessReviewer>,
+    /// The one watch that feeds all caches.
+    hub: Arc<Hub>,
 }
 
 /// The engine, as what it is: each has an end of its own.
@@ -138,14 +141,17 @@ fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Et
 // === impl Storages ===
 
 impl Storages {
-    /// The storages over this engine. Virtual resources ask `access` who somebody is, and what they may do.
+    /// The storages over this engine. Virtual resources ask `access` who somebody is, and what they may do. Must be
+    /// called within a Tokio runtime.
     pub fn new(engine: Engine, options: &StorageOptions, access: Arc<dyn AccessReviewer>) -> Self {
+        let prefix = format!("/{}", options.etcd_prefix.trim_matches('/'));
         Self {
+            hub: Hub::new(engine.mvcc(), &format!("{prefix}/")),
             engine,
             options: options.clone(),
-            prefix: format!("/{}", options.etcd_prefix.trim_matches('/')),
+            prefix,
             transformer: Arc::new(Identity),
-            budget: Arc::new(CacheBudget::new(HISTORY_BUDGET_BYTES)),
+            budget: Arc::new(CacheBudget::new(options.watch_cache_memory.saturating_mul(MEBIBYTE))),
             access,
         }
     }
@@ -169,11 +175,11 @@ impl Storages {
 
 impl OpenStorage for Storages {
     fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
-        let attributes = Arc::new(resource);
-        let store = VersionedStore::new(self.engine.mvcc(), self.transformer.clone(), attributes);
+        let store =
+            |engine| Arc::new(VersionedStore::new(engine, self.transformer.clone(), Arc::new(resource)));
         let history_events = self.cache_events(resource);
         if history_events == 0 {
-            return Ok(Arc::new(store));
+            return Ok(store(self.engine.mvcc()));
         }
         let options = CacherOptions {
             prefix: format!("{}/{}/", self.prefix, resource.storage_prefix),
@@ -183,7 +189,7 @@ impl OpenStorage for Storages {
             history_events,
             bookmark_period: BOOKMARK_PERIOD,
         };
-        Ok(Cacher::new(Arc::new(store), options))
+        Ok(Cacher::new(store(self.hub.client()), options))
     }
 
     fn prefix(&self) -> &str {

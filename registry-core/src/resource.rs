@@ -15,6 +15,7 @@ use crate::schema::Schema;
 use crate::storage::{Attributes, AttributesOf};
 
 mod columns;
+mod extract;
 #[doc(hidden)]
 pub mod field;
 mod strategy;
@@ -137,7 +138,7 @@ impl ResourceType {
         let mut labels: Vec<(Box<str>, Box<str>)> =
             object.labels().map(|(key, value)| (key.into(), value.into())).collect();
         labels.sort();
-        let own = self.selectable.iter().map(|field| field_text(object, field.path));
+        let own = self.selectable.iter().map(|field| scalar_text(object.get(field.path)));
         let fields = [object.name().into(), object.namespace().into()].into_iter().chain(own).collect();
         Attributes { labels: labels.into(), fields, field_names: self.field_names }
     }
@@ -146,8 +147,7 @@ impl ResourceType {
 /// The bridge from stored bytes to the resource's AttrFunc, for whoever opens a storage.
 impl AttributesOf for &'static ResourceType {
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
-        let object = stored::decode(value).map_err(|error| error.to_string())?;
-        Ok(self.attributes(&object))
+        extract::attributes(self, value)
     }
 
     fn decode_protobuf(&self, value: &[u8]) -> Result<Bytes, String> {
@@ -168,8 +168,8 @@ impl fmt::Debug for ResourceType {
 }
 
 /// A selectable field as selectors compare it: strings bare, numbers and booleans as JSON, absent as empty.
-fn field_text(object: &Object, path: &[&str]) -> Box<str> {
-    match object.get(path) {
+fn scalar_text(value: Option<&serde_json::Value>) -> Box<str> {
+    match value {
         None | Some(serde_json::Value::Null) => "".into(),
         Some(serde_json::Value::String(text)) => text.as_str().into(),
         Some(other) => other.to_string().into(),

@@ -6,6 +6,7 @@
 //! | [`interface`] | [`Interface`]: what the registry asks of a store; one instance per resource |
 //! | [`versioned`] | the one implementation over any [`mvcc::Mvcc`] engine: retries, paging, selection, watch transitions |
 //! | [`cacher`] | the watch cache: a decorator of any [`Interface`] |
+//! | [`hub`] | one watch of the engine, shared by the caches of all resources |
 //! | [`transform`] | what a value looks like at rest: identity, encrypted |
 //! | [`mvcc`] | the contract of a multi-version key-value engine, etcd's |
 //! | [`etcd3`] | that contract by a real etcd |
@@ -22,6 +23,7 @@ pub mod entry;
 pub mod error;
 pub mod etcd3;
 pub mod factory;
+pub mod hub;
 pub mod interface;
 pub mod mvcc;
 pub mod predicate;

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::user_of_certificate;
 use crate::filters::Dispatch;
 
+use super::coalesced::Coalesced;
 use super::listener::Serving;
 
 mod unread;
@@ -96,15 +97,16 @@ pub(super) async fn serve<D: Dispatch>(
             Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, _running: running }))
         }
     });
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    let stream = Coalesced::new(stream);
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream.clone()), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
+        ended = stream.run(connection.as_mut()) => ended,
         () = cut.cancelled() => return,
         () = end_reason(&stopping, &activity) => {
             connection.as_mut().graceful_shutdown();
             tokio::select! {
-                ended = connection.as_mut() => ended,
+                ended = stream.run(connection.as_mut()) => ended,
                 () = cut.cancelled() => return,
             }
         }

@@ -39,12 +39,16 @@ use state::State;
 /// How long a read waits for the cache to reach a revision before it fails (as Kubernetes does).
 const FRESH_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// How long a consistent read waits for the cache before it goes to the store.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(250);
+
 /// How a read without a revision makes sure that it misses nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
     /// Every write of the store goes through this process: a read waits for the writes made here.
     OwnWrites,
-    /// Others write too: such reads go to the store.
+    /// Others write too: a read asks the store for its newest revision, waits until the cache has come to it,
+    /// and goes to the store when that takes too long.
     Store,
 }
 
@@ -72,6 +76,8 @@ pub struct Cacher {
     options: CacherOptions,
     /// The newest revision written through this cache.
     written: AtomicU64,
+    /// The newest revision a read has waited for in vain.
+    late: AtomicU64,
     feed: AbortHandle,
 }
 
@@ -81,7 +87,7 @@ impl Cacher {
         let state = Arc::new(State::new(&options));
         let feed =
             tokio::spawn(feed::run(inner.clone(), state.clone(), options.prefix.clone())).abort_handle();
-        Arc::new(Self { inner, state, options, written: AtomicU64::new(0), feed })
+        Arc::new(Self { inner, state, options, written: AtomicU64::new(0), late: AtomicU64::new(0), feed })
     }
 
     /// Notes a write made through this cache.
@@ -92,12 +98,34 @@ impl Cacher {
     /// Waits until the cache has everything a consistent read must see; `false` sends the read to the store.
     async fn catch_up(&self) -> bool {
         match self.options.consistency {
-            Consistency::Store => false,
+            Consistency::Store => self.catch_up_with_store().await,
             Consistency::OwnWrites => {
                 self.state.is_filled()
                     && self.state.reach(self.written.load(Ordering::Acquire), FRESH_TIMEOUT).await.is_ok()
             }
         }
+    }
+
+    async fn catch_up_with_store(&self) -> bool {
+        if !self.state.is_filled() {
+            return false;
+        }
+        // What fails here fails again below, in the right words.
+        let Ok(newest) = self.inner.current_revision().await else { return false };
+        if self.state.reached() >= newest {
+            return true;
+        }
+        // A store that cannot tell how far its watches are lets nobody wait for it twice.
+        if self.state.reached() < self.late.load(Ordering::Acquire)
+            || self.inner.request_progress().await.is_err()
+        {
+            return false;
+        }
+        let in_time = self.state.reach(newest, CATCH_UP_TIMEOUT).await.is_ok();
+        if !in_time {
+            self.late.fetch_max(newest, Ordering::AcqRel);
+        }
+        in_time
     }
 
     /// The object the cache has under a key, as a hint for writes.

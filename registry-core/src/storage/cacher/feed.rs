@@ -1,13 +1,16 @@
 //! Keeps a cache filled: one list, then one watch; again when that breaks.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use futures::stream::Peekable;
 
 use crate::storage::Revision;
 use crate::storage::error::{StorageError, WatchError};
-use crate::storage::interface::{Interface, ListRequest, WatchRequest};
+use crate::storage::interface::{Interface, ListRequest, WatchEvent, WatchRequest, WatchStream};
 
 use super::state::{Snapshot, State};
 
@@ -78,12 +81,10 @@ async fn follow(inner: &dyn Interface, state: &State, prefix: &str) -> Ended {
         Err(StorageError::Compacted { .. }) => return Ended::Lost,
         Err(_) => return Ended::Interrupted,
     };
-    let mut batches = stream.ready_chunks(BATCH);
-    while let Some(batch) = batches.next().await {
-        let mut failure = None;
-        let happened = batch.into_iter().map_while(|item| item.map_err(|error| failure = Some(error)).ok());
-        state.apply(happened);
-        match failure {
+    let mut stream = stream.peekable();
+    while let Some(batch) = next_batch(&mut stream).await {
+        state.apply(batch.events);
+        match batch.failure {
             Some(WatchError::Compacted { .. }) => return Ended::Lost,
             Some(error @ WatchError::Corrupt { .. }) => {
                 tracing::error!(%prefix, %error, "the watch cache cannot take in what is stored");
@@ -97,4 +98,47 @@ async fn follow(inner: &dyn Interface, state: &State, prefix: &str) -> Ended {
         }
     }
     Ended::Interrupted
+}
+
+/// What happened, in whole revisions, and why there will be no more.
+#[derive(Default)]
+struct Batch {
+    events: Vec<WatchEvent>,
+    failure: Option<WatchError>,
+}
+
+/// Waits for an event, and takes what is ready beside it. Many keys may change at one revision (a lease of etcd
+/// ends with all its keys): readers must see all of that or nothing. A store hands the events of a revision over
+/// together, so that a batch that ends where nothing is ready ends with a whole revision; one that is large
+/// enough goes on to the end of its last one.
+async fn next_batch(stream: &mut Peekable<WatchStream>) -> Option<Batch> {
+    let mut batch = Batch::default();
+    let mut next = stream.next().await;
+    while let Some(item) = next {
+        match item {
+            Ok(event) => batch.events.push(event),
+            Err(failure) => {
+                batch.failure = Some(failure);
+                return Some(batch);
+            }
+        }
+        let last = batch.events.last().map(revision_of);
+        let full = batch.events.len() >= BATCH;
+        let mut fitting =
+            Pin::new(&mut *stream).next_if(|item| !full || item.as_ref().ok().map(revision_of) == last);
+        next = match futures::poll!(&mut fitting) {
+            Poll::Ready(item) => item,
+            Poll::Pending => None,
+        };
+    }
+    (!batch.events.is_empty()).then_some(batch)
+}
+
+fn revision_of(event: &WatchEvent) -> Revision {
+    match event {
+        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
+            object.revision
+        }
+        WatchEvent::Bookmark { revision, .. } => *revision,
+    }
 }

@@ -221,7 +221,12 @@ impl State {
 impl State {
     /// Whether the cache was filled.
     pub(super) fn is_filled(&self) -> bool {
-        *self.reached.borrow() != 0
+        self.reached() != 0
+    }
+
+    /// The revision the cache has come to; 0 before it is filled.
+    pub(super) fn reached(&self) -> Revision {
+        *self.reached.borrow()
     }
 
     /// Everything there is now, in one step.

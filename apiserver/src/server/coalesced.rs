@@ -1,0 +1,169 @@
+//! Small writes of one connection, sent together.
+//!
+//! HTTP/2 flushes after every frame. Under TLS each flush is a record and a system call, which for a connection
+//! with ninety watches costs more than all else about an event. Here a flush only notes that there is something
+//! to send; when the connection has nothing more to say in this turn, all of it goes out.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// As much waits at most: four TLS records, which leave in one system call.
+const LIMIT_BYTES: usize = 64 * 1024;
+/// A buffer larger than this is given back when it is empty, so that idle connections hold none.
+const KEPT_BYTES: usize = 4 * 1024;
+
+/// A stream whose writes wait for the end of the turn. Clones are the same stream.
+pub(super) struct Coalesced<S>(Arc<Mutex<Buffered<S>>>);
+
+struct Buffered<S> {
+    stream: S,
+    waiting: Vec<u8>,
+    /// So much of `waiting` has been written already.
+    written: usize,
+    /// The connection is over: whoever has the stream now (an upgraded protocol) flushes for itself.
+    is_released: bool,
+}
+
+// === impl Coalesced ===
+
+impl<S> Clone for Coalesced<S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Coalesced<S> {
+    pub(super) fn new(stream: S) -> Self {
+        Self(Arc::new(Mutex::new(Buffered { stream, waiting: Vec::new(), written: 0, is_released: false })))
+    }
+
+    /// Runs a connection over this stream: after each of its turns, what it wrote is sent.
+    pub(super) async fn run<F: Future>(&self, mut connection: Pin<&mut F>) -> F::Output {
+        std::future::poll_fn(|context| {
+            let polled = connection.as_mut().poll(context);
+            let mut own = self.buffered();
+            own.is_released = polled.is_ready();
+            // A failure shows again in the connection's own next read or write.
+            let _ = own.send(context);
+            drop(own);
+            polled
+        })
+        .await
+    }
+
+    fn buffered(&self) -> MutexGuard<'_, Buffered<S>> {
+        // One task uses it: the lock is never waited for.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Coalesced<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.buffered().stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesced<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(context, &[io::IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let mut own = self.buffered();
+        if own.waiting.len() >= LIMIT_BYTES {
+            std::task::ready!(own.send(context))?;
+        }
+        let mut taken = 0;
+        for slice in slices {
+            let room = LIMIT_BYTES.saturating_sub(own.waiting.len());
+            let part = slice.get(..room.min(slice.len())).unwrap_or_default();
+            own.waiting.extend_from_slice(part);
+            taken += part.len();
+        }
+        Poll::Ready(Ok(taken))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    /// What was written is sent at the end of the turn, see [`run`](Self::run).
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut own = self.buffered();
+        if own.is_released { own.send(context) } else { Poll::Ready(Ok(())) }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut own = self.buffered();
+        std::task::ready!(own.send(context))?;
+        Pin::new(&mut own.stream).poll_shutdown(context)
+    }
+}
+
+// === impl Buffered ===
+
+impl<S: AsyncWrite + Unpin> Buffered<S> {
+    /// Sends what waits.
+    fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.waiting.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        while let Some(rest) = self.waiting.get(self.written..).filter(|rest| !rest.is_empty()) {
+            match std::task::ready!(Pin::new(&mut self.stream).poll_write(context, rest))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => self.written += written,
+            }
+        }
+        self.written = 0;
+        self.waiting.clear();
+        self.waiting.shrink_to(KEPT_BYTES);
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_one_turn_writes_arrives_together_and_whole() {
+        let (near, mut far) = tokio::io::duplex(1024);
+        let stream = Coalesced::new(near);
+        let mut writer = stream.clone();
+        let connection = async move {
+            for _ in 0..3 {
+                writer.write_all(b"frame").await.unwrap();
+                writer.flush().await.unwrap();
+            }
+            tokio::task::yield_now().await;
+            // More than the buffer and the pipe hold.
+            writer.write_all(&[b'x'; 3 * LIMIT_BYTES]).await.unwrap();
+            writer.shutdown().await.unwrap();
+        };
+        let mut connection = Box::pin(connection);
+        let reader = async {
+            let mut first = [0; 64];
+            let read = far.read(&mut first).await.unwrap();
+            assert_eq!(&first[..read], b"frameframeframe");
+            let mut rest = Vec::new();
+            far.read_to_end(&mut rest).await.unwrap();
+            rest.len()
+        };
+        let ((), rest) = tokio::join!(stream.run(connection.as_mut()), reader);
+        assert_eq!(rest, 3 * LIMIT_BYTES);
+    }
+}

@@ -1,0 +1,179 @@
+//! Attributes straight from stored bytes: one pass that builds nothing but what selectors look at.
+//!
+//! A cache of 150,000 objects is filled, and every event taken in, through here: a tree of each object would be
+//! most of that work.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use crate::storage::Attributes;
+
+use super::{ResourceType, scalar_text};
+
+const NAME: &[&str] = &["metadata", "name"];
+const NAMESPACE: &[&str] = &["metadata", "namespace"];
+const LABELS: &[&str] = &["metadata", "labels"];
+
+/// A path and what was found there.
+struct Wanted {
+    path: &'static [&'static str],
+    found: Option<Value>,
+}
+
+/// Looks for paths in one JSON value, itself at some depth of them.
+struct Search<'a> {
+    wanted: &'a mut [Wanted],
+    /// One bit for each path that leads here.
+    leading: u128,
+    depth: usize,
+}
+
+/// The attributes of a value; the same as of the object it decodes to.
+///
+/// # Errors
+/// The value is no JSON object.
+pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attributes, String> {
+    let own = resource.selectable.iter().map(|field| field.path);
+    let mut wanted: Vec<Wanted> =
+        [LABELS, NAME, NAMESPACE].into_iter().chain(own).map(|path| Wanted { path, found: None }).collect();
+    // As text, so that strings that are passed over are checked too.
+    let text = std::str::from_utf8(value).map_err(|error| error.to_string())?;
+    let mut input = serde_json::Deserializer::from_str(text);
+    let leading = u128::MAX.checked_shr(u128::BITS.saturating_sub(bits(wanted.len()))).unwrap_or_default();
+    let is_object = Search { wanted: &mut wanted, leading, depth: 0 }
+        .deserialize(&mut input)
+        .and_then(|is_object| input.end().map(|()| is_object))
+        .map_err(|error| error.to_string())?;
+    if !is_object {
+        return Err("the stored value is not a JSON object".to_owned());
+    }
+    let mut found = wanted.into_iter().map(|one| one.found);
+    let mut labels = match found.next().flatten() {
+        Some(Value::Object(labels)) => labels
+            .into_iter()
+            .filter_map(|(key, value)| Some((key.into(), value.as_str()?.into())))
+            .collect::<Box<[_]>>(),
+        _ => Box::default(),
+    };
+    labels.sort();
+    let fields = found.map(|value| scalar_text(value.as_ref())).collect();
+    Ok(Attributes { labels, fields, field_names: resource.field_names })
+}
+
+fn bits(paths: usize) -> u32 {
+    u32::try_from(paths).unwrap_or(u32::MAX).min(u128::BITS)
+}
+
+// === impl Search ===
+
+impl Search<'_> {
+    /// The paths that go on through `key`, and whether one of them ends there.
+    fn step(&self, key: &str) -> (u128, bool) {
+        let mut through = 0;
+        let mut ends = false;
+        for (position, wanted) in self.wanted.iter().enumerate().take(u128::BITS as usize) {
+            if self.leading & (1 << position) != 0 && wanted.path.get(self.depth) == Some(&key) {
+                through |= 1 << position;
+                ends |= wanted.path.len() == self.depth + 1;
+            }
+        }
+        (through, ends)
+    }
+
+    /// Takes a value at which paths end, and from it what paths through it lead to.
+    fn take(&mut self, through: u128, value: &Value) {
+        for (position, wanted) in self.wanted.iter_mut().enumerate().take(u128::BITS as usize) {
+            if through & (1 << position) != 0 {
+                let rest = wanted.path.get(self.depth + 1..).unwrap_or_default();
+                wanted.found = rest.iter().try_fold(value, |value, key| value.get(key)).cloned();
+            }
+        }
+    }
+}
+
+/// Whether the value is an object.
+impl<'de> DeserializeSeed<'de> for Search<'_> {
+    type Value = bool;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, input: D) -> Result<bool, D::Error> {
+        input.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Search<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut fields: A) -> Result<bool, A::Error> {
+        while let Some(step) = fields.next_key_seed(Key(&self))? {
+            match step {
+                (0, _) => {
+                    fields.next_value::<IgnoredAny>()?;
+                }
+                (through, true) => self.take(through, &fields.next_value()?),
+                (leading, false) => {
+                    let depth = self.depth + 1;
+                    fields.next_value_seed(Search { wanted: &mut *self.wanted, leading, depth })?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<bool, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(false)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<bool, E> {
+        Ok(false)
+    }
+}
+
+/// Reads a key as where it leads, without keeping it.
+struct Key<'a, 'b>(&'a Search<'b>);
+
+impl<'de> DeserializeSeed<'de> for Key<'_, '_> {
+    type Value = (u128, bool);
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, input: D) -> Result<Self::Value, D::Error> {
+        input.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_, '_> {
+    type Value = (u128, bool);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a field's name")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(self.0.step(key))
+    }
+}

@@ -1,0 +1,221 @@
+//! One watch of an engine for all resources of a server.
+//!
+//! A cache per resource, each with a watch of its own on the engine, costs one wake-up per kind for every write,
+//! and over etcd leaves most of them without knowing how far they have come: a resource that nobody writes hears
+//! nothing. The hub watches the whole key space once, and hands each change to whom it concerns. So every event of
+//! any resource tells how far all of them are, and a consistent read needs etcd's newest revision only, which
+//! one read tells to all who wait for it.
+//!
+//! Each resource has a [client](Hub::client) of its own, which is an engine like the one below.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::StreamExt as _;
+use tokio::task::AbortHandle;
+
+use super::Revision;
+use super::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged, prefix_end};
+
+mod newest;
+mod routes;
+mod subscription;
+
+use newest::Newest;
+use routes::Routes;
+
+/// How long to wait before watching again, at least and at most.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+
+/// How long a new watch waits for the hub to begin before it goes its own way.
+const BEGIN_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The one watch, and who listens to it.
+pub struct Hub {
+    shared: Arc<Shared>,
+    watching: AbortHandle,
+}
+
+/// What the watch and its listeners share.
+struct Shared {
+    inner: Arc<dyn Mvcc>,
+    newest: Newest,
+    routes: Routes,
+    prefix: String,
+}
+
+/// A resource's view of the engine through the hub.
+struct Client {
+    hub: Arc<Hub>,
+    /// Tells the client's watches from others'.
+    number: u64,
+}
+
+// === impl Hub ===
+
+impl Hub {
+    /// Begins to watch all keys below a prefix (with a slash at its end). Must be called within a Tokio runtime.
+    pub fn new(inner: Arc<dyn Mvcc>, prefix: &str) -> Arc<Self> {
+        let shared = Arc::new(Shared {
+            newest: Newest::new(inner.clone()),
+            inner,
+            routes: Routes::default(),
+            prefix: prefix.to_owned(),
+        });
+        let watching = tokio::spawn(run(shared.clone())).abort_handle();
+        Arc::new(Self { shared, watching })
+    }
+
+    /// The engine for one more resource.
+    pub fn client(self: &Arc<Self>) -> Arc<dyn Mvcc> {
+        Arc::new(Client { number: self.shared.routes.next_number(), hub: self.clone() })
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.watching.abort();
+    }
+}
+
+/// Watches until its task is aborted.
+async fn run(shared: Arc<Shared>) {
+    let end = prefix_end(&shared.prefix);
+    let mut backoff = BACKOFF.0;
+    loop {
+        let ended = match shared.routes.delivered() {
+            Some(after) => follow(&shared, &end, after, &mut backoff).await,
+            None => match shared.inner.current_revision().await {
+                Ok(revision) => {
+                    shared.routes.begin(revision);
+                    continue;
+                }
+                Err(error) => error,
+            },
+        };
+        if matches!(ended, MvccError::Compacted { .. }) {
+            tracing::warn!(%ended, "changes were compacted before they were seen: all caches are filled again");
+            shared.routes.lose(&ended);
+        } else {
+            tracing::info!(%ended, "the watch of the store broke, watching again");
+        }
+        tokio::time::sleep(backoff).await;
+        backoff = (backoff * 2).min(BACKOFF.1);
+    }
+}
+
+async fn follow(shared: &Shared, end: &str, after: Revision, backoff: &mut Duration) -> MvccError {
+    let mut stream = match shared.inner.watch(&shared.prefix, end, after).await {
+        Ok(stream) => stream,
+        Err(error) => return error,
+    };
+    while let Some(batch) = stream.next().await {
+        match batch {
+            Ok(batch) => {
+                *backoff = BACKOFF.0;
+                shared.routes.deliver(batch);
+            }
+            Err(error) => return error,
+        }
+    }
+    MvccError::Unavailable("the store ended the watch".into())
+}
+
+// === impl Client ===
+
+impl Client {
+    fn shared(&self) -> &Shared {
+        &self.hub.shared
+    }
+
+    fn saw(&self, committed: Committed) -> Committed {
+        let (Committed::At(revision) | Committed::ConditionFailed(Got { revision, .. })) = &committed;
+        self.shared().newest.saw(*revision);
+        committed
+    }
+}
+
+#[async_trait]
+impl Mvcc for Client {
+    async fn get(&self, key: &str) -> Result<Got, MvccError> {
+        let got = self.shared().inner.get(key).await?;
+        self.shared().newest.saw(got.revision);
+        Ok(got)
+    }
+
+    async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError> {
+        let ranged = self.shared().inner.range(range).await?;
+        self.shared().newest.saw(ranged.revision);
+        Ok(ranged)
+    }
+
+    async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
+        self.shared().inner.count(start, end).await
+    }
+
+    async fn put_if(
+        &self,
+        key: &str,
+        expected: Revision,
+        value: Bytes,
+        ttl: Option<Duration>,
+    ) -> Result<Committed, MvccError> {
+        Ok(self.saw(self.shared().inner.put_if(key, expected, value, ttl).await?))
+    }
+
+    async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
+        Ok(self.saw(self.shared().inner.delete_if(key, expected).await?))
+    }
+
+    /// Through the hub for whole directories below its prefix; other ranges are watched on their own.
+    async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
+        let shared = self.shared();
+        let is_directory = start.ends_with('/') && prefix_end(start) == end;
+        if !is_directory || !start.starts_with(&shared.prefix) {
+            return shared.inner.watch(start, end, after).await;
+        }
+        let begun = tokio::time::timeout(BEGIN_PATIENCE, shared.routes.begun()).await.is_ok();
+        let subscribed = begun.then(|| shared.routes.subscribe(self.number, start, after)).flatten();
+        let hub = self.hub.clone();
+        match subscribed {
+            Some(subscription) if subscription.is_complete() => Ok(subscription.stream(hub, None)),
+            // Begins before what the hub remembers: the engine tells what was, up to where the hub goes on.
+            Some(subscription) => {
+                let past = shared.inner.watch(start, end, after).await?;
+                // Not on an etcd too old to tell; there the next change of the range does.
+                let _ = shared.inner.request_progress().await;
+                Ok(subscription.stream(hub, Some(past)))
+            }
+            None => shared.inner.watch(start, end, after).await,
+        }
+    }
+
+    /// This client's watches are told when the hub has come to what is the newest revision known now.
+    async fn request_progress(&self) -> Result<(), MvccError> {
+        let shared = self.shared();
+        if shared.routes.progress(self.number, shared.newest.known()) {
+            return Ok(());
+        }
+        // What is newest may be outside the prefix. An etcd too old to tell reliably refuses: the changes inside
+        // the prefix still come.
+        match shared.inner.request_progress().await {
+            Err(MvccError::Unavailable(_)) | Ok(()) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn current_revision(&self) -> Result<Revision, MvccError> {
+        self.shared().newest.read().await
+    }
+
+    async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
+        self.shared().routes.forget_before(revision);
+        self.shared().inner.compact(revision).await
+    }
+
+    async fn health(&self) -> Result<(), String> {
+        self.shared().inner.health().await
+    }
+}

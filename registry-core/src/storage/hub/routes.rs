@@ -1,0 +1,240 @@
+//! Who gets which change.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, watch};
+
+use crate::storage::Revision;
+use crate::storage::mvcc::{Change, ChangeBatch, MvccError};
+
+use super::subscription::Subscription;
+
+/// How many batches may wait for one listener; one that is slower has to begin again.
+const QUEUE_BATCHES: usize = 4096;
+/// How much of the past is remembered, so that who lists and then watches misses nothing: changes and bytes.
+const PAST: (usize, usize) = (2048, 4 * 1024 * 1024);
+
+/// What a listener is sent.
+pub(super) type Delivery = Result<ChangeBatch, MvccError>;
+
+/// The listeners, by the directory they listen to.
+#[derive(Default)]
+pub(super) struct Routes {
+    table: Mutex<Table>,
+    has_begun: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// Everything up to this revision has been handed out; `None` before the beginning.
+    delivered: Option<Revision>,
+    directories: HashMap<Box<str>, Vec<Listener>>,
+    /// Clients that want to know when this revision is reached.
+    awaited: Vec<(u64, Revision)>,
+    past: VecDeque<Change>,
+    past_bytes: usize,
+    /// The past is complete after this revision.
+    past_floor: Revision,
+    numbers: u64,
+}
+
+struct Listener {
+    number: u64,
+    client: u64,
+    after: Revision,
+    queue: mpsc::Sender<Delivery>,
+}
+
+// === impl Routes ===
+
+impl Routes {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn next_number(&self) -> u64 {
+        let mut table = self.table();
+        table.numbers += 1;
+        table.numbers
+    }
+
+    pub(super) fn delivered(&self) -> Option<Revision> {
+        self.table().delivered
+    }
+
+    /// From here on changes are handed out.
+    pub(super) fn begin(&self, revision: Revision) {
+        let mut table = self.table();
+        table.delivered = Some(revision);
+        table.past_floor = revision;
+        drop(table);
+        self.has_begun.send_replace(true);
+    }
+
+    /// Waits until changes are handed out.
+    pub(super) async fn begun(&self) {
+        // The sender is here: the channel cannot be closed.
+        let _ = self.has_begun.subscribe().wait_for(|begun| *begun).await;
+    }
+
+    /// Ends all listening: changes were missed.
+    pub(super) fn lose(&self, why: &MvccError) {
+        self.has_begun.send_replace(false);
+        let lost = std::mem::take(self.table().lose());
+        for listener in lost.into_values().flatten() {
+            // A full queue ends with an error as well.
+            let _ = listener.queue.try_send(Err(why.clone()));
+        }
+    }
+
+    /// Hands a batch out.
+    pub(super) fn deliver(&self, batch: ChangeBatch) {
+        let mut table = self.table();
+        let table = &mut *table;
+        let revision = batch.revision;
+        let mut parts: BTreeMap<u64, Part<'_>> = BTreeMap::new();
+        for change in &batch.changes {
+            for directory in directories(&change.key) {
+                for listener in table.directories.get(directory).into_iter().flatten() {
+                    if change.revision > listener.after {
+                        let part = parts.entry(listener.number).or_insert_with(|| (directory, Vec::new()));
+                        part.1.push(change.clone());
+                    }
+                }
+            }
+        }
+        for (number, (directory, changes)) in parts {
+            table.send(directory, |own| own.number == number, &ChangeBatch { revision, changes });
+        }
+        for change in batch.changes {
+            table.remember(change);
+        }
+        table.delivered = table.delivered.max(Some(revision));
+        table.tell_awaited();
+    }
+
+    /// Listens to a directory from a revision on; `None` before the beginning.
+    pub(super) fn subscribe(&self, client: u64, directory: &str, after: Revision) -> Option<Subscription> {
+        let mut table = self.table();
+        let delivered = table.delivered?;
+        table.numbers += 1;
+        let number = table.numbers;
+        let (queue, receiver) = mpsc::channel(QUEUE_BATCHES);
+        let is_complete = after >= table.past_floor;
+        if is_complete && after < delivered {
+            let missed = table
+                .past
+                .iter()
+                .filter(|change| change.revision > after && change.key.starts_with(directory));
+            let changes: Vec<_> = missed.cloned().collect();
+            // Also without changes: who begins in the past then knows how far that goes.
+            let _ = queue.try_send(Ok(ChangeBatch { revision: delivered, changes }));
+        }
+        let listener = Listener { number, client, after: after.max(delivered), queue };
+        table.directories.entry(directory.into()).or_default().push(listener);
+        Some(Subscription::new(directory, number, receiver, after, (!is_complete).then_some(delivered)))
+    }
+
+    /// Ends listening.
+    pub(super) fn unsubscribe(&self, directory: &str, number: u64) {
+        self.table().retain(directory, |listener| listener.number != number);
+    }
+
+    /// Tells a client's listeners how far they are, once that is `revision`; whether it is so already.
+    pub(super) fn progress(&self, client: u64, revision: Revision) -> bool {
+        let mut table = self.table();
+        table.awaited.retain(|(own, _)| *own != client);
+        table.awaited.push((client, revision));
+        table.tell_awaited();
+        !table.awaited.iter().any(|(own, _)| *own == client)
+    }
+
+    /// The past before this revision is not to be had any more.
+    pub(super) fn forget_before(&self, revision: Revision) {
+        let mut table = self.table();
+        while table.past.front().is_some_and(|change| change.revision <= revision) {
+            table.forget_oldest();
+        }
+        // What has not happened here yet was not forgotten.
+        let newest = table.delivered.unwrap_or_default();
+        table.past_floor = table.past_floor.max(revision.min(newest));
+    }
+}
+
+/// The changes of one listener, and where it listens.
+type Part<'a> = (&'a str, Vec<Change>);
+
+// === impl Table ===
+
+impl Table {
+    fn lose(&mut self) -> &mut HashMap<Box<str>, Vec<Listener>> {
+        self.delivered = None;
+        self.past.clear();
+        self.past_bytes = 0;
+        self.awaited.clear();
+        &mut self.directories
+    }
+
+    fn send(&mut self, directory: &str, to: impl Fn(&Listener) -> bool, batch: &ChangeBatch) {
+        // Who is gone or does not keep up is dropped; its queue then ends.
+        self.retain(directory, |own| !to(own) || own.queue.try_send(Ok(batch.clone())).is_ok());
+    }
+
+    fn retain(&mut self, directory: &str, keep: impl FnMut(&Listener) -> bool) {
+        if let Some(listeners) = self.directories.get_mut(directory) {
+            listeners.retain(keep);
+            if listeners.is_empty() {
+                self.directories.remove(directory);
+            }
+        }
+    }
+
+    fn tell_awaited(&mut self) {
+        let Some(revision) = self.delivered.filter(|_| !self.awaited.is_empty()) else { return };
+        let reached: Vec<u64> = self
+            .awaited
+            .extract_if(.., |(_, awaited)| *awaited <= revision)
+            .map(|(client, _)| client)
+            .collect();
+        if reached.is_empty() {
+            return;
+        }
+        let batch = ChangeBatch { revision, changes: Vec::new() };
+        for listeners in self.directories.values_mut() {
+            listeners.retain(|own| {
+                let is_told = reached.contains(&own.client) && own.after <= revision;
+                !is_told || own.queue.try_send(Ok(batch.clone())).is_ok()
+            });
+        }
+        self.directories.retain(|_, listeners| !listeners.is_empty());
+    }
+
+    fn remember(&mut self, change: Change) {
+        self.past_bytes += size_bytes(&change);
+        self.past.push_back(change);
+        while self.past.len() > PAST.0 || self.past_bytes > PAST.1 {
+            self.forget_oldest();
+        }
+    }
+
+    /// Forgets the oldest revision, with all its changes.
+    fn forget_oldest(&mut self) {
+        let Some(revision) = self.past.front().map(|oldest| oldest.revision) else { return };
+        while self.past.front().is_some_and(|change| change.revision == revision) {
+            let forgotten = self.past.pop_front().map_or(0, |change| size_bytes(&change));
+            self.past_bytes -= forgotten;
+        }
+        self.past_floor = self.past_floor.max(revision);
+    }
+}
+
+fn size_bytes(change: &Change) -> usize {
+    let sizes = [&change.value, &change.previous].map(|value| value.as_ref().map_or(0, |value| value.len()));
+    change.key.len() + sizes.iter().sum::<usize>()
+}
+
+/// The directories a key is in, each with its slash.
+fn directories(key: &str) -> impl Iterator<Item = &str> {
+    key.match_indices('/').filter_map(|(at, _)| key.get(..=at))
+}

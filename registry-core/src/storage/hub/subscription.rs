@@ -1,0 +1,103 @@
+//! One listener's end.
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use tokio::sync::mpsc;
+
+use crate::storage::Revision;
+use crate::storage::mvcc::{ChangeBatch, ChangeStream, MvccError};
+
+use super::Hub;
+use super::routes::Delivery;
+
+/// What a listener holds.
+pub(super) struct Subscription {
+    directory: Box<str>,
+    number: u64,
+    queue: mpsc::Receiver<Delivery>,
+    after: Revision,
+    /// The engine has to tell what happened until here.
+    missing_until: Option<Revision>,
+}
+
+/// A watch through the hub.
+struct Listening {
+    hub: Arc<Hub>,
+    subscription: Subscription,
+    /// The engine's own watch, until it has come to where the hub goes on.
+    past: Option<ChangeStream>,
+    is_over: bool,
+}
+
+// === impl Subscription ===
+
+impl Subscription {
+    pub(super) fn new(
+        directory: &str,
+        number: u64,
+        queue: mpsc::Receiver<Delivery>,
+        after: Revision,
+        missing_until: Option<Revision>,
+    ) -> Self {
+        Self { directory: directory.into(), number, queue, after, missing_until }
+    }
+
+    /// Whether the hub tells everything.
+    pub(super) fn is_complete(&self) -> bool {
+        self.missing_until.is_none()
+    }
+
+    pub(super) fn stream(self, hub: Arc<Hub>, past: Option<ChangeStream>) -> ChangeStream {
+        let listening = Listening { hub, subscription: self, past, is_over: false };
+        futures::stream::unfold(listening, |mut listening| async move {
+            let item = listening.next().await?;
+            Some((item, listening))
+        })
+        .boxed()
+    }
+}
+
+// === impl Listening ===
+
+impl Listening {
+    async fn next(&mut self) -> Option<Delivery> {
+        if self.is_over {
+            return None;
+        }
+        let next = loop {
+            let from_past = self.past.is_some();
+            let item = match &mut self.past {
+                Some(past) => past.next().await,
+                None => self.subscription.queue.recv().await,
+            };
+            let item = item.unwrap_or_else(|| Err(MvccError::Unavailable("the watch fell behind".into())));
+            let Ok(batch) = item else { break item };
+            if let Some(batch) = self.take(batch, from_past) {
+                break Ok(batch);
+            }
+        };
+        self.is_over = next.is_err();
+        Some(next)
+    }
+
+    /// What is new in a batch; `None`: nothing is.
+    fn take(&mut self, mut batch: ChangeBatch, from_past: bool) -> Option<ChangeBatch> {
+        let after = self.subscription.after;
+        let had_changes = !batch.changes.is_empty();
+        batch.changes.retain(|change| change.revision > after);
+        if from_past && self.subscription.missing_until.is_none_or(|until| batch.revision >= until) {
+            // From here on the hub tells everything; what it told twice is dropped above.
+            self.past = None;
+        }
+        let is_stale = batch.revision < after || (had_changes && batch.changes.is_empty());
+        self.subscription.after = after.max(batch.revision);
+        (!is_stale).then_some(batch)
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.hub.shared.routes.unsubscribe(&self.subscription.directory, self.subscription.number);
+    }
+}

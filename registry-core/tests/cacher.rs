@@ -1,0 +1,293 @@
+//! The watch cache itself: whom an event wakes, what falls off, what a budget does, and a model of all of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use proptest::prelude::*;
+use registry_core::api::Preconditions;
+use registry_core::api::selector::FieldSelector;
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::embedded::Embedded;
+use registry_core::storage::interface::{AnyDeletion, ListRequest, WatchEvent, WatchRequest, WatchStream};
+use registry_core::storage::mvcc::Mvcc;
+use registry_core::storage::testing::{Widget, widget_store};
+use registry_core::storage::{Interface, Predicate, Revision, StorageError, WatchError};
+
+const PREFIX: &str = "/registry/widgets/";
+
+fn options(history_events: usize, budget: &Arc<CacheBudget>) -> CacherOptions {
+    CacherOptions {
+        prefix: PREFIX.to_owned(),
+        consistency: Consistency::OwnWrites,
+        indexes: &["spec.color"],
+        budget: budget.clone(),
+        history_events,
+        bookmark_period: Duration::from_millis(20),
+    }
+}
+
+async fn cache(engine: &Arc<Embedded>, history_events: usize, budget_bytes: usize) -> Arc<Cacher> {
+    let budget = Arc::new(CacheBudget::new(budget_bytes));
+    let cacher = Cacher::new(widget_store(engine.clone()), options(history_events, &budget));
+    while cacher.readiness().is_err() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    cacher
+}
+
+async fn create(cacher: &Cacher, widget: Widget) -> Revision {
+    let key = format!("{PREFIX}{}", widget.name);
+    let revision = cacher.create(&key, widget.value(), None).await.unwrap().revision;
+    settle(cacher).await;
+    revision
+}
+
+/// A consistent read waits for the cache.
+async fn settle(cacher: &Cacher) {
+    cacher.get(PREFIX, None).await.unwrap();
+}
+
+fn of_color(color: &str) -> WatchRequest {
+    let fields = FieldSelector::parse(&format!("spec.color={color}")).unwrap();
+    WatchRequest {
+        predicate: Predicate { fields, ..Predicate::default() },
+        send_initial_events: Some(false),
+        ..WatchRequest::default()
+    }
+}
+
+#[derive(Default)]
+struct WakeCount(AtomicUsize);
+
+impl Wake for WakeCount {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// What a watch has at hand; then it waits, and wakes `count`.
+fn drain(watch: &mut WatchStream, count: &Arc<WakeCount>) -> Vec<Result<WatchEvent, WatchError>> {
+    let waker = Waker::from(count.clone());
+    let mut context = Context::from_waker(&waker);
+    let mut items = Vec::new();
+    while let Poll::Ready(Some(item)) = watch.poll_next_unpin(&mut context) {
+        items.push(item);
+    }
+    items
+}
+
+#[tokio::test]
+async fn an_event_wakes_only_the_watchers_of_its_bucket() {
+    let cacher = cache(&Embedded::in_memory(), 1000, 1 << 20).await;
+    let mut watches = Vec::new();
+    for number in 0..50 {
+        let mut watch = cacher.watch(PREFIX, &of_color(&format!("color-{number}"))).await.unwrap();
+        let count = Arc::new(WakeCount::default());
+        assert!(drain(&mut watch, &count).is_empty());
+        watches.push((watch, count));
+    }
+    create(&cacher, Widget::named("a").color("color-7")).await;
+    create(&cacher, Widget::named("b").color("nobody's")).await;
+    for (number, (watch, count)) in watches.iter_mut().enumerate() {
+        let expected = usize::from(number == 7);
+        assert_eq!(count.0.load(Ordering::SeqCst), expected, "wake-ups of watcher {number}");
+        assert_eq!(drain(watch, count).len(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_slow_watcher_lives_until_it_falls_off() {
+    let cacher = cache(&Embedded::in_memory(), 10, 1 << 20).await;
+    let request = WatchRequest { send_initial_events: Some(false), ..WatchRequest::default() };
+    let mut watch = cacher.watch(PREFIX, &request).await.unwrap();
+    for number in 0..10 {
+        create(&cacher, Widget::named(&format!("w{number}"))).await;
+    }
+    let count = Arc::default();
+    assert_eq!(drain(&mut watch, &count).iter().filter(|item| item.is_ok()).count(), 10);
+    for number in 10..21 {
+        create(&cacher, Widget::named(&format!("w{number}"))).await;
+    }
+    let items = drain(&mut watch, &count);
+    assert!(matches!(items.as_slice(), [Err(WatchError::Compacted { .. })]), "{items:?}");
+}
+
+#[tokio::test]
+async fn over_the_budget_the_oldest_history_goes_first_and_objects_stay() {
+    let cacher = cache(&Embedded::in_memory(), 1000, 5_000).await;
+    let request = WatchRequest { send_initial_events: Some(false), ..WatchRequest::default() };
+    let mut early = cacher.watch(PREFIX, &request).await.unwrap();
+    for number in 0..9 {
+        create(&cacher, Widget::named(&format!("w{number}")).text("x".repeat(1_000))).await;
+    }
+    let mut late = cacher.watch(PREFIX, &request).await.unwrap();
+    create(&cacher, Widget::named("last")).await;
+    assert!(matches!(drain(&mut early, &Arc::default())[..], [Err(WatchError::Compacted { .. })]));
+    assert!(matches!(drain(&mut late, &Arc::default())[..], [Ok(WatchEvent::Added(_))]));
+    assert_eq!(cacher.list(PREFIX, &ListRequest::default()).await.unwrap().items.len(), 10);
+}
+
+#[tokio::test]
+async fn pages_show_one_revision_while_others_write() {
+    let cacher = cache(&Embedded::in_memory(), 1000, 1 << 20).await;
+    for number in 0..9 {
+        create(&cacher, Widget::named(&format!("w{number}"))).await;
+    }
+    let mut request = ListRequest { limit: 2, ..ListRequest::default() };
+    let first = cacher.list(PREFIX, &request).await.unwrap();
+    let (mut keys, mut next) = (Vec::new(), Some(first.clone()));
+    while let Some(page) = next.take() {
+        assert_eq!(page.revision, first.revision);
+        keys.extend(page.items.iter().map(|item| item.key.to_string()));
+        create(&cacher, Widget::named(&format!("w5-{}", keys.len()))).await;
+        if let Some(token) = page.continue_token {
+            request.continue_token = Some(token);
+            next = Some(cacher.list(PREFIX, &request).await.unwrap());
+        }
+    }
+    let expected: Vec<_> = (0..9).map(|number| format!("{PREFIX}w{number}")).collect();
+    assert_eq!(keys, expected);
+}
+
+/// One step of the model.
+#[derive(Clone, Debug)]
+enum Step {
+    Put(u8, u8),
+    Delete(u8),
+    Compact,
+    /// The watch is dropped and resumed where it was.
+    Resume,
+    /// What the watch has is read.
+    Read,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        5 => (0..5_u8, 0..3_u8).prop_map(|(name, color)| Step::Put(name, color)),
+        2 => (0..5_u8).prop_map(Step::Delete),
+        1 => Just(Step::Compact),
+        2 => Just(Step::Resume),
+        2 => Just(Step::Read),
+    ];
+    proptest::collection::vec(step, 1..60)
+}
+
+/// A client as client-go is one: it lists, watches, and lists again when it is told to.
+struct Reflector {
+    cacher: Arc<Cacher>,
+    request: WatchRequest,
+    watch: Option<WatchStream>,
+    revision: Revision,
+    objects: BTreeMap<String, Revision>,
+}
+
+impl Reflector {
+    async fn relist(&mut self) {
+        let list = ListRequest { predicate: self.request.predicate.clone(), ..ListRequest::default() };
+        let page = self.cacher.list(PREFIX, &list).await.unwrap();
+        assert!(page.revision >= self.revision, "no time travel");
+        self.revision = page.revision;
+        self.objects = page.items.iter().map(|item| (item.key.to_string(), item.revision)).collect();
+        self.resume().await;
+    }
+
+    async fn resume(&mut self) {
+        self.request.revision = Some(self.revision);
+        self.watch = match self.cacher.watch(PREFIX, &self.request).await {
+            Ok(watch) => Some(watch),
+            Err(StorageError::Compacted { .. }) => None,
+            Err(error) => panic!("{error}"),
+        };
+    }
+
+    async fn read(&mut self) {
+        let Some(watch) = &mut self.watch else { return Box::pin(self.relist()).await };
+        while let Ok(Some(item)) = tokio::time::timeout(Duration::from_millis(2), watch.next()).await {
+            let (object, is_added, is_gone) = match item {
+                Ok(WatchEvent::Added(object)) => (object, true, false),
+                Ok(WatchEvent::Modified(object)) => (object, false, false),
+                Ok(WatchEvent::Deleted(object)) => (object, false, true),
+                Ok(WatchEvent::Bookmark { revision, .. }) => {
+                    assert!(revision >= self.revision, "a bookmark does not go back");
+                    self.revision = revision;
+                    continue;
+                }
+                Err(WatchError::Compacted { .. }) => return Box::pin(self.relist()).await,
+                Err(error) => panic!("{error}"),
+            };
+            assert!(object.revision > self.revision, "each event once, in order, none before a bookmark");
+            self.revision = object.revision;
+            let key = object.key.to_string();
+            let before =
+                if is_gone { self.objects.remove(&key) } else { self.objects.insert(key, object.revision) };
+            assert_eq!(before.is_none(), is_added, "ADDED is what was not there before");
+        }
+    }
+}
+
+async fn play(steps: Vec<Step>) {
+    let engine = Embedded::in_memory();
+    let cacher = cache(&engine, 6, 1 << 20).await;
+    let bookmarks = true;
+    let requests = [
+        WatchRequest { bookmarks, ..of_color("color-1") },
+        WatchRequest { bookmarks, send_initial_events: Some(false), ..WatchRequest::default() },
+    ];
+    let mut reflectors = Vec::new();
+    for request in requests {
+        let (cacher, objects) = (cacher.clone(), BTreeMap::new());
+        let mut reflector = Reflector { cacher, request, watch: None, revision: 0, objects };
+        reflector.relist().await;
+        reflectors.push(reflector);
+    }
+    let mut model: BTreeMap<String, (Revision, u8)> = BTreeMap::new();
+    for step in steps {
+        match step {
+            Step::Put(name, color) => {
+                let widget = Widget::named(&format!("w{name}")).color(&format!("color-{color}"));
+                let key = format!("{PREFIX}w{name}");
+                if model.contains_key(&key) {
+                    cacher.delete(&key, &Preconditions::default(), &mut AnyDeletion, None).await.unwrap();
+                }
+                let made = cacher.create(&key, widget.value(), None).await.unwrap();
+                model.insert(key, (made.revision, color));
+            }
+            Step::Delete(name) => {
+                let key = format!("{PREFIX}w{name}");
+                let gone = cacher.delete(&key, &Preconditions::default(), &mut AnyDeletion, None).await;
+                assert_eq!(gone.is_ok(), model.remove(&key).is_some());
+            }
+            Step::Compact => engine.compact(engine.current_revision().await.unwrap()).await.unwrap(),
+            Step::Resume => {
+                for reflector in &mut reflectors {
+                    reflector.resume().await;
+                }
+            }
+            Step::Read => {
+                for reflector in &mut reflectors {
+                    reflector.read().await;
+                }
+            }
+        }
+    }
+    settle(&cacher).await;
+    for (reflector, only) in reflectors.iter_mut().zip([Some(1), None]) {
+        reflector.read().await;
+        let wanted = model.iter().filter(|(_, (_, color))| only.is_none_or(|only| *color == only));
+        let expected: BTreeMap<_, _> = wanted.map(|(key, (revision, _))| (key.clone(), *revision)).collect();
+        assert_eq!(reflector.objects, expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn watchers_end_up_with_the_truth_whatever_happens(steps in steps()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(play(steps));
+    }
+}
