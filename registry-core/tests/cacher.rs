@@ -1,4 +1,10 @@
 //! The watch cache itself: whom an event wakes, what falls off, what a budget does, and a model of all of it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "test code: a broken expectation is a failed test"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

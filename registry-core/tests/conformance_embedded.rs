@@ -1,4 +1,10 @@
 //! Everything the suites check, on the embedded engine: on disk, in memory, and behind the watch cache.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "test code: a broken expectation is a failed test"
+)]
 
 use std::sync::Arc;
 use std::time::Duration;

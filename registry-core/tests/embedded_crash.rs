@@ -1,5 +1,11 @@
 //! The embedded engine is killed in the middle of its work, again and again: what was acknowledged is there, and the
 //! history has no gap.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "test code: a broken expectation is a failed test"
+)]
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -61,6 +67,10 @@ async fn write_forever(store: Arc<Embedded>, writer: u64) {
 }
 
 /// Lets a child work for a moment, kills it, and gives what it had acknowledged.
+#[allow(
+    clippy::zombie_processes,
+    reason = "killed and waited for below; a panic in between ends the test process"
+)]
 fn crash(directory: &Path, lifetime: Duration) -> Vec<(u64, String, bool)> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--ignored", "--nocapture"])

@@ -1,4 +1,10 @@
 //! Check, backup, restore, and damage of an embedded store.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "test code: a broken expectation is a failed test"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,10 @@
 //! The hub: an engine like the one below it, of which all caches share one watch.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "test code: a broken expectation is a failed test"
+)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

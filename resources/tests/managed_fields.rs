@@ -1,6 +1,10 @@
 //! Managed fields of Kubernetes' own kinds: what their schemas say of lists and structs, as managers see it.
-
-#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a test ends where it panics")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "test code: a broken expectation is a failed test"
+)]
 
 use registry_core::api::Object;
 use registry_core::apply::{FieldManager, reset_fields};

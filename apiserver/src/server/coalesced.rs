@@ -151,7 +151,7 @@ mod tests {
             }
             tokio::task::yield_now().await;
             // More than the buffer and the pipe hold.
-            writer.write_all(&[b'x'; 3 * LIMIT_BYTES]).await.unwrap();
+            writer.write_all(&vec![b'x'; 3 * LIMIT_BYTES]).await.unwrap();
             writer.shutdown().await.unwrap();
         };
         let mut connection = Box::pin(connection);

@@ -153,7 +153,7 @@ impl KubectlWatch {
         match tokio::time::timeout(LINE_TIMEOUT, self.lines.recv()).await {
             Ok(Some(line)) => line,
             Ok(None) => panic!("kubectl ended"),
-            Err(_) => panic!("kubectl printed nothing for {LINE_TIMEOUT:?}"),
+            Err(tokio::time::error::Elapsed { .. }) => panic!("kubectl printed nothing for {LINE_TIMEOUT:?}"),
         }
     }
 

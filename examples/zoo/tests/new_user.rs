@@ -77,7 +77,10 @@ async fn selecting_and_refusing(kubectl: &Kubectl) {
 async fn kube_rs_needs_no_further_code() {
     let server = zoo().await;
     let kubeconfig = kube::config::Kubeconfig::read_from(server.kubeconfig_path()).unwrap();
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+    let config =
+        kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default())
+            .await
+            .unwrap();
     let enclosures: Api<Enclosure> = Api::default_namespaced(kube::Client::try_from(config).unwrap());
     let south = json!({
         "apiVersion": "zoo.example.dev/v1", "kind": "Enclosure",

@@ -67,7 +67,7 @@ pub fn protobuf(input: &[u8]) {
 
 /// Whether this is an object that the decoder takes.
 pub fn is_protobuf(input: &[u8]) -> bool {
-    codec::protobuf::decode(input, &Limits::default(), |_, _| Some(&MESSAGES)).is_ok()
+    codec::protobuf::decode(input, &Limits::default(), |_, _| Some(&*MESSAGES)).is_ok()
 }
 
 /// What CBOR holds is JSON, and as CBOR again holds the same.

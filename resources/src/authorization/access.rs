@@ -159,12 +159,12 @@ mod tests {
         }
     }
 
-    fn question(spec: Value) -> Object {
+    fn question(spec: &Value) -> Object {
         Object::from_value(json!({ "metadata": {}, "spec": spec })).unwrap_or_default()
     }
 
     async fn ask(spec: Value, namespace: Option<&str>) -> Result<Value, String> {
-        let question = question(spec);
+        let question = question(&spec);
         let answered = answer(&Readers, &question, Subject::Named, namespace).await;
         answered.map_err(|failure| failure.to_value()["message"].to_string())
     }

@@ -44,7 +44,7 @@ pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
                 "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set",
             )),
             (false, false) => {
-                errors.push(request.required("exactly one of `exactly` or `firstAvailable` is required"))
+                errors.push(request.required("exactly one of `exactly` or `firstAvailable` is required"));
             }
             (true, false) => check_request(&exactly, errors),
             (false, true) => first.elements().for_each(|one| check_request(&one, errors)),

@@ -118,7 +118,7 @@ fn envelopes_are_opened_and_refused() {
         refused.0,
         "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
     );
-    let unknown = decode(&bytes, &limits(), |_, _| None).unwrap_err();
+    let unknown = decode(&bytes, &limits(), |_, _| None::<&Schema>).unwrap_err();
     assert_eq!(unknown.0, "no kind \"Deployment\" is registered for version \"apps/v1\"");
     assert!(Envelope::parse(b"k8s\0\x0a\x7f").is_err());
     assert_eq!(Envelope::parse(b"").unwrap_err().0, "empty data");

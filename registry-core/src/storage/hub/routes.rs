@@ -230,7 +230,7 @@ impl Table {
 }
 
 fn size_bytes(change: &Change) -> usize {
-    let sizes = [&change.value, &change.previous].map(|value| value.as_ref().map_or(0, |value| value.len()));
+    let sizes = [&change.value, &change.previous].map(|value| value.as_ref().map_or(0, bytes::Bytes::len));
     change.key.len() + sizes.iter().sum::<usize>()
 }
 
