@@ -5,7 +5,7 @@ use std::time::Duration;
 use apiserver::testing::{TestServer, TestServerBuilder};
 use futures::StreamExt as _;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, ServiceAccount};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use registry_core::storage::testing::etcd::Etcd;
@@ -37,6 +37,9 @@ fn config_map(name: &str, value: &str) -> ConfigMap {
 
 async fn typed_calls(client: kube::Client) {
     let (post, patch) = (PostParams::default(), PatchParams::default());
+    // Nobody runs beside this server who would make it.
+    let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
+    accounts.create(&post, &object(json!({"metadata": {"name": "default"}}))).await.unwrap();
     let pods: Api<Pod> = Api::default_namespaced(client.clone());
     let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}});
     let pod = pods.create(&post, &object(pod)).await.unwrap();

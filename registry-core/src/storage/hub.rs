@@ -9,6 +9,7 @@
 //! Each resource has a [client](Hub::client) of its own, which is an engine like the one below.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -51,6 +52,8 @@ struct Client {
     hub: Arc<Hub>,
     /// Tells the client's watches from others'.
     number: u64,
+    /// Whether some of its watches are the engine's own: only the engine tells those how far they are.
+    watches_engine: AtomicBool,
 }
 
 // === impl Hub ===
@@ -70,7 +73,8 @@ impl Hub {
 
     /// The engine for one more resource.
     pub fn client(self: &Arc<Self>) -> Arc<dyn Mvcc> {
-        Arc::new(Client { number: self.shared.routes.next_number(), hub: self.clone() })
+        let number = self.shared.routes.next_number();
+        Arc::new(Client { hub: self.clone(), number, watches_engine: AtomicBool::new(false) })
     }
 }
 
@@ -174,6 +178,7 @@ impl Mvcc for Client {
         let shared = self.shared();
         let is_directory = start.ends_with('/') && prefix_end(start) == end;
         if !is_directory || !start.starts_with(&shared.prefix) {
+            self.watches_engine.store(true, Ordering::Relaxed);
             return shared.inner.watch(start, end, after).await;
         }
         let begun = tokio::time::timeout(BEGIN_PATIENCE, shared.routes.begun()).await.is_ok();
@@ -188,14 +193,18 @@ impl Mvcc for Client {
                 let _ = shared.inner.request_progress().await;
                 Ok(subscription.stream(hub, Some(past)))
             }
-            None => shared.inner.watch(start, end, after).await,
+            None => {
+                self.watches_engine.store(true, Ordering::Relaxed);
+                shared.inner.watch(start, end, after).await
+            }
         }
     }
 
     /// This client's watches are told when the hub has come to what is the newest revision known now.
     async fn request_progress(&self) -> Result<(), MvccError> {
         let shared = self.shared();
-        if shared.routes.progress(self.number, shared.newest.known()) {
+        let told = shared.routes.progress(self.number, shared.newest.known());
+        if told && !self.watches_engine.load(Ordering::Relaxed) {
             return Ok(());
         }
         // What is newest may be outside the prefix. An etcd too old to tell reliably refuses: the changes inside

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use registry_core::registry::storage_map::ApiPath;
-use registry_core::registry::{MapEntry, Store};
+use registry_core::registry::{Install, MapEntry, Store};
 use registry_core::rest::Capabilities;
 use registry_derive::Resource;
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct Whole<R>(PhantomData<R>);
 
 impl<R: registry_core::Resource> ApiPath for Whole<R> {
     const ENTRY: MapEntry =
-        MapEntry { resource: R::TYPE, subresource: None, install, declared_at: R::TYPE.declared_at };
+        MapEntry { resource: R::TYPE, subresource: None, install: Install::OverStore(install), declared_at: R::TYPE.declared_at };
 }
 
 /// A subresource of it.
@@ -42,7 +42,7 @@ pub struct Part<R>(PhantomData<R>);
 
 impl<R: registry_core::Resource> ApiPath for Part<R> {
     const ENTRY: MapEntry =
-        MapEntry { resource: R::TYPE, subresource: Some("part"), install, declared_at: R::TYPE.declared_at };
+        MapEntry { resource: R::TYPE, subresource: Some("part"), install: Install::OverStore(install), declared_at: R::TYPE.declared_at };
 }
 
 fn install(_: &Arc<Store>) -> Capabilities {

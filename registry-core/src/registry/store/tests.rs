@@ -23,8 +23,9 @@ mod subresources;
 mod updating;
 
 static PLAIN: ResourceType = widgets(&NoStrategy);
-static PICKY: ResourceType = widgets(&Picky);
-static GRACEFUL: ResourceType = widgets(&Graceful);
+static PICKY: ResourceType =
+    ResourceType { returns_deleted_object: true, status_updates_metadata: true, ..widgets(&Picky) };
+static GRACEFUL: ResourceType = ResourceType { returns_deleted_object: true, ..widgets(&Graceful) };
 
 /// Wants a resource version with every update, dislikes red, tells of old colours, sorts nothing.
 struct Picky;
