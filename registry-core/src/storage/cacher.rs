@@ -74,8 +74,8 @@ pub struct Cacher {
     inner: Arc<dyn Interface>,
     state: Arc<State>,
     options: CacherOptions,
-    /// The newest revision written through this cache.
-    written: AtomicU64,
+    /// The newest revision anybody was told of through this cache: by a write, or by a watch of the store itself.
+    told: Arc<AtomicU64>,
     /// The newest revision a read has waited for in vain.
     late: AtomicU64,
     feed: AbortHandle,
@@ -87,12 +87,12 @@ impl Cacher {
         let state = Arc::new(State::new(&options));
         let feed =
             tokio::spawn(feed::run(inner.clone(), state.clone(), options.prefix.clone())).abort_handle();
-        Arc::new(Self { inner, state, options, written: AtomicU64::new(0), late: AtomicU64::new(0), feed })
+        Arc::new(Self { inner, state, options, told: Arc::default(), late: AtomicU64::new(0), feed })
     }
 
     /// Notes a write made through this cache.
     fn wrote(&self, object: &StoredObject) {
-        self.written.fetch_max(object.revision, Ordering::AcqRel);
+        self.told.fetch_max(object.revision, Ordering::AcqRel);
     }
 
     /// Waits until the cache has everything a consistent read must see; `false` sends the read to the store.
@@ -101,7 +101,7 @@ impl Cacher {
             Consistency::Store => self.catch_up_with_store().await,
             Consistency::OwnWrites => {
                 self.state.is_filled()
-                    && self.state.reach(self.written.load(Ordering::Acquire), FRESH_TIMEOUT).await.is_ok()
+                    && self.state.reach(self.told.load(Ordering::Acquire), FRESH_TIMEOUT).await.is_ok()
             }
         }
     }

@@ -164,6 +164,16 @@ pub enum WatchEvent {
     },
 }
 
+impl WatchEvent {
+    /// The revision of what happened.
+    pub fn revision(&self) -> Revision {
+        match self {
+            Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => object.revision,
+            Self::Bookmark { revision, .. } => *revision,
+        }
+    }
+}
+
 /// Decides what a stored object becomes. Called again whenever the object changed in between.
 #[async_trait]
 pub trait TryUpdate: Send {

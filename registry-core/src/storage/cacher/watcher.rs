@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -32,7 +33,7 @@ impl Cacher {
         request: &WatchRequest,
     ) -> Result<WatchStream, StorageError> {
         if !self.state.filled(FRESH_TIMEOUT).await {
-            return self.inner.watch(prefix, request).await;
+            return self.watch_store(prefix, request).await;
         }
         let initial = match (request.send_initial_events, request.revision) {
             (Some(wanted), _) => wanted,
@@ -45,18 +46,34 @@ impl Cacher {
                 Some(revision) => self.state.reach(revision, FRESH_TIMEOUT).await.map(|()| true)?,
             };
             if !consistent {
-                return self.inner.watch(prefix, request).await;
+                return self.watch_store(prefix, request).await;
             }
         }
         let after = (!initial).then(|| request.revision.filter(|revision| *revision > 0)).flatten();
         // "From now on": nothing of the past, whatever the present is.
-        let after =
-            if initial { None } else { Some(after.unwrap_or_else(|| self.state.snapshot().revision)) };
+        let after = if initial { None } else { Some(after.unwrap_or_else(|| self.now())) };
         let lane = self.lane_of(prefix, &request.predicate);
         match self.state.attach(lane, after) {
             Ok(attached) => Ok(self.stream(prefix, request, attached, initial, after)),
-            Err(_) => self.inner.watch(prefix, request).await,
+            Err(_) => self.watch_store(prefix, request).await,
         }
+    }
+
+    /// What "now" is to a watch that begins there: nothing anybody was told of is still to come.
+    fn now(&self) -> Revision {
+        self.state.snapshot().revision.max(self.told.load(Ordering::Acquire))
+    }
+
+    /// A watch of the store itself. It may be ahead of the cache: who saw its events must find them in later reads.
+    async fn watch_store(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
+        let told = self.told.clone();
+        let stream = self.inner.watch(prefix, request).await?;
+        let noted = stream.inspect(move |item| {
+            if let Ok(event) = item {
+                told.fetch_max(event.revision(), Ordering::AcqRel);
+            }
+        });
+        Ok(noted.boxed())
     }
 
     /// The most telling lane for a watch.
