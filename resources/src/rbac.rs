@@ -1,5 +1,6 @@
 //! The resources of `rbac.authorization.k8s.io`.
 
+mod binding_table;
 pub mod clusterrolebindings;
 pub mod clusterroles;
 pub mod rolebindings;

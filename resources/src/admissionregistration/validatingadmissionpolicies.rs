@@ -2,11 +2,10 @@
 
 mod strategy;
 
-use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
-use serde_json::Value;
 
+use super::policy_cells;
 use crate::cells;
 
 /// `validatingadmissionpolicies` of `admissionregistration.k8s.io/v1`.
@@ -29,15 +28,6 @@ pub struct ValidatingAdmissionPolicies;
 static COLUMNS: &[Column] = &[
     Column::NAME,
     Column::integer("Validations", |object| cells::count(object, &["spec", "validations"])),
-    Column::text("ParamKind", parameter_kind),
+    Column::text("ParamKind", policy_cells::parameter_kind),
     Column::AGE,
 ];
-
-/// The kind of parameters, as `apiVersion/kind`.
-fn parameter_kind(object: &Object) -> Value {
-    let part = |field| object.get_str(&["spec", "paramKind", field]);
-    match (part("apiVersion"), part("kind")) {
-        (Some(version), Some(kind)) => format!("{version}/{kind}").into(),
-        _ => "<unset>".into(),
-    }
-}
