@@ -123,6 +123,7 @@ impl Api {
             Err(missing) => return missing.status().map_or_else(|| Ok(respond::page_not_found()), Err),
         };
         route.namespace(resource).clone_into(&mut context.namespace);
+        context.resource = Some(route.path.resource.resource());
         if let Some(deprecation) = route.path.resource.strategy.deprecation() {
             context.warn(deprecation);
         }

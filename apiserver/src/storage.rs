@@ -9,6 +9,7 @@ use registry_core::ResourceType;
 use registry_core::registry::Services;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::store::StoreOptions;
+use registry_core::resource::Versions;
 use registry_core::rest::access::AccessReviewer;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
@@ -174,9 +175,10 @@ impl Storages {
 }
 
 impl OpenStorage for Storages {
-    fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
+    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
+        let resource = versions.hub();
         let store =
-            |engine| Arc::new(VersionedStore::new(engine, self.transformer.clone(), Arc::new(resource)));
+            |engine| Arc::new(VersionedStore::new(engine, self.transformer.clone(), versions.clone()));
         let history_events = self.cache_events(resource);
         if history_events == 0 {
             return Ok(store(self.engine.mvcc()));

@@ -4,11 +4,14 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 pub use k8s_openapi;
 
 use crate::api::{GroupVersionKind, Object};
 use crate::registry::storage_map::Subresource;
+use crate::resource::conversion::{ConversionError, Spoke};
 pub use crate::resource::field;
 use crate::resource::{Resource, Strategy};
 use crate::rest::{Getter, GracefulDeleter, NamedCreater, Patcher, Updater};
@@ -25,6 +28,43 @@ pub fn new_object(kind: GroupVersionKind) -> Object {
 pub fn own_schema<T: JsonSchema>(cell: &'static OnceLock<Schema>, kind: GroupVersionKind) -> &'static Schema {
     cell.get_or_init(|| Schema::from_json_schema(schemars::schema_for!(T).as_value(), kind))
 }
+
+/// A type that is made from its other version: whatever has `TryFrom`, or `From`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not made from `{Source}`, which `hub = …` needs",
+    label = "needs `impl TryFrom<{Source}> for {Self}`",
+    note = "a spoke and its hub are made from each other: `impl TryFrom` both ways, or `From` where nothing can go wrong; an error has to implement `Display`"
+)]
+pub trait MadeFrom<Source>: Sized {
+    /// The same, said in this version.
+    ///
+    /// # Errors
+    /// It cannot be said.
+    fn made_from(source: Source) -> Result<Self, ConversionError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<Source, T: TryFrom<Source, Error: std::fmt::Display>> MadeFrom<Source> for T {
+    fn made_from(source: Source) -> Result<Self, ConversionError> {
+        Self::try_from(source).map_err(|error| ConversionError(error.to_string()))
+    }
+}
+
+/// An object of one version, converted by way of the Rust types. (Its type is set afterwards.)
+///
+/// # Errors
+/// It is no object of the one version, or cannot be said in the other.
+pub fn converted<Source, Target>(object: Object) -> Result<Object, ConversionError>
+where
+    Source: DeserializeOwned,
+    Target: MadeFrom<Source> + Serialize,
+{
+    let source = object.view::<Source>().map_err(|error| ConversionError(error.to_string()))?;
+    Object::from_typed(&Target::made_from(source)?).map_err(|error| ConversionError(error.to_string()))
+}
+
+/// Compiles only if `S` is a spoke of `H`.
+pub const fn is_spoke_of<S: Spoke<Hub = H>, H: Resource>() {}
 
 /// The type of object a strategy handles: the strategy's own for typed ones; any for erased ones, which have
 /// none. Method calls prefer the inherent `object`, so the trait's is used only where there is no [`Strategy`].

@@ -20,6 +20,7 @@ pub mod core;
 mod defaulting;
 pub mod discovery;
 mod edit;
+pub mod events;
 mod field;
 pub mod flowcontrol;
 pub mod generated;

@@ -7,12 +7,12 @@ use registry_grammar::{
 };
 use syn::spanned::Spanned;
 
-use super::object_type;
+use super::{conversion, object_type};
 
 pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let ident = &model.ident;
     let object = object_type(model);
-    let ResourceModel { plural, singular, short_names, categories, storage_prefix, .. } = model;
+    let ResourceModel { plural, singular, short_names, categories, .. } = model;
     let ResourceModel { has_status, has_generation, returns_deleted_object, .. } = model;
     let serves_deletecollection = model.serves_deletecollection;
     let is_foreign = matches!(model.object, ObjectKind::Foreign(_));
@@ -21,6 +21,8 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
         ResourceScope::Namespaced => quote!(Namespaced),
         ResourceScope::Cluster => quote!(Cluster),
     };
+    let storage_prefix = storage_prefix(model);
+    let hub = conversion::constant(model);
     let fields = fields(model);
     let columns = columns(model);
     let scale = scale(model);
@@ -56,9 +58,19 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 strategy: #strategy,
                 schema: #schema,
                 new: || ::registry_core::expansion::new_object(RESOURCE_KIND),
+                hub: #hub,
                 declared_at: #declared_at,
             };
         }
+    }
+}
+
+/// Where objects are kept: of a spoke, where its hub's are.
+fn storage_prefix(model: &ResourceModel) -> TokenStream {
+    let ResourceModel { hub, storage_prefix, .. } = model;
+    match hub {
+        Some(hub) => quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::TYPE.storage_prefix),
+        None => quote!(#storage_prefix),
     }
 }
 
@@ -164,12 +176,12 @@ fn schema(model: &ResourceModel) -> TokenStream {
     }
 }
 
-fn json_path(path: &FieldPath) -> TokenStream {
+pub(super) fn json_path(path: &FieldPath) -> TokenStream {
     let steps = path.json();
     quote!(&[#(#steps),*])
 }
 
-fn optional(value: Option<TokenStream>) -> TokenStream {
+pub(super) fn optional(value: Option<TokenStream>) -> TokenStream {
     if let Some(value) = value {
         quote!(::core::option::Option::Some(#value))
     } else {

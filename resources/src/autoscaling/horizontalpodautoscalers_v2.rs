@@ -1,5 +1,8 @@
 //! `autoscaling/v2 HorizontalPodAutoscaler`: HorizontalPodAutoscaler is the configuration for a horizontal pod autoscaler, which automatically manages the replica count of any resource implementing the scale subresource based on the metrics specified.
 
+mod strategy;
+mod validation;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,18 +22,24 @@ use crate::cells;
     status,
     storage_prefix = "horizontalpodautoscalers",
     columns = COLUMNS,
+    strategy = strategy::HorizontalPodAutoscalerStrategy,
 )]
 pub struct HorizontalPodAutoscalers;
 
-static COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Reference", reference),
-    Column::text("Targets", targets),
-    Column::text("MinPods", |object| cells::text_or(object, &["spec", "minReplicas"], "<unset>")),
-    Column::text("MaxPods", |object| cells::number(object, &["spec", "maxReplicas"])),
-    Column::text("Replicas", |object| cells::number(object, &["status", "currentReplicas"])),
-    Column::AGE,
-];
+static COLUMNS: &[Column] = &columns(targets);
+
+/// The columns of both versions, which differ in where the metrics are.
+pub(super) const fn columns(targets: fn(&Object) -> Value) -> [Column; 7] {
+    [
+        Column::NAME,
+        Column::text("Reference", reference),
+        Column::text("Targets", targets),
+        Column::text("MinPods", |object| cells::text_or(object, &["spec", "minReplicas"], "<unset>")),
+        Column::text("MaxPods", |object| cells::number(object, &["spec", "maxReplicas"])),
+        Column::text("Replicas", |object| cells::number(object, &["status", "currentReplicas"])),
+        Column::AGE,
+    ]
+}
 
 /// What it scales, as `Kind/name`.
 fn reference(object: &Object) -> Value {
@@ -39,7 +48,7 @@ fn reference(object: &Object) -> Value {
 }
 
 /// Present and wanted values of its metrics: `cpu: 20%/50%`; the first two, and how many more.
-fn targets(object: &Object) -> Value {
+pub(super) fn targets(object: &Object) -> Value {
     const SHOWN: usize = 2;
     let current: Vec<&Value> = cells::elements(object, &["status", "currentMetrics"]).collect();
     let shown: Vec<String> = cells::elements(object, &["spec", "metrics"])

@@ -26,6 +26,7 @@ const PODS: ResourceType = ResourceType {
     strategy: &NoStrategy,
     schema: || unreachable!("the check looks at names only"),
     new: || unreachable!("the check looks at names only"),
+    hub: None,
     declared_at: "src/pods.rs:7",
 };
 const NODES: ResourceType = ResourceType {
