@@ -17,6 +17,7 @@ mod conform;
 mod defaults;
 mod facts;
 mod json_schema;
+mod numbers;
 pub mod openapi;
 pub mod quantity;
 mod scalars;
@@ -25,6 +26,7 @@ mod types;
 mod validate;
 
 pub use facts::FactsError;
+pub use numbers::FieldNumbers;
 pub use quantity::{Quantity, QuantityError};
 pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
 pub(crate) use types::{Form, Message, Slot};

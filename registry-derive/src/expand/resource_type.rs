@@ -1,5 +1,7 @@
 //! `impl registry_core::Resource`: the constant that holds everything the engine knows.
 
+use std::path::PathBuf;
+
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use registry_grammar::{
@@ -163,17 +165,27 @@ fn strategy(model: &ResourceModel) -> TokenStream {
 /// The author's function; else the struct's own JSON schema, or the crate's generated table of facts.
 fn schema(model: &ResourceModel) -> TokenStream {
     let ResourceModel { ident, group, version, kind, .. } = model;
+    let field_numbers = field_numbers();
     match (&model.schema, &model.object) {
         (Some(function), _) => quote!(#function),
         (None, ObjectKind::Own(_)) => quote! {
             || {
                 static SCHEMA: ::std::sync::OnceLock<::registry_core::schema::Schema> =
                     ::std::sync::OnceLock::new();
-                ::registry_core::expansion::own_schema::<#ident>(&SCHEMA, RESOURCE_KIND)
+                ::registry_core::expansion::own_schema::<#ident>(&SCHEMA, RESOURCE_KIND, #field_numbers)
             }
         },
         (None, ObjectKind::Foreign(_)) => quote!(|| crate::schema::of(#group, #version, #kind)),
     }
+}
+
+/// The lock file with the field numbers of the author's crate, which code generation keeps; a crate without one has
+/// no protobuf. Once it is there, the compiler watches it.
+fn field_numbers() -> TokenStream {
+    let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+    let lock = crate_folder.join("src/generated/field_numbers.lock");
+    let path = lock.to_str().filter(|_| lock.is_file());
+    optional(path.map(|path| quote!(::core::include_str!(#path))))
 }
 
 pub(super) fn json_path(path: &FieldPath) -> TokenStream {

@@ -1,8 +1,9 @@
 //! Rules of HorizontalPodAutoscalers.
 
 use registry_core::RequestContext;
-use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::object_meta::validate_object_meta_update;
+use registry_core::api::{FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
@@ -34,7 +35,10 @@ impl ObjectStrategy for HorizontalPodAutoscalerStrategy {
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        validation::check(new, Lenience::of(new, Some(old)))
+        // Kubernetes looks at the metadata of these twice, and says so.
+        let mut errors = validate_object_meta_update(new, old, &FieldPath::new("metadata"));
+        errors.append(validation::check(new, Lenience::of(new, Some(old))));
+        errors
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {

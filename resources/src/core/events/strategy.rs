@@ -4,6 +4,7 @@
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::{self, NameRule};
+use registry_core::api::validation::object_meta::validate_object_meta_update;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
@@ -53,6 +54,8 @@ impl ObjectStrategy for EventStrategy {
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = lenient_errors(new);
         if is_strict(context) {
+            // Kubernetes looks at the metadata of these twice, and says so.
+            errors.append(validate_object_meta_update(new, old, &FieldPath::new("metadata")));
             if new.0.get("series") != old.0.get("series") {
                 check_series(new, &mut errors);
             }
