@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+mod admission;
 mod duration;
 mod lists;
 mod runtime_config;
@@ -13,6 +14,7 @@ mod storage;
 #[cfg(test)]
 mod tests;
 
+pub use admission::{AdmissionOptions, PluginName};
 pub use duration::parse_duration;
 pub use lists::{CacheSize, ServiceRange};
 pub use runtime_config::{RuntimeConfig, RuntimeSwitch};
@@ -72,6 +74,10 @@ pub struct Options {
     /// Who may come in.
     #[command(flatten)]
     pub authentication: AuthenticationOptions,
+
+    /// What may change or refuse a write.
+    #[command(flatten)]
+    pub admission: AdmissionOptions,
 
     /// Which APIs are served.
     #[command(flatten)]

@@ -19,7 +19,7 @@ use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::Api;
 use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
-use crate::options::Options;
+use crate::options::{AdmissionOptions, Options, OptionsError};
 use crate::request_info::RequestInfo;
 use crate::storage::{Engine, Storages};
 
@@ -135,7 +135,7 @@ impl ServerBuilder {
         let filters = Filters::new(
             Api::with_descriptions(
                 installed.clone(),
-                admission(&installed),
+                admission(&installed, &self.options.admission)?,
                 lifecycle.stopping.clone(),
                 resources::schema::descriptions,
             ),
@@ -265,8 +265,8 @@ impl Dispatch for Api {
     }
 }
 
-/// The admission plug-ins of what is installed, in the order they are asked.
-fn admission(installed: &InstalledApi) -> AdmissionChain {
+/// The admission plug-ins of what is installed and not switched off, in the order they are asked.
+fn admission(installed: &InstalledApi, options: &AdmissionOptions) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
@@ -275,7 +275,8 @@ fn admission(installed: &InstalledApi) -> AdmissionChain {
     let plugins = resources::admission::plugins(installed);
     chain.mutating.extend(plugins.mutating);
     chain.validating.extend(plugins.validating);
-    chain
+    options.apply(&mut chain)?;
+    Ok(chain)
 }
 
 /// The keys and certificates that the options ask for, and the authority by which clients know the server.

@@ -11,7 +11,7 @@ use registry_core::api::{GetOptions, GroupResource, Object, StatusCause, StatusE
 use registry_core::registry::InstalledApi;
 use registry_core::rest::{Answer, Getter};
 
-use super::{Attributes, MutatingAdmission, Operation};
+use super::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 
 /// Namespaces that may not be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
@@ -93,6 +93,12 @@ impl NamespaceLifecycle {
 impl std::fmt::Debug for NamespaceLifecycle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("NamespaceLifecycle")
+    }
+}
+
+impl AdmissionPlugin for NamespaceLifecycle {
+    fn name(&self) -> &'static str {
+        "NamespaceLifecycle"
     }
 }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::registry::store::generate_name;
@@ -30,6 +30,12 @@ impl ServiceAccountAdmission {
     /// The plug-in over the installed accounts; `None` where there are none.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { accounts: Lookup::of::<ServiceAccounts>(installed)? })
+    }
+}
+
+impl AdmissionPlugin for ServiceAccountAdmission {
+    fn name(&self) -> &'static str {
+        "ServiceAccount"
     }
 }
 
