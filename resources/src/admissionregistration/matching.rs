@@ -1,14 +1,14 @@
 //! What webhooks and policies share: which requests they are asked about.
 
 use registry_core::api::validation::{ErrorList, names};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::defaulting;
+use crate::edit::{self, Fields};
 use crate::field::Field;
 use crate::label_selector;
 
 /// Fills in what a webhook leaves open.
-pub(super) fn default_webhook(webhook: &mut Value) {
+pub(super) fn default_webhook(webhook: &mut Fields) {
     for (field, default) in [
         ("failurePolicy", json!("Fail")),
         ("matchPolicy", json!("Equivalent")),
@@ -16,27 +16,24 @@ pub(super) fn default_webhook(webhook: &mut Value) {
         ("objectSelector", json!({})),
         ("timeoutSeconds", json!(10)),
     ] {
-        defaulting::fill(webhook, field, default);
+        edit::fill(webhook, field, default);
     }
-    if let Some(service) = webhook.pointer_mut("/clientConfig/service") {
-        defaulting::fill(service, "port", 443);
-    }
-    default_rules(webhook, "rules");
+    edit::with(webhook, "clientConfig", |client| {
+        edit::with(client, "service", |service| edit::fill(service, "port", 443));
+    });
+    edit::each(webhook, &["rules"], default_rule);
 }
 
 /// Fills in what a policy's match constraints leave open.
-pub(super) fn default_constraints(constraints: &mut Value) {
-    defaulting::fill(constraints, "matchPolicy", "Equivalent");
-    defaulting::fill(constraints, "namespaceSelector", json!({}));
-    defaulting::fill(constraints, "objectSelector", json!({}));
-    default_rules(constraints, "resourceRules");
-    default_rules(constraints, "excludeResourceRules");
+pub(super) fn default_constraints(constraints: &mut Fields) {
+    edit::fill(constraints, "matchPolicy", "Equivalent");
+    edit::fill(constraints, "namespaceSelector", json!({}));
+    edit::fill(constraints, "objectSelector", json!({}));
+    edit::each(constraints, &["resourceRules", "excludeResourceRules"], default_rule);
 }
 
-fn default_rules(value: &mut Value, field: &str) {
-    for rule in defaulting::elements(Some(value), field) {
-        defaulting::fill(rule, "scope", "*");
-    }
+fn default_rule(rule: &mut Fields) {
+    edit::fill(rule, "scope", "*");
 }
 
 /// Checks the webhooks of a configuration.

@@ -4,26 +4,22 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
 
-use crate::defaulting;
+use crate::edit::{self, Fields};
 use crate::field::Field;
 
 /// Fills in how each request in `devices` is to be met.
-pub(super) fn apply_defaults(devices: Option<&mut Value>) {
-    for request in defaulting::elements(devices, "requests") {
-        if let Some(exactly) = request.get_mut("exactly") {
-            default_request(exactly);
-        }
-        for request in defaulting::elements(Some(request), "firstAvailable") {
-            default_request(request);
-        }
-    }
+pub(super) fn apply_defaults(devices: &mut Fields) {
+    edit::each(devices, &["requests"], |request| {
+        edit::with(request, "exactly", default_request);
+        edit::each(request, &["firstAvailable"], default_request);
+    });
 }
 
-fn default_request(request: &mut Value) {
-    defaulting::fill(request, "allocationMode", "ExactCount");
+fn default_request(request: &mut Fields) {
+    edit::fill(request, "allocationMode", "ExactCount");
     let is_count = request.get("allocationMode").and_then(Value::as_str) == Some("ExactCount");
     let count = request.get("count").and_then(Value::as_i64).unwrap_or_default();
-    if let (true, 0, Some(request)) = (is_count, count, request.as_object_mut()) {
+    if is_count && count == 0 {
         request.insert("count".to_owned(), 1.into());
     }
 }

@@ -6,7 +6,7 @@ use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// Named as its group and version; a local one is always available.
@@ -18,9 +18,7 @@ impl ObjectStrategy for APIServiceStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        if let Some(service) = defaulting::at(object, &["spec", "service"]) {
-            defaulting::fill(service, "port", 443);
-        }
+        edit::with_at(object, &["spec", "service"], |service| edit::fill(service, "port", 443));
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::defaults;
-use crate::edit::default_at;
+use crate::edit::fill_at;
 use crate::field::Field;
 
 /// Counts the changes of the template; once a field of the spec.
@@ -19,11 +19,11 @@ pub(super) struct DaemonSetStrategy;
 
 impl ObjectStrategy for DaemonSetStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "revisionHistoryLimit"], 10);
-        default_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
+        fill_at(object, &["spec", "revisionHistoryLimit"], 10);
+        fill_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
         if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
-            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], 1);
-            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
+            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], 1);
+            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
         }
         defaults::apply_to_template(object, &["spec", "template"]);
     }

@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::defaults;
-use crate::edit::default_at;
+use crate::edit::fill_at;
 use crate::field::Field;
 
 /// Defaults and validation; the selector stays as it was made.
@@ -15,7 +15,7 @@ pub(super) struct ReplicaSetStrategy;
 
 impl ObjectStrategy for ReplicaSetStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "replicas"], 1);
+        fill_at(object, &["spec", "replicas"], 1);
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 

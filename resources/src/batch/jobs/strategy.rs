@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::batch::job_spec;
 use crate::core::pod_spec::defaults;
-use crate::edit::{default_at, is_empty_at};
+use crate::edit::{fill_at, is_empty_at};
 use crate::field::Field;
 use crate::label_selector;
 
@@ -43,7 +43,7 @@ impl ObjectStrategy for JobStrategy {
             ("manualSelector", json!(false)),
             ("podReplacementPolicy", json!(replacement)),
         ] {
-            default_at(object, &["spec", field], default);
+            fill_at(object, &["spec", field], default);
         }
         if !is_empty_at(object, &TEMPLATE_LABELS) && is_empty_at(object, &["metadata", "labels"]) {
             let labels = object.get(&TEMPLATE_LABELS).cloned().unwrap_or_default();
@@ -64,7 +64,7 @@ impl ObjectStrategy for JobStrategy {
             }
         }
         let [uid_label, _] = UID_LABELS;
-        default_at(object, &["spec", "selector", "matchLabels", uid_label], uid);
+        fill_at(object, &["spec", "selector", "matchLabels", uid_label], uid);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

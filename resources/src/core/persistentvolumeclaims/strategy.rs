@@ -8,7 +8,7 @@ use registry_core::schema::Quantity;
 use serde_json::{Value, json};
 
 use crate::core::volume_claim;
-use crate::edit::{default_at, is_empty_at};
+use crate::edit::{fill_at, is_empty_at};
 use crate::field::Field;
 use crate::label_selector;
 
@@ -20,7 +20,7 @@ pub(super) struct PersistentVolumeClaimStrategy;
 
 impl ObjectStrategy for PersistentVolumeClaimStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "volumeMode"], "Filesystem");
+        fill_at(object, &["spec", "volumeMode"], "Filesystem");
         // What is cloned or restored has an old and a new field, which say the same.
         let (old, new) = (["spec", "dataSource"], ["spec", "dataSourceRef"]);
         match (object.get(&old).cloned(), object.get(&new).cloned()) {

@@ -8,7 +8,7 @@ use registry_core::schema::Quantity;
 use serde_json::{Value, json};
 
 use crate::core::volume_claim;
-use crate::edit::{default_at, with};
+use crate::edit::{fill_at, with};
 use crate::field::Field;
 
 const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
@@ -43,10 +43,10 @@ pub(super) struct PersistentVolumeStrategy;
 
 impl ObjectStrategy for PersistentVolumeStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
-        default_at(object, &["spec", "volumeMode"], "Filesystem");
+        fill_at(object, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
+        fill_at(object, &["spec", "volumeMode"], "Filesystem");
         with(&mut object.0, "spec", |spec| {
-            with(spec, "hostPath", |path| crate::edit::absent(path, "type", ""));
+            with(spec, "hostPath", |path| crate::edit::fill(path, "type", ""));
         });
     }
 

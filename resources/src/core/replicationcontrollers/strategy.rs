@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::defaults;
-use crate::edit::{default_at, is_empty_at};
+use crate::edit::{fill_at, is_empty_at};
 use crate::field::Field;
 use crate::label_selector;
 
@@ -27,7 +27,7 @@ impl ObjectStrategy for ReplicationControllerStrategy {
                 }
             }
         }
-        default_at(object, &["spec", "replicas"], 1);
+        fill_at(object, &["spec", "replicas"], 1);
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 

@@ -5,7 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// Which requests go to which priority level.
@@ -13,9 +13,7 @@ pub(super) struct FlowSchemaStrategy;
 
 impl ObjectStrategy for FlowSchemaStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        if let Some(spec) = defaulting::at(object, &["spec"]) {
-            defaulting::fill(spec, "matchingPrecedence", 1000);
-        }
+        edit::with(&mut object.0, "spec", |spec| edit::fill(spec, "matchingPrecedence", 1000));
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -5,7 +5,7 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// How much may run at once, and what becomes of the rest.
@@ -13,17 +13,17 @@ pub(super) struct PriorityLevelStrategy;
 
 impl ObjectStrategy for PriorityLevelStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        let Some(spec) = defaulting::at(object, &["spec"]) else { return };
-        for kind in ["limited", "exempt"] {
-            let Some(kind_spec) = spec.get_mut(kind) else { continue };
-            defaulting::fill(kind_spec, "nominalConcurrencyShares", if kind == "limited" { 30 } else { 0 });
-            defaulting::fill(kind_spec, "lendablePercent", 0);
-            if let Some(queuing) = kind_spec.pointer_mut("/limitResponse/queuing") {
-                for (field, default) in [("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)] {
-                    defaulting::fill(queuing, field, default);
-                }
-            }
+        for (kind, shares) in [("limited", 30), ("exempt", 0)] {
+            edit::with_at(object, &["spec", kind], |spec| {
+                edit::fill(spec, "nominalConcurrencyShares", shares);
+                edit::fill(spec, "lendablePercent", 0);
+            });
         }
+        edit::with_at(object, &["spec", "limited", "limitResponse", "queuing"], |queuing| {
+            for (field, default) in [("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)] {
+                edit::fill(queuing, field, default);
+            }
+        });
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -4,9 +4,9 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 use crate::label_selector;
 
@@ -15,19 +15,16 @@ pub(super) struct NetworkPolicyStrategy;
 
 impl ObjectStrategy for NetworkPolicyStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        let has_egress =
-            object.get(&["spec", "egress"]).and_then(Value::as_array).is_some_and(|rules| !rules.is_empty());
-        let Some(spec) = defaulting::at(object, &["spec"]) else { return };
-        if spec.get("policyTypes").and_then(Value::as_array).is_none_or(Vec::is_empty) {
-            spec["policyTypes"] = if has_egress { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
-        }
-        for direction in ["ingress", "egress"] {
-            for rule in defaulting::elements(Some(&mut *spec), direction) {
-                for port in defaulting::elements(Some(rule), "ports") {
-                    defaulting::fill(port, "protocol", "TCP");
-                }
+        edit::with(&mut object.0, "spec", |spec| {
+            if edit::is_empty(spec.get("policyTypes")) {
+                let has_egress = !edit::is_empty(spec.get("egress"));
+                let directions = if has_egress { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
+                spec.insert("policyTypes".to_owned(), directions);
             }
-        }
+            edit::each(spec, &["ingress", "egress"], |rule| {
+                edit::each(rule, &["ports"], |port| edit::fill(port, "protocol", "TCP"));
+            });
+        });
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
