@@ -25,6 +25,13 @@ pub(crate) fn fill(fields: &mut Fields, name: &str, default: impl Into<Value>) {
     }
 }
 
+/// Fills in a number that is unset or 0, for fields whose 0 means just that.
+pub(crate) fn fill_zero(fields: &mut Fields, name: &str, default: i64) {
+    if is_unset(fields.get(name)) || fields.get(name).and_then(Value::as_i64) == Some(0) {
+        fields.insert(name.to_owned(), default.into());
+    }
+}
+
 /// Fills in what is unset at a path; makes the objects on the way.
 pub(crate) fn fill_at(object: &mut Object, path: &[&str], default: impl Into<Value>) {
     if is_unset(object.get(path)) {

@@ -13,6 +13,10 @@ use crate::field::Field;
 pub(super) struct MutatingPolicyStrategy;
 
 impl ObjectStrategy for MutatingPolicyStrategy {
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }
@@ -28,6 +32,7 @@ impl ObjectStrategy for MutatingPolicyStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         matching::check_policy(&spec, &mut errors);
+        matching::check_mutated_operations(&spec.get("matchConstraints"), &mut errors);
         if spec.get("mutations").len() == 0 {
             errors.push(spec.get("mutations").required("mutations must contain at least one item"));
         }

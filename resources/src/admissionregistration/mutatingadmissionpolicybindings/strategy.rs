@@ -13,6 +13,10 @@ use crate::field::Field;
 pub(super) struct MutatingBindingStrategy;
 
 impl ObjectStrategy for MutatingBindingStrategy {
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }
@@ -25,6 +29,7 @@ impl ObjectStrategy for MutatingBindingStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         matching::check_binding(&spec, &mut errors);
+        matching::check_mutated_operations(&spec.get("matchResources"), &mut errors);
         errors
     }
 }

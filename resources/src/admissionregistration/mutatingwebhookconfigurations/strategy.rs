@@ -13,6 +13,10 @@ use crate::field::Field;
 pub(super) struct MutatingWebhookStrategy;
 
 impl ObjectStrategy for MutatingWebhookStrategy {
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }

@@ -6,7 +6,7 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
-use crate::core::pod_spec::defaults;
+use crate::core::pod_spec::{defaults, warnings};
 use crate::edit::fill_at;
 use crate::field::Field;
 
@@ -55,6 +55,14 @@ impl ObjectStrategy for DaemonSetStrategy {
         let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
         errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_template(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

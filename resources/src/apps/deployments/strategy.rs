@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::json;
 
 use crate::apps::workload::{self, Workload};
-use crate::core::pod_spec::defaults;
+use crate::core::pod_spec::{defaults, warnings};
 use crate::edit::fill_at;
 use crate::field::Field;
 
@@ -67,6 +67,14 @@ impl ObjectStrategy for DeploymentStrategy {
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         new.copy_field(old, &["metadata", "labels"]);
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

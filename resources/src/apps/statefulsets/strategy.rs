@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use crate::apps::workload::{self, Workload};
-use crate::core::pod_spec::defaults;
+use crate::core::pod_spec::{defaults, warnings};
 use crate::edit::{each, fill, fill_at, with};
 use crate::field::Field;
 
@@ -82,6 +82,14 @@ impl ObjectStrategy for StatefulSetStrategy {
             errors.push(FieldError::forbidden(FieldPath::new("spec"), IMMUTABLE));
         }
         errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

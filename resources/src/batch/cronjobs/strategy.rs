@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 
 use super::schedule;
 use crate::batch::job_spec;
-use crate::core::pod_spec::defaults;
+use crate::core::pod_spec::{defaults, warnings};
 use crate::edit::fill_at;
 use crate::field::Field;
 
@@ -24,6 +24,14 @@ impl ObjectStrategy for CronJobStrategy {
         fill_at(object, &["spec", "successfulJobsHistoryLimit"], 3);
         fill_at(object, &["spec", "failedJobsHistoryLimit"], 1);
         defaults::apply_to_template(object, &["spec", "jobTemplate", "spec", "template"]);
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "jobTemplate", "spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "jobTemplate", "spec", "template"])
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {

@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use crate::batch::job_spec;
-use crate::core::pod_spec::defaults;
+use crate::core::pod_spec::{defaults, warnings};
 use crate::edit::{fill_at, is_empty_at};
 use crate::field::Field;
 use crate::label_selector;
@@ -107,6 +107,14 @@ impl ObjectStrategy for JobStrategy {
             after.get("completions").check_immutable(&before.get("completions"), &mut errors);
         }
         errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {

@@ -110,7 +110,10 @@ fn check_request(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 fn check_growth(new: &Object, old: &Object, errors: &mut ErrorList) {
     let amount = |object: &Object, path: &[&str]| Quantity::parse(object.get_str(path)?).ok();
     let (Some(wanted), Some(before)) = (amount(new, &STORAGE), amount(old, &STORAGE)) else { return };
-    if wanted.compare(&before).is_lt() {
+    // After a growth that failed it may shrink again, but to what the volume really has.
+    let capacity = amount(old, &["status", "capacity", "storage"]);
+    let fits = capacity.is_none_or(|capacity| wanted.compare(&capacity).is_gt());
+    if wanted.compare(&before).is_lt() && !fits {
         let path = FieldPath::new("spec").child("resources").child("requests").child("storage");
         errors.push(FieldError::forbidden(path, "field can not be less than status.capacity"));
     }

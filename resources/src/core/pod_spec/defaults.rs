@@ -5,7 +5,7 @@
 use registry_core::api::Object;
 use serde_json::{Value, json};
 
-use crate::edit::{Fields, each, fill, with};
+use crate::edit::{Fields, each, fill, fill_zero, with};
 
 /// How files of projected volumes are made unless told otherwise: `0644`.
 const FILE_MODE: i64 = 0o644;
@@ -95,9 +95,7 @@ fn probe(probe: &mut Fields) {
     for (field, default) in
         [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)]
     {
-        if probe.get(field).and_then(Value::as_i64).unwrap_or_default() == 0 {
-            probe.insert(field.to_owned(), default.into());
-        }
+        fill_zero(probe, field, default);
     }
     with(probe, "httpGet", http_get);
     with(probe, "grpc", |grpc| fill(grpc, "service", ""));
