@@ -1,4 +1,5 @@
 //! A value in an object together with where it is: what validation reads. Paths are written out only for errors.
+//! A null says the same as nothing.
 
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
@@ -19,17 +20,21 @@ enum Step<'p> {
     Key(&'p str),
 }
 
+fn is_something(value: &&Value) -> bool {
+    !value.is_null()
+}
+
 // === impl Field: going down ===
 
 impl<'v, 'p> Field<'v, 'p> {
     /// A top-level field of an object.
     pub(crate) fn of(object: &'v Object, name: &'p str) -> Self {
-        Self { value: object.0.get(name), parent: None, step: Step::Name(name) }
+        Self { value: object.0.get(name).filter(is_something), parent: None, step: Step::Name(name) }
     }
 
     /// A field below this one.
     pub(crate) fn get(&'p self, name: &'p str) -> Self {
-        let value = self.value.and_then(|value| value.get(name));
+        let value = self.value.and_then(|value| value.get(name)).filter(is_something);
         Self { value, parent: Some(self), step: Step::Name(name) }
     }
 
@@ -82,6 +87,12 @@ impl<'v> Field<'v, '_> {
     /// Whether it is there and true.
     pub(crate) fn is_true(&self) -> bool {
         self.value.and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// The entries of this map of texts; none when it is absent.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&'v str, &'v str)> + use<'v> {
+        let entries = self.value.and_then(Value::as_object).into_iter().flatten();
+        entries.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
     }
 
     /// How many elements or entries it has.
@@ -139,6 +150,25 @@ impl Field<'_, '_> {
             errors.push(self.required(""));
         }
         present
+    }
+
+    /// Notes when its text is set and a rule complains about it.
+    pub(crate) fn check_if_set(&self, rule: impl Fn(&str) -> Vec<String>, errors: &mut ErrorList) {
+        if !self.text().is_empty() {
+            self.check(rule, errors);
+        }
+    }
+
+    /// Notes when its text is empty, or else what a rule complains about.
+    pub(crate) fn check_named(&self, rule: impl Fn(&str) -> Vec<String>, errors: &mut ErrorList) {
+        if self.check_present(errors) {
+            self.check(rule, errors);
+        }
+    }
+
+    /// Notes when its number is no port.
+    pub(crate) fn check_port(&self, errors: &mut ErrorList) {
+        self.check_between(1, 65_535, errors);
     }
 
     /// Notes when its number is below zero.

@@ -17,7 +17,6 @@ mod cells;
 pub mod certificates;
 pub mod coordination;
 pub mod core;
-mod defaulting;
 pub mod discovery;
 mod edit;
 mod field;

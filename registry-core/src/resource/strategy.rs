@@ -65,6 +65,11 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         NameRule::DnsSubdomain
     }
 
+    /// Whether finalizers have to belong to a domain (`example.com/name`) or be Kubernetes' own.
+    fn requires_qualified_finalizers(&self) -> bool {
+        true
+    }
+
     /// Whether an update of an absent object creates it.
     fn allow_create_on_update(&self) -> bool {
         false

@@ -36,8 +36,13 @@ impl Lookup {
 
     /// All objects, as cached.
     pub(super) async fn all(&self) -> Result<Vec<Object>, StatusError> {
+        self.all_in("").await
+    }
+
+    /// All objects of a namespace, as cached.
+    pub(super) async fn all_in(&self, namespace: &str) -> Result<Vec<Object>, StatusError> {
         let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
-        let page = self.store.list(&RequestContext::system(""), &options).await?;
+        let page = self.store.list(&RequestContext::system(namespace), &options).await?;
         page.items.iter().map(|entry| self.store.read(entry)).collect()
     }
 }

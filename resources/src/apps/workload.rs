@@ -2,6 +2,7 @@
 
 use registry_core::api::selector::LabelSelector;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
 use registry_core::api::{FieldError, Object};
 
 use crate::core::pod_spec::validation;
@@ -77,7 +78,9 @@ pub(crate) fn check_template(template: &Field<'_, '_>, workload: Workload, error
 /// Checks a pod template: its labels and its spec.
 pub(crate) fn check_any_template(template: &Field<'_, '_>, errors: &mut ErrorList) {
     let metadata = template.get("metadata");
-    label_selector::check_labels(&metadata.get("labels"), errors);
+    // Told at the template itself, as if it had no metadata of its own.
+    errors.append(validate_labels(metadata.get("labels").texts(), &template.path().child("labels")));
+    errors.append(validate_annotations(metadata.get("annotations").texts(), &template.path().child("annotations")));
     let spec = template.get("spec");
     let policy = spec.get("restartPolicy");
     let mut own = validation::validate(&spec);

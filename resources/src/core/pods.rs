@@ -6,6 +6,8 @@ mod strategy;
 
 use registry_derive::Resource;
 
+pub(crate) use strategy::quality_of_service;
+
 /// `pods` of `v1`.
 #[derive(Resource)]
 #[resource(

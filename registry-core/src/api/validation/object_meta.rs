@@ -21,6 +21,7 @@ pub const FIELD_MANAGER_MAX_BYTES: usize = 128;
 const SUBRESOURCE_MAX_BYTES: usize = 256;
 const FINALIZER_ORPHAN: &str = "orphan";
 const FINALIZER_FOREGROUND: &str = "foregroundDeletion";
+const STANDARD_FINALIZERS: [&str; 3] = [FINALIZER_ORPHAN, FINALIZER_FOREGROUND, "kubernetes"];
 const IMMUTABLE: &str = "field is immutable";
 
 /// What is wrong with the metadata of a new object. A generated name must have been generated already.
@@ -125,6 +126,14 @@ pub fn validate_field_manager(manager: &str, path: &FieldPath) -> ErrorList {
         }
     }
     errors
+}
+
+/// What is wrong with finalizers that have to belong to a domain, or be Kubernetes' own.
+pub fn validate_finalizer_names(object: &Object, path: &FieldPath) -> ErrorList {
+    let is_known = |name: &str| name.contains('/') || STANDARD_FINALIZERS.contains(&name);
+    let unknown = object.finalizers().enumerate().filter(|(_, finalizer)| !is_known(finalizer));
+    let detail = "name is neither a standard finalizer name nor is it fully qualified";
+    unknown.map(|(at, finalizer)| FieldError::invalid(path.index(at), finalizer, detail)).collect()
 }
 
 fn complain(errors: &mut ErrorList, path: &FieldPath, value: &str, complaints: Vec<String>) {

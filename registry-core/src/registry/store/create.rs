@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::api::validation::object_meta::validate_object_meta;
+use crate::api::validation::object_meta::{validate_finalizer_names, validate_object_meta};
 use crate::api::{CreateOptions, FieldPath, Object, Reason, StatusError, time};
 use crate::context::RequestContext;
 use crate::registry::errors::Verb;
@@ -105,6 +105,9 @@ impl Store {
             strategy.name_rule(),
             &FieldPath::new("metadata"),
         );
+        if strategy.requires_qualified_finalizers() {
+            errors.append(validate_finalizer_names(object, &FieldPath::new("metadata").child("finalizers")));
+        }
         errors.append(self.schema_errors(object));
         errors.append(strategy.validate(context, object));
         if !errors.is_empty() {

@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
-use crate::core::pod_spec::defaults;
-use crate::edit::default_at;
+use crate::core::pod_spec::{defaults, warnings};
+use crate::edit::fill_at;
 use crate::field::Field;
 
 /// Counts the changes of the template; once a field of the spec.
@@ -19,11 +19,11 @@ pub(super) struct DaemonSetStrategy;
 
 impl ObjectStrategy for DaemonSetStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "revisionHistoryLimit"], 10);
-        default_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
+        fill_at(object, &["spec", "revisionHistoryLimit"], 10);
+        fill_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
         if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
-            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], 1);
-            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
+            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], 1);
+            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
         }
         defaults::apply_to_template(object, &["spec", "template"]);
     }
@@ -55,6 +55,14 @@ impl ObjectStrategy for DaemonSetStrategy {
         let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
         errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_template(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

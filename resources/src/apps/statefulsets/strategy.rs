@@ -7,8 +7,8 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use crate::apps::workload::{self, Workload};
-use crate::core::pod_spec::defaults;
-use crate::edit::{absent, default_at, each, with};
+use crate::core::pod_spec::{defaults, warnings};
+use crate::edit::{each, fill, fill_at, with};
 use crate::field::Field;
 
 /// What may change of a spec.
@@ -28,24 +28,24 @@ pub(super) struct StatefulSetStrategy;
 
 impl ObjectStrategy for StatefulSetStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "replicas"], 1);
-        default_at(object, &["spec", "revisionHistoryLimit"], 10);
-        default_at(object, &["spec", "podManagementPolicy"], "OrderedReady");
-        default_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
+        fill_at(object, &["spec", "replicas"], 1);
+        fill_at(object, &["spec", "revisionHistoryLimit"], 10);
+        fill_at(object, &["spec", "podManagementPolicy"], "OrderedReady");
+        fill_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
         if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
-            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "partition"], 0);
+            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "partition"], 0);
         }
         for field in ["whenDeleted", "whenScaled"] {
-            default_at(object, &["spec", "persistentVolumeClaimRetentionPolicy", field], "Retain");
+            fill_at(object, &["spec", "persistentVolumeClaimRetentionPolicy", field], "Retain");
         }
         with(&mut object.0, "spec", |spec| {
             each(spec, &["volumeClaimTemplates"], |claim| {
-                absent(claim, "apiVersion", "v1");
-                absent(claim, "kind", "PersistentVolumeClaim");
-                with(claim, "spec", |spec| absent(spec, "volumeMode", "Filesystem"));
+                fill(claim, "apiVersion", "v1");
+                fill(claim, "kind", "PersistentVolumeClaim");
+                with(claim, "spec", |spec| fill(spec, "volumeMode", "Filesystem"));
                 let status = claim.entry("status").or_insert_with(|| json!({}));
                 if let Some(status) = status.as_object_mut() {
-                    absent(status, "phase", "Pending");
+                    fill(status, "phase", "Pending");
                 }
             });
         });
@@ -82,6 +82,14 @@ impl ObjectStrategy for StatefulSetStrategy {
             errors.push(FieldError::forbidden(FieldPath::new("spec"), IMMUTABLE));
         }
         errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

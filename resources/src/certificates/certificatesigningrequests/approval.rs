@@ -16,9 +16,9 @@ use registry_core::rest::{
     Answer, Capabilities, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission,
 };
 use registry_core::schema::Schema;
-use serde_json::Value;
 
 use super::CertificateSigningRequests;
+use crate::edit;
 use crate::field::Field;
 
 /// The `approval` subresource: only the conditions change.
@@ -86,12 +86,13 @@ impl UpdateRules for ApprovalRules {
         let asked = std::mem::replace(new, old.clone());
         new.copy_field(&asked, &["metadata"]);
         new.copy_field(&asked, &["status", "conditions"]);
-        let conditions = new.0.get_mut("status").and_then(|status| status.get_mut("conditions"));
-        for condition in conditions.and_then(Value::as_array_mut).into_iter().flatten() {
-            for field in ["lastUpdateTime", "lastTransitionTime"] {
-                crate::defaulting::fill(condition, field, time::now());
-            }
-        }
+        edit::with(&mut new.0, "status", |status| {
+            edit::each(status, &["conditions"], |condition| {
+                for field in ["lastUpdateTime", "lastTransitionTime"] {
+                    edit::fill(condition, field, time::now());
+                }
+            });
+        });
     }
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, old: &Object) -> ErrorList {

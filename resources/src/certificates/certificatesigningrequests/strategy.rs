@@ -8,7 +8,7 @@ use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// Who asks is recorded by the server, and what was asked for never changes.
@@ -16,11 +16,8 @@ pub(super) struct CertificateSigningRequestStrategy;
 
 impl ObjectStrategy for CertificateSigningRequestStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        let Some(spec) = defaulting::at(object, &["spec"]) else { return };
-        if spec.get("usages").and_then(Value::as_array).is_none_or(Vec::is_empty)
-            && let Some(spec) = spec.as_object_mut()
-        {
-            spec.remove("usages");
+        if edit::is_empty_at(object, &["spec", "usages"]) {
+            object.remove(&["spec", "usages"]);
         }
     }
 

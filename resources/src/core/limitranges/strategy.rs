@@ -22,6 +22,14 @@ impl ObjectStrategy for LimitRangeStrategy {
         with(&mut object.0, "spec", |spec| each(spec, &["limits"], derive_defaults));
     }
 
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        // One without a name is named by chance.
+        if object.name().is_empty() {
+            let name = object.uid().to_owned();
+            object.set(&["metadata", "name"], name.into());
+        }
+    }
+
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");

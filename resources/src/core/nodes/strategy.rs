@@ -10,6 +10,8 @@ use crate::core::address;
 use crate::edit::is_empty_at;
 use crate::field::Field;
 
+/// Kubelets were once configured through the API; what says so is kept where it is, and not taken any more.
+const KUBELET_CONFIG: [[&str; 2]; 2] = [["spec", "configSource"], ["status", "config"]];
 const CIDRS: [&str; 2] = ["spec", "podCIDRs"];
 
 /// Addresses for pods are given once; taints are told apart.
@@ -28,6 +30,20 @@ impl ObjectStrategy for NodeStrategy {
         if !is_empty_at(object, &["status", "capacity"]) && is_empty_at(object, &["status", "allocatable"]) {
             let capacity = object.get(&["status", "capacity"]).cloned().unwrap_or_default();
             object.set(&["status", "allocatable"], capacity);
+        }
+    }
+
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        for field in KUBELET_CONFIG {
+            object.remove(&field);
+        }
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        for field in KUBELET_CONFIG {
+            if old.get(&field).is_none() {
+                new.remove(&field);
+            }
         }
     }
 

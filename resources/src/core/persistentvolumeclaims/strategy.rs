@@ -8,7 +8,7 @@ use registry_core::schema::Quantity;
 use serde_json::{Value, json};
 
 use crate::core::volume_claim;
-use crate::edit::{default_at, is_empty_at};
+use crate::edit::{fill_at, is_empty_at};
 use crate::field::Field;
 use crate::label_selector;
 
@@ -20,7 +20,7 @@ pub(super) struct PersistentVolumeClaimStrategy;
 
 impl ObjectStrategy for PersistentVolumeClaimStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "volumeMode"], "Filesystem");
+        fill_at(object, &["spec", "volumeMode"], "Filesystem");
         // What is cloned or restored has an old and a new field, which say the same.
         let (old, new) = (["spec", "dataSource"], ["spec", "dataSourceRef"]);
         match (object.get(&old).cloned(), object.get(&new).cloned()) {
@@ -110,7 +110,10 @@ fn check_request(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 fn check_growth(new: &Object, old: &Object, errors: &mut ErrorList) {
     let amount = |object: &Object, path: &[&str]| Quantity::parse(object.get_str(path)?).ok();
     let (Some(wanted), Some(before)) = (amount(new, &STORAGE), amount(old, &STORAGE)) else { return };
-    if wanted.compare(&before).is_lt() {
+    // After a growth that failed it may shrink again, but to what the volume really has.
+    let capacity = amount(old, &["status", "capacity", "storage"]);
+    let fits = capacity.is_none_or(|capacity| wanted.compare(&capacity).is_gt());
+    if wanted.compare(&before).is_lt() && !fits {
         let path = FieldPath::new("spec").child("resources").child("requests").child("storage");
         errors.push(FieldError::forbidden(path, "field can not be less than status.capacity"));
     }

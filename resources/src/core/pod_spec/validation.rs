@@ -6,6 +6,7 @@ mod containers;
 mod handlers;
 mod resources;
 mod volumes;
+mod windows;
 
 use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
@@ -33,6 +34,7 @@ pub(crate) fn validate(spec: &Field<'_, '_>) -> ErrorList {
         check_host_alias(&alias, &mut errors);
     }
     check_operating_system(spec, &mut errors);
+    windows::check_host_processes(spec, &mut errors);
     for claim in spec.get("resourceClaims").elements() {
         check_resource_claim(&claim, &mut errors);
     }

@@ -6,7 +6,7 @@ use registry_core::api::{DeleteOptions, FieldError, FieldPath, Object, time};
 use registry_core::resource::{Deletion, ObjectStrategy};
 use serde_json::{Map, Value, json};
 
-use crate::core::pod_spec::{defaults, validation};
+use crate::core::pod_spec::{defaults, validation, warnings};
 use crate::field::Field;
 
 /// What may change in a pod's spec after it was made.
@@ -51,6 +51,16 @@ impl ObjectStrategy for PodStrategy {
         errors
     }
 
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        let mut warnings = warnings::of_name(object, "the Pod's hostname");
+        warnings.extend(warnings::of_pod(object));
+        warnings
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        warnings::of_pod(new)
+    }
+
     fn check_graceful_delete(
         &self,
         _context: &RequestContext,
@@ -76,7 +86,7 @@ impl ObjectStrategy for PodStrategy {
 }
 
 /// `Guaranteed`, `Burstable` or `BestEffort`, by what the containers request and are limited to.
-pub(super) fn quality_of_service(pod: &Object) -> &'static str {
+pub(crate) fn quality_of_service(pod: &Object) -> &'static str {
     let containers = ["containers", "initContainers"]
         .iter()
         .filter_map(|list| pod.get(&["spec", list])?.as_array())

@@ -5,7 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// One range a family; a range never changes.
@@ -13,7 +13,7 @@ pub(super) struct ServiceCIDRStrategy;
 
 impl ObjectStrategy for ServiceCIDRStrategy {
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
+        edit::keep_metadata(new, old);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

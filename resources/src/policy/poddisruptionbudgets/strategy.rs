@@ -12,6 +12,10 @@ use crate::label_selector;
 pub(super) struct PodDisruptionBudgetStrategy;
 
 impl ObjectStrategy for PodDisruptionBudgetStrategy {
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }

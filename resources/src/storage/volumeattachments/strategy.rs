@@ -6,7 +6,7 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// What is attached where never changes.
@@ -18,7 +18,7 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
+        edit::keep_metadata(new, old);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
