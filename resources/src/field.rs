@@ -5,6 +5,8 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use serde_json::Value;
 
+use crate::go_text::{self, Shape};
+
 /// A field that may be there or not, and its place. The value outlives the path to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Field<'v, 'p> {
@@ -67,6 +69,11 @@ impl<'v> Field<'v, '_> {
     /// The value, if it is there.
     pub(crate) fn value(&self) -> Option<&'v Value> {
         self.value
+    }
+
+    /// Its value as messages show one that Kubernetes keeps in a Go struct of this shape.
+    pub(crate) fn go_text(&self, shape: Shape) -> String {
+        go_text::text(self.value, shape)
     }
 
     /// Whether it is there.

@@ -22,6 +22,7 @@ mod edit;
 mod field;
 pub mod flowcontrol;
 pub mod generated;
+mod go_text;
 mod label_selector;
 pub mod networking;
 pub mod node;

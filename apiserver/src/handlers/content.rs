@@ -1,5 +1,7 @@
 //! Bodies: read within bounds, decoded, brought into the schema's form.
 
+mod owners;
+
 use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -180,6 +182,7 @@ pub(super) fn with_defaults(call: &Call<'_>, object: Object) -> Object {
     storage.schema().apply_defaults(&mut value);
     let mut object = Object::from_value(value).unwrap_or_default();
     storage.apply_defaults(&mut object);
+    owners::settle(call.context, &mut object);
     object
 }
 

@@ -109,7 +109,12 @@ impl Quantity {
     /// So many billionths, written as this quantity is.
     #[must_use]
     pub fn with_nanos(&self, nanos: i128) -> Self {
-        Self { negative: nanos < 0, amount: Decimal::from_nanos(nanos.unsigned_abs()), format: self.format, text: None }
+        Self {
+            negative: nanos < 0,
+            amount: Decimal::from_nanos(nanos.unsigned_abs()),
+            format: self.format,
+            text: None,
+        }
     }
 
     fn decimal(parts: &Parts<'_>, exponent: i32, format: Format, text: &str) -> Self {

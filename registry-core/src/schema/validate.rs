@@ -72,6 +72,7 @@ fn check_distinct(ty: &Type, list: &[Value], path: &FieldPath, errors: &mut Erro
                 kind: FieldErrorKind::Duplicate,
                 field: path.index(index),
                 value: Some(identity),
+                shown: None,
                 detail: String::new(),
             });
         }

@@ -59,8 +59,7 @@ impl ValidatingAdmission for ClaimResize {
 }
 
 fn grows(new: &Object, old: &Object) -> bool {
-    let wanted = |claim: &Object| {
-        Quantity::parse(claim.get_str(&["spec", "resources", "requests", "storage"])?).ok()
-    };
+    let wanted =
+        |claim: &Object| Quantity::parse(claim.get_str(&["spec", "resources", "requests", "storage"])?).ok();
     matches!((wanted(new), wanted(old)), (Some(new), Some(old)) if new.compare(&old).is_gt())
 }

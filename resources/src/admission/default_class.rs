@@ -4,8 +4,9 @@ use registry_core::api::Object;
 
 /// The newest of the classes that an annotation calls the default; of equally old ones, the first by name.
 pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Object> {
-    let is_default =
-        |class: &Object| class.annotations().any(|(key, value)| annotations.contains(&key) && value == "true");
+    let is_default = |class: &Object| {
+        class.annotations().any(|(key, value)| annotations.contains(&key) && value == "true")
+    };
     classes.into_iter().filter(is_default).max_by(|one, other| {
         let created = |class: &Object| class.get_str(&["metadata", "creationTimestamp"]).map(str::to_owned);
         created(one).cmp(&created(other)).then_with(|| other.name().cmp(one.name()))

@@ -36,7 +36,10 @@ impl LimitRanger {
     async fn limits(&self, context: &RequestContext) -> Result<Vec<Value>, StatusError> {
         let ranges = self.ranges.all_in(&context.namespace).await?;
         let limits = ranges.into_iter().filter_map(|mut range| range.remove(&["spec", "limits"]));
-        Ok(limits.filter_map(|limits| if let Value::Array(all) = limits { Some(all) } else { None }).flatten().collect())
+        Ok(limits
+            .filter_map(|limits| if let Value::Array(all) = limits { Some(all) } else { None })
+            .flatten()
+            .collect())
     }
 }
 
@@ -120,7 +123,8 @@ fn check_containers(pod: &Object, limit: &Value, complaints: &mut Vec<String>) {
 fn fill_in(pod: &mut Object, limit: &Value) {
     let mut told = Vec::new();
     for (list, word) in [("containers", "container"), ("initContainers", "init container")] {
-        let containers = pod.0.get_mut("spec").and_then(|spec| spec.get_mut(list)).and_then(Value::as_array_mut);
+        let containers =
+            pod.0.get_mut("spec").and_then(|spec| spec.get_mut(list)).and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten() {
             let name = container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
             for (of, from) in [("requests", "defaultRequest"), ("limits", "default")] {
@@ -162,7 +166,10 @@ mod tests {
             {"name": "a"}, {"name": "b", "resources": {"limits": {"cpu": "2"}}},
         ]}}))
         .unwrap();
-        fill_in(&mut pod, &json!({"default": {"cpu": "1"}, "defaultRequest": {"cpu": "100m", "memory": "1Gi"}}));
+        fill_in(
+            &mut pod,
+            &json!({"default": {"cpu": "1"}, "defaultRequest": {"cpu": "100m", "memory": "1Gi"}}),
+        );
         let containers = pod.get(&["spec", "containers"]).unwrap();
         assert_eq!(
             containers[0]["resources"],

@@ -110,7 +110,8 @@ impl PodSecurity {
                 "existing pods in namespace {namespace:?} violate the new PodSecurity enforce level \"{bar}\""
             ));
         }
-        let mut texts: Vec<String> = found.into_iter().map(|(reasons, names)| misfit(&reasons, &names)).collect();
+        let mut texts: Vec<String> =
+            found.into_iter().map(|(reasons, names)| misfit(&reasons, &names)).collect();
         texts.sort();
         warnings.extend(texts);
         Ok(warnings)
@@ -173,7 +174,9 @@ impl ValidatingAdmission for PodSecurity {
             }
             return self.check_pod(context, new, old).await;
         }
-        let template = TEMPLATES.iter().find(|(group, plural, _)| (resource.group, resource.resource) == (*group, *plural));
+        let template = TEMPLATES
+            .iter()
+            .find(|(group, plural, _)| (resource.group, resource.resource) == (*group, *plural));
         match template {
             Some((_, _, path)) if attributes.subresource.is_empty() => {
                 self.check_template(context, new, path).await
@@ -215,7 +218,8 @@ fn is_significant(new: &Object, old: &Object) -> bool {
         })
     };
     let annotations = |pod: &Object| {
-        let profiles = pod.annotations().filter(|(key, _)| key.contains("seccomp.security.alpha.kubernetes.io/"));
+        let profiles =
+            pod.annotations().filter(|(key, _)| key.contains("seccomp.security.alpha.kubernetes.io/"));
         profiles.map(|(key, value)| (key.to_owned(), value.to_owned())).collect::<Vec<_>>()
     };
     images(new) != images(old) || annotations(new) != annotations(old)

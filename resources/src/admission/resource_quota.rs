@@ -68,7 +68,11 @@ impl ValidatingAdmission for ResourceQuota {
             Operation::Update => usage::changes(resource),
             Operation::Delete | Operation::Connect => false,
         };
-        if context.namespace.is_empty() || !attributes.subresource.is_empty() || !counts || usage::is_ignored(resource) {
+        if context.namespace.is_empty()
+            || !attributes.subresource.is_empty()
+            || !counts
+            || usage::is_ignored(resource)
+        {
             return Ok(());
         }
         let quotas = self.quotas.all_in(&context.namespace).await?;
@@ -102,7 +106,9 @@ impl Request<'_> {
     /// Whether a quota bounds anything this write takes.
     fn is_for(&self, quota: &Object) -> bool {
         scope::matches(quota, self.resource, self.object)
-            && totals::read(quota.get(&HARD)).keys().any(|name| self.delta.contains_key(name) || self.must_say(name))
+            && totals::read(quota.get(&HARD))
+                .keys()
+                .any(|name| self.delta.contains_key(name) || self.must_say(name))
     }
 
     fn must_say(&self, name: &str) -> bool {

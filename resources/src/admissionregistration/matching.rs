@@ -122,7 +122,8 @@ fn check_url(url: &Field<'_, '_>, errors: &mut ErrorList) {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (scheme, rest) = rest.split_once(':').unwrap_or(("", rest));
     let authority = rest.strip_prefix("//").and_then(|rest| rest.split('/').next()).unwrap_or_default();
-    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    let (user, host) =
+        authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
     let mut complain =
         |value: &str, detail: String| errors.push(FieldError::invalid(url.path(), value, detail));
     if scheme != "https" {
@@ -211,7 +212,8 @@ fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
             errors.push(resource.invalid(format!("if '{parent}/*' is present, must not specify {text}")));
         }
         if everywhere.contains(&subresource) {
-            errors.push(resource.invalid(format!("if '*/{subresource}' is present, must not specify {text}")));
+            errors
+                .push(resource.invalid(format!("if '*/{subresource}' is present, must not specify {text}")));
         }
         if subresource == "*" {
             whole.push(parent);

@@ -52,10 +52,33 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
+/// What keeps a text from being an address. Zeros before a number once were octal to some: nobody is to guess.
+pub(crate) fn complaint(text: &str) -> Option<&'static str> {
+    if text.parse::<IpAddr>().is_ok() {
+        return None;
+    }
+    let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty();
+    let shortened: Vec<&str> = text
+        .split('.')
+        .map(|part| {
+            if number(part) {
+                Some(part.trim_start_matches('0')).filter(|rest| !rest.is_empty()).unwrap_or("0")
+            } else {
+                part
+            }
+        })
+        .collect();
+    Some(if shortened.join(".").parse::<IpAddr>().is_ok() {
+        "must not have leading 0s"
+    } else {
+        "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+    })
+}
+
 /// Notes when the text is no address.
 pub(crate) fn check_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
-    if field.text().parse::<IpAddr>().is_err() {
-        errors.push(field.invalid("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+    if let Some(complaint) = complaint(field.text()) {
+        errors.push(field.invalid(complaint));
     }
 }
 
@@ -82,6 +105,13 @@ fn check_parsed(field: &Field<'_, '_>, network: Option<Network>, errors: &mut Er
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_written_plainly() {
+        assert_eq!((complaint("10.0.0.1"), complaint("fe80::1")), (None, None));
+        assert_eq!(complaint("10.00.0.01"), Some("must not have leading 0s"));
+        assert!(complaint("10.0.0").is_some_and(|text| text.starts_with("must be a valid IP address")));
+    }
 
     #[test]
     fn networks_are_read_and_compared() {

@@ -6,7 +6,11 @@ use serde_json::Value;
 
 use crate::edit;
 use crate::field::Field;
+use crate::go_text::{Shape, TEXT};
 
+/// How messages show a reference to a role.
+const ROLE_REF: Shape =
+    Shape::Struct(&[("APIGroup", "apiGroup", TEXT), ("Kind", "kind", TEXT), ("Name", "name", TEXT)]);
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Fills in the API groups of the role and of the subjects.
@@ -96,6 +100,6 @@ fn text_unsupported(field: &Field<'_, '_>, accepted: &[&str]) -> registry_core::
 pub(super) fn check_role_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
     let (new, old) = (Field::of(new, "roleRef"), Field::of(old, "roleRef"));
     if new.value() != old.value() {
-        errors.push(new.invalid("cannot change roleRef"));
+        errors.push(new.invalid("cannot change roleRef").shown_as(new.go_text(ROLE_REF)));
     }
 }

@@ -87,7 +87,11 @@ pub(super) fn check_configuration(configuration: &Field<'_, '_>, errors: &mut Er
     match parameters.value() {
         None => errors.push(parameters.required("")),
         Some(Value::Object(_)) => {}
-        Some(_) => errors.push(FieldError::invalid(parameters.path(), "<value omitted>", "must be a valid JSON object")),
+        Some(_) => errors.push(FieldError::invalid(
+            parameters.path(),
+            "<value omitted>",
+            "must be a valid JSON object",
+        )),
     }
 }
 

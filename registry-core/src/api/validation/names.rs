@@ -132,7 +132,8 @@ pub fn fully_qualified(value: &str) -> Vec<String> {
 
 /// What is wrong with a domain and a path below it: `example.com/controller`.
 pub fn domain_prefixed_path(value: &str) -> Vec<String> {
-    let Some((domain, path)) = value.split_once('/').filter(|(domain, path)| !domain.is_empty() && !path.is_empty())
+    let Some((domain, path)) =
+        value.split_once('/').filter(|(domain, path)| !domain.is_empty() && !path.is_empty())
     else {
         return vec!["must be a domain-prefixed path (such as \"acme.io/foo\")".to_owned()];
     };

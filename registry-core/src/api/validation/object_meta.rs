@@ -171,16 +171,28 @@ fn validate_owner_references(object: &Object, path: &FieldPath, errors: &mut Err
         let own = format!("{}/{}", text(reference, "kind"), text(reference, "name"));
         match &controller {
             None => controller = Some(own),
-            Some(first) => errors.push(FieldError::invalid(
-                path.clone(),
-                all.clone(),
-                format!(
+            Some(first) => {
+                let detail = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for \
                      {first} and {own}"
-                ),
-            )),
+                );
+                let error = FieldError::invalid(path.clone(), all.clone(), detail);
+                errors.push(error.shown_as(owner_references_text(all)));
+            }
         }
     }
+}
+
+/// Owner references with their fields in Kubernetes' order.
+fn owner_references_text(all: &Value) -> String {
+    const FIELDS: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    let one = |reference: &Value| {
+        let set = FIELDS.iter().filter_map(|field| Some((field, reference.get(*field)?)));
+        let texts: Vec<String> = set.map(|(field, value)| format!("{field:?}:{value}")).collect();
+        format!("{{{}}}", texts.join(","))
+    };
+    let texts: Vec<String> = all.as_array().into_iter().flatten().map(one).collect();
+    format!("[{}]", texts.join(","))
 }
 
 fn validate_owner_reference(reference: &Value, path: &FieldPath, errors: &mut ErrorList) {

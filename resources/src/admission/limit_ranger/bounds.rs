@@ -9,10 +9,22 @@ use crate::core::pod_spec::totals::{self, Amounts};
 pub(super) fn check(limit: &Value, requests: &Amounts, limits: &Amounts, complaints: &mut Vec<String>) {
     let kind = super::kind(limit);
     for (name, bound) in totals::read(limit.get("min")) {
-        complaints.extend(below(&format!("minimum {name} usage per {kind} is {bound}"), &name, &bound, requests, limits));
+        complaints.extend(below(
+            &format!("minimum {name} usage per {kind} is {bound}"),
+            &name,
+            &bound,
+            requests,
+            limits,
+        ));
     }
     for (name, bound) in totals::read(limit.get("max")) {
-        complaints.extend(above(&format!("maximum {name} usage per {kind} is {bound}"), &name, &bound, requests, limits));
+        complaints.extend(above(
+            &format!("maximum {name} usage per {kind} is {bound}"),
+            &name,
+            &bound,
+            requests,
+            limits,
+        ));
     }
     for (name, bound) in totals::read(limit.get("maxLimitRequestRatio")) {
         let rule = format!("{name} max limit to request ratio per {kind} is {bound}");
@@ -42,7 +54,9 @@ pub(super) fn check_requests(limit: &Value, requests: &Amounts, complaints: &mut
 fn below(rule: &str, name: &str, bound: &Quantity, requests: &Amounts, limits: &Amounts) -> Option<String> {
     match (requests.get(name), limits.get(name)) {
         (None, _) => Some(format!("{rule}.  No request is specified")),
-        (Some(request), _) if request.compare(bound).is_lt() => Some(format!("{rule}, but request is {request}")),
+        (Some(request), _) if request.compare(bound).is_lt() => {
+            Some(format!("{rule}, but request is {request}"))
+        }
         (_, Some(limit)) if limit.compare(bound).is_lt() => Some(format!("{rule}, but limit is {limit}")),
         _ => None,
     }
@@ -52,7 +66,9 @@ fn above(rule: &str, name: &str, bound: &Quantity, requests: &Amounts, limits: &
     match (limits.get(name), requests.get(name)) {
         (None, _) => Some(format!("{rule}.  No limit is specified")),
         (Some(limit), _) if limit.compare(bound).is_gt() => Some(format!("{rule}, but limit is {limit}")),
-        (_, Some(request)) if request.compare(bound).is_gt() => Some(format!("{rule}, but request is {request}")),
+        (_, Some(request)) if request.compare(bound).is_gt() => {
+            Some(format!("{rule}, but request is {request}"))
+        }
         _ => None,
     }
 }

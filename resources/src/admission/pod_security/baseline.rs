@@ -38,7 +38,8 @@ const SYSCTLS: [(&str, u32); 12] = [
     ("net.ipv4.tcp_rmem", 32),
     ("net.ipv4.tcp_wmem", 32),
 ];
-const SELINUX_TYPES: [&str; 5] = ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
+const SELINUX_TYPES: [&str; 5] =
+    ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
 
 pub(super) static CHECKS: &[Check] = &[
     check("appArmorProfile", 0, apparmor),
@@ -133,8 +134,10 @@ fn host_paths(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
         .map(|volume| volume.get("name").text())
         .collect();
     let word = plural(names.len(), "volume", "volumes");
-    (!names.is_empty())
-        .then(|| Violation { reason: "hostPath volumes".to_owned(), detail: format!("{word} {}", quoted(names)) })
+    (!names.is_empty()).then(|| Violation {
+        reason: "hostPath volumes".to_owned(),
+        detail: format!("{word} {}", quoted(names)),
+    })
 }
 
 fn host_ports(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
@@ -147,8 +150,7 @@ fn host_ports(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
             }
         }
     });
-    let (verb, word) =
-        (plural(setters.count(), "uses", "use"), plural(ports.len(), "hostPort", "hostPorts"));
+    let (verb, word) = (plural(setters.count(), "uses", "use"), plural(ports.len(), "hostPort", "hostPorts"));
     let ports = ports.into_iter().collect::<Vec<_>>().join(", ");
     Violation::by(&setters, "hostPort", |who| format!("{who} {verb} {word} {ports}"))
 }
@@ -214,7 +216,8 @@ fn selinux(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let (mut sets_user, mut sets_role) = (false, false);
     pod.each_context(|who, context| {
         let options = context.get("seLinuxOptions");
-        let (kind, user, role) = (options.get("type").text(), options.get("user").text(), options.get("role").text());
+        let (kind, user, role) =
+            (options.get("type").text(), options.get("user").text(), options.get("role").text());
         let bad_kind = !SELINUX_TYPES.contains(&kind);
         if bad_kind {
             kinds.insert(kind);
@@ -268,9 +271,8 @@ pub(super) fn is_seccomp_safe(kind: &str) -> bool {
 
 fn sysctls(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     let context = pod.spec.get("securityContext");
-    let allowed = |name: &str| {
-        SYSCTLS.iter().any(|(known, since)| *known == name && version >= Version::Minor(*since))
-    };
+    let allowed =
+        |name: &str| SYSCTLS.iter().any(|(known, since)| *known == name && version >= Version::Minor(*since));
     let list = context.get("sysctls");
     let forbidden: Vec<&str> =
         list.elements().map(|one| one.get("name").text()).filter(|name| !allowed(name)).collect();

@@ -73,7 +73,11 @@ impl Violations {
     /// What is wrong, and with what.
     pub(super) fn details(&self) -> String {
         let texts = self.0.iter().map(|one| {
-            if one.detail.is_empty() { one.reason.clone() } else { format!("{} ({})", one.reason, one.detail) }
+            if one.detail.is_empty() {
+                one.reason.clone()
+            } else {
+                format!("{} ({})", one.reason, one.detail)
+            }
         });
         texts.collect::<Vec<_>>().join(", ")
     }

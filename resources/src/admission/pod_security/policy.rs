@@ -131,7 +131,8 @@ impl Version {
             return Some(Self::Latest);
         }
         let digits = text.strip_prefix("v1.")?;
-        let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+        let plain =
+            digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
         digits.parse().ok().filter(|_| plain).map(Self::Minor)
     }
 }

@@ -76,7 +76,8 @@ fn capabilities(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
             keepers.add(Some(name));
         }
     });
-    let keeps = keepers.text().map(|who| format!("{who} must set securityContext.capabilities.drop=[\"ALL\"]"));
+    let keeps =
+        keepers.text().map(|who| format!("{who} must set securityContext.capabilities.drop=[\"ALL\"]"));
     let adds = added_capabilities(pod, &["NET_BIND_SERVICE"]);
     let details: Vec<String> = keeps.into_iter().chain(adds).collect();
     (!details.is_empty())
@@ -87,7 +88,8 @@ fn volumes(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let (mut names, mut kinds) = (Vec::new(), Texts::new());
     let volumes = pod.spec.get("volumes");
     for volume in volumes.elements() {
-        let other = volume.entries().map(|(kind, _)| kind).find(|kind| *kind != "name" && !VOLUMES.contains(kind));
+        let other =
+            volume.entries().map(|(kind, _)| kind).find(|kind| *kind != "name" && !VOLUMES.contains(kind));
         if let Some(kind) = other {
             names.push(volume.get("name").text());
             kinds.insert(kind);

@@ -66,15 +66,13 @@ fn every_way_to_the_node_is_told() {
 #[test]
 fn a_stricter_check_replaces_the_one_it_extends() {
     let found = details(json!({"volumes": [{"name": "v", "hostPath": {}}]}), Level::Restricted);
-    assert_eq!(
-        found,
-        "restricted volume types (volume \"v\" uses restricted volume type \"hostPath\")"
-    );
+    assert_eq!(found, "restricted volume types (volume \"v\" uses restricted volume type \"hostPath\")");
 }
 
 #[test]
 fn labels_are_read_or_refused() {
-    let policy = |labels: Value| Policy::of(&Object::from_value(json!({"metadata": {"labels": labels}})).unwrap());
+    let policy =
+        |labels: Value| Policy::of(&Object::from_value(json!({"metadata": {"labels": labels}})).unwrap());
     let (found, errors) = policy(json!({
         "pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.20",
     }));

@@ -52,7 +52,8 @@ fn looks_elsewhere(pod: &Object) -> bool {
         let required = terms("requiredDuringSchedulingIgnoredDuringExecution").into_iter().flatten();
         let preferred = terms("preferredDuringSchedulingIgnoredDuringExecution").into_iter().flatten();
         required.chain(preferred.filter_map(|term| term.get("podAffinityTerm"))).any(|term| {
-            let names = term.get("namespaces").and_then(Value::as_array).is_some_and(|names| !names.is_empty());
+            let names =
+                term.get("namespaces").and_then(Value::as_array).is_some_and(|names| !names.is_empty());
             names || term.get("namespaceSelector").is_some_and(|selector| !selector.is_null())
         })
     })

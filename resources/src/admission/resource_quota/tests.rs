@@ -10,7 +10,12 @@ fn quota(hard: Value, used: Value) -> Object {
     object(json!({"metadata": {"name": "q"}, "status": {"hard": hard, "used": used}}))
 }
 
-fn charged(quota: &Object, resource: GroupResource, new: &Object, old: Option<&Object>) -> Result<String, String> {
+fn charged(
+    quota: &Object,
+    resource: GroupResource,
+    new: &Object,
+    old: Option<&Object>,
+) -> Result<String, String> {
     let request = Request { resource, object: new, delta: usage::delta(resource, new, old) };
     assert!(request.is_for(quota));
     let used = request.charged(quota).map_err(|refused| refused.message)?;
@@ -34,14 +39,21 @@ fn objects_are_counted() {
 
 #[test]
 fn pods_say_what_they_take() {
-    let pod = |resources: Value| object(json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": resources}]}}));
-    let bound = quota(json!({"requests.cpu": "1", "pods": "5"}), json!({"requests.cpu": "500m", "pods": "1"}));
+    let pod = |resources: Value| {
+        object(
+            json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": resources}]}}),
+        )
+    };
+    let bound =
+        quota(json!({"requests.cpu": "1", "pods": "5"}), json!({"requests.cpu": "500m", "pods": "1"}));
     let fits = pod(json!({"requests": {"cpu": "500m"}}));
     assert_eq!(charged(&bound, usage::PODS, &fits, None).unwrap(), "pods=2,requests.cpu=1");
     let large = pod(json!({"requests": {"cpu": "600m"}}));
-    assert!(charged(&bound, usage::PODS, &large, None).unwrap_err().ends_with(
-        "requested: requests.cpu=600m, used: requests.cpu=500m, limited: requests.cpu=1"
-    ));
+    assert!(
+        charged(&bound, usage::PODS, &large, None)
+            .unwrap_err()
+            .ends_with("requested: requests.cpu=600m, used: requests.cpu=500m, limited: requests.cpu=1")
+    );
     let silent = charged(&bound, usage::PODS, &pod(json!({})), None).unwrap_err();
     assert!(silent.ends_with("failed quota: q: must specify requests.cpu for: c"), "{silent}");
 }
@@ -49,7 +61,9 @@ fn pods_say_what_they_take() {
 #[test]
 fn a_change_takes_only_the_difference() {
     let services = GroupResource { group: "", resource: "services" };
-    let service = |kind: &str| object(json!({"metadata": {"name": "s"}, "spec": {"type": kind, "ports": [{"port": 1}]}}));
+    let service = |kind: &str| {
+        object(json!({"metadata": {"name": "s"}, "spec": {"type": kind, "ports": [{"port": 1}]}}))
+    };
     let bound = quota(
         json!({"services": "1", "services.nodeports": "0"}),
         json!({"services": "1", "services.nodeports": "0"}),
@@ -64,7 +78,9 @@ fn a_change_takes_only_the_difference() {
 fn a_quota_is_about_its_scopes() {
     let scoped = |scope: &str| object(json!({"spec": {"scopes": [scope]}}));
     let plain = object(json!({"spec": {"containers": [{"name": "c"}]}}));
-    for (scope, expected) in [("BestEffort", true), ("NotBestEffort", false), ("Terminating", false), ("NotTerminating", true)] {
+    for (scope, expected) in
+        [("BestEffort", true), ("NotBestEffort", false), ("Terminating", false), ("NotTerminating", true)]
+    {
         assert_eq!(scope::matches(&scoped(scope), usage::PODS, &plain), expected, "{scope}");
     }
     let services = GroupResource { group: "", resource: "services" };

@@ -11,12 +11,20 @@ use crate::core::pod_spec::totals::{self, Amounts};
 pub(super) const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
 const SERVICES: GroupResource = GroupResource { group: "", resource: "services" };
 const CLAIMS: GroupResource = GroupResource { group: "", resource: "persistentvolumeclaims" };
-const EVENTS: [GroupResource; 2] =
-    [GroupResource { group: "", resource: "events" }, GroupResource { group: "events.k8s.io", resource: "events" }];
+const EVENTS: [GroupResource; 2] = [
+    GroupResource { group: "", resource: "events" },
+    GroupResource { group: "events.k8s.io", resource: "events" },
+];
 
 /// Resources whose objects count under their plural too, as they did before `count/…`.
-const BY_PLURAL: [&str; 6] =
-    ["configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets", "services"];
+const BY_PLURAL: [&str; 6] = [
+    "configmaps",
+    "persistentvolumeclaims",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "services",
+];
 
 /// Where a quota bounds one of these, every container has to say how much of it it takes.
 pub(super) const HAS_TO_BE_SAID: [&str; 6] =
@@ -96,10 +104,11 @@ fn computed(requests: &Amounts, limits: &Amounts) -> Amounts {
 
 fn of_service(service: &Object) -> Amounts {
     let kind = service.get_str(&["spec", "type"]).unwrap_or_default();
-    let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let fixed = ports.iter().filter(|port| port.get("nodePort").and_then(Value::as_i64).unwrap_or_default() != 0);
-    let allocates =
-        service.get(&["spec", "allocateLoadBalancerNodePorts"]) != Some(&Value::Bool(false));
+    let ports =
+        service.get(&["spec", "ports"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let fixed =
+        ports.iter().filter(|port| port.get("nodePort").and_then(Value::as_i64).unwrap_or_default() != 0);
+    let allocates = service.get(&["spec", "allocateLoadBalancerNodePorts"]) != Some(&Value::Bool(false));
     let (node_ports, balancers) = match kind {
         "NodePort" => (ports.len(), 0),
         "LoadBalancer" if allocates => (ports.len(), 1),
@@ -138,7 +147,8 @@ pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
             let amounts = |of: &str| totals::read(container.pointer(&format!("/resources/{of}")));
             let said = computed(&amounts("requests"), &amounts("limits"));
             let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
-            let unsaid = HAS_TO_BE_SAID.iter().filter(|one| hard.contains_key(**one) && !said.contains_key(**one));
+            let unsaid =
+                HAS_TO_BE_SAID.iter().filter(|one| hard.contains_key(**one) && !said.contains_key(**one));
             for resource in unsaid {
                 missing.entry(resource).or_default().push(name);
             }

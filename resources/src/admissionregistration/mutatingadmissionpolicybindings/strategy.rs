@@ -13,6 +13,10 @@ use crate::field::Field;
 pub(super) struct MutatingBindingStrategy;
 
 impl ObjectStrategy for MutatingBindingStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn requires_qualified_finalizers(&self) -> bool {
         false
     }

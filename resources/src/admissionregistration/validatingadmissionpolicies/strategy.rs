@@ -13,12 +13,20 @@ use crate::field::Field;
 pub(super) struct ValidatingPolicyStrategy;
 
 impl ObjectStrategy for ValidatingPolicyStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn requires_qualified_finalizers(&self) -> bool {
         false
     }
 
     fn allow_unconditional_update(&self) -> bool {
         false
+    }
+
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"]]
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {

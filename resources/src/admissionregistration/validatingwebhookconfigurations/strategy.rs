@@ -13,6 +13,10 @@ use crate::field::Field;
 pub(super) struct ValidatingWebhookStrategy;
 
 impl ObjectStrategy for ValidatingWebhookStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn requires_qualified_finalizers(&self) -> bool {
         false
     }

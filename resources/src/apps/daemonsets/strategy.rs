@@ -26,6 +26,8 @@ impl ObjectStrategy for DaemonSetStrategy {
             fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
         }
         defaults::apply_to_template(object, &["spec", "template"]);
+        // The number is the server's; that it is there is the client's doing.
+        fill_at(object, &TEMPLATE_GENERATION, "0");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -109,7 +111,10 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
                 _ => {}
             }
         }
-        _ => errors.push(strategy.unsupported(&["RollingUpdate", "OnDelete"])),
+        _ => {
+            let error = strategy.unsupported(&["RollingUpdate", "OnDelete"]);
+            errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));
+        }
     }
 }
 

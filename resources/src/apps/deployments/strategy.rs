@@ -65,6 +65,10 @@ impl ObjectStrategy for DeploymentStrategy {
         }
     }
 
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata", "labels"]]
+    }
+
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         new.copy_field(old, &["metadata", "labels"]);
     }
@@ -94,7 +98,10 @@ fn check_rollout(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         "RollingUpdate" => check_rolling_update(&rolling, errors),
         "Recreate" => {}
-        _ => errors.push(strategy.unsupported(&["Recreate", "RollingUpdate"])),
+        _ => {
+            let error = strategy.unsupported(&["Recreate", "RollingUpdate"]);
+            errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
 use crate::edit::{each, fill, fill_at, with};
 use crate::field::Field;
+use crate::go_text::{NUMBER, OPTIONAL, Shape};
 
 /// What may change of a spec.
 const MUTABLE: [&str; 7] = [
@@ -23,10 +25,19 @@ const MUTABLE: [&str; 7] = [
 ];
 const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
+/// How messages show a rolling update.
+const ROLLING_UPDATE: Shape =
+    Shape::Struct(&[("Partition", "partition", NUMBER), ("MaxUnavailable", "maxUnavailable", OPTIONAL)]);
+
 /// Defaults and validation; most of the spec stays as it was made.
 pub(super) struct StatefulSetStrategy;
 
 impl ObjectStrategy for StatefulSetStrategy {
+    fn name_rule(&self) -> NameRule {
+        // The names of its pods begin with its own.
+        NameRule::DnsLabel
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         fill_at(object, &["spec", "replicas"], 1);
         fill_at(object, &["spec", "revisionHistoryLimit"], 10);
@@ -106,7 +117,8 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
     match strategy.get("type").text() {
         "OnDelete" => {
             if rolling.value().is_some_and(|value| *value != Value::Null) {
-                errors.push(rolling.invalid("only allowed for updateStrategy 'RollingUpdate'"));
+                let error = rolling.invalid("only allowed for updateStrategy 'RollingUpdate'");
+                errors.push(error.shown_as(rolling.go_text(ROLLING_UPDATE)));
             }
         }
         "RollingUpdate" => {
@@ -120,6 +132,9 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
                 errors.push(unavailable.invalid("must not be greater than 100%"));
             }
         }
-        _ => errors.push(strategy.invalid("must be 'RollingUpdate' or 'OnDelete'")),
+        _ => {
+            let error = strategy.invalid("must be 'RollingUpdate' or 'OnDelete'");
+            errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));
+        }
     }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{
-    GetOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError, UpdateOptions, time,
+    GetOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError, UpdateOptions,
 };
 use registry_core::capabilities;
 use registry_core::registry::store::UpdateRules;
@@ -17,9 +17,7 @@ use registry_core::rest::{
 };
 use registry_core::schema::Schema;
 
-use super::CertificateSigningRequests;
-use crate::edit;
-use crate::field::Field;
+use super::{CertificateSigningRequests, conditions};
 
 /// The `approval` subresource: only the conditions change.
 pub struct Approval {
@@ -86,30 +84,12 @@ impl UpdateRules for ApprovalRules {
         let asked = std::mem::replace(new, old.clone());
         new.copy_field(&asked, &["metadata"]);
         new.copy_field(&asked, &["status", "conditions"]);
-        edit::with(&mut new.0, "status", |status| {
-            edit::each(status, &["conditions"], |condition| {
-                for field in ["lastUpdateTime", "lastTransitionTime"] {
-                    edit::fill(condition, field, time::now());
-                }
-            });
-        });
+        conditions::set_times(new, old);
     }
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let (new, old) = (Field::of(new, "status"), Field::of(old, "status"));
-        let (new, old) = (new.get("conditions"), old.get("conditions"));
-        let has = |conditions: &Field<'_, '_>, kind: &str| {
-            conditions.elements().any(|condition| condition.get("type").text() == kind)
-        };
-        for kind in ["Approved", "Denied", "Failed"] {
-            if has(&old, kind) && !has(&new, kind) {
-                errors.push(new.forbidden(format!("updates may not remove a condition of type \"{kind}\"")));
-            }
-        }
-        if has(&new, "Approved") && has(&new, "Denied") {
-            errors.push(new.invalid("Approved and Denied conditions are mutually exclusive"));
-        }
+        conditions::check(new, old, &mut errors);
         errors
     }
 }

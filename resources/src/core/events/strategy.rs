@@ -10,6 +10,10 @@ use registry_core::resource::ObjectStrategy;
 pub(super) struct EventStrategy;
 
 impl ObjectStrategy for EventStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn requires_qualified_finalizers(&self) -> bool {
         false
     }

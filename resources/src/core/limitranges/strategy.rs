@@ -18,6 +18,10 @@ const TYPES: [&str; 3] = ["Container", "Pod", "PersistentVolumeClaim"];
 pub(super) struct LimitRangeStrategy;
 
 impl ObjectStrategy for LimitRangeStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         with(&mut object.0, "spec", |spec| each(spec, &["limits"], derive_defaults));
     }
@@ -118,7 +122,9 @@ fn check_limit(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
                     least.text(),
                     most.text()
                 );
-                errors.push(FieldError::invalid(place.path().key(resource), least.text(), detail));
+                // Of a default above the maximum, the maximum is shown.
+                let shown = if low == "default" { most } else { least };
+                errors.push(FieldError::invalid(place.path().key(resource), shown.text(), detail));
             }
         }
     }

@@ -21,15 +21,6 @@ pub(super) struct PersistentVolumeClaimStrategy;
 impl ObjectStrategy for PersistentVolumeClaimStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         fill_at(object, &["spec", "volumeMode"], "Filesystem");
-        // What is cloned or restored has an old and a new field, which say the same.
-        let (old, new) = (["spec", "dataSource"], ["spec", "dataSourceRef"]);
-        match (object.get(&old).cloned(), object.get(&new).cloned()) {
-            (Some(source), None) if is_known_source(&source) => object.set(&new, source),
-            (None, Some(source)) if is_known_source(&source) && source.get("namespace").is_none() => {
-                object.set(&old, source);
-            }
-            _ => {}
-        }
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -38,6 +29,11 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
         if object.get(&["spec", "dataSource"]).is_some_and(|source| !is_known_source(source)) {
             object.remove(&["spec", "dataSource"]);
         }
+        align_sources(object);
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, _old: &Object) {
+        align_sources(new);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -80,6 +76,18 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
             check_growth(new, old, &mut errors);
         }
         errors
+    }
+}
+
+/// What is cloned or restored has an old and a new field, which say the same.
+fn align_sources(claim: &mut Object) {
+    let (old, new) = (["spec", "dataSource"], ["spec", "dataSourceRef"]);
+    match (claim.get(&old).cloned(), claim.get(&new).cloned()) {
+        (Some(source), None) if is_known_source(&source) => claim.set(&new, source),
+        (None, Some(source)) if is_known_source(&source) && source.get("namespace").is_none() => {
+            claim.set(&old, source);
+        }
+        _ => {}
     }
 }
 

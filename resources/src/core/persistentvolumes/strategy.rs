@@ -44,6 +44,10 @@ const SOURCES: [&str; 22] = [
 pub(super) struct PersistentVolumeStrategy;
 
 impl ObjectStrategy for PersistentVolumeStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         fill_at(object, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
         fill_at(object, &["spec", "volumeMode"], "Filesystem");
@@ -110,7 +114,8 @@ fn check_capacity(capacity: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(capacity.unsupported(&["storage"]));
     }
     for (_, amount) in capacity.entries() {
-        let negative = Quantity::parse(amount.text()).ok().and_then(|amount| amount.nanos()).filter(|nanos| *nanos < 0);
+        let negative =
+            Quantity::parse(amount.text()).ok().and_then(|amount| amount.nanos()).filter(|nanos| *nanos < 0);
         if let Some(nanos) = negative {
             let whole = i64::try_from(nanos / NANOS).unwrap_or(i64::MIN);
             errors.push(FieldError::invalid(amount.path(), whole, "must be a valid resource quantity"));

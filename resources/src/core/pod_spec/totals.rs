@@ -97,7 +97,8 @@ mod tests {
         let container = |cpu: &str| json!({"resources": {"requests": {"cpu": cpu}}});
         let sidecar = json!({"restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}});
         let total = |init: Vec<Value>| {
-            let pod = json!({"spec": {"containers": [container("1"), container("500m")], "initContainers": init}});
+            let pod =
+                json!({"spec": {"containers": [container("1"), container("500m")], "initContainers": init}});
             of_pod(&Object::from_value(pod).unwrap(), "requests")["cpu"].to_string()
         };
         assert_eq!(total(vec![]), "1500m");

@@ -12,12 +12,19 @@ use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
 
 use crate::field::Field;
+use crate::go_text::{OPTIONAL, Shape, TEXT};
 use crate::label_selector;
 
 pub(crate) use volumes::Volumes;
 
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const RESTART_POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
+/// How messages show a reference to a resource claim.
+const RESOURCE_CLAIM: Shape = Shape::Struct(&[
+    ("Name", "name", TEXT),
+    ("ResourceClaimName", "resourceClaimName", OPTIONAL),
+    ("ResourceClaimTemplateName", "resourceClaimTemplateName", OPTIONAL),
+]);
 const MOST_NAMESERVERS: usize = 3;
 
 /// What is wrong with a pod spec.
@@ -245,7 +252,8 @@ fn check_resource_claim(claim: &Field<'_, '_>, errors: &mut ErrorList) {
     let sources = ["resourceClaimName", "resourceClaimTemplateName"];
     let named = sources.iter().filter(|source| claim.get(source).exists()).count();
     if named == 0 {
-        errors.push(claim.invalid("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"));
+        let error = claim.invalid("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
+        errors.push(error.shown_as(claim.go_text(RESOURCE_CLAIM)));
     } else if named > 1 {
         errors.push(
             claim.invalid(

@@ -208,7 +208,8 @@ impl Warnings {
             let amount = amounts.get(resource);
             let quantity = Quantity::parse(amount.text());
             if quantity.is_ok_and(|quantity| !quantity.is_whole()) {
-                let text = format!("fractional byte value {:?} is invalid, must be an integer", amount.text());
+                let text =
+                    format!("fractional byte value {:?} is invalid, must be an integer", amount.text());
                 self.add(&amounts.path().key(resource), &text);
             }
         }
@@ -303,7 +304,10 @@ mod tests {
     #[test]
     fn what_hides_or_overlaps_is_told() {
         let environment = |second: &str| {
-            of("p", json!({"containers": [{"env": [{"name": "A", "value": "1"}, {"name": "A", "value": second}]}]}))
+            of(
+                "p",
+                json!({"containers": [{"env": [{"name": "A", "value": "1"}, {"name": "A", "value": second}]}]}),
+            )
         };
         let hides = "spec.containers[0].env[1]: hides previous definition of \"A\", which may be dropped when using apply";
         assert_eq!(environment("2"), [hides]);
@@ -311,7 +315,9 @@ mod tests {
         let memory = json!({"containers": [{"resources": {"requests": {"memory": "100m"}, "limits": {"memory": "1Gi"}}}]});
         assert_eq!(
             of("p", memory),
-            ["spec.containers[0].resources.requests[memory]: fractional byte value \"100m\" is invalid, must be an integer"]
+            [
+                "spec.containers[0].resources.requests[memory]: fractional byte value \"100m\" is invalid, must be an integer"
+            ]
         );
         let port = json!({"containerPort": 80, "protocol": "TCP"});
         assert_eq!(
@@ -320,7 +326,9 @@ mod tests {
         );
         assert_eq!(
             of("p", json!({"nodeSelector": {"beta.kubernetes.io/os": "linux"}})),
-            ["spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use \"kubernetes.io/os\" instead"]
+            [
+                "spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use \"kubernetes.io/os\" instead"
+            ]
         );
     }
 

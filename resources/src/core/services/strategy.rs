@@ -176,7 +176,13 @@ fn check_ports(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
             application.check(names::qualified_name, errors);
         }
         if !numbers.insert((protocol.text(), number.integer())) {
-            errors.push(FieldError::duplicate(port.path(), port.value().cloned().unwrap_or_default()));
+            // Only what makes them the same is shown.
+            let text = format!(
+                "{{\"Name\":\"\",\"Protocol\":{:?},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
+                protocol.text(),
+                number.integer().unwrap_or_default()
+            );
+            errors.push(port.duplicate().shown_as(text));
         }
         let node_port = port.get("nodePort");
         let Some(wanted) = node_port.integer().filter(|wanted| *wanted != 0) else { continue };

@@ -1,19 +1,61 @@
 //! Rules of FlowSchemas.
 
 use registry_core::RequestContext;
-use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::api::Object;
+use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::resource::ObjectStrategy;
 
 use crate::edit;
 use crate::field::Field;
 use crate::flowcontrol::{conditions, mandatory};
+use crate::go_text::{NUMBER, OPTIONAL, Shape, TEXT};
 
 const MOST_PRECEDENCE: i64 = 10_000;
 const DISTINGUISHERS: [&str; 2] = ["ByNamespace", "ByUser"];
 const KINDS: [&str; 3] = ["Group", "ServiceAccount", "User"];
 const VERBS: [&str; 9] =
     ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
+
+/// How messages show the spec.
+const SPEC: Shape = Shape::Struct(&[
+    ("PriorityLevelConfiguration", "priorityLevelConfiguration", NAMED),
+    ("MatchingPrecedence", "matchingPrecedence", NUMBER),
+    ("DistinguisherMethod", "distinguisherMethod", Shape::Pointer(&Shape::Struct(&[("Type", "type", TEXT)]))),
+    (
+        "Rules",
+        "rules",
+        Shape::List(&Shape::Struct(&[
+            ("Subjects", "subjects", Shape::List(&SUBJECT)),
+            ("ResourceRules", "resourceRules", Shape::List(&RESOURCE_RULE)),
+            (
+                "NonResourceRules",
+                "nonResourceRules",
+                Shape::List(&Shape::Struct(&[
+                    ("Verbs", "verbs", OPTIONAL),
+                    ("NonResourceURLs", "nonResourceURLs", OPTIONAL),
+                ])),
+            ),
+        ])),
+    ),
+]);
+const NAMED: Shape = Shape::Struct(&[("Name", "name", TEXT)]);
+const SUBJECT: Shape = Shape::Struct(&[
+    ("Kind", "kind", TEXT),
+    ("User", "user", Shape::Pointer(&NAMED)),
+    ("Group", "group", Shape::Pointer(&NAMED)),
+    (
+        "ServiceAccount",
+        "serviceAccount",
+        Shape::Pointer(&Shape::Struct(&[("Namespace", "namespace", TEXT), ("Name", "name", TEXT)])),
+    ),
+]);
+const RESOURCE_RULE: Shape = Shape::Struct(&[
+    ("Verbs", "verbs", OPTIONAL),
+    ("APIGroups", "apiGroups", OPTIONAL),
+    ("Resources", "resources", OPTIONAL),
+    ("ClusterScope", "clusterScope", Shape::Plain("false")),
+    ("Namespaces", "namespaces", OPTIONAL),
+]);
 
 /// Which requests go to which priority level.
 pub(super) struct FlowSchemaStrategy;
@@ -42,7 +84,8 @@ impl ObjectStrategy for FlowSchemaStrategy {
             check_rule(&rule, &mut errors);
         }
         if mandatory::flow_schema(object.name()).is_some_and(|fixed| spec.value() != Some(&fixed)) {
-            errors.push(spec.invalid(format!("spec of '{}' must equal the fixed value", object.name())));
+            let error = spec.invalid(format!("spec of '{}' must equal the fixed value", object.name()));
+            errors.push(error.shown_as(spec.go_text(SPEC)));
         }
         conditions::check(&Field::of(object, "status"), &mut errors);
         errors

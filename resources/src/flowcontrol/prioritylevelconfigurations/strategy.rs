@@ -51,7 +51,7 @@ impl ObjectStrategy for PriorityLevelStrategy {
 fn check_type(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
     let (kind, limited, exempt) = (spec.get("type"), spec.get("limited"), spec.get("exempt"));
     if (name == "exempt") != (kind.text() == "Exempt") {
-        errors.push(kind.invalid("type must be 'Exempt' if and only if name is 'exempt'"));
+        errors.push(kind.invalid("must be 'Exempt' if and only if `name` is 'exempt'"));
     }
     match kind.text() {
         "Exempt" => {
@@ -167,8 +167,7 @@ mod tests {
             errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
         };
         let none: [&str; 0] = [];
-        let queue =
-            |queuing: Value| json!({"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": queuing}}});
+        let queue = |queuing: Value| json!({"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": queuing}}});
         assert_eq!(causes("a", queue(json!({}))), none);
         assert_eq!(causes("exempt", json!({"type": "Exempt", "exempt": {"lendablePercent": 10}})), none);
         assert_eq!(causes("a", json!({"type": "Exempt"})), ["spec.type"]);

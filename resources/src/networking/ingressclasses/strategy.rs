@@ -17,7 +17,9 @@ pub(super) struct IngressClassStrategy;
 
 impl ObjectStrategy for IngressClassStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with_at(object, &["spec", "parameters"], |parameters| edit::fill(parameters, "scope", "Cluster"));
+        edit::with_at(object, &["spec", "parameters"], |parameters| {
+            edit::fill(parameters, "scope", "Cluster")
+        });
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

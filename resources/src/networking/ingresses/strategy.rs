@@ -78,9 +78,11 @@ impl ObjectStrategy for IngressStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        let warning =
-            format!("annotation {CLASS_ANNOTATION:?} is deprecated, please use 'spec.ingressClassName' instead");
-        class_annotation(object).map(|_| warning).into_iter().collect()
+        let warning = format!(
+            "annotation {CLASS_ANNOTATION:?} is deprecated, please use 'spec.ingressClassName' instead"
+        );
+        let has_field = object.get_str(&["spec", "ingressClassName"]).is_some();
+        class_annotation(object).filter(|_| !has_field).map(|_| warning).into_iter().collect()
     }
 }
 
@@ -195,7 +197,10 @@ mod tests {
             (json!({"rules": [{"host": "a.*"}]}), &["FieldValueInvalid spec.rules[0].host"]),
             (json!({"rules": [{"http": {}}]}), &["FieldValueRequired spec.rules[0].http.paths"]),
             (path("a", "Exact", service.clone()), &["FieldValueInvalid spec.rules[0].http.paths[0].path"]),
-            (path("/a/..", "Prefix", service.clone()), &["FieldValueInvalid spec.rules[0].http.paths[0].path"]),
+            (
+                path("/a/..", "Prefix", service.clone()),
+                &["FieldValueInvalid spec.rules[0].http.paths[0].path"],
+            ),
             (path("/", "X", service), &["FieldValueNotSupported spec.rules[0].http.paths[0].pathType"]),
             (path("/", "Exact", json!({})), &["FieldValueInvalid spec.rules[0].http.paths[0].backend"]),
             (
@@ -225,8 +230,10 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(IngressStrategy.validate(&context, &ingress), ErrorList::default());
-        assert_eq!(IngressStrategy.warnings_on_create(&context, &ingress).len(), 1);
+        assert!(IngressStrategy.warnings_on_create(&context, &ingress).is_empty());
         ingress.set(&["spec", "ingressClassName"], "b".into());
         assert_eq!(IngressStrategy.validate(&context, &ingress).0.len(), 1);
+        ingress.remove(&["spec", "ingressClassName"]);
+        assert_eq!(IngressStrategy.warnings_on_create(&context, &ingress).len(), 1);
     }
 }

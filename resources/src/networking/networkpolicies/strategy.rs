@@ -127,7 +127,8 @@ mod tests {
                 .validate(&RequestContext::default(), &Object::from_value(policy).unwrap());
             errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
         };
-        let block = |cidr: &str, except: Value| json!({"from": [{"ipBlock": {"cidr": cidr, "except": except}}]});
+        let block =
+            |cidr: &str, except: Value| json!({"from": [{"ipBlock": {"cidr": cidr, "except": except}}]});
         let none: [&str; 0] = [];
         assert_eq!(causes(block("10.0.0.0/8", json!(["10.1.0.0/16"]))), none);
         assert_eq!(causes(block("10.0.0.1/8", json!([]))), ["spec.ingress[0].from[0].ipBlock.cidr"]);

@@ -51,7 +51,10 @@ mod tests {
         };
         let none: [&str; 0] = [];
         let opaque = |driver: &str| json!({"opaque": {"driver": driver, "parameters": {"a": 1}}});
-        assert_eq!(causes(json!({"selectors": [{"cel": {"expression": "true"}}], "config": [opaque("a.b")]})), none);
+        assert_eq!(
+            causes(json!({"selectors": [{"cel": {"expression": "true"}}], "config": [opaque("a.b")]})),
+            none
+        );
         assert_eq!(causes(json!({"selectors": [{}]})), ["spec.selectors[0].cel"]);
         assert_eq!(causes(json!({"selectors": [{"cel": {}}]})), ["spec.selectors[0].cel.expression"]);
         assert_eq!(causes(json!({"config": [opaque("Bad!")]})), ["spec.config[0].opaque.driver"]);

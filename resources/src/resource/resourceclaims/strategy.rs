@@ -13,6 +13,10 @@ use crate::resource::requests;
 pub(super) struct ResourceClaimStrategy;
 
 impl ObjectStrategy for ResourceClaimStrategy {
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"]]
+    }
+
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         edit::keep_metadata(new, old);
     }

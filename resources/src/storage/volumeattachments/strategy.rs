@@ -13,8 +13,16 @@ use crate::field::Field;
 pub(super) struct VolumeAttachmentStrategy;
 
 impl ObjectStrategy for VolumeAttachmentStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
+    }
+
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"]]
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {

@@ -16,8 +16,10 @@ pub(super) fn check_host_processes(spec: &Field<'_, '_>, errors: &mut ErrorList)
             if let (Some(of_pod), Some(own)) = (of_pod, own)
                 && of_pod != own
             {
-                let path = container.path().child("securityContext").child("windowsOptions").child("hostProcess");
-                let detail = format!("pod hostProcess value must be identical if both are specified, was {of_pod}");
+                let path =
+                    container.path().child("securityContext").child("windowsOptions").child("hostProcess");
+                let detail =
+                    format!("pod hostProcess value must be identical if both are specified, was {of_pod}");
                 errors.push(FieldError::invalid(path, own, detail));
             }
             if own.or(of_pod) == Some(true) {
@@ -29,7 +31,8 @@ pub(super) fn check_host_processes(spec: &Field<'_, '_>, errors: &mut ErrorList)
         return;
     }
     if on_host != containers {
-        let detail = "If pod contains any hostProcess containers then all containers must be HostProcess containers";
+        let detail =
+            "If pod contains any hostProcess containers then all containers must be HostProcess containers";
         errors.push(FieldError::invalid(spec.path(), "", detail));
     }
     let network = spec.get("hostNetwork");
