@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -30,6 +30,12 @@ impl ClaimResize {
         let class = self.classes.get("", name).await?;
         let allows = |class: Object| class.get(&["allowVolumeExpansion"]) == Some(&Value::Bool(true));
         Ok(class.is_some_and(allows))
+    }
+}
+
+impl AdmissionPlugin for ClaimResize {
+    fn name(&self) -> &'static str {
+        "PersistentVolumeClaimResize"
     }
 }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
@@ -23,6 +23,12 @@ impl DefaultIngressClass {
     /// The plug-in over the installed classes; `None` where there are none.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { classes: Lookup::of::<IngressClasses>(installed)? })
+    }
+}
+
+impl AdmissionPlugin for DefaultIngressClass {
+    fn name(&self) -> &'static str {
+        "DefaultIngressClass"
     }
 }
 

@@ -5,7 +5,9 @@ mod bounds;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
+use registry_core::admission::{
+    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
+};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -40,6 +42,12 @@ impl LimitRanger {
             .filter_map(|limits| if let Value::Array(all) = limits { Some(all) } else { None })
             .flatten()
             .collect())
+    }
+}
+
+impl AdmissionPlugin for LimitRanger {
+    fn name(&self) -> &'static str {
+        "LimitRanger"
     }
 }
 

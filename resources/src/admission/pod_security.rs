@@ -9,7 +9,7 @@ mod restricted;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, Reason, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -150,6 +150,12 @@ impl PodSecurity {
             warn(context, bar, &of_pod(&template, bar));
         }
         Ok(())
+    }
+}
+
+impl AdmissionPlugin for PodSecurity {
+    fn name(&self) -> &'static str {
+        "PodSecurity"
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{GroupResource, Object, Reason, StatusError, UpdateOptions};
 use registry_core::registry::store::UpdateRules;
@@ -49,6 +49,12 @@ impl ResourceQuota {
             Err(failure) if failure.is_not_found() => Ok(()),
             outcome => outcome.map(drop),
         }
+    }
+}
+
+impl AdmissionPlugin for ResourceQuota {
+    fn name(&self) -> &'static str {
+        "ResourceQuota"
     }
 }
 

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
+use registry_core::admission::{
+    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
+};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -34,6 +36,12 @@ impl RuntimeClassAdmission {
             Some(class) => Ok(Some(class)),
             None => Err(rejected(pod, format!("RuntimeClass {name:?} not found"))),
         }
+    }
+}
+
+impl AdmissionPlugin for RuntimeClassAdmission {
+    fn name(&self) -> &'static str {
+        "RuntimeClass"
     }
 }
 

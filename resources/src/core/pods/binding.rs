@@ -169,9 +169,8 @@ fn set_scheduled(pod: &mut Object) {
 struct BindingRules;
 
 impl UpdateRules for BindingRules {
-    fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
-        new.set(&["metadata", "generation"], (old.generation() + 1).into());
-    }
+    /// Where a pod runs is no change of what it is: its generation stays.
+    fn prepare(&self, _: &ResourceType, _: &RequestContext, _: &mut Object, _: &Object) {}
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, _: &Object, _: &Object) -> ErrorList {
         ErrorList::default()

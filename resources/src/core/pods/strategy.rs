@@ -18,6 +18,15 @@ pub(super) struct PodStrategy;
 impl ObjectStrategy for PodStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         defaults::apply_to_pod(object);
+        // The field from before a pod could have several addresses counts when both are given.
+        let address = object.get_str(&["status", "podIP"]).filter(|address| !address.is_empty());
+        if let Some(address) = address {
+            let first = object.get(&["status", "podIPs"]).and_then(|all| all.get(0)?.get("ip"));
+            if first.and_then(Value::as_str) != Some(address) {
+                let only = json!([{"ip": address}]);
+                object.set(&["status", "podIPs"], only);
+            }
+        }
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
