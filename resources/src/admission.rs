@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: [admission controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
+mod certificate_subject;
 mod claim_resize;
 mod default_class;
 mod ingress_class;
@@ -46,11 +47,12 @@ fn mutating(installed: &InstalledApi) -> Vec<Arc<dyn MutatingAdmission>> {
 }
 
 fn validating(installed: &InstalledApi) -> Vec<Arc<dyn ValidatingAdmission>> {
-    let all: [Option<Arc<dyn ValidatingAdmission>>; 5] = [
+    let all: [Option<Arc<dyn ValidatingAdmission>>; 6] = [
         limit_ranger::LimitRanger::new(installed).map(arc_validating),
         pod_security::PodSecurity::new(installed).map(arc_validating),
         claim_resize::ClaimResize::new(installed).map(arc_validating),
         runtime_class::RuntimeClassAdmission::new(installed).map(arc_validating),
+        Some(Arc::new(certificate_subject::CertificateSubject)),
         // Last: only what everybody else lets pass is counted.
         resource_quota::ResourceQuota::new(installed).map(arc_validating),
     ];
