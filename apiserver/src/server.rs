@@ -6,20 +6,21 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use http::{Request, Response};
-use registry_core::registry::{InstalledApi, StorageMap};
+use registry_core::registry::{InstalledApi, Services, StorageMap, Stores};
 use registry_core::{RequestContext, ResourceType};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
-use crate::authentication::{Authenticator, TokenTable};
+use crate::authentication::{Authenticator, ServiceAccountTokens, TokenTable};
 use crate::authorization::{Authorizer, BaselineAuthorizer, ServerAccess};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::Api;
 use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
 use crate::options::{AdmissionOptions, Options, OptionsError};
+use crate::proxy::{ControlPlane, PeerTls, Proxy};
 use crate::request_info::RequestInfo;
 use crate::storage::{Engine, Storages};
 
@@ -55,6 +56,7 @@ pub struct ServerBuilder {
     maps: Vec<&'static StorageMap>,
     without_builtin_resources: bool,
     authorizer: Option<Arc<dyn Authorizer>>,
+    reaches_local_workloads: bool,
     shutdown: CancellationToken,
 }
 
@@ -100,6 +102,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Lets proxies reach pods and services at addresses of this machine, where tests run them. Never do so otherwise:
+    /// what listens on this machine only trusts everybody who gets through to it.
+    pub fn reach_local_workloads(mut self) -> Self {
+        self.reaches_local_workloads = true;
+        self
+    }
+
     /// Ends the server when this token is cancelled.
     pub fn shutdown(mut self, shutdown: CancellationToken) -> Self {
         self.shutdown = shutdown;
@@ -123,8 +132,23 @@ impl ServerBuilder {
             None => TokenTable::default(),
         };
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
-        let access = Arc::new(ServerAccess::new(tokens.clone(), authorizer.clone()));
-        let storages = Storages::new(engine.clone(), &self.options.storage, access);
+        let stores = Stores::default();
+        let service_accounts = Arc::new(ServiceAccountTokens::new(
+            &self.options.service_accounts,
+            &self.options.certificate_directory(),
+            stores.clone(),
+        )?);
+        let authenticator = Authenticator::new(tokens, self.options.authentication.anonymous_auth);
+        let authenticator = Arc::new(authenticator.with_service_accounts(service_accounts.clone()));
+        let peer_tls = PeerTls::new(pki::kubelet_identity(&self.options)?)?;
+        let services = Services {
+            access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer.clone())),
+            tokens: service_accounts.clone(),
+            components: Arc::new(ControlPlane::new(Arc::new(EngineCheck::new(engine.mvcc())), &peer_tls)),
+            kubelet_address_types: self.options.kubelet.kubelet_preferred_address_types.clone().into(),
+            stores,
+        };
+        let storages = Storages::new(engine.clone(), &self.options.storage, services);
         let installed = Arc::new(self.install(&storages)?);
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let hooks = PostStartHooks::new(&installed);
@@ -132,14 +156,17 @@ impl ServerBuilder {
 
         let (listener, address) = listen(&self.options).await?;
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
+        service_accounts.publish_at(jwks_uri(&self.options, address));
+        let api = Api::with_descriptions(
+            installed.clone(),
+            admission(&installed, &self.options.admission)?,
+            lifecycle.stopping.clone(),
+            resources::schema::descriptions,
+        );
+        api.connect_by(Proxy::new(peer_tls, self.reaches_local_workloads, lifecycle.stopping.clone()));
         let filters = Filters::new(
-            Api::with_descriptions(
-                installed.clone(),
-                admission(&installed, &self.options.admission)?,
-                lifecycle.stopping.clone(),
-                resources::schema::descriptions,
-            ),
-            Authenticator::new(tokens, self.options.authentication.anonymous_auth),
+            api,
+            authenticator,
             authorizer,
             health,
             &self.options.limits,
@@ -283,6 +310,12 @@ fn admission(installed: &InstalledApi, options: &AdmissionOptions) -> Result<Adm
 fn identities(options: &Options) -> Result<(String, pki::Identities), ServerError> {
     let identities = pki::Identities::ensure(options)?;
     Ok((identities.server_ca_pem.clone(), identities))
+}
+
+/// Where others find the keys of service accounts' tokens.
+fn jwks_uri(options: &Options, address: SocketAddr) -> String {
+    let own = || format!("{}/openid/v1/jwks", kubeconfig::url(address));
+    options.service_accounts.service_account_jwks_uri.clone().unwrap_or_else(own)
 }
 
 async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerError> {

@@ -23,6 +23,7 @@ mod field;
 pub mod flowcontrol;
 pub mod generated;
 mod label_selector;
+mod lookup;
 pub mod networking;
 pub mod node;
 pub mod policy;

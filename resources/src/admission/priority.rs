@@ -8,7 +8,7 @@ use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 
 use super::concerns;
-use super::lookup::Lookup;
+use crate::lookup::Lookup;
 use crate::core::pods::Pods;
 use crate::scheduling::priorityclasses::PriorityClasses;
 

@@ -10,7 +10,7 @@ use registry_core::resource::Resource;
 use serde_json::{Value, json};
 
 use super::concerns;
-use super::lookup::Lookup;
+use crate::lookup::Lookup;
 use crate::core::pods::Pods;
 use crate::core::serviceaccounts::ServiceAccounts;
 

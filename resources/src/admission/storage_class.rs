@@ -7,7 +7,7 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
 use super::{concerns, default_class};
-use super::lookup::Lookup;
+use crate::lookup::Lookup;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::storage::storageclasses::StorageClasses;
 
