@@ -21,8 +21,6 @@ mod dial;
 mod forward;
 mod headers;
 mod probe;
-#[cfg(test)]
-mod tests;
 mod tls;
 mod tunnel;
 

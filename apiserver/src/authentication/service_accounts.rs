@@ -19,8 +19,6 @@ mod claims;
 mod documents;
 mod jwt;
 mod keys;
-#[cfg(test)]
-mod tests;
 mod verified;
 
 use bound::BoundObjects;
