@@ -51,9 +51,10 @@ impl Proxy {
     }
 
     fn admit(&self) -> Result<OwnedSemaphorePermit, StatusError> {
-        self.connections.clone().try_acquire_owned().map_err(|_| {
-            StatusError::too_many_requests("too many connections are passed on", RETRY_SECONDS)
-        })
+        self.connections
+            .clone()
+            .try_acquire_owned()
+            .map_err(|_| StatusError::too_many_requests("too many connections are passed on", RETRY_SECONDS))
     }
 }
 

@@ -6,32 +6,32 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use http::{Request, Response};
-use registry_core::registry::{InstalledApi, Services, StorageMap, Stores};
+use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::{RequestContext, ResourceType};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
-use crate::authentication::{Authenticator, ServiceAccountTokens, TokenTable};
-use crate::authorization::{Authorizer, BaselineAuthorizer, ServerAccess};
+use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::Api;
 use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
 use crate::options::{AdmissionOptions, Options, OptionsError};
-use crate::proxy::{ControlPlane, PeerTls, Proxy};
 use crate::request_info::RequestInfo;
 use crate::storage::{Engine, Storages};
 
 mod coalesced;
 mod connection;
+mod edges;
 mod kubeconfig;
 mod listener;
 pub mod pki;
 mod post_start;
 mod tls;
 
+use edges::Edges;
 use listener::Serving;
 use post_start::PostStartHooks;
 
@@ -127,28 +127,9 @@ impl ServerBuilder {
         let tls = tls::acceptor(&identities)?;
 
         let engine = Engine::open(storage_choice, &self.options.storage).await?;
-        let tokens = match &self.options.authentication.token_auth_file {
-            Some(path) => TokenTable::from_file(path)?,
-            None => TokenTable::default(),
-        };
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
-        let stores = Stores::default();
-        let service_accounts = Arc::new(ServiceAccountTokens::new(
-            &self.options.service_accounts,
-            &self.options.certificate_directory(),
-            stores.clone(),
-        )?);
-        let authenticator = Authenticator::new(tokens, self.options.authentication.anonymous_auth);
-        let authenticator = Arc::new(authenticator.with_service_accounts(service_accounts.clone()));
-        let peer_tls = PeerTls::new(pki::kubelet_identity(&self.options)?)?;
-        let services = Services {
-            access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer.clone())),
-            tokens: service_accounts.clone(),
-            components: Arc::new(ControlPlane::new(Arc::new(EngineCheck::new(engine.mvcc())), &peer_tls)),
-            kubelet_address_types: self.options.kubelet.kubelet_preferred_address_types.clone().into(),
-            stores,
-        };
-        let storages = Storages::new(engine.clone(), &self.options.storage, services);
+        let edges = Edges::new(&self.options, &engine, authorizer.clone())?;
+        let storages = Storages::new(engine.clone(), &self.options.storage, edges.services.clone());
         let installed = Arc::new(self.install(&storages)?);
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let hooks = PostStartHooks::new(&installed);
@@ -156,21 +137,16 @@ impl ServerBuilder {
 
         let (listener, address) = listen(&self.options).await?;
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
-        service_accounts.publish_at(jwks_uri(&self.options, address));
+        edges.publish_keys(&self.options, address);
+        let authenticator = edges.authenticator.clone();
         let api = Api::with_descriptions(
             installed.clone(),
             admission(&installed, &self.options.admission)?,
             lifecycle.stopping.clone(),
             resources::schema::descriptions,
         );
-        api.connect_by(Proxy::new(peer_tls, self.reaches_local_workloads, lifecycle.stopping.clone()));
-        let filters = Filters::new(
-            api,
-            authenticator,
-            authorizer,
-            health,
-            &self.options.limits,
-        );
+        api.connect_by(edges.proxy(self.reaches_local_workloads, lifecycle.stopping.clone()));
+        let filters = Filters::new(api, authenticator, authorizer, health, &self.options.limits);
         let filters = Arc::new(filters);
         Ok(Server {
             options: self.options,
@@ -310,12 +286,6 @@ fn admission(installed: &InstalledApi, options: &AdmissionOptions) -> Result<Adm
 fn identities(options: &Options) -> Result<(String, pki::Identities), ServerError> {
     let identities = pki::Identities::ensure(options)?;
     Ok((identities.server_ca_pem.clone(), identities))
-}
-
-/// Where others find the keys of service accounts' tokens.
-fn jwks_uri(options: &Options, address: SocketAddr) -> String {
-    let own = || format!("{}/openid/v1/jwks", kubeconfig::url(address));
-    options.service_accounts.service_account_jwks_uri.clone().unwrap_or_else(own)
 }
 
 async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerError> {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::api::{
-    CreateOptions, DeleteOptions, GetOptions, GroupResource, GroupVersion, GroupVersionKind, ListOptions, Object,
-    Preconditions, Scope, StatusError, UpdateOptions,
+    CreateOptions, DeleteOptions, GetOptions, GroupResource, GroupVersion, GroupVersionKind, ListOptions,
+    Object, Preconditions, Scope, StatusError, UpdateOptions,
 };
 use crate::context::RequestContext;
 use crate::resource::Column;

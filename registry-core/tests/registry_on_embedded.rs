@@ -13,7 +13,7 @@ use registry_core::api::{
     CreateOptions, DeleteOptions, GetOptions, GroupVersionKind, ListOptions, Object, Scope, StatusError,
 };
 use registry_core::codec::stored;
-use registry_core::registry::{SubresourceStore, Store};
+use registry_core::registry::{Store, SubresourceStore};
 use registry_core::resource::{NoStrategy, ResourceType, SelectableField};
 use registry_core::rest::{
     AdmitAll, Answer, Creater, Getter, GracefulDeleter, Lister, UpdatedObject, Updater, Watcher,

@@ -24,7 +24,8 @@ impl Lookup {
     /// # Errors
     /// 404: the resource is not served.
     pub(crate) fn within<R: Resource>(stores: &Stores) -> Result<Self, StatusError> {
-        let not_served = || StatusError::new(Reason::NotFound, "the server could not find the requested resource");
+        let not_served =
+            || StatusError::new(Reason::NotFound, "the server could not find the requested resource");
         Ok(Self { store: stores.get(R::TYPE).ok_or_else(not_served)? })
     }
 

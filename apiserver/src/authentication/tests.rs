@@ -13,11 +13,13 @@ fn authenticator(anonymous: bool) -> Authenticator {
 
 #[tokio::test]
 async fn tokens_name_users_and_their_groups() {
-    let alice = authenticator(true).authenticate(None, &headers(&[("authorization", "bearer alice-token")])).await;
+    let alice =
+        authenticator(true).authenticate(None, &headers(&[("authorization", "bearer alice-token")])).await;
     let alice = alice.unwrap();
     assert_eq!((alice.name.as_str(), alice.uid.as_str()), ("alice", "alice-uid"));
     assert_eq!(alice.groups, ["devs", "ops", "system:authenticated"]);
-    let quoted = authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer x")])).await.unwrap();
+    let quoted =
+        authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer x")])).await.unwrap();
     assert_eq!(quoted.name, "o\"k");
 }
 
@@ -39,7 +41,8 @@ async fn wrong_tokens_are_refused_and_nobody_is_anonymous() {
 #[tokio::test]
 async fn a_client_certificate_counts_before_a_token() {
     let user = UserInfo { name: "kubelet".to_owned(), ..UserInfo::default() };
-    let found = authenticator(false).authenticate(Some(&user), &headers(&[("authorization", "Bearer zork")])).await;
+    let found =
+        authenticator(false).authenticate(Some(&user), &headers(&[("authorization", "Bearer zork")])).await;
     assert_eq!(found.unwrap(), user);
 }
 

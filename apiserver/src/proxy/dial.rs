@@ -74,8 +74,7 @@ async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, DialError> {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
     let failed = |source| DialError::Connect { address: format!("lookup {host}"), source };
-    let addresses: Vec<SocketAddr> =
-        tokio::net::lookup_host((host, port)).await.map_err(failed)?.collect();
+    let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await.map_err(failed)?.collect();
     if addresses.is_empty() {
         return Err(failed(std::io::Error::other("no such host")));
     }
@@ -127,8 +126,16 @@ mod tests {
             assert!(is_global_unicast(allowed.parse().unwrap()), "{allowed}");
         }
         let local = [
-            "127.0.0.1", "0.0.0.0", "169.254.169.254", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1",
-            "ff02::1", "::ffff:127.0.0.1",
+            "127.0.0.1",
+            "0.0.0.0",
+            "169.254.169.254",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::1",
+            "::",
+            "fe80::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
         ];
         for refused in local {
             assert!(!is_global_unicast(refused.parse().unwrap()), "{refused}");

@@ -57,7 +57,8 @@ impl Proxy {
         to: &Destination,
         request: ProxiedRequest<'_>,
     ) -> Result<Response<Body>, StatusError> {
-        let upgrade = headers::wanted_upgrade(&request.parts.headers).filter(|_| to.exchange != Exchange::Text);
+        let upgrade =
+            headers::wanted_upgrade(&request.parts.headers).filter(|_| to.exchange != Exchange::Text);
         if to.exchange == Exchange::Upgrade && upgrade.is_none() {
             return Err(StatusError::bad_request("Upgrade request required"));
         }
@@ -136,7 +137,8 @@ fn request_to(
         Some(query) => format!("{path}?{query}"),
         None => path.to_owned(),
     };
-    let uri: Uri = target.parse().map_err(|error| StatusError::bad_request(format!("invalid path: {error}")))?;
+    let uri: Uri =
+        target.parse().map_err(|error| StatusError::bad_request(format!("invalid path: {error}")))?;
     let mut request = Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = uri;
@@ -183,7 +185,8 @@ fn complaint_of(status: StatusCode, text: &str, resource: GroupResource, name: &
         }
         _ => (Reason::Unknown, format!("the server responded with the status code {status} but did not return more information")),
     };
-    let mut failure = StatusError::new(reason, format!("{message} ( {resource} {name})")).about(resource, name);
+    let mut failure =
+        StatusError::new(reason, format!("{message} ( {resource} {name})")).about(resource, name);
     failure.code = status.as_u16();
     failure
 }
@@ -193,7 +196,9 @@ fn unreachable_peer(to: &Destination, error: &DialError) -> StatusError {
     match (to.exchange, error) {
         (_, DialError::NotAllowed) => StatusError::bad_request(error.to_string()),
         (Exchange::Any, _) => unavailable(&error.to_string()),
-        (Exchange::Upgrade, _) => StatusError::new(Reason::Unknown, format!("error dialing backend: {error}")),
+        (Exchange::Upgrade, _) => {
+            StatusError::new(Reason::Unknown, format!("error dialing backend: {error}"))
+        }
         (Exchange::Text, _) => StatusError::new(Reason::Unknown, format!("Get {:?}: {error}", url(to))),
     }
 }

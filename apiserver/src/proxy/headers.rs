@@ -32,11 +32,8 @@ pub(super) fn clean_request(headers: &mut HeaderMap) {
 /// server's own pages.
 pub(super) fn clean_response(headers: &mut HeaderMap) {
     remove_hop_by_hop(headers);
-    let loosening: Vec<HeaderName> = headers
-        .keys()
-        .filter(|name| name.as_str().starts_with("access-control-"))
-        .cloned()
-        .collect();
+    let loosening: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();
     for name in loosening {
         headers.remove(name);
     }
@@ -58,7 +55,8 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
 /// The protocol a client asks to go on in, when it does.
 pub(super) fn wanted_upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
     let connection = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    let asks = connection.flat_map(|value| value.split(',')).any(|one| one.trim().eq_ignore_ascii_case("upgrade"));
+    let asks =
+        connection.flat_map(|value| value.split(',')).any(|one| one.trim().eq_ignore_ascii_case("upgrade"));
     headers.get(UPGRADE).filter(|_| asks).cloned()
 }
 

@@ -16,8 +16,8 @@ use rustls::ClientConfig;
 
 use crate::health::Check;
 
-use super::dial::connect;
 use super::PeerTls;
+use super::dial::connect;
 
 /// How long a part may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(5);

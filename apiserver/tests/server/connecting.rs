@@ -97,9 +97,15 @@ async fn requests_are_passed_on_to_pods_services_and_nodes() {
 
     // Redirections are the client's to follow, through the proxy again.
     let away = admin.get(&format!("{POD}/proxy/away")).await;
-    assert_eq!((away.status, away.headers["location"].to_str().unwrap()), (302, &*format!("{POD}/proxy/home?x=1")));
+    assert_eq!(
+        (away.status, away.headers["location"].to_str().unwrap()),
+        (302, &*format!("{POD}/proxy/home?x=1"))
+    );
     let root = admin.get(&format!("{POD}/proxy?q=1")).await;
-    assert_eq!((root.status, root.headers["location"].to_str().unwrap()), (301, &*format!("{POD}/proxy/?q=1")));
+    assert_eq!(
+        (root.status, root.headers["location"].to_str().unwrap()),
+        (301, &*format!("{POD}/proxy/?q=1"))
+    );
     assert_eq!(admin.get(&format!("{POD}/proxy/")).await.json()["target"], "/");
 
     let node = admin.get("/api/v1/nodes/n1/proxy/pods").await;
@@ -145,7 +151,10 @@ async fn streams_are_upgraded_and_passed_on_as_bytes() {
         .header("connection", "Upgrade")
         .header("upgrade", "SPDY/3.1");
     let mut answer = sender.send_request(request.body(Empty::<Bytes>::new()).unwrap()).await.unwrap();
-    assert_eq!((answer.status(), &answer.headers()["upgrade"]), (http::StatusCode::SWITCHING_PROTOCOLS, "SPDY/3.1"));
+    assert_eq!(
+        (answer.status(), &answer.headers()["upgrade"]),
+        (http::StatusCode::SWITCHING_PROTOCOLS, "SPDY/3.1")
+    );
     assert_eq!(answer.headers()["x-stream-protocol-version"], "v4.channel.k8s.io");
     let mut stream = TokioIo::new(hyper::upgrade::on(&mut answer).await.unwrap());
     let hello = "hello from /exec/default/web/c?output=1&command=ls&command=-l\n";
@@ -168,7 +177,11 @@ async fn workloads_at_local_addresses_are_not_reached() {
     admin.set_up(1, pod.port()).await;
     for path in [format!("{POD}/proxy/"), format!("/api/v1/nodes/n1:{}/proxy/x", pod.port())] {
         let refused = admin.get(&path).await;
-        assert_eq!((refused.status, &refused.json()["message"]), (400, &json!("address not allowed")), "{path}");
+        assert_eq!(
+            (refused.status, &refused.json()["message"]),
+            (400, &json!("address not allowed")),
+            "{path}"
+        );
     }
     let dead = admin.get(&format!("{POD}/log")).await;
     assert_eq!(dead.status, 500, "{}", dead.text());

@@ -57,7 +57,10 @@ async fn a_token_is_its_account_and_outlives_a_restart_of_the_server() {
     assert_eq!(user["groups"], json!(groups));
     let claims = part(&token, 1);
     assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 3600);
-    assert_eq!(user["extra"]["authentication.kubernetes.io/credential-id"][0], format!("JTI={}", claims["jti"].as_str().unwrap()));
+    assert_eq!(
+        user["extra"]["authentication.kubernetes.io/credential-id"][0],
+        format!("JTI={}", claims["jti"].as_str().unwrap())
+    );
 
     let directory = server.directory().clone();
     server.stop().await;
@@ -93,13 +96,17 @@ async fn a_token_is_only_good_for_whom_it_is_meant_and_while_its_pod_is_there() 
     let known = review(&for_others, json!(["vault", "x"])).await;
     assert_eq!((&known["authenticated"], &known["audiences"]), (&json!(true), &json!(["vault"])));
     let unknown = review(&for_others, json!(["zork"])).await;
-    let why = "[invalid bearer token, token audiences [\"vault\"] is invalid for the target audiences [\"zork\"]]";
+    let why =
+        "[invalid bearer token, token audiences [\"vault\"] is invalid for the target audiences [\"zork\"]]";
     assert_eq!(unknown, json!({"user": {}, "error": why}));
 
     let pod = json!({"metadata": {"name": "p"}, "spec": {
         "serviceAccountName": "robot", "containers": [{"name": "c", "image": "x"}],
     }});
-    assert_eq!(post(&mut connection, "/api/v1/namespaces/default/pods", "admin-token", pod).await.status, 201);
+    assert_eq!(
+        post(&mut connection, "/api/v1/namespaces/default/pods", "admin-token", pod).await.status,
+        201
+    );
     let bound = json!({"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "p"}, "expirationSeconds": 3607});
     let bound = token(&mut connection, bound).await;
     let claims = part(&bound, 1);

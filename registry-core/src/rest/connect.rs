@@ -200,9 +200,9 @@ fn push(fields: &mut Map<String, Value>, name: &str, value: Value) {
 }
 
 fn integer(text: &str) -> Result<Value, StatusError> {
-    text.parse::<i64>().map(Value::from).map_err(|_| {
-        StatusError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-    })
+    text.parse::<i64>()
+        .map(Value::from)
+        .map_err(|_| StatusError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
 }
 
 /// A query of these parameters, percent-encoded.
@@ -264,7 +264,8 @@ mod tests {
 
     #[test]
     fn options_are_read_as_their_types_say() {
-        let read = options(&[("command", "ls"), ("tty", ""), ("command", "-l"), ("tailLines", "3"), ("x", "y")]);
+        let read =
+            options(&[("command", "ls"), ("tty", ""), ("command", "-l"), ("tailLines", "3"), ("x", "y")]);
         let expected = serde_json::json!({
             "apiVersion": "v1", "kind": "PodExecOptions", "command": ["ls", "-l"], "tty": true, "tailLines": 3,
         });

@@ -47,7 +47,12 @@ impl<'a> Target<'a> {
     }
 
     /// A connection to this address, for the request as it is.
-    pub(super) fn destination(&self, host: &str, port: Option<u16>, request: &ConnectRequest<'_>) -> Destination {
+    pub(super) fn destination(
+        &self,
+        host: &str,
+        port: Option<u16>,
+        request: &ConnectRequest<'_>,
+    ) -> Destination {
         Destination {
             scheme: self.scheme,
             host: host.to_owned(),

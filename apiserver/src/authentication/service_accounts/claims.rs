@@ -107,9 +107,7 @@ impl Claims {
         let both: Vec<String> = self.aud.iter().filter(|own| audiences.contains(own)).cloned().collect();
         if both.is_empty() {
             let (own, wanted) = (quoted(&self.aud), quoted(audiences));
-            return Err(format!(
-                "token audiences {own} is invalid for the target audiences {wanted}"
-            ));
+            return Err(format!("token audiences {own} is invalid for the target audiences {wanted}"));
         }
         Ok(both)
     }

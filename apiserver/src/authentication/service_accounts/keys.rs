@@ -9,8 +9,8 @@ use ring::digest::{SHA256, digest};
 use ring::error::Unspecified;
 use ring::rand::SystemRandom;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, RSA_PKCS1_SHA256,
-    RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _,
+    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
 };
 use rustls_pki_types::pem::{PemObject as _, SectionKind};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -24,8 +24,8 @@ use super::jwt;
 
 /// `SubjectPublicKeyInfo` up to the point of a P-256 key.
 const P256_HEADER: [u8; 26] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48,
-    0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
+    0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 /// The algorithm identifier of RSA keys.
 const RSA_ALGORITHM: [u8; 15] =
@@ -186,7 +186,9 @@ impl VerifyingKey {
         let encode = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
         let material = info.subject_public_key.data.to_vec();
         let (algorithm, own) = match info.parsed() {
-            Ok(PublicKey::EC(point)) if der.starts_with(&P256_HEADER) && point.data().len() == POINT_BYTES => {
+            Ok(PublicKey::EC(point))
+                if der.starts_with(&P256_HEADER) && point.data().len() == POINT_BYTES =>
+            {
                 let coordinates = point.data().get(1..).unwrap_or_default();
                 let (x, y) = coordinates.split_at(coordinates.len() / 2);
                 (Algorithm::Es256, json!({ "kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y) }))
@@ -222,7 +224,8 @@ impl VerifyingKey {
     /// Whether a token was signed with this key.
     pub(super) fn verifies(&self, token: &jwt::Unverified<'_>) -> bool {
         let key = UnparsedPublicKey::new(self.algorithm.verification(), &self.material);
-        token.algorithm == self.algorithm.name() && key.verify(token.signed.as_bytes(), &token.signature).is_ok()
+        token.algorithm == self.algorithm.name()
+            && key.verify(token.signed.as_bytes(), &token.signature).is_ok()
     }
 }
 

@@ -148,7 +148,11 @@ impl Purpose {
                 made
             }
             Self::Administrator | Self::KubeletClient => {
-                let name = if matches!(self, Self::Administrator) { "admin" } else { "kube-apiserver-kubelet-client" };
+                let name = if matches!(self, Self::Administrator) {
+                    "admin"
+                } else {
+                    "kube-apiserver-kubelet-client"
+                };
                 let mut made = parameters(name, LEAF_DAYS);
                 made.distinguished_name.push(DnType::OrganizationName, crate::authorization::MASTERS);
                 made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];

@@ -84,8 +84,9 @@ impl Verb {
     fn from_word(word: &Ident) -> syn::Result<Self> {
         let all = [Self::Connect, Self::Create, Self::Delete, Self::Get, Self::Patch, Self::Update];
         all.into_iter().find(|verb| word == verb.name()).ok_or_else(|| {
-            let message =
-                format!("no verb `{word}`: expected `connect`, `create`, `delete`, `get`, `patch` or `update`");
+            let message = format!(
+                "no verb `{word}`: expected `connect`, `create`, `delete`, `get`, `patch` or `update`"
+            );
             syn::Error::new(word.span(), message)
         })
     }

@@ -40,8 +40,11 @@ impl UpdateRules for EphemeralContainersRules {
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         if part::is_static(old) {
-            return FieldError::forbidden(part::pod_itself(), "static pods do not support ephemeral containers")
-                .into();
+            return FieldError::forbidden(
+                part::pod_itself(),
+                "static pods do not support ephemeral containers",
+            )
+            .into();
         }
         let spec = Field::of(new, "spec");
         let mut errors = validation::validate(&spec);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{
-    CreateOptions, DeleteOptions, GroupResource, GroupVersion, GroupVersionKind, Object,
-    Preconditions, Scope, StatusError, UpdateOptions, time,
+    CreateOptions, DeleteOptions, GroupResource, GroupVersion, GroupVersionKind, Object, Preconditions,
+    Scope, StatusError, UpdateOptions, time,
 };
 use registry_core::capabilities;
 use registry_core::registry::{Services, StatusRules, Store, Stores, Subresource};
@@ -219,9 +219,7 @@ impl Announcement<'_> {
         }
         let found = pod.resource_version();
         match self.preconditions.resource_version.as_deref().filter(|wanted| *wanted != found) {
-            Some(wanted) => {
-                refuse("ResourceVersion", wanted, found, "The object might have been modified")
-            }
+            Some(wanted) => refuse("ResourceVersion", wanted, found, "The object might have been modified"),
             None => Ok(()),
         }
     }

@@ -124,7 +124,8 @@ fn check_container(
             errors.push(now.forbidden(format!("resource {amounts} cannot be removed")));
         }
         let is_other = |name: &str| !matches!(name, "cpu" | "memory");
-        let others_now = now.entries().filter(|(name, _)| is_other(name)).map(|(name, one)| (name, one.value()));
+        let others_now =
+            now.entries().filter(|(name, _)| is_other(name)).map(|(name, one)| (name, one.value()));
         let others_before = before.entries().filter(|(name, _)| is_other(name));
         changes_others |= !others_now.eq(others_before.map(|(name, one)| (name, one.value())));
     }

@@ -104,7 +104,8 @@ impl ObjectStrategy for PodStrategy {
 /// and it counts where they differ.
 fn mirror_address(pod: &mut Object, one: &str, all: &str) {
     let single = pod.get_str(&["status", one]).unwrap_or_default().to_owned();
-    let first = pod.get(&["status", all]).and_then(|list| list.get(0)?.get("ip")?.as_str()).unwrap_or_default();
+    let first =
+        pod.get(&["status", all]).and_then(|list| list.get(0)?.get("ip")?.as_str()).unwrap_or_default();
     if single == first {
         return;
     }

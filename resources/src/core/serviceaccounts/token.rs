@@ -8,9 +8,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
-use registry_core::api::{
-    CreateOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError, time,
-};
+use registry_core::api::{CreateOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError, time};
 use registry_core::capabilities;
 use registry_core::registry::store::new_uid;
 use registry_core::registry::{Services, Store, Stores, Subresource};
@@ -70,6 +68,12 @@ impl Storage for Token {
 
     fn schema(&self) -> &'static Schema {
         crate::schema::of(REQUEST.group, REQUEST.version, REQUEST.kind)
+    }
+
+    fn apply_defaults(&self, request: &mut Object) {
+        if request.get_i64(&["spec", "expirationSeconds"]).is_none() {
+            request.set(&["spec", "expirationSeconds"], DEFAULT_SECONDS.into());
+        }
     }
 }
 
@@ -151,11 +155,10 @@ impl Token {
         account: &str,
         request: &Object,
     ) -> Result<Option<TokenBinding>, StatusError> {
-        if request.get(&["spec", "boundObjectRef"]).is_none() {
+        if request.get(&["spec", "boundObjectRef"]).is_none_or(Value::is_null) {
             return Ok(None);
         }
-        let text =
-            |field: &str| request.get_str(&["spec", "boundObjectRef", field]).unwrap_or_default();
+        let text = |field: &str| request.get_str(&["spec", "boundObjectRef", field]).unwrap_or_default();
         let (name, namespace) = (text("name"), context.namespace.as_str());
         let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
         let (binding, uid) = match (group, text("kind")) {
@@ -173,8 +176,7 @@ impl Token {
                 (TokenBinding::Secret(named(&secret)), secret.uid().to_owned())
             }
             (_, kind) => {
-                let message =
-                    format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
+                let message = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
                 return Err(StatusError::bad_request(message));
             }
         };
@@ -240,9 +242,6 @@ fn complete(request: &mut Object, account: &Object, api_audiences: &[String], no
     request.set(&["metadata", "creationTimestamp"], time::format_seconds(now).into());
     if audiences(request).next().is_none() {
         request.set(&["spec", "audiences"], api_audiences.to_vec().into());
-    }
-    if request.get_i64(&["spec", "expirationSeconds"]).is_none() {
-        request.set(&["spec", "expirationSeconds"], DEFAULT_SECONDS.into());
     }
     request.0.remove("status");
 }

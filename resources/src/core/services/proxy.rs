@@ -102,7 +102,12 @@ impl Connecter for ServiceProxy {
 
 impl ServiceProxy {
     /// What serves the port of this name: by the service's slices, or by its endpoints where it has no slices.
-    async fn backends(&self, namespace: &str, service: &str, port: &str) -> Result<Vec<Backend>, StatusError> {
+    async fn backends(
+        &self,
+        namespace: &str,
+        service: &str,
+        port: &str,
+    ) -> Result<Vec<Backend>, StatusError> {
         let mut backends = Vec::new();
         for slice in Lookup::within::<EndpointSlices>(&self.stores)?.newest_in(namespace).await? {
             if slice.labels().any(|label| label == (SERVICE_LABEL, service)) {

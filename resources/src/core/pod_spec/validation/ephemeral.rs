@@ -31,7 +31,8 @@ pub(super) fn validate(container: &Field<'_, '_>, spec: &Field<'_, '_>, errors: 
     }
     for field in FORBIDDEN {
         let field = container.get(field);
-        let is_empty = field.value().is_some_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty));
+        let is_empty =
+            field.value().is_some_and(|value| value.as_object().is_some_and(serde_json::Map::is_empty));
         if field.exists() && !is_empty {
             errors.push(field.forbidden(NOT_HERE));
         }

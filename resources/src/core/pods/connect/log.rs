@@ -131,7 +131,11 @@ fn validate(options: &Object) -> ErrorList {
         errors.push(FieldError::invalid(field("sinceSeconds"), seconds, "must be greater than 0"));
     }
     if since.is_some_and(|since| time::parse(since).is_none()) {
-        errors.push(FieldError::invalid(field("sinceTime"), since.unwrap_or_default(), "must be a RFC 3339 time"));
+        errors.push(FieldError::invalid(
+            field("sinceTime"),
+            since.unwrap_or_default(),
+            "must be a RFC 3339 time",
+        ));
     }
     errors
 }

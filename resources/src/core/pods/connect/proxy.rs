@@ -89,6 +89,7 @@ impl Connecter for PodProxy {
 /// The first port any container says it has.
 fn first_port(pod: &Object) -> Option<u16> {
     let containers = pod.get(&["spec", "containers"]).and_then(Value::as_array).into_iter().flatten();
-    let mut ports = containers.filter_map(|container| container.get("ports")?.get(0)?.get("containerPort")?.as_u64());
+    let mut ports =
+        containers.filter_map(|container| container.get("ports")?.get(0)?.get("containerPort")?.as_u64());
     ports.next().and_then(|port| u16::try_from(port).ok())
 }

@@ -102,8 +102,7 @@ pub(super) fn violates(budget: &str) -> StatusError {
 }
 
 fn refused(why: String) -> StatusError {
-    let cause =
-        StatusCause { reason: "DisruptionBudget".to_owned(), message: why, ..StatusCause::default() };
+    let cause = StatusCause { reason: "DisruptionBudget".to_owned(), message: why, ..StatusCause::default() };
     StatusError::new(Reason::TooManyRequests, VIOLATION).with_causes(vec![cause])
 }
 
@@ -146,9 +145,7 @@ fn check(budget: &Object) -> Result<(), StatusError> {
     }
     let disrupted = budget.get(&["status", "disruptedPods"]).and_then(Value::as_object).map_or(0, Map::len);
     if disrupted > MOST_DISRUPTED_PODS {
-        return forbidden(
-            "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
-        );
+        return forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller");
     }
     if allowed == 0 {
         let (wanted, healthy) = (count(budget, "desiredHealthy"), count(budget, "currentHealthy"));
