@@ -7,8 +7,8 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
 use super::{concerns, default_class};
-use crate::lookup::Lookup;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::lookup::Lookup;
 use crate::storage::storageclasses::StorageClasses;
 
 /// The annotation of the default class, and its name from before.

@@ -48,14 +48,14 @@ impl ObjectStrategy for PodStrategy {
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         // The class follows from the spec, whatever a kubelet reports.
         new.copy_field(old, &["status", "qosClass"]);
-        mirror_address(new, "podIP", "podIPs");
-        mirror_address(new, "hostIP", "hostIPs");
+        mirror_address(new);
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let status = Field::of(new, "status");
         check_addresses(&status.get("podIPs"), &mut errors);
+        check_host_address(&status, &mut errors);
         check_addresses(&status.get("hostIPs"), &mut errors);
         errors
     }
@@ -100,20 +100,27 @@ impl ObjectStrategy for PodStrategy {
     }
 }
 
-/// Kubelets report a pod's (or its node's) addresses as one, as a list, or as both. The single one is the older way,
-/// and it counts where they differ.
-fn mirror_address(pod: &mut Object, one: &str, all: &str) {
-    let single = pod.get_str(&["status", one]).unwrap_or_default().to_owned();
-    let first =
-        pod.get(&["status", all]).and_then(|list| list.get(0)?.get("ip")?.as_str()).unwrap_or_default();
-    if single == first {
-        return;
+/// Kubelets report a pod's addresses as one, as a list, or as both. The single one is the older way, and it counts
+/// where they differ.
+fn mirror_address(pod: &mut Object) {
+    let single = pod.get_str(&["status", "podIP"]).unwrap_or_default().to_owned();
+    let first = pod.get(&["status", "podIPs"]).and_then(|list| list.get(0)?.get("ip")?.as_str());
+    let first = first.unwrap_or_default().to_owned();
+    if single.is_empty() && !first.is_empty() {
+        pod.set(&["status", "podIP"], first.into());
+    } else if single != first {
+        pod.set(&["status", "podIPs"], json!([{ "ip": single }]));
     }
-    if single.is_empty() {
-        let first = first.to_owned();
-        pod.set(&["status", one], first.into());
-    } else {
-        pod.set(&["status", all], json!([{ "ip": single }]));
+}
+
+/// A node's addresses are told in both ways, or in the older one.
+fn check_host_address(status: &Field<'_, '_>, errors: &mut ErrorList) {
+    let all = status.get("hostIPs");
+    if let Some(first) = all.elements().next() {
+        let first = first.get("ip");
+        if first.text() != status.get("hostIP").text() {
+            errors.push(first.invalid("must be equal to `hostIP`"));
+        }
     }
 }
 
