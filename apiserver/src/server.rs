@@ -13,8 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
-use crate::authentication::{Authenticator, TokenTable};
-use crate::authorization::{Authorizer, BaselineAuthorizer, ServerAccess};
+use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::Api;
@@ -25,12 +24,14 @@ use crate::storage::{Engine, Storages};
 
 mod coalesced;
 mod connection;
+mod edges;
 mod kubeconfig;
 mod listener;
 pub mod pki;
 mod post_start;
 mod tls;
 
+use edges::Edges;
 use listener::Serving;
 use post_start::PostStartHooks;
 
@@ -55,6 +56,7 @@ pub struct ServerBuilder {
     maps: Vec<&'static StorageMap>,
     without_builtin_resources: bool,
     authorizer: Option<Arc<dyn Authorizer>>,
+    reaches_local_workloads: bool,
     shutdown: CancellationToken,
 }
 
@@ -100,6 +102,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Lets proxies reach pods and services at addresses of this machine, where tests run them. Never do so otherwise:
+    /// what listens on this machine only trusts everybody who gets through to it.
+    pub fn reach_local_workloads(mut self) -> Self {
+        self.reaches_local_workloads = true;
+        self
+    }
+
     /// Ends the server when this token is cancelled.
     pub fn shutdown(mut self, shutdown: CancellationToken) -> Self {
         self.shutdown = shutdown;
@@ -118,13 +127,9 @@ impl ServerBuilder {
         let tls = tls::acceptor(&identities)?;
 
         let engine = Engine::open(storage_choice, &self.options.storage).await?;
-        let tokens = match &self.options.authentication.token_auth_file {
-            Some(path) => TokenTable::from_file(path)?,
-            None => TokenTable::default(),
-        };
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
-        let access = Arc::new(ServerAccess::new(tokens.clone(), authorizer.clone()));
-        let storages = Storages::new(engine.clone(), &self.options.storage, access);
+        let edges = Edges::new(&self.options, &engine, authorizer.clone())?;
+        let storages = Storages::new(engine.clone(), &self.options.storage, edges.services.clone());
         let installed = Arc::new(self.install(&storages)?);
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let hooks = PostStartHooks::new(&installed);
@@ -132,18 +137,16 @@ impl ServerBuilder {
 
         let (listener, address) = listen(&self.options).await?;
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
-        let filters = Filters::new(
-            Api::with_descriptions(
-                installed.clone(),
-                admission(&installed, &self.options.admission)?,
-                lifecycle.stopping.clone(),
-                resources::schema::descriptions,
-            ),
-            Authenticator::new(tokens, self.options.authentication.anonymous_auth),
-            authorizer,
-            health,
-            &self.options.limits,
+        edges.publish_keys(&self.options, address);
+        let authenticator = edges.authenticator.clone();
+        let api = Api::with_descriptions(
+            installed.clone(),
+            admission(&installed, &self.options.admission)?,
+            lifecycle.stopping.clone(),
+            resources::schema::descriptions,
         );
+        api.connect_by(edges.proxy(self.reaches_local_workloads, lifecycle.stopping.clone()));
+        let filters = Filters::new(api, authenticator, authorizer, health, &self.options.limits);
         let filters = Arc::new(filters);
         Ok(Server {
             options: self.options,

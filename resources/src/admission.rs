@@ -7,7 +7,6 @@ mod claim_resize;
 mod default_class;
 mod ingress_class;
 mod limit_ranger;
-mod lookup;
 mod not_ready_taint;
 mod pod_security;
 mod priority;

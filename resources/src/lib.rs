@@ -24,6 +24,7 @@ pub mod flowcontrol;
 pub mod generated;
 mod go_text;
 mod label_selector;
+mod lookup;
 pub mod networking;
 pub mod node;
 pub mod policy;

@@ -122,11 +122,12 @@ impl MutatingAdmission for NamespaceLifecycle {
             }
             return Ok(());
         }
-        // What is there may go, whatever the namespace's state. Whether one may do something in a namespace can
+        // What is there may go, or be connected to, whatever the namespace's state. Whether one may do something in a namespace can
         // be asked without learning whether it is there.
         let is_review = resource.group == "authorization.k8s.io";
         let namespace = context.namespace.as_str();
-        if namespace.is_empty() || is_review || attributes.operation == Operation::Delete {
+        let changes_nothing = matches!(attributes.operation, Operation::Delete | Operation::Connect);
+        if namespace.is_empty() || is_review || changes_nothing {
             return Ok(());
         }
         match self.state(namespace).await? {

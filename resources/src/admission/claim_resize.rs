@@ -10,7 +10,7 @@ use registry_core::schema::Quantity;
 use serde_json::Value;
 
 use super::concerns;
-use super::lookup::Lookup;
+use crate::lookup::Lookup;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::storage::storageclasses::StorageClasses;
 

@@ -6,8 +6,8 @@ use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, O
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
-use super::lookup::Lookup;
 use super::{concerns, default_class};
+use crate::lookup::Lookup;
 use crate::networking::ingressclasses::IngressClasses;
 use crate::networking::ingresses::{CLASS_ANNOTATION, Ingresses};
 

@@ -14,7 +14,7 @@ use registry_core::resource::Resource;
 use serde_json::{Value, json};
 
 use super::concerns;
-use super::lookup::Lookup;
+use crate::lookup::Lookup;
 use crate::core::limitranges::LimitRanges;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::core::pod_spec::totals;

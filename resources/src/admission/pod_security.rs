@@ -16,7 +16,7 @@ use registry_core::resource::Resource;
 use serde_json::Value;
 
 use super::concerns;
-use super::lookup::Lookup;
+use crate::lookup::Lookup;
 use crate::core::namespaces::Namespaces;
 use crate::core::pods::Pods;
 use crate::field::Field;

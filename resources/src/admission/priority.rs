@@ -8,8 +8,8 @@ use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 
 use super::concerns;
-use super::lookup::Lookup;
 use crate::core::pods::Pods;
+use crate::lookup::Lookup;
 use crate::scheduling::priorityclasses::PriorityClasses;
 
 const PREEMPT: &str = "PreemptLowerPriority";

@@ -20,7 +20,7 @@ use registry_core::resource::{Resource, ResourceType};
 use registry_core::rest::{AdmitAll, UpdatedObject};
 use serde_json::Value;
 
-use super::lookup::Lookup;
+use crate::lookup::Lookup;
 use crate::core::pod_spec::totals::{self, Amounts};
 use crate::core::resourcequotas::ResourceQuotas;
 

@@ -11,8 +11,8 @@ use registry_core::resource::Resource;
 use serde_json::Value;
 
 use super::concerns;
-use super::lookup::Lookup;
 use crate::core::pods::Pods;
+use crate::lookup::Lookup;
 use crate::node::runtimeclasses::RuntimeClasses;
 
 const OVERHEAD: [&str; 2] = ["spec", "overhead"];

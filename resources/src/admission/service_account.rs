@@ -10,9 +10,9 @@ use registry_core::resource::Resource;
 use serde_json::{Value, json};
 
 use super::concerns;
-use super::lookup::Lookup;
 use crate::core::pods::Pods;
 use crate::core::serviceaccounts::ServiceAccounts;
+use crate::lookup::Lookup;
 
 /// Where programs look for the token.
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";

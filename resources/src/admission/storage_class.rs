@@ -6,9 +6,9 @@ use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, O
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
-use super::lookup::Lookup;
 use super::{concerns, default_class};
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::lookup::Lookup;
 use crate::storage::storageclasses::StorageClasses;
 
 /// The annotation of the default class, and its name from before.

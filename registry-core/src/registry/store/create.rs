@@ -152,6 +152,11 @@ impl Store {
     }
 }
 
+/// A uid that no other object ever had or will have.
+pub fn new_uid() -> String {
+    Uuid::new_v4().to_string()
+}
+
 /// Sets what only the server sets of a new object, and a name when one is to be made.
 pub(super) fn fill_system_fields(object: &mut Object) {
     if wants_generated_name(object) {
@@ -160,7 +165,7 @@ pub(super) fn fill_system_fields(object: &mut Object) {
         object.set(&["metadata", "name"], name.into());
     }
     let metadata = object.metadata_mut();
-    metadata.insert("uid".to_owned(), Uuid::new_v4().to_string().into());
+    metadata.insert("uid".to_owned(), new_uid().into());
     metadata.insert("creationTimestamp".to_owned(), time::now().into());
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         metadata.remove(field);

@@ -3,6 +3,7 @@
 //! Kubernetes concept: `ValidatePodSpec` in `pkg/apis/core/validation`.
 
 mod containers;
+mod ephemeral;
 mod handlers;
 mod resources;
 mod volumes;

@@ -42,7 +42,12 @@ impl ObjectStrategy for PodStrategy {
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        validation::validate(&Field::of(object, "spec"))
+        let spec = Field::of(object, "spec");
+        let mut errors = validation::validate(&spec);
+        if spec.get("ephemeralContainers").len() > 0 {
+            errors.push(spec.get("ephemeralContainers").forbidden("cannot be set on create"));
+        }
+        errors
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
@@ -52,10 +57,20 @@ impl ObjectStrategy for PodStrategy {
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         // The class follows from the spec, whatever a kubelet reports.
         new.copy_field(old, &["status", "qosClass"]);
+        mirror_address(new);
     }
 
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let status = Field::of(new, "status");
+        check_addresses(&status.get("podIPs"), &mut errors);
+        check_host_address(&status, &mut errors);
+        check_addresses(&status.get("hostIPs"), &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = validation::validate(&Field::of(new, "spec"));
         check_spec_change(new, old, &mut errors);
         errors
     }
@@ -91,6 +106,48 @@ impl ObjectStrategy for PodStrategy {
         }
         options.grace_period_seconds = Some(seconds);
         Deletion::Graceful
+    }
+}
+
+/// Kubelets report a pod's addresses as one, as a list, or as both. The single one is the older way, and it counts
+/// where they differ.
+fn mirror_address(pod: &mut Object) {
+    let single = pod.get_str(&["status", "podIP"]).unwrap_or_default().to_owned();
+    let first = pod.get(&["status", "podIPs"]).and_then(|list| list.get(0)?.get("ip")?.as_str());
+    let first = first.unwrap_or_default().to_owned();
+    if single.is_empty() && !first.is_empty() {
+        pod.set(&["status", "podIP"], first.into());
+    } else if single != first {
+        pod.set(&["status", "podIPs"], json!([{ "ip": single }]));
+    }
+}
+
+/// A node's addresses are told in both ways, or in the older one.
+fn check_host_address(status: &Field<'_, '_>, errors: &mut ErrorList) {
+    let all = status.get("hostIPs");
+    if let Some(first) = all.elements().next() {
+        let first = first.get("ip");
+        if first.text() != status.get("hostIP").text() {
+            errors.push(first.invalid("must be equal to `hostIP`"));
+        }
+    }
+}
+
+/// Addresses are some, and no two of one family.
+fn check_addresses(list: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut families = Vec::new();
+    for entry in list.elements() {
+        let address = entry.get("ip");
+        match address.text().parse::<std::net::IpAddr>() {
+            Ok(address) => families.push(address.is_ipv4()),
+            Err(_) => {
+                errors.push(address.invalid("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+            }
+        }
+    }
+    let is_dual = matches!(families.as_slice(), [first, second] if first != second);
+    if families.len() > 1 && !is_dual {
+        errors.push(list.invalid("may specify no more than one IP for each IP family"));
     }
 }
 
