@@ -31,6 +31,12 @@ const MIN_WATCH_SECONDS: u64 = 1800;
 /// What a frame adds to its object, at most.
 const FRAME_OVERHEAD_BYTES: usize = 64;
 
+/// Among a response's extensions: its body goes on for as long as the client stays, and passes on what others made.
+///
+/// Kubernetes concept: the long-running requests of `BasicLongRunningRequestCheck`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongRunning;
+
 /// Answers a watch.
 pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
     let watcher = call.route.path.capabilities.watcher.as_ref().ok_or_else(method_not_allowed)?;
@@ -43,6 +49,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
     let body = WatchBody::new(events, frames, timeout, call.api.shutdown.clone());
     let mut response = Response::new(Body::new(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
+    response.extensions_mut().insert(LongRunning);
     Ok(response)
 }
 

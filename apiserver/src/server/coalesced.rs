@@ -41,9 +41,15 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
         Self(Arc::new(Mutex::new(Buffered { stream, waiting: Vec::new(), written: 0, is_released: false })))
     }
 
-    /// Runs a connection over this stream: after each of its turns, what it wrote is sent.
-    pub(super) async fn run<F: Future>(&self, mut connection: Pin<&mut F>) -> F::Output {
+    /// Runs a connection over this stream: in each of its turns first what goes `beside` it, which may have
+    /// something for it to write; after each, what it wrote is sent.
+    pub(super) async fn run<F: Future>(
+        &self,
+        mut connection: Pin<&mut F>,
+        mut beside: impl FnMut(&mut Context<'_>),
+    ) -> F::Output {
         std::future::poll_fn(|context| {
+            beside(context);
             let polled = connection.as_mut().poll(context);
             let mut own = self.buffered();
             own.is_released = polled.is_ready();
@@ -163,7 +169,7 @@ mod tests {
             far.read_to_end(&mut rest).await.unwrap();
             rest.len()
         };
-        let ((), rest) = tokio::join!(stream.run(connection.as_mut()), reader);
+        let ((), rest) = tokio::join!(stream.run(connection.as_mut(), |_| ()), reader);
         assert_eq!(rest, 3 * LIMIT_BYTES);
     }
 }
