@@ -5,26 +5,32 @@
 //! connection, whose task from then on runs it beside the protocol. An event for ninety watches of a connection is one
 //! wake-up, not ninety; their frames are made in one turn, and leave in one write (see `coalesced`).
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
-use futures::future::{BoxFuture, CatchUnwind, FutureExt as _};
-use futures::stream::{FuturesUnordered, StreamExt as _};
+use futures::future::BoxFuture;
 use hyper::rt::Executor;
+
+/// How often a turn looks for streams that were woken meanwhile, before the connection's other work is done. The
+/// protocol wakes a stream that writes once more, so that twice is usual.
+const ROUNDS: usize = 4;
 
 /// Runs what the protocol spawns. Clones belong to the same connection.
 #[derive(Clone, Default)]
 pub(super) struct Streams(Arc<Mutex<Shared>>);
 
 /// The streams that settled with a connection; its task runs them.
-#[derive(Default)]
+///
+/// `FuturesUnordered` would do, but lets its task go after two futures that wake themselves, which here all do.
 pub(super) struct Settled {
-    arriving: Streams,
-    /// A panic of one watch ends that watch, as one of a request ends that request.
-    running: FuturesUnordered<CatchUnwind<AssertUnwindSafe<BoxFuture<'static, ()>>>>,
+    streams: Streams,
+    running: Vec<Option<Running>>,
+    free: Vec<usize>,
+    /// Who is to be polled; kept for its room.
+    woken: Vec<usize>,
 }
 
 /// Whether a stream is to settle, told by its answer.
@@ -36,7 +42,9 @@ struct Shared {
     /// The mark of the request that was just taken from the connection: the stream spawned next is the one it runs in.
     announced: Option<Mark>,
     arriving: Vec<BoxFuture<'static, ()>>,
-    /// The connection's task.
+    /// The places of settled streams that have something to do.
+    woken: Vec<usize>,
+    /// The connection's task, when it has to be told.
     task: Option<Waker>,
 }
 
@@ -44,6 +52,20 @@ struct Shared {
 struct Stream {
     future: Option<BoxFuture<'static, ()>>,
     mark: Mark,
+    streams: Streams,
+}
+
+/// A settled stream.
+struct Running {
+    future: BoxFuture<'static, ()>,
+    place: Arc<Place>,
+    waker: Waker,
+}
+
+/// How a settled stream is woken.
+struct Place {
+    number: usize,
+    is_woken: AtomicBool,
     streams: Streams,
 }
 
@@ -74,9 +96,10 @@ impl Streams {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn settle(&self, stream: BoxFuture<'static, ()>) {
+    /// Notes something to do, and tells the connection's task if it does not know.
+    fn note(&self, add: impl FnOnce(&mut Shared)) {
         let mut shared = self.shared();
-        shared.arriving.push(stream);
+        add(&mut shared);
         let task = shared.task.take();
         drop(shared);
         if let Some(task) = task {
@@ -110,9 +133,21 @@ impl Future for Stream {
             return Poll::Pending;
         }
         if let Some(future) = self.future.take() {
-            self.streams.settle(future);
+            self.streams.note(|shared| shared.arriving.push(future));
         }
         Poll::Ready(())
+    }
+}
+
+impl Wake for Place {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.is_woken.swap(true, Ordering::AcqRel) {
+            self.streams.note(|shared| shared.woken.push(self.number));
+        }
     }
 }
 
@@ -121,18 +156,117 @@ impl Future for Stream {
 impl Settled {
     /// Those of a connection.
     pub(super) fn new(streams: &Streams) -> Self {
-        Self { arriving: streams.clone(), running: FuturesUnordered::new() }
+        Self { streams: streams.clone(), running: Vec::new(), free: Vec::new(), woken: Vec::new() }
     }
 
     /// Runs each that has something to do.
     pub(super) fn turn(&mut self, context: &mut Context<'_>) {
-        let mut shared = self.arriving.shared();
-        if !shared.task.as_ref().is_some_and(|task| task.will_wake(context.waker())) {
-            shared.task = Some(context.waker().clone());
+        for _ in 0..ROUNDS {
+            let mut woken = std::mem::take(&mut self.woken);
+            let mut shared = self.streams.shared();
+            std::mem::swap(&mut woken, &mut shared.woken);
+            let arriving = std::mem::take(&mut shared.arriving);
+            if woken.is_empty() && arriving.is_empty() {
+                shared.task = Some(context.waker().clone());
+                drop(shared);
+                self.woken = woken;
+                return;
+            }
+            // Nobody needs to tell what this turn will find anyway.
+            shared.task = None;
+            drop(shared);
+            woken.extend(arriving.into_iter().map(|future| self.admit(future)));
+            for number in woken.drain(..) {
+                self.poll(number);
+            }
+            self.woken = woken;
         }
-        let arriving = std::mem::take(&mut shared.arriving);
-        drop(shared);
-        self.running.extend(arriving.into_iter().map(|stream| AssertUnwindSafe(stream).catch_unwind()));
-        while let Poll::Ready(Some(_ended)) = self.running.poll_next_unpin(context) {}
+        context.waker().wake_by_ref();
+    }
+
+    /// Gives a stream a place.
+    fn admit(&mut self, future: BoxFuture<'static, ()>) -> usize {
+        let number = self.free.pop().unwrap_or(self.running.len());
+        let streams = self.streams.clone();
+        let place = Arc::new(Place { number, is_woken: AtomicBool::new(true), streams });
+        let waker = Waker::from(place.clone());
+        let running = Some(Running { future, place, waker });
+        match self.running.get_mut(number) {
+            Some(free) => *free = running,
+            None => self.running.push(running),
+        }
+        number
+    }
+
+    fn poll(&mut self, number: usize) {
+        let Some(slot) = self.running.get_mut(number) else { return };
+        let Some(running) = slot else { return };
+        running.place.is_woken.store(false, Ordering::Release);
+        let mut context = Context::from_waker(&running.waker);
+        // A panic of one watch ends that watch, as one of a request ends that request.
+        let polled = catch_unwind(AssertUnwindSafe(|| running.future.as_mut().poll(&mut context)));
+        if !matches!(polled, Ok(Poll::Pending)) {
+            *slot = None;
+            self.free.push(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    /// Ninety watches follow one thing; one of them ends by a panic, all by themselves.
+    #[tokio::test]
+    async fn settled_streams_run_in_turns_of_one_task_and_end_alone() {
+        const STREAMS: usize = 90;
+        let (streams, bell, seen) =
+            (Streams::default(), Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        for number in 0..STREAMS {
+            let mark = streams.announce();
+            let (bell, seen) = (bell.clone(), seen.clone());
+            streams.execute(async move {
+                mark.settle();
+                for _ in 0..3 {
+                    bell.notified().await;
+                    // As the protocol does: whoever writes is woken again.
+                    tokio::task::yield_now().await;
+                    seen.fetch_add(1, Ordering::Relaxed);
+                    assert_ne!(number, 7, "one of them fails");
+                }
+            });
+        }
+        let mut settled = Settled::new(&streams);
+        let mut turns = 0;
+        let until = async |settled: &mut Settled, turns: &mut usize, expected: usize| {
+            std::future::poll_fn(|context| {
+                *turns += 1;
+                settled.turn(context);
+                if seen.load(Ordering::Relaxed) == expected { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+        };
+        tokio::task::yield_now().await;
+        for (round, expected) in [STREAMS, 2 * STREAMS - 1, 3 * STREAMS - 2].into_iter().enumerate() {
+            std::future::poll_fn(|context| {
+                settled.turn(context);
+                Poll::Ready(())
+            })
+            .await;
+            bell.notify_waiters();
+            turns = 0;
+            tokio::time::timeout(
+                std::time::Duration::from_secs(10),
+                until(&mut settled, &mut turns, expected),
+            )
+            .await
+            .unwrap_or_else(|_| panic!("round {round} never ended"));
+            assert!(turns < STREAMS / 2, "{turns} turns for one event");
+        }
+        assert!(settled.running.iter().all(Option::is_none));
     }
 }
