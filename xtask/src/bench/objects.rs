@@ -12,7 +12,7 @@ use super::client::Client;
 const CONFIG_MAP_PADDING_BYTES: usize = 1_000;
 
 /// Pads a pod to about 4 KB of JSON as the server stores it.
-const POD_PADDING_BYTES: usize = 2_400;
+const POD_PADDING_BYTES: usize = 2_000;
 
 /// A kind of object to fill a collection with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

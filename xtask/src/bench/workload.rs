@@ -44,9 +44,10 @@ pub(crate) async fn create(
     load: Load,
 ) -> Result<Measurement, String> {
     let path: Arc<str> = Kind::ConfigMap.collection(namespace).into();
+    let prefix: Arc<str> = workload.replace(' ', "-").into();
     closed_loop(client, server, load, workload, size, move |mut connection, number| {
         let path = path.clone();
-        let body = config_map(&format!("{workload}-{size}-{number}"), "0");
+        let body = config_map(&format!("{prefix}-{size}-{number}"), "0");
         async move { connection.exchange(Method::POST, &path, body).await }
     })
     .await
