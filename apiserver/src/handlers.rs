@@ -55,6 +55,7 @@ use call::Call;
 use negotiation::Output;
 use query::Query;
 use routing::{Missing, Routes};
+pub(crate) use watch::LongRunning;
 
 /// The API of everything installed: all paths except health and version.
 pub struct Api {

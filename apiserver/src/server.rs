@@ -29,6 +29,7 @@ mod kubeconfig;
 mod listener;
 pub mod pki;
 mod post_start;
+mod streams;
 mod tls;
 
 use edges::Edges;

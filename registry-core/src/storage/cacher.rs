@@ -9,6 +9,7 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/cacher`.
 
+mod bell;
 mod budget;
 mod feed;
 mod lane;
