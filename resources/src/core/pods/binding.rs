@@ -165,13 +165,12 @@ fn set_scheduled(pod: &mut Object) {
     pod.set(&["status", "conditions"], conditions.into());
 }
 
-/// An assignment was made by this server: it is as it should be.
+/// An assignment was made by this server: it is as it should be. It is no change of what is wanted, so that the
+/// generation stays.
 struct BindingRules;
 
 impl UpdateRules for BindingRules {
-    fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
-        new.set(&["metadata", "generation"], (old.generation() + 1).into());
-    }
+    fn prepare(&self, _: &ResourceType, _: &RequestContext, _: &mut Object, _: &Object) {}
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, _: &Object, _: &Object) -> ErrorList {
         ErrorList::default()
