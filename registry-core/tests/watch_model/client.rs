@@ -99,11 +99,8 @@ impl Client {
         let keys = self.filter.keys();
         let page = insist(|| self.store.list(&keys, &request)).await.unwrap();
         assert!(page.revision >= history.newest, "a list shows every write acknowledged before it");
-        let listed: Objects = page
-            .items
-            .iter()
-            .map(|item| (item.key.to_string(), (item.revision, Widget::of(item))))
-            .collect();
+        let listed: Objects =
+            page.items.iter().map(|item| (item.key.to_string(), (item.revision, Widget::of(item)))).collect();
         assert_eq!(listed, self.filter.state(history, page.revision), "at {}", page.revision);
         self.revision = page.revision;
         self.watch_from(history, self.revision).await;

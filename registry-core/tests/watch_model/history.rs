@@ -128,9 +128,8 @@ impl Writer {
 
     pub(crate) async fn delete(&self, history: &mut History, name: u8) {
         let key = key(name);
-        let delete = || async {
-            self.store.delete(&key, &Preconditions::default(), &mut AnyDeletion, None).await
-        };
+        let delete =
+            || async { self.store.delete(&key, &Preconditions::default(), &mut AnyDeletion, None).await };
         match insist(delete).await {
             Ok(gone) => {
                 assert_eq!(Some(Widget::of(&gone)), history.objects.get(&key).map(|(_, own)| own.clone()));
