@@ -170,11 +170,11 @@ fn set_scheduled(pod: &mut Object) {
     set_condition(pod, condition);
 }
 
-/// An assignment was made by this server: it is as it should be.
+/// An assignment was made by this server: it is as it should be. It is no change of what is wanted, so that the
+/// generation stays.
 struct BindingRules;
 
 impl UpdateRules for BindingRules {
-    /// Where a pod runs is no change of what it is: its generation stays.
     fn prepare(&self, _: &ResourceType, _: &RequestContext, _: &mut Object, _: &Object) {}
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, _: &Object, _: &Object) -> ErrorList {
