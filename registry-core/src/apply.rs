@@ -332,8 +332,9 @@ impl FieldManager<'_> {
         let time = last.as_ref().and_then(|last| last.time.clone());
         managers.0.push(Entry { manager: own.clone(), time, fields: set });
         if let Some(last) = last {
-            self.prune(&mut fields, &managers, &last)
-                .map_err(|error| Refusal::Status(plain_failure(format!("failed to prune fields: {error}"))))?;
+            self.prune(&mut fields, &managers, &last).map_err(|error| {
+                Refusal::Status(plain_failure(format!("failed to prune fields: {error}")))
+            })?;
         }
         self.settle(&mut managers, &own, live, &fields, force).map_err(Refusal::Conflicts)?;
 

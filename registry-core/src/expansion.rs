@@ -14,7 +14,7 @@ use crate::registry::storage_map::Subresource;
 use crate::resource::conversion::{ConversionError, Spoke};
 pub use crate::resource::field;
 use crate::resource::{Resource, Strategy};
-use crate::rest::{Getter, GracefulDeleter, NamedCreater, Patcher, Updater};
+use crate::rest::{Connecter, Getter, GracefulDeleter, NamedCreater, Patcher, Updater};
 use crate::schema::{FieldNumbers, Schema};
 
 /// NewFunc: an object with nothing set but its type.
@@ -113,6 +113,9 @@ impl<S> HandlesAny for StrategyOf<S> {}
 
 /// Compiles only if `S` is a subresource below `R`.
 pub const fn is_subresource_of<R: Resource, S: Subresource<Parent = R>>() {}
+
+/// Compiles only if `S` connects.
+pub const fn serves_connect<S: Connecter>() {}
 
 /// Compiles only if `S` serves `create`.
 pub const fn serves_create<S: NamedCreater>() {}

@@ -15,11 +15,13 @@ use crate::api::{ErrorList, FieldPath};
 
 mod conform;
 mod defaults;
+mod descriptions;
 mod facts;
 mod json_schema;
 mod numbers;
 pub mod openapi;
 pub mod quantity;
+mod rules;
 mod scalars;
 mod times;
 mod types;

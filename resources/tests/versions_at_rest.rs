@@ -38,8 +38,12 @@ async fn values_of_a_spoke_are_read_as_the_hubs() {
         "status": {"currentReplicas": 0, "desiredReplicas": 0},
     });
     let protobuf = |value: &Value, schema, version, kind| protobuf::encode(value, schema, version, kind);
-    let as_protobuf =
-        protobuf(&hpa, (HorizontalPodAutoscalersV1::TYPE.schema)(), "autoscaling/v1", "HorizontalPodAutoscaler");
+    let as_protobuf = protobuf(
+        &hpa,
+        (HorizontalPodAutoscalersV1::TYPE.schema)(),
+        "autoscaling/v1",
+        "HorizontalPodAutoscaler",
+    );
     for stored in [Bytes::from(hpa.to_string()), as_protobuf] {
         let (object, _) = read::<HorizontalPodAutoscalers, HorizontalPodAutoscalersV1>(stored).await;
         assert_eq!(object["apiVersion"], "autoscaling/v2");

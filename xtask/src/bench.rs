@@ -5,8 +5,15 @@
 
 mod budget;
 mod client;
+mod closed_loop;
+mod machine;
+mod measurement;
+mod objects;
+mod plot;
 mod process;
 mod report;
+mod suite;
+mod watching;
 mod workload;
 
 use std::path::PathBuf;
@@ -14,13 +21,17 @@ use std::path::PathBuf;
 use clap::Args;
 
 use client::Client;
-use process::ServerProcess;
+use closed_loop::Load;
+use objects::Kind;
+use process::{Directory, Launch, ServerProcess};
 use report::Report;
+use watching::Watching;
 
 /// What `cargo xtask bench` may be told.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:\n  \
     cargo xtask bench                       builds this server in release mode, runs it on a temporary directory\n  \
+    cargo xtask bench --suite               everything: both stores, all sizes, memory, start; some fifteen minutes\n  \
     cargo xtask bench --server https://127.0.0.1:6443 --token T --pid 4711 --label kube-apiserver\n  \
     cargo xtask bench --only get,list --seconds 10")]
 pub(crate) struct Options {
@@ -57,6 +68,8 @@ pub(crate) struct Options {
     /// Where the table and the plot are written.
     #[arg(long, default_value = "docs/benchmarks")]
     output: PathBuf,
+    #[command(flatten)]
+    suite: suite::Options,
 }
 
 /// Measures and reports.
@@ -66,36 +79,71 @@ pub(crate) fn run(arguments: &Options) -> Result<(), String> {
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    if arguments.suite.suite {
+        return runtime.block_on(suite::run(&arguments.suite, &arguments.output));
+    }
     runtime.block_on(measure(arguments))
 }
 
 async fn measure(arguments: &Options) -> Result<(), String> {
+    let directory = Directory::temporary()?;
     let server = match (&arguments.server, &arguments.token, arguments.pid) {
         (Some(url), Some(token), Some(pid)) => ServerProcess::attach(url, token, pid),
-        _ => ServerProcess::start(arguments.etcd_servers.as_deref()).await?,
+        _ => {
+            process::build()?;
+            let prefix = format!("/bench-{}", std::process::id());
+            let etcd = arguments.etcd_servers.as_deref().map(|servers| (servers, &*prefix));
+            ServerProcess::start(Launch { data: &directory.join("data"), etcd }).await?
+        }
     };
-    let client = Client::new(server.url(), server.token())?;
+    let client = server.client()?;
     let mut report = Report::new(&arguments.label, arguments.clients, &server);
-    let wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
-    let namespace = workload::make_namespace(&client).await?;
+    let namespace = format!("bench-{}", std::process::id());
+    objects::make_namespace(&client, &namespace).await?;
+    let outcome = workloads(arguments, &client, &server, &namespace, &mut report).await;
+    objects::remove_namespace(&client, &namespace).await;
+    outcome?;
+    print!("{}", report.table());
+    report.write(&arguments.output)
+}
 
+async fn workloads(
+    arguments: &Options,
+    client: &Client,
+    server: &ServerProcess,
+    namespace: &str,
+    report: &mut Report,
+) -> Result<(), String> {
+    let wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+    let load = Load { clients: arguments.clients, seconds: arguments.seconds };
     if wanted("get") {
-        report.add(workload::get(&client, &server, &namespace, arguments).await?);
+        report.add(workload::get(client, server, namespace, 1, load).await?);
     }
     if wanted("create") {
-        report.add(workload::create(&client, &server, &namespace, arguments).await?);
+        report.add(workload::create(client, server, namespace, "create", 1, load).await?);
     }
     if wanted("list") {
         for size in &arguments.list_sizes {
-            report.add(workload::list(&client, &server, *size, arguments).await?);
+            let namespace = format!("{namespace}-list-{size}");
+            objects::make_namespace(client, &namespace).await?;
+            objects::fill(client, Kind::ConfigMap, &namespace, 0, *size).await?;
+            let (collection, load) = (Kind::ConfigMap.collection(&namespace), Load { clients: 1, ..load });
+            let measured = workload::list(client, server, &collection, "list", *size, load).await;
+            objects::remove_namespace(client, &namespace).await;
+            report.add(measured?);
         }
     }
     if wanted("watch") {
         for watchers in &arguments.watchers {
-            report.add(workload::watch(&client, &server, *watchers, arguments).await?);
+            let watching = Watching {
+                workload: "watch",
+                watchers: *watchers,
+                per_connection: watching::SHARED,
+                deliveries_per_second: None,
+                seconds: arguments.seconds,
+            };
+            report.add(watching::watch(client, server, watching).await?);
         }
     }
-    workload::remove_namespace(&client, &namespace).await;
-    print!("{}", report.table());
-    report.write(&arguments.output)
+    Ok(())
 }

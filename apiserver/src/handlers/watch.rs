@@ -28,8 +28,16 @@ use body::WatchBody;
 /// that came together do not come back together.
 const MIN_WATCH_SECONDS: u64 = 1800;
 
-/// What a frame adds to its object, at most.
-const FRAME_OVERHEAD_BYTES: usize = 64;
+/// What stands in a JSON frame before the event's type, before its object, and behind that.
+const FRAME_BEGIN: &[u8] = b"{\"type\":\"";
+const FRAME_OBJECT: &[u8] = b"\",\"object\":";
+const FRAME_END: &[u8] = b"}\n";
+
+/// Among a response's extensions: its body goes on for as long as the client stays, and passes on what others made.
+///
+/// Kubernetes concept: the long-running requests of `BasicLongRunningRequestCheck`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongRunning;
 
 /// Answers a watch.
 pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
@@ -43,6 +51,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
     let body = WatchBody::new(events, frames, timeout, call.api.shutdown.clone());
     let mut response = Response::new(Body::new(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
+    response.extensions_mut().insert(LongRunning);
     Ok(response)
 }
 
@@ -97,7 +106,8 @@ impl Frames {
                 return;
             }
         };
-        buffer.reserve(entry.json.len() + FRAME_OVERHEAD_BYTES);
+        // Exactly, so that a frame that goes alone becomes shared bytes as it is.
+        buffer.reserve_exact(frame_head_bytes(kind) + entry.json.len() + FRAME_END.len());
         let item = Item::stored(entry);
         if let Some(messages) = &self.messages {
             write_message(buffer, kind, messages, &item);
@@ -110,7 +120,7 @@ impl Frames {
             }
             form => form.write(buffer, &item),
         }
-        buffer.extend_from_slice(b"}\n");
+        buffer.extend_from_slice(FRAME_END);
     }
 
     fn write_bookmark(&self, buffer: &mut Vec<u8>, revision: u64, initial_events_end: bool) {
@@ -130,7 +140,7 @@ impl Frames {
         } else {
             buffer.extend_from_slice(object.as_bytes());
         }
-        buffer.extend_from_slice(b"}\n");
+        buffer.extend_from_slice(FRAME_END);
     }
 
     /// Writes the frame that ends a watch, for failures the client has to know of.
@@ -147,7 +157,7 @@ impl Frames {
         }
         open(buffer, "ERROR");
         buffer.extend_from_slice(failure.to_value().to_string().as_bytes());
-        buffer.extend_from_slice(b"}\n");
+        buffer.extend_from_slice(FRAME_END);
     }
 }
 
@@ -168,7 +178,11 @@ fn write_failure(buffer: &mut Vec<u8>, failure: &StatusError) {
 }
 
 fn open(buffer: &mut Vec<u8>, kind: &str) {
-    buffer.extend_from_slice(b"{\"type\":\"");
+    buffer.extend_from_slice(FRAME_BEGIN);
     buffer.extend_from_slice(kind.as_bytes());
-    buffer.extend_from_slice(b"\",\"object\":");
+    buffer.extend_from_slice(FRAME_OBJECT);
+}
+
+fn frame_head_bytes(kind: &str) -> usize {
+    FRAME_BEGIN.len() + kind.len() + FRAME_OBJECT.len()
 }

@@ -24,6 +24,8 @@ struct Buffered<S> {
     waiting: Vec<u8>,
     /// So much of `waiting` has been written already.
     written: usize,
+    /// The stream took something that it has not sent yet: TLS has a buffer of its own.
+    is_dirty: bool,
     /// The connection is over: whoever has the stream now (an upgraded protocol) flushes for itself.
     is_released: bool,
 }
@@ -38,12 +40,24 @@ impl<S> Clone for Coalesced<S> {
 
 impl<S: AsyncWrite + Unpin> Coalesced<S> {
     pub(super) fn new(stream: S) -> Self {
-        Self(Arc::new(Mutex::new(Buffered { stream, waiting: Vec::new(), written: 0, is_released: false })))
+        Self(Arc::new(Mutex::new(Buffered {
+            stream,
+            waiting: Vec::new(),
+            written: 0,
+            is_dirty: false,
+            is_released: false,
+        })))
     }
 
-    /// Runs a connection over this stream: after each of its turns, what it wrote is sent.
-    pub(super) async fn run<F: Future>(&self, mut connection: Pin<&mut F>) -> F::Output {
+    /// Runs a connection over this stream: in each of its turns first what goes `beside` it, which may have
+    /// something for it to write; after each, what it wrote is sent.
+    pub(super) async fn run<F: Future>(
+        &self,
+        mut connection: Pin<&mut F>,
+        mut beside: impl FnMut(&mut Context<'_>),
+    ) -> F::Output {
         std::future::poll_fn(|context| {
+            beside(context);
             let polled = connection.as_mut().poll(context);
             let mut own = self.buffered();
             own.is_released = polled.is_ready();
@@ -89,6 +103,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesced<S> {
         for slice in slices {
             let room = LIMIT_BYTES.saturating_sub(own.waiting.len());
             let part = slice.get(..room.min(slice.len())).unwrap_or_default();
+            if own.waiting.len() + part.len() > KEPT_BYTES {
+                // All at once: more is to come, as a rule.
+                own.waiting.reserve_exact(room);
+            }
             own.waiting.extend_from_slice(part);
             taken += part.len();
         }
@@ -117,19 +135,23 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesced<S> {
 impl<S: AsyncWrite + Unpin> Buffered<S> {
     /// Sends what waits.
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.waiting.is_empty() {
-            return Poll::Ready(Ok(()));
-        }
         while let Some(rest) = self.waiting.get(self.written..).filter(|rest| !rest.is_empty()) {
             match std::task::ready!(Pin::new(&mut self.stream).poll_write(context, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                written => self.written += written,
+                written => {
+                    self.written += written;
+                    self.is_dirty = true;
+                }
             }
         }
         self.written = 0;
         self.waiting.clear();
         self.waiting.shrink_to(KEPT_BYTES);
-        Pin::new(&mut self.stream).poll_flush(context)
+        if self.is_dirty {
+            std::task::ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+            self.is_dirty = false;
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -138,6 +160,67 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
+
+    /// Takes everything at once, and sends it only when it is flushed at the right moment: as TLS does before a
+    /// reader that is slow.
+    struct Hoarding {
+        inner: tokio::io::DuplexStream,
+        held: Vec<u8>,
+    }
+
+    impl AsyncRead for Hoarding {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.inner).poll_read(context, buffer)
+        }
+    }
+
+    impl AsyncWrite for Hoarding {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.held.extend_from_slice(bytes);
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+            while !self.held.is_empty() {
+                let held = self.held.clone();
+                let written = std::task::ready!(Pin::new(&mut self.inner).poll_write(context, &held))?;
+                self.held.drain(..written);
+            }
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.inner).poll_shutdown(context)
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_stream_still_holds_is_sent_as_soon_as_the_reader_reads() {
+        let (near, mut far) = tokio::io::duplex(16);
+        let stream = Coalesced::new(Hoarding { inner: near, held: Vec::new() });
+        let mut writer = stream.clone();
+        let connection = async move {
+            writer.write_all(&[b'x'; 100]).await.unwrap();
+            writer.flush().await.unwrap();
+            // The connection has nothing more to say, and stays.
+            std::future::pending::<()>().await;
+        };
+        let mut connection = Box::pin(connection);
+        let mut received = [0; 100];
+        tokio::select! {
+            () = stream.run(connection.as_mut(), |_| ()) => {}
+            read = far.read_exact(&mut received) => assert_eq!(read.unwrap(), 100),
+            () = tokio::time::sleep(std::time::Duration::from_secs(5)) => panic!("the end never came"),
+        }
+    }
 
     #[tokio::test]
     async fn what_one_turn_writes_arrives_together_and_whole() {
@@ -163,7 +246,7 @@ mod tests {
             far.read_to_end(&mut rest).await.unwrap();
             rest.len()
         };
-        let ((), rest) = tokio::join!(stream.run(connection.as_mut()), reader);
+        let ((), rest) = tokio::join!(stream.run(connection.as_mut(), |_| ()), reader);
         assert_eq!(rest, 3 * LIMIT_BYTES);
     }
 }

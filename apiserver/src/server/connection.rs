@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use registry_core::context::UserInfo;
 use tokio::net::TcpStream;
@@ -21,9 +21,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::authentication::user_of_certificate;
 use crate::filters::Dispatch;
+use crate::handlers::LongRunning;
 
 use super::coalesced::Coalesced;
 use super::listener::Serving;
+use super::streams::{Settled, Streams};
 
 mod unread;
 
@@ -84,16 +86,22 @@ pub(super) async fn serve<D: Dispatch>(
         },
     };
     let user = certificate_user(&stream).map(Arc::new);
-    let builder = http_builder(&stream);
+    let streams = Streams::default();
+    let mut settled = Settled::new(&streams);
+    let builder = http_builder(&stream, streams.clone());
     let activity = Arc::new(Activity::default());
     let counted = activity.clone();
     let cut = serving.cut.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
         let (serving, user, running) = (serving.clone(), user.clone(), Running::begin(&counted));
+        let mark = streams.announce();
         async move {
             let (request, unread) = unread::lend(request);
             let mut response = serving.filters.serve(user.as_deref(), request).await;
             unread.finish(response.headers_mut()).await;
+            if response.extensions_mut().remove::<LongRunning>().is_some() {
+                mark.settle();
+            }
             Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, _running: running }))
         }
     });
@@ -101,12 +109,12 @@ pub(super) async fn serve<D: Dispatch>(
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream.clone()), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
-        ended = stream.run(connection.as_mut()) => ended,
+        ended = stream.run(connection.as_mut(), |context| settled.turn(context)) => ended,
         () = cut.cancelled() => return,
         () = end_reason(&stopping, &activity) => {
             connection.as_mut().graceful_shutdown();
             tokio::select! {
-                ended = stream.run(connection.as_mut()) => ended,
+                ended = stream.run(connection.as_mut(), |context| settled.turn(context)) => ended,
                 () = cut.cancelled() => return,
             }
         }
@@ -141,8 +149,8 @@ fn certificate_user(stream: &TlsStream<TcpStream>) -> Option<UserInfo> {
 }
 
 /// The protocol that was agreed on in the handshake; a client that agreed on none is listened to first.
-fn http_builder(stream: &TlsStream<TcpStream>) -> Builder<TokioExecutor> {
-    let builder = Builder::new(TokioExecutor::new());
+fn http_builder(stream: &TlsStream<TcpStream>, streams: Streams) -> Builder<Streams> {
+    let builder = Builder::new(streams);
     let mut builder = match stream.get_ref().1.alpn_protocol() {
         Some(b"h2") => builder.http2_only(),
         Some(b"http/1.1") => builder.http1_only(),

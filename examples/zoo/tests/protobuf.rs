@@ -22,7 +22,12 @@ async fn client(server: &TestServer) -> kube::Client {
 }
 
 /// The body of the answer, which has to be in the format that was asked for.
-async fn send(client: &kube::Client, request: http::request::Builder, accept: &str, body: Vec<u8>) -> Vec<u8> {
+async fn send(
+    client: &kube::Client,
+    request: http::request::Builder,
+    accept: &str,
+    body: Vec<u8>,
+) -> Vec<u8> {
     let request: Request<Body> = request.header(ACCEPT, accept).body(body.into()).unwrap();
     let response = client.send(request).await.unwrap();
     assert!(response.status().is_success(), "{}", response.status());

@@ -28,7 +28,9 @@ async fn spec(kubectl: &Kubectl, resource: &str) -> String {
 async fn what_one_version_writes_the_other_reads() {
     let server = TestServer::builder().storage_map(&zoo::STORAGE_MAP).start().await.unwrap();
     let kubectl = server.kubectl();
-    kubectl.run_with_input("create -f -", &NORTH_BETA.replace("headcount: 2", "headcount: 2, caretaker: ada")).await;
+    kubectl
+        .run_with_input("create -f -", &NORTH_BETA.replace("headcount: 2", "headcount: 2, caretaker: ada"))
+        .await;
     assert_eq!(
         spec(&kubectl, STABLE).await,
         r#"zoo.example.dev/v1{"animals":2,"keeper":"ada","species":"penguin"}"#
@@ -44,7 +46,9 @@ async fn what_one_version_writes_the_other_reads() {
     let mut watch = kubectl.watch(&format!("get {BETA} --watch --no-headers"));
     watch.line_with("penguin").await;
     kubectl
-        .run(&format!("patch {STABLE} north --subresource=status --type=merge -p {{\"status\":{{\"phase\":\"Open\"}}}}"))
+        .run(&format!(
+            "patch {STABLE} north --subresource=status --type=merge -p {{\"status\":{{\"phase\":\"Open\"}}}}"
+        ))
         .await;
     watch.line_with("Open").await;
     kubectl.run(&format!("patch {BETA} north --type=merge -p {{\"spec\":{{\"headcount\":3}}}}")).await;
@@ -82,9 +86,6 @@ async fn a_field_has_one_manager_in_all_versions() {
     // The same manager, in the other version, no longer applies the keeper: it goes.
     kubectl.run_with_input("apply --server-side --field-manager=ada -f -", NORTH_BETA).await;
     assert_eq!(spec(&kubectl, STABLE).await, r#"zoo.example.dev/v1{"animals":2,"species":"penguin"}"#);
-    assert_eq!(
-        kubectl.run(&format!("get {STABLE} north {managers}")).await,
-        "ada@zoo.example.dev/v1beta1"
-    );
+    assert_eq!(kubectl.run(&format!("get {STABLE} north {managers}")).await, "ada@zoo.example.dev/v1beta1");
     server.stop().await;
 }

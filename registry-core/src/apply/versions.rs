@@ -69,10 +69,10 @@ impl FieldManager<'_> {
         old: &Map<String, Value>,
         new: &Map<String, Value>,
     ) -> Result<Changes<'static>, ConversionError> {
-        let (old, new) = (self.converted(old, None, Some(version))?, self.converted(new, None, Some(version))?);
+        let (old, new) =
+            (self.converted(old, None, Some(version))?, self.converted(new, None, Some(version))?);
         let shape = Shape::Struct((version.schema)().root());
-        let changes =
-            Changes::between(shape, &old, &new).excluding(&reset_fields(version, self.subresource));
+        let changes = Changes::between(shape, &old, &new).excluding(&reset_fields(version, self.subresource));
         Ok(Changes {
             changed: changes.changed.difference(&STRIPPED).into_owned(),
             removed: changes.removed.difference(&STRIPPED).into_owned(),

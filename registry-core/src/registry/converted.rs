@@ -52,6 +52,8 @@ pub(super) fn capabilities(
         ($($capability:ident),*) => {
             Capabilities {
                 storage: Arc::new(Converted { hub: hub.storage, border }),
+                // A connection carries no objects.
+                connecter: hub.connecter,
                 $( $capability: match hub.$capability {
                     Some(hub) => Some(Arc::new(Converted { hub, border })),
                     None => None,
@@ -59,9 +61,7 @@ pub(super) fn capabilities(
             }
         };
     }
-    converted!(
-        getter, lister, watcher, creater, named_creater, updater, patcher, deleter, collection_deleter
-    )
+    converted!(getter, lister, watcher, creater, named_creater, updater, patcher, deleter, collection_deleter)
 }
 
 impl<T: Storage + ?Sized> Storage for Converted<T> {

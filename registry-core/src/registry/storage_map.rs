@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use crate::capabilities;
 use crate::resource::{Resource, ResourceType, Versions};
-use crate::rest::Capabilities;
-use crate::rest::access::{AccessReviewer, NoAccess};
+use crate::rest::{Capabilities, Storage};
 use crate::storage::{Interface, StorageError};
 
 use super::converted;
 use super::scale::ScaleStore;
-use super::status::StatusStore;
+use super::services::Services;
 use super::store::{Store, StoreOptions};
+use super::subresource::SubresourceStore;
 
 #[cfg(test)]
 mod tests;
@@ -61,16 +61,9 @@ pub struct MapEntry {
 #[derive(Clone, Copy, Debug)]
 pub enum Install {
     /// Over the resource's store.
-    OverStore(fn(&Arc<Store>) -> Capabilities),
+    OverStore(fn(&Arc<Store>, &Services) -> Capabilities),
     /// From nothing stored: reviews and other resources that only exist in an answer.
     Virtual(fn(&Services) -> Capabilities),
-}
-
-/// What virtual resources may ask of the server.
-#[derive(Clone)]
-pub struct Services {
-    /// Who somebody is, and what they may do.
-    pub access: Arc<dyn AccessReviewer>,
 }
 
 /// A type that is one path of the API: one of the markers below, around a [`Resource`] or a [`Subresource`].
@@ -102,11 +95,14 @@ pub struct Custom<S>(PhantomData<S>);
 pub trait Subresource: Send + Sync + 'static {
     /// The resource it is below.
     type Parent: Resource;
+    /// What serves it: the type itself, or a store such as
+    /// [`SubresourceStore`](crate::registry::SubresourceStore). It implements every verb that is declared.
+    type Storage: Storage;
     /// Its name in the path, for example `binding`.
     const NAME: &'static str;
     /// Makes its storage over the parent's store, with the capabilities it has
     /// (see [`capabilities!`](crate::capabilities)).
-    fn install(parent: &Arc<Store>) -> Capabilities;
+    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities;
 }
 
 /// A resource of which nothing is stored. The derive implements it for what says `storage = Type`.
@@ -143,9 +139,10 @@ pub trait OpenStorage: Send + Sync {
         StoreOptions::default()
     }
 
-    /// What virtual resources may ask of the server. By default there is none, and they are told so.
+    /// What virtual resources and subresources may ask of the server. By default there is none, and they are told
+    /// so.
     fn services(&self) -> Services {
-        Services { access: Arc::new(NoAccess) }
+        Services::default()
     }
 }
 
@@ -227,7 +224,7 @@ impl<S: Subresource> ApiPath for Custom<S> {
     };
 }
 
-fn install_main(store: &Arc<Store>) -> Capabilities {
+fn install_main(store: &Arc<Store>, _: &Services) -> Capabilities {
     let mut capabilities = capabilities!(
         store.clone();
         getter, lister, watcher, creater, updater, patcher, deleter, collection_deleter
@@ -238,11 +235,11 @@ fn install_main(store: &Arc<Store>) -> Capabilities {
     capabilities
 }
 
-fn install_status(store: &Arc<Store>) -> Capabilities {
-    capabilities!(StatusStore::new(store.clone()); getter, updater, patcher)
+fn install_status(store: &Arc<Store>, _: &Services) -> Capabilities {
+    capabilities!(SubresourceStore::status(store.clone()); getter, updater, patcher)
 }
 
-fn install_scale(store: &Arc<Store>) -> Capabilities {
+fn install_scale(store: &Arc<Store>, _: &Services) -> Capabilities {
     capabilities!(ScaleStore::new(store.clone()); getter, updater, patcher)
 }
 
@@ -256,6 +253,7 @@ impl StorageMap {
         enabled: &dyn Fn(&ResourceType) -> bool,
     ) -> Result<InstalledApi, StorageError> {
         let mut installed = InstalledApi::default();
+        let services = storage.services();
         for entry in self.versions.iter().flat_map(|version| version.entries) {
             if !enabled(entry.resource) {
                 continue;
@@ -264,16 +262,17 @@ impl StorageMap {
                 Install::Virtual(install) => InstalledPath {
                     resource: entry.resource,
                     subresource: entry.subresource,
-                    capabilities: install(&storage.services()),
+                    capabilities: install(&services),
                     store: None,
                     versions: None,
                 },
                 Install::OverStore(install) => {
                     let (store, versions) = self.store_for(&installed, entry.resource, storage)?;
+                    services.stores.insert(&store);
                     InstalledPath {
                         resource: entry.resource,
                         subresource: entry.subresource,
-                        capabilities: entry.over(install(&store)),
+                        capabilities: entry.over(install(&store, &services)),
                         store: Some(store),
                         versions: Some(versions),
                     }
@@ -291,7 +290,8 @@ impl StorageMap {
         storage: &dyn OpenStorage,
     ) -> Result<(Arc<Store>, Arc<Versions>), StorageError> {
         let hub = resource.stored();
-        if let Some(InstalledPath { store: Some(store), versions: Some(versions), .. }) = installed.stored(hub)
+        if let Some(InstalledPath { store: Some(store), versions: Some(versions), .. }) =
+            installed.stored(hub)
         {
             return Ok((store.clone(), versions.clone()));
         }
@@ -305,9 +305,7 @@ impl StorageMap {
     fn versions_of(&self, hub: &'static ResourceType) -> Versions {
         let entries = self.versions.iter().flat_map(|version| version.entries);
         let mains = entries.filter(|entry| entry.subresource.is_none()).map(|entry| entry.resource);
-        let is_spoke = |one: &&'static ResourceType| {
-            one.hub.is_some_and(|conversion| conversion.hub.is(hub))
-        };
+        let is_spoke = |one: &&'static ResourceType| one.hub.is_some_and(|conversion| conversion.hub.is(hub));
         Versions::new(hub, mains.filter(is_spoke))
     }
 }

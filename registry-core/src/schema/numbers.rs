@@ -89,10 +89,13 @@ impl Schema {
 
 /// Whether each field has a number of its own. What a whole object is stands in its envelope.
 fn has_numbers(shape: &Struct, is_root: bool) -> bool {
-    let in_message = shape.fields.iter().filter(|field| !is_root || !matches!(&*field.name, "apiVersion" | "kind"));
+    let in_message =
+        shape.fields.iter().filter(|field| !is_root || !matches!(&*field.name, "apiVersion" | "kind"));
     let mut taken = BTreeSet::new();
     !shape.keeps_unknown
-        && in_message.map(|field| field.proto.first()).all(|number| number.is_some_and(|one| taken.insert(*one)))
+        && in_message
+            .map(|field| field.proto.first())
+            .all(|number| number.is_some_and(|one| taken.insert(*one)))
 }
 
 #[cfg(test)]
@@ -115,14 +118,18 @@ mod tests {
 
     fn encoded(lock: &str) -> Option<Vec<u8>> {
         let schema = schema().with_numbers("PenV1", &FieldNumbers::parse(lock));
-        let pen = json!({"metadata": {"name": "a"}, "keeper": "ada", "doors": [{"width": 3}, {"open": false}]});
+        let pen =
+            json!({"metadata": {"name": "a"}, "keeper": "ada", "doors": [{"width": 3}, {"open": false}]});
         let table = schema.table().clone();
         schema.has_protobuf().then(|| {
             let bytes = protobuf::encode(&pen, &schema, "zoo.example.dev/v1", "Pen");
             let resolve = |version: &str, kind: &str| table.schema_of(version, kind);
             let decoded = protobuf::decode(&bytes, &Limits::default(), resolve).unwrap();
             for field in ["keeper", "doors"] {
-                assert_eq!(decoded[field], pen[field], "what is absent stays absent, what is zero stays zero");
+                assert_eq!(
+                    decoded[field], pen[field],
+                    "what is absent stays absent, what is zero stays zero"
+                );
             }
             bytes.to_vec()
         })

@@ -55,7 +55,8 @@ fn own(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
     let hub_object = quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::Object);
     // Each at the struct: that is where an `impl` is missing.
     let to_hub = quote_spanned!(ident.span()=> ::registry_core::expansion::converted::<#object, #hub_object>);
-    let from_hub = quote_spanned!(ident.span()=> ::registry_core::expansion::converted::<#hub_object, #object>);
+    let from_hub =
+        quote_spanned!(ident.span()=> ::registry_core::expansion::converted::<#hub_object, #object>);
     let error = quote!(::registry_core::resource::conversion::ConversionError);
     let object = quote!(::registry_core::api::Object);
     quote! {

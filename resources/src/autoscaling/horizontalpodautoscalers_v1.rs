@@ -5,14 +5,14 @@ mod behavior;
 mod metrics;
 
 use registry_core::api::Object;
-use registry_core::resource::{Column, ObjectStrategy};
 use registry_core::resource::conversion::{ConversionError, Spoke};
+use registry_core::resource::{Column, ObjectStrategy};
 use registry_derive::Resource;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::edit::default_at;
+use crate::edit::fill_at;
 
 use super::horizontalpodautoscalers_v2::{self as v2, HorizontalPodAutoscalers};
 use super::round_trip::{self, BEHAVIOR, CONDITIONS, CURRENT_METRICS, METRICS};
@@ -43,7 +43,7 @@ struct DefaultsV1;
 
 impl ObjectStrategy for DefaultsV1 {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "minReplicas"], 1);
+        fill_at(object, &["spec", "minReplicas"], 1);
     }
 }
 

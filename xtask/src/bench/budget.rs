@@ -16,7 +16,7 @@ pub(crate) fn of(workload: &str, size: usize) -> Option<Budget> {
     match (workload, size) {
         ("get", _) => budget(278.0, 28.0),
         ("list", 5_000) => budget(52_000.0, 4_000.0),
-        ("create", _) => budget(706.0, 100.0),
+        ("create" | "create by 64" | "create beside idle watches", _) => budget(706.0, 100.0),
         ("watch", 200..=1_000) => budget(20.0, 2.0),
         _ => None,
     }

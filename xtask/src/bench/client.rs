@@ -29,6 +29,7 @@ pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     authority: String,
     authorization: String,
+    accept_encoding: &'static str,
 }
 
 impl Client {
@@ -74,11 +75,17 @@ impl Client {
             sender,
             authority: self.authority.clone(),
             authorization: format!("Bearer {}", self.token),
+            accept_encoding: "identity",
         })
     }
 }
 
 impl Connection {
+    /// The same connection, asking for compressed answers as client-go does.
+    pub(crate) fn with_gzip(self) -> Self {
+        Self { accept_encoding: "gzip", ..self }
+    }
+
     /// Sends a request and gives the answer once its headers are there.
     pub(crate) async fn send(
         &mut self,
@@ -92,6 +99,7 @@ impl Connection {
             .uri(format!("https://{}{path}", self.authority))
             .header("authorization", &self.authorization)
             .header("accept", "application/json")
+            .header("accept-encoding", self.accept_encoding)
             .header("content-type", content_type)
             .body(Full::new(body))
             .map_err(|error| error.to_string())?;

@@ -4,11 +4,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::client::Client;
+
 /// Ticks per second of the times in `/proc/<pid>/stat`: fixed at 100 on Linux (`USER_HZ`).
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// The token the own server is started with.
 const TOKEN: &str = "bench-token";
+
+/// Where Cargo puts the own server.
+pub(crate) const BINARY: &str = "target/release/apiserver";
+
+/// How long a server may take until it is ready.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running server.
 pub(crate) struct ServerProcess {
@@ -18,12 +26,35 @@ pub(crate) struct ServerProcess {
     own: Option<OwnServer>,
 }
 
-/// A server started for the measurement; stopped and removed with it.
+/// A server started for the measurement; stopped with it.
 struct OwnServer {
     child: Child,
-    directory: PathBuf,
     ready_after: Duration,
 }
+
+/// A directory that is removed when it is no longer needed.
+pub(crate) struct Directory(PathBuf);
+
+/// What an own server is started on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch<'a> {
+    /// Its data directory; a file with tokens is put beside it.
+    pub(crate) data: &'a Path,
+    /// The etcd it stores in, and below which prefix; the embedded store without one.
+    pub(crate) etcd: Option<(&'a str, &'a str)>,
+}
+
+/// Builds this project's server in release mode.
+pub(crate) fn build() -> Result<(), String> {
+    println!("building the server in release mode …");
+    let built = Command::new("cargo").args(["build", "--release", "--package", "apiserver"]).status();
+    if built.is_ok_and(|status| status.success()) {
+        return Ok(());
+    }
+    Err("cargo build --release --package apiserver failed".to_owned())
+}
+
+// === impl ServerProcess ===
 
 impl ServerProcess {
     /// A server somebody else started.
@@ -31,50 +62,48 @@ impl ServerProcess {
         Self { url: url.to_owned(), token: token.to_owned(), pid, own: None }
     }
 
-    /// Builds this project's server in release mode and starts it on a temporary directory and a free port.
-    pub(crate) async fn start(etcd_servers: Option<&str>) -> Result<Self, String> {
-        println!("building the server in release mode …");
-        let built = Command::new("cargo").args(["build", "--release", "--package", "apiserver"]).status();
-        if !built.is_ok_and(|status| status.success()) {
-            return Err("cargo build --release --package apiserver failed".to_owned());
-        }
-        let directory = std::env::temp_dir().join(format!("orlop-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
-        let tokens = directory.join("tokens.csv");
+    /// Starts this project's server, which is built already, on a free port, and waits until it is ready.
+    pub(crate) async fn start(launch: Launch<'_>) -> Result<Self, String> {
+        let tokens = launch.data.with_extension("tokens.csv");
         std::fs::write(&tokens, format!("{TOKEN},admin,1,\"system:masters\"\n"))
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| format!("cannot write {}: {error}", tokens.display()))?;
         let port = free_port()?;
-        let mut command = Command::new("target/release/apiserver");
-        command.arg("--data-dir").arg(directory.join("data"));
-        command.arg("--token-auth-file").arg(&tokens);
+        let mut command = Command::new(BINARY);
+        command.arg("--data-dir").arg(launch.data).arg("--token-auth-file").arg(&tokens);
         command.arg("--secure-port").arg(port.to_string());
-        if let Some(servers) = etcd_servers {
-            command.arg("--etcd-servers").arg(servers).arg("--etcd-prefix").arg(format!("/bench-{port}"));
+        if let Some((servers, prefix)) = launch.etcd {
+            command.arg("--etcd-servers").arg(servers).arg("--etcd-prefix").arg(prefix);
         }
         let started = Instant::now();
         let child = command
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| format!("cannot start target/release/apiserver: {error}"))?;
+            .map_err(|error| format!("cannot start {BINARY}: {error}"))?;
         let mut server = Self {
             url: format!("https://127.0.0.1:{port}"),
             token: TOKEN.to_owned(),
             pid: child.id(),
-            own: Some(OwnServer { child, directory, ready_after: Duration::ZERO }),
+            own: Some(OwnServer { child, ready_after: Duration::ZERO }),
         };
         server.await_ready(started).await?;
         Ok(server)
     }
 
-    /// The server's URL.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
+    /// Asks an own server to end, and waits until it has.
+    pub(crate) async fn stop(mut self) {
+        let Some(own) = &mut self.own else { return };
+        // Where this fails, dropping it ends it for sure.
+        let _ = Command::new("kill").arg(self.pid.to_string()).status();
+        let asked = Instant::now();
+        while asked.elapsed() < PATIENCE && matches!(own.child.try_wait(), Ok(None)) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
-    /// A bearer token that may do everything.
-    pub(crate) fn token(&self) -> &str {
-        &self.token
+    /// A client of it.
+    pub(crate) fn client(&self) -> Result<Client, String> {
+        Client::new(&self.url, &self.token)
     }
 
     /// How long the own server took from its start to ready.
@@ -100,8 +129,8 @@ impl ServerProcess {
     }
 
     async fn await_ready(&mut self, started: Instant) -> Result<(), String> {
-        let client = super::client::Client::new(&self.url, &self.token)?;
-        while started.elapsed() < Duration::from_secs(20) {
+        let client = self.client()?;
+        while started.elapsed() < PATIENCE {
             if let Ok(mut connection) = client.connect().await
                 && connection.exchange(hyper::Method::GET, "/readyz", bytes::Bytes::new()).await.is_ok()
             {
@@ -112,7 +141,7 @@ impl ServerProcess {
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        Err("the server was not ready after 20 s; start it by hand to see why".to_owned())
+        Err(format!("the server was not ready after {PATIENCE:?}; start it by hand to see why"))
     }
 }
 
@@ -121,11 +150,34 @@ impl Drop for OwnServer {
         // Nothing is left to do about a server that is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(Path::new(&self.directory));
     }
 }
 
-fn free_port() -> Result<u16, String> {
+// === impl Directory ===
+
+impl Directory {
+    /// A new directory for this run's files.
+    pub(crate) fn temporary() -> Result<Self, String> {
+        let path = std::env::temp_dir().join(format!("orlop-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&path).map_err(|error| format!("cannot make {}: {error}", path.display()))?;
+        Ok(Self(path))
+    }
+
+    /// A place in it.
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // What is left in a temporary directory is removed by the system in time.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A port nobody listens on just now.
+pub(crate) fn free_port() -> Result<u16, String> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }

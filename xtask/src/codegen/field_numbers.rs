@@ -84,16 +84,16 @@ fn read(text: &str) -> Result<Numbers, String> {
     }
     let written = text.lines().find_map(|line| line.strip_prefix(SUM)).unwrap_or_default();
     if written != format!("{:016x}", sum(&lines)) {
-        return Err(
-            "edited by hand: take it back from version control, for numbers in use must not change".to_owned()
-        );
+        return Err("edited by hand: take it back from version control, for numbers in use must not change"
+            .to_owned());
     }
     Ok(numbers)
 }
 
 /// FNV-1a: enough to notice an edit, and the same everywhere.
 fn sum(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -123,7 +123,9 @@ mod tests {
     fn what_would_change_numbers_is_refused() {
         let lock = updated("", &messages(&["metadata", "spec"])).unwrap();
         let renumbered = lock.replace("spec 2", "spec 3");
-        assert!(updated(&renumbered, &messages(&["metadata", "spec"])).unwrap_err().contains("edited by hand"));
+        assert!(
+            updated(&renumbered, &messages(&["metadata", "spec"])).unwrap_err().contains("edited by hand")
+        );
         assert!(updated("Pen spec two\n", &[]).is_err());
         let twice = [messages(&["a"]), messages(&["b"])].concat();
         assert!(updated("", &twice).unwrap_err().contains("two structs are called `Pen`"));

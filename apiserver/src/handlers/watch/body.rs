@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,7 +23,10 @@ pub(super) struct WatchBody {
     events: WatchStream,
     frames: Frames,
     timeout: Pin<Box<Sleep>>,
-    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
+    shutdown: CancellationToken,
+    shut_down: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// The task that is woken at the timeout and at shutdown.
+    task: Option<Waker>,
     is_done: bool,
 }
 
@@ -41,9 +44,20 @@ impl WatchBody {
             events,
             frames,
             timeout: Box::pin(sleep(timeout)),
-            shutdown: Box::pin(shutdown.cancelled_owned()),
+            shut_down: Box::pin(shutdown.clone().cancelled_owned()),
+            shutdown,
+            task: None,
             is_done: false,
         }
+    }
+
+    /// Whether the time is over. Both ends know their task already, most of the time: then a look is enough.
+    fn is_over(&mut self, task: &mut Context<'_>) -> bool {
+        if self.task.as_ref().is_some_and(|known| known.will_wake(task.waker())) {
+            return self.timeout.is_elapsed() || self.shutdown.is_cancelled();
+        }
+        self.task = Some(task.waker().clone());
+        self.timeout.as_mut().poll(task).is_ready() || self.shut_down.as_mut().poll(task).is_ready()
     }
 
     /// All frames that are ready, up to a batch; notes when there will be no more.
@@ -80,9 +94,7 @@ impl Body for WatchBody {
         if self.is_done {
             return Poll::Ready(None);
         }
-        let is_over =
-            self.timeout.as_mut().poll(task).is_ready() || self.shutdown.as_mut().poll(task).is_ready();
-        if is_over {
+        if self.is_over(task) {
             self.is_done = true;
             return Poll::Ready(None);
         }

@@ -137,9 +137,8 @@ impl ValidatingAdmission for ConvertedAdmission<'_> {
         new: Option<&Object>,
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
-        let convert = |object: Option<&Object>| {
-            object.map(|object| self.border.from_hub(object.clone())).transpose()
-        };
+        let convert =
+            |object: Option<&Object>| object.map(|object| self.border.from_hub(object.clone())).transpose();
         let (new, old) = (convert(new)?, convert(old)?);
         if let Some(new) = &new {
             let errors = self.border.errors(context, new, old.as_ref());

@@ -99,11 +99,8 @@ impl Store {
         if self.resource.returns_deleted_object {
             return Answer::Stored(last);
         }
-        let details = SuccessDetails {
-            name: name.to_owned(),
-            resource: self.named(context),
-            uid: uid.to_owned(),
-        };
+        let details =
+            SuccessDetails { name: name.to_owned(), resource: self.named(context), uid: uid.to_owned() };
         Answer::Success(SuccessStatus { details: Some(details), code: None })
     }
 }
@@ -126,11 +123,10 @@ impl Attempt<'_> {
 
     /// The dry run: one try against the present state, and what it would have answered.
     async fn rehearse(mut self, key: &str, name: &str) -> Result<Answer, StatusError> {
-        let current = self
-            .store
-            .dry_run_current(key, &Preconditions::default(), false)
-            .await
-            .map_err(|error| self.store.operation(self.context, Verb::Delete, name, key).interpret(error))?;
+        let current =
+            self.store.dry_run_current(key, &Preconditions::default(), false).await.map_err(|error| {
+                self.store.operation(self.context, Verb::Delete, name, key).interpret(error)
+            })?;
         let Some(entry) = current else {
             return Err(StatusError::not_found(self.store.named(self.context), name));
         };

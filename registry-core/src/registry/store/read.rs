@@ -108,7 +108,10 @@ fn predicate(options: &ListOptions) -> Predicate {
 ///
 /// # Errors
 /// 400.
-pub(in crate::registry) fn check_field_selector(resource: &ResourceType, selector: &FieldSelector) -> Result<(), StatusError> {
+pub(in crate::registry) fn check_field_selector(
+    resource: &ResourceType,
+    selector: &FieldSelector,
+) -> Result<(), StatusError> {
     let known = |path: &str| matches!(path, NAME | NAMESPACE) || resource.field_names.contains(&path);
     let Some(unknown) = selector.requirements.iter().find(|one| !known(&one.path)) else { return Ok(()) };
     Err(StatusError::bad_request(if resource.selectable.is_empty() {

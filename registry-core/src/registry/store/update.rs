@@ -139,6 +139,9 @@ impl Store {
         let mut errors = validate_object_meta(new, namespaced, NameRule::PathSegment, &path);
         errors.append(validate_object_meta_update(new, old, &path));
         errors.append(self.schema_errors(new));
+        if self.strategy().repeats_metadata_errors() {
+            errors.append(validate_object_meta_update(new, old, &path));
+        }
         errors.append(rules.validate(self.resource, context, new, old));
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));
@@ -152,7 +155,13 @@ impl Store {
     }
 
     /// Makes sure the update was made from the present state, or from none in particular where that is allowed.
-    fn match_revision(&self, context: &RequestContext, new: &Object, name: &str, present: u64) -> Result<(), StatusError> {
+    fn match_revision(
+        &self,
+        context: &RequestContext,
+        new: &Object,
+        name: &str,
+        present: u64,
+    ) -> Result<(), StatusError> {
         let claimed = claimed_revision(new)?;
         if claimed == present || (claimed == 0 && self.strategy().allow_unconditional_update()) {
             return Ok(());
@@ -228,11 +237,10 @@ impl Attempt<'_> {
         key: &str,
         preconditions: &Preconditions,
     ) -> Result<(Answer, bool), StatusError> {
-        let current = self
-            .store
-            .dry_run_current(key, preconditions, self.accepts_absent())
-            .await
-            .map_err(|error| self.store.operation(self.context, Verb::Update, self.name, key).interpret(error))?;
+        let current =
+            self.store.dry_run_current(key, preconditions, self.accepts_absent()).await.map_err(|error| {
+                self.store.operation(self.context, Verb::Update, self.name, key).interpret(error)
+            })?;
         Ok(match self.decide(current.as_ref()).await? {
             Decision::Create(object) => (Answer::Object(object), true),
             Decision::Change(object) | Decision::Remove(object) => (Answer::Object(object), false),

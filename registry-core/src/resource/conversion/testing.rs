@@ -16,9 +16,6 @@ use crate::schema::{Scalar, Schema, TypeRef};
 
 use super::{Conversion, ConversionError, Spoke, conformed};
 
-/// How deep samples go into types that contain themselves.
-const SAMPLE_DEPTH: usize = 8;
-
 /// Samples of both versions, each converted to the other one and back: one with every field set, and one without
 /// each of them. For versions whose fields have a grammar of their own, give objects that have it to
 /// [`assert_spoke_round_trips`] and [`assert_hub_round_trips`] instead.
@@ -60,8 +57,11 @@ pub fn assert_round_trips<S: Spoke>(object: &Object) {
     let is_hub = object.api_version() == conversion.hub.group_version().api_version();
     let start = if is_hub { conversion.hub } else { S::TYPE };
     let result = round_trip(conversion, S::TYPE, start, object.clone());
+    let same = |object: &Object| {
+        if is_hub { as_typed::<S::Hub>(object) } else { as_typed::<S>(object) }
+    };
     let (before, after) = match result {
-        Ok(pair) => pair,
+        Ok((before, after)) => (same(&before), same(&after)),
         Err(error) => panic!("{start:?} cannot be converted: {error}\n{}", pretty(object)),
     };
     assert!(
@@ -82,12 +82,15 @@ fn round_trip(
     let before = conformed(start, object)?;
     let to_hub = |object| conformed(conversion.hub, (conversion.to_hub)(object)?);
     let from_hub = |object| conformed(spoke, (conversion.from_hub)(object)?);
-    let after = if start.is(spoke) {
-        from_hub(to_hub(before.clone())?)?
-    } else {
-        to_hub(from_hub(before.clone())?)?
-    };
+    let after =
+        if start.is(spoke) { from_hub(to_hub(before.clone())?)? } else { to_hub(from_hub(before.clone())?)? };
     Ok((before, after))
+}
+
+/// The object as its Rust type writes it: what is absent and what is the type's default are the same.
+fn as_typed<R: Resource>(object: &Object) -> Object {
+    let typed: R::Object = object.view().unwrap_or_else(|error| panic!("{error}\n{}", pretty(object)));
+    written(&typed)
 }
 
 fn typed(resource: &ResourceType, mut object: Object) -> Object {
@@ -109,17 +112,15 @@ fn pretty(object: &Object) -> String {
 fn samples(schema: &Schema) -> Vec<Map<String, Value>> {
     let mut full = Map::new();
     for field in schema.root().fields().filter(|field| !is_common(field.name())) {
-        full.insert(field.name().to_owned(), sample(field.name(), field.ty(), 0));
+        full.insert(field.name().to_owned(), sample(field.name(), field.ty(), &mut Vec::new()));
     }
     let metadata = json!({ "name": "sample", "labels": { "a": "b" }, "annotations": { "c": "d" } });
     full.insert("metadata".to_owned(), metadata);
     let mut paths = Vec::new();
-    for (name, value) in full.iter().filter(|(name, _)| !is_common(name)) {
-        collect_paths(&mut vec![name.clone()], value, &mut paths);
-    }
+    collect_optional(schema.root(), &mut Vec::new(), &mut Vec::new(), &mut paths);
     let without = paths.iter().map(|path| {
         let mut object = Object(full.clone());
-        object.remove(&path.iter().map(String::as_str).collect::<Vec<_>>());
+        object.remove(path);
         object.0
     });
     std::iter::once(full.clone()).chain(without).collect()
@@ -130,21 +131,26 @@ fn is_common(field: &str) -> bool {
     matches!(field, "apiVersion" | "kind" | "metadata")
 }
 
-fn sample(name: &str, ty: TypeRef<'_>, depth: usize) -> Value {
-    if depth > SAMPLE_DEPTH {
-        return Value::Null;
-    }
+/// A value of a type. `within` are the types it is inside of: one that contains itself ends there.
+fn sample<'a>(name: &str, ty: TypeRef<'a>, within: &mut Vec<&'a str>) -> Value {
     if let Some(scalar) = ty.scalar() {
         return sample_scalar(name, scalar);
     }
-    if let Some(element) = ty.element() {
-        return json!([sample(name, element, depth + 1)]);
+    if within.contains(&ty.go_name()) {
+        return Value::Null;
     }
-    if let Some(value) = ty.value() {
-        return json!({ "key": sample(name, value, depth + 1) });
-    }
-    let fields = ty.fields().map(|field| (field.name().to_owned(), sample(field.name(), field.ty(), depth + 1)));
-    Value::Object(fields.collect())
+    within.push(ty.go_name());
+    let value = if let Some(element) = ty.element() {
+        json!([sample(name, element, within)])
+    } else if let Some(value) = ty.value() {
+        json!({ "key": sample(name, value, within) })
+    } else {
+        let fields = ty.fields();
+        let sampled = fields.map(|field| (field.name().to_owned(), sample(field.name(), field.ty(), within)));
+        Value::Object(sampled.collect())
+    };
+    within.pop();
+    value
 }
 
 fn sample_scalar(name: &str, scalar: Scalar) -> Value {
@@ -161,11 +167,27 @@ fn sample_scalar(name: &str, scalar: Scalar) -> Value {
     }
 }
 
-fn collect_paths(path: &mut Vec<String>, value: &Value, paths: &mut Vec<Vec<String>>) {
-    paths.push(path.clone());
-    for (name, value) in value.as_object().into_iter().flatten() {
-        path.push(name.clone());
-        collect_paths(path, value, paths);
+/// The paths of all fields that may be absent.
+fn collect_optional<'a>(
+    ty: TypeRef<'a>,
+    within: &mut Vec<&'a str>,
+    path: &mut Vec<&'a str>,
+    paths: &mut Vec<Vec<&'a str>>,
+) {
+    if !ty.is_struct() || within.contains(&ty.go_name()) {
+        return;
+    }
+    within.push(ty.go_name());
+    for field in ty.fields() {
+        if path.is_empty() && is_common(field.name()) {
+            continue;
+        }
+        path.push(field.name());
+        if !field.is_required() {
+            paths.push(path.clone());
+        }
+        collect_optional(field.ty(), within, path, paths);
         path.pop();
     }
+    within.pop();
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use tokio::sync::Notify;
-
 use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
+
+use super::bell::Bell;
 
 /// What a lane is about. The most telling one a watcher's request allows is chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,8 +45,8 @@ pub(super) struct Lane {
     events: VecDeque<Arc<Event>>,
     /// The number of the first event still here; a cursor below it has fallen off.
     first: u64,
-    /// Rings when an event arrives.
-    pub(super) bell: Arc<Notify>,
+    /// Rings when events have arrived.
+    pub(super) bell: Arc<Bell>,
     /// How many watchers read this lane.
     pub(super) watchers: usize,
 }
@@ -65,9 +65,11 @@ impl Lane {
         self.first + self.events.len() as u64
     }
 
-    /// Takes an event in and wakes the lane's watchers.
-    pub(super) fn push(&mut self, event: Arc<Event>) {
+    /// Takes an event in; the bell, if the caller has to ring it.
+    pub(super) fn push(&mut self, event: Arc<Event>) -> Option<Arc<Bell>> {
         self.events.push_back(event);
+        self.bell.set_end(self.end());
+        self.bell.claim().then(|| self.bell.clone())
     }
 
     /// The oldest event.
@@ -89,10 +91,12 @@ impl Lane {
         }
     }
 
-    /// Drops all events, so that every cursor has fallen off.
-    pub(super) fn clear(&mut self) {
+    /// Drops all events, so that every cursor has fallen off; the bell, if the caller has to ring it.
+    pub(super) fn clear(&mut self) -> Option<Arc<Bell>> {
         self.first = self.end() + 1;
         self.events.clear();
+        self.bell.set_end(self.end());
+        self.bell.claim().then(|| self.bell.clone())
     }
 
     /// How many events are kept.
@@ -105,9 +109,9 @@ impl Lane {
         self.first + self.events.partition_point(|event| event.revision <= revision) as u64
     }
 
-    /// The events from a cursor on, at most so many; `None` when the cursor has fallen off.
-    pub(super) fn read(&self, cursor: u64, most: usize) -> Option<Vec<Arc<Event>>> {
+    /// The events from a cursor on; `None` when the cursor has fallen off.
+    pub(super) fn read(&self, cursor: u64) -> Option<impl Iterator<Item = &Arc<Event>>> {
         let skip = usize::try_from(cursor.checked_sub(self.first)?).ok()?;
-        Some(self.events.iter().skip(skip).take(most).cloned().collect())
+        Some(self.events.range(skip.min(self.events.len())..))
     }
 }

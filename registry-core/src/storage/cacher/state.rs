@@ -13,6 +13,7 @@ use crate::storage::error::StorageError;
 use crate::storage::interface::WatchEvent;
 
 use super::CacherOptions;
+use super::bell::Bell;
 use super::budget::CacheBudget;
 use super::lane::{Event, Lane, LaneKey};
 use super::lister::Pages;
@@ -62,15 +63,14 @@ pub(super) struct Attached {
     /// Events the lane does not have but the log does, from the wanted revision on.
     pub(super) backlog: Vec<Arc<Event>>,
     /// Rings when the lane has more.
-    pub(super) bell: Arc<tokio::sync::Notify>,
+    pub(super) bell: Arc<Bell>,
 }
 
-/// What a watcher finds in its lane.
-pub(super) enum Reading {
-    /// More events; none means there are none yet, and the revision is how far the lane is complete.
-    Events(Vec<Arc<Event>>, Revision),
-    /// It fell off; the oldest revision a watch may begin at.
-    Fallen(Revision),
+/// A watcher fell off its lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fallen {
+    /// The oldest revision a watch may begin at.
+    pub(super) oldest: Revision,
 }
 
 // === impl State: filling ===
@@ -101,21 +101,16 @@ impl State {
     fn start_over(&self, snapshot: Snapshot, reached: Revision) {
         let revision = snapshot.revision;
         let mut contents = self.write();
-        let bells: Vec<_> = contents.lanes.values().map(|lane| lane.bell.clone()).collect();
         self.budget.give_back(contents.history_bytes);
         contents.history_bytes = 0;
-        contents.log.clear();
-        for lane in contents.lanes.values_mut() {
-            lane.clear();
-        }
+        let mut bells = Vec::from_iter(contents.log.clear());
+        bells.extend(contents.lanes.values_mut().filter_map(Lane::clear));
         contents.floor = revision;
         contents.snapshot = snapshot;
-        let log_bell = contents.log.bell.clone();
         drop(contents);
         self.reached.send_replace(reached);
-        log_bell.notify_waiters();
         for bell in bells {
-            bell.notify_waiters();
+            bell.ring();
         }
     }
 
@@ -140,7 +135,7 @@ impl State {
         drop(contents);
         self.reached.send_replace(revision);
         for bell in bells {
-            bell.notify_waiters();
+            bell.ring();
         }
     }
 
@@ -149,7 +144,7 @@ impl State {
         contents: &mut Contents,
         object: StoredObject,
         is_deletion: bool,
-        bells: &mut Vec<Arc<tokio::sync::Notify>>,
+        bells: &mut Vec<Arc<Bell>>,
     ) {
         let previous = if is_deletion {
             contents.snapshot.objects.remove(&object.key)
@@ -163,15 +158,13 @@ impl State {
             Arc::new(Event { revision, arrived, object, is_deletion, previous, departed: OnceLock::new() });
         contents.history_bytes += event.size_bytes();
         self.budget.take(event.size_bytes());
-        contents.log.push(event.clone());
-        bells.push(contents.log.bell.clone());
+        bells.extend(contents.log.push(event.clone()));
         if contents.lanes.is_empty() {
             return;
         }
         for key in self.lanes_of(&event) {
             if let Some(lane) = contents.lanes.get_mut(&key) {
-                lane.push(event.clone());
-                bells.push(lane.bell.clone());
+                bells.extend(lane.push(event.clone()));
             }
         }
     }
@@ -229,9 +222,10 @@ impl State {
         *self.reached.borrow()
     }
 
-    /// Everything there is now, in one step.
-    pub(super) fn snapshot(&self) -> Snapshot {
-        self.read().snapshot.clone()
+    /// Everything there is now, in one step; `None` while the cache is not filled.
+    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+        let snapshot = self.read().snapshot.clone();
+        (snapshot.revision > 0).then_some(snapshot)
     }
 
     /// Waits until the cache has reached a revision.
@@ -255,18 +249,21 @@ impl State {
     /// Attaches a watcher to a lane: with the present state, or with the events after a revision.
     ///
     /// # Errors
-    /// The oldest revision a watch may begin at, when the wanted one is older.
+    /// The oldest revision a watch may begin at, when the wanted one is older; 0 while the cache is not filled.
     pub(super) fn attach(&self, lane: LaneKey, after: Option<Revision>) -> Result<Attached, Revision> {
         let mut contents = self.write();
         let contents = &mut *contents;
         let mut backlog = Vec::new();
+        if contents.snapshot.revision == 0 {
+            return Err(0);
+        }
         if let Some(after) = after {
             if after < contents.floor {
                 return Err(contents.floor);
             }
             let start = contents.log.position_after(after);
             if lane != LaneKey::All {
-                backlog = contents.log.read(start, usize::MAX).unwrap_or_default();
+                backlog = contents.log.read(start).into_iter().flatten().cloned().collect();
             }
         }
         let own = match &lane {
@@ -282,6 +279,12 @@ impl State {
         Ok(Attached { lane, cursor, snapshot, backlog, bell })
     }
 
+    /// The oldest revision a watch may begin at; `None` while the cache is not filled.
+    pub(super) fn floor(&self) -> Option<Revision> {
+        let contents = self.read();
+        (contents.snapshot.revision > 0).then_some(contents.floor)
+    }
+
     /// Detaches a watcher; a lane nobody reads is removed.
     pub(super) fn detach(&self, lane: &LaneKey) {
         let mut contents = self.write();
@@ -293,17 +296,25 @@ impl State {
         }
     }
 
-    /// What a watcher's lane has from its cursor on.
-    pub(super) fn read_lane(&self, lane: &LaneKey, cursor: u64, most: usize) -> Reading {
+    /// Adds to `batch` what a watcher's lane has from its cursor on, at most so many.
+    pub(super) fn read_lane(
+        &self,
+        lane: &LaneKey,
+        cursor: u64,
+        most: usize,
+        batch: &mut Vec<Arc<Event>>,
+    ) -> Result<(), Fallen> {
         let contents = self.read();
-        let own = match lane {
-            LaneKey::All => Some(&contents.log),
-            other => contents.lanes.get(other),
-        };
-        match own.and_then(|own| own.read(cursor, most)) {
-            Some(events) => Reading::Events(events, contents.snapshot.revision),
-            None => Reading::Fallen(contents.floor),
-        }
+        let fallen = Fallen { oldest: contents.floor };
+        let events = contents.lane(lane).and_then(|own| own.read(cursor)).ok_or(fallen)?;
+        batch.extend(events.take(most).cloned());
+        Ok(())
+    }
+
+    /// The revision up to which a watcher has seen everything; `None` when there is something to read.
+    pub(super) fn progress(&self, lane: &LaneKey, cursor: u64) -> Option<Revision> {
+        let contents = self.read();
+        contents.lane(lane).is_some_and(|own| own.end() == cursor).then_some(contents.snapshot.revision)
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Contents> {
@@ -312,6 +323,15 @@ impl State {
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Contents> {
         self.contents.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Contents {
+    fn lane(&self, key: &LaneKey) -> Option<&Lane> {
+        match key {
+            LaneKey::All => Some(&self.log),
+            other => self.lanes.get(other),
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! A watcher: a cursor into a lane, seen through a selector.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures::StreamExt as _;
-use tokio::sync::Notify;
-use tokio::time::Instant;
+use futures::{Stream, StreamExt as _};
+use tokio::time::{Instant, Sleep};
 
 use crate::storage::Revision;
 use crate::storage::entry::{Entry, StoredObject};
@@ -16,8 +17,9 @@ use crate::storage::interface::{WatchEvent, WatchRequest, WatchStream};
 use crate::storage::predicate::Predicate;
 use crate::storage::versioned::metadata::replace_resource_version;
 
+use super::bell::Listener;
 use super::lane::{Event, LaneKey};
-use super::state::{Attached, Reading, State};
+use super::state::{Attached, Fallen, State};
 use super::{Cacher, FRESH_TIMEOUT};
 
 /// How many events a watcher takes from its lane at a time.
@@ -42,8 +44,11 @@ impl Cacher {
         };
         if initial {
             let consistent = match request.revision {
-                None => self.catch_up().await,
-                Some(revision) => self.state.reach(revision, FRESH_TIMEOUT).await.map(|()| true)?,
+                None => self.catch_up().await?,
+                Some(revision) => {
+                    self.state.reach(revision, FRESH_TIMEOUT).await?;
+                    self.catch_up_with_told().await
+                }
             };
             if !consistent {
                 return self.watch_store(prefix, request).await;
@@ -61,23 +66,11 @@ impl Cacher {
 
     /// What "now" is to a watch that begins there: nothing anybody was told of is still to come.
     fn now(&self) -> Revision {
-        self.state.snapshot().revision.max(self.told.load(Ordering::Acquire))
-    }
-
-    /// A watch of the store itself. It may be ahead of the cache: who saw its events must find them in later reads.
-    async fn watch_store(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
-        let told = self.told.clone();
-        let stream = self.inner.watch(prefix, request).await?;
-        let noted = stream.inspect(move |item| {
-            if let Ok(event) = item {
-                told.fetch_max(event.revision(), Ordering::AcqRel);
-            }
-        });
-        Ok(noted.boxed())
+        self.state.reached().max(self.told.load(Ordering::Acquire))
     }
 
     /// The most telling lane for a watch.
-    fn lane_of(&self, prefix: &str, predicate: &Predicate) -> LaneKey {
+    pub(super) fn lane_of(&self, prefix: &str, predicate: &Predicate) -> LaneKey {
         if !prefix.ends_with('/') {
             return LaneKey::Key(prefix.into());
         }
@@ -90,7 +83,8 @@ impl Cacher {
         if prefix == self.options.prefix { LaneKey::All } else { LaneKey::Below(prefix.into()) }
     }
 
-    fn stream(
+    /// The events of a watch that was attached: those after a revision, or the present state first.
+    pub(super) fn stream(
         &self,
         prefix: &str,
         request: &WatchRequest,
@@ -102,12 +96,12 @@ impl Cacher {
         let mut watcher = Watcher {
             place: Place { state: self.state.clone(), lane: attached.lane },
             cursor: attached.cursor,
-            bell: attached.bell,
+            listener: Listener::new(attached.bell),
             prefix: prefix.into(),
             predicate: request.predicate.clone(),
             after: after.unwrap_or_default(),
-            bookmarks: request.bookmarks.then_some(self.options.bookmark_period),
-            next_bookmark: Instant::now() + self.options.bookmark_period,
+            bookmarks: request.bookmarks.then(|| Bookmarks::every(self.options.bookmark_period)),
+            batch: Vec::new(),
             ready: VecDeque::new(),
             over: false,
         };
@@ -117,13 +111,9 @@ impl Cacher {
         watcher.ready = ready;
         let initial =
             initial.then(|| watcher.initial(&attached.snapshot, request.send_initial_events == Some(true)));
-        let running = futures::stream::unfold(watcher, |mut watcher| async move {
-            let item = watcher.next().await?;
-            Some((item, watcher))
-        });
         match initial {
-            Some(initial) => futures::stream::iter(initial.into_iter().map(Ok)).chain(running).boxed(),
-            None => running.boxed(),
+            Some(initial) => futures::stream::iter(initial.into_iter().map(Ok)).chain(watcher).boxed(),
+            None => watcher.boxed(),
         }
     }
 }
@@ -144,15 +134,22 @@ impl Drop for Place {
 struct Watcher {
     place: Place,
     cursor: u64,
-    bell: Arc<Notify>,
+    listener: Listener,
     prefix: Box<str>,
     predicate: Predicate,
     /// Only events after this revision count.
     after: Revision,
-    bookmarks: Option<Duration>,
-    next_bookmark: Instant,
+    bookmarks: Option<Bookmarks>,
+    /// What was just read from the lane; kept for its room.
+    batch: Vec<Arc<Event>>,
     ready: VecDeque<WatchEvent>,
     over: bool,
+}
+
+/// When a watcher gets bookmarks.
+struct Bookmarks {
+    period: Duration,
+    timer: Pin<Box<Sleep>>,
 }
 
 impl Watcher {
@@ -195,60 +192,76 @@ impl Watcher {
         }
     }
 
-    async fn next(&mut self) -> Option<Result<WatchEvent, WatchError>> {
-        loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some(Ok(event));
-            }
-            if self.over {
-                return None;
-            }
-            // Listen first, look second: an event between the two still rings.
-            let bell = self.bell.clone();
-            let mut rung = std::pin::pin!(bell.notified());
-            rung.as_mut().enable();
-            match self.place.state.read_lane(&self.place.lane, self.cursor, BATCH) {
-                Reading::Fallen(oldest) => {
-                    self.over = true;
-                    return Some(Err(WatchError::Compacted { requested: self.after, oldest }));
-                }
-                Reading::Events(events, _) if !events.is_empty() => self.take(&events),
-                Reading::Events(..) => {
-                    if let Some(bookmark) = self.wait(rung).await {
-                        return Some(Ok(bookmark));
-                    }
-                }
-            }
-        }
-    }
-
-    fn take(&mut self, events: &[Arc<Event>]) {
-        self.cursor += events.len() as u64;
-        for event in events {
-            let seen = self.see(event);
+    /// Takes in what the lane has.
+    fn read(&mut self) -> Result<(), Fallen> {
+        let mut batch = std::mem::take(&mut self.batch);
+        self.place.state.read_lane(&self.place.lane, self.cursor, BATCH, &mut batch)?;
+        self.cursor += batch.len() as u64;
+        for event in batch.drain(..) {
+            let seen = self.see(&event);
             self.ready.extend(seen);
         }
+        self.batch = batch;
+        Ok(())
     }
+}
 
-    /// Waits for the bell, or for the time of the next bookmark, which it then gives.
-    async fn wait(&mut self, rung: impl Future<Output = ()>) -> Option<WatchEvent> {
-        let Some(period) = self.bookmarks else {
-            rung.await;
-            return None;
-        };
-        tokio::select! {
-            () = rung => None,
-            () = tokio::time::sleep_until(self.next_bookmark) => {
-                self.next_bookmark = Instant::now() + period;
-                // Read again: what arrived since must not be overtaken by a bookmark that covers it.
-                match self.place.state.read_lane(&self.place.lane, self.cursor, BATCH) {
-                    Reading::Events(events, revision) if events.is_empty() => {
-                        Some(WatchEvent::Bookmark { revision, initial_events_end: false })
-                    }
-                    _ => None,
+impl Stream for Watcher {
+    type Item = Result<WatchEvent, WatchError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let own = &mut *self;
+        loop {
+            if let Some(event) = own.ready.pop_front() {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            if own.over {
+                return Poll::Ready(None);
+            }
+            // Listen first, look second: an event between the two still rings.
+            let is_new_task = own.listener.listen(context);
+            if own.listener.end() != own.cursor {
+                if let Err(Fallen { oldest }) = own.read() {
+                    own.over = true;
+                    return Poll::Ready(Some(Err(WatchError::Compacted { requested: own.after, oldest })));
                 }
+                continue;
+            }
+            let is_due =
+                own.bookmarks.as_mut().is_some_and(|bookmarks| bookmarks.is_due(context, is_new_task));
+            if !is_due {
+                return Poll::Pending;
+            }
+            // What arrived since must not be overtaken by a bookmark that covers it.
+            if let Some(revision) = own.place.state.progress(&own.place.lane, own.cursor) {
+                // A watch may begin ahead of the cache.
+                let revision = revision.max(own.after);
+                own.ready.push_back(WatchEvent::Bookmark { revision, initial_events_end: false });
             }
         }
+    }
+}
+
+// === impl Bookmarks ===
+
+impl Bookmarks {
+    fn every(period: Duration) -> Self {
+        Self { period, timer: Box::pin(tokio::time::sleep(period)) }
+    }
+
+    /// Whether it is time for one; if not, the task is woken then.
+    fn is_due(&mut self, context: &mut Context<'_>, is_new_task: bool) -> bool {
+        // The timer knows its task already: most of the time there is nothing to tell it.
+        if !is_new_task && !self.timer.is_elapsed() {
+            return false;
+        }
+        let is_due = self.timer.as_mut().poll(context).is_ready();
+        if is_due {
+            self.timer.as_mut().reset(Instant::now() + self.period);
+            // What is due at once is due at the next look.
+            let _is_pending = self.timer.as_mut().poll(context);
+        }
+        is_due
     }
 }
 

@@ -89,7 +89,8 @@ pub(super) fn current_of(annotation: Vec<MetricStatus>) -> Vec<Value> {
 
 /// Conditions in the order of fields annotations have.
 pub(super) fn conditions(conditions: Vec<Value>) -> Result<Vec<Condition>, ConversionError> {
-    let read = |condition| serde_json::from_value(condition).map_err(|error| ConversionError(error.to_string()));
+    let read =
+        |condition| serde_json::from_value(condition).map_err(|error| ConversionError(error.to_string()));
     conditions.into_iter().map(read).collect()
 }
 

@@ -176,7 +176,8 @@ fn check_source(source: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
             check_identifier(&metric, errors);
             check_target(&target, errors);
             if !value.exists() && !average.exists() {
-                errors.push(average.required("must set either a target value for metric or a per-pod target"));
+                errors
+                    .push(average.required("must set either a target value for metric or a per-pod target"));
             }
             if value.exists() && average.exists() {
                 let why = "may not set both a target value for metric and a per-pod target";

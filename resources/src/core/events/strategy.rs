@@ -38,6 +38,14 @@ const IMMUTABLE: [&str; 14] = [
 pub(super) struct EventStrategy;
 
 impl ObjectStrategy for EventStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = lenient_errors(object);
         if is_strict(context) {

@@ -76,9 +76,8 @@ impl Naming {
 
     fn read(&mut self, attribute: &syn::Attribute) -> syn::Result<()> {
         let syn::Meta::List(list) = &attribute.meta else { return Ok(()) };
-        let entries = list.parse_args_with(
-            syn::punctuated::Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated,
-        );
+        let entries =
+            list.parse_args_with(syn::punctuated::Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated);
         // Attributes with a grammar of their own say nothing of names.
         for entry in entries.into_iter().flatten() {
             match &entry {
@@ -92,7 +91,10 @@ impl Naming {
                     }
                 }
                 syn::Meta::List(list) if list.path.is_ident("rename") || list.path.is_ident("rename_all") => {
-                    return Err(syn::Error::new_spanned(list, "fields of the API have one name for both ways"));
+                    return Err(syn::Error::new_spanned(
+                        list,
+                        "fields of the API have one name for both ways",
+                    ));
                 }
                 syn::Meta::List(_) => {}
             }
@@ -155,6 +157,15 @@ mod tests {
         });
         let fields = ["podIp", "type", "where", "url"].map(str::to_owned).to_vec();
         assert_eq!(message.unwrap(), Some(Message { name: "Pen".to_owned(), fields }));
-        assert_eq!(Message::of(&parse_quote!(#[derive(Debug)] struct Plain { a: u8 })).unwrap(), None);
+        assert_eq!(
+            Message::of(&parse_quote!(
+                #[derive(Debug)]
+                struct Plain {
+                    a: u8,
+                }
+            ))
+            .unwrap(),
+            None
+        );
     }
 }

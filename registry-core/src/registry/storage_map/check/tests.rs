@@ -37,6 +37,7 @@ const NODES: ResourceType = ResourceType {
     singular: "node",
     short_names: &["no"],
     scope: Scope::Cluster,
+    storage_prefix: "minions",
     declared_at: "src/nodes.rs:3",
     ..PODS
 };
@@ -52,7 +53,7 @@ const fn entry(resource: &'static ResourceType, subresource: Option<&'static str
     MapEntry {
         resource,
         subresource,
-        install: Install::OverStore(|_| unreachable!("the check installs nothing")),
+        install: Install::OverStore(|_, _| unreachable!("the check installs nothing")),
         declared_at: resource.declared_at,
     }
 }
@@ -173,8 +174,11 @@ fn names_collide_within_a_group_and_not_across() {
             )
         );
     }
-    let elsewhere =
-        leak(ResourceType { kind: GroupVersionKind { group: "metrics.k8s.io", ..PODS.kind }, hub: Some(&TO_PODS), ..PODS });
+    let elsewhere = leak(ResourceType {
+        kind: GroupVersionKind { group: "metrics.k8s.io", ..PODS.kind },
+        hub: Some(&TO_PODS),
+        ..PODS
+    });
     let other = [("pods", "Main<PodMetrics>", entry(elsewhere, None))];
     assert_eq!(verdict(&[("", "v1", &[MAIN_PODS]), ("metrics.k8s.io", "v1", &other)]), "");
 }

@@ -1,0 +1,272 @@
+//! Who runs the streams of an HTTP/2 connection.
+//!
+//! A request runs as a task of its own, so that requests of one connection do not wait for each other's work. A watch
+//! has no work worth a task: it passes bytes on that others made. Once its answer has begun, it *settles* with its
+//! connection, whose task from then on runs it beside the protocol. An event for ninety watches of a connection is one
+//! wake-up, not ninety; their frames are made in one turn, and leave in one write (see `coalesced`).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use futures::future::BoxFuture;
+use hyper::rt::Executor;
+
+/// How often a turn looks for streams that were woken meanwhile, before the connection's other work is done. The
+/// protocol wakes a stream that writes once more, so that twice is usual.
+const ROUNDS: usize = 4;
+
+/// Runs what the protocol spawns. Clones belong to the same connection.
+#[derive(Clone, Default)]
+pub(super) struct Streams(Arc<Mutex<Shared>>);
+
+/// The streams that settled with a connection; its task runs them.
+///
+/// `FuturesUnordered` would do, but lets its task go after two futures that wake themselves, which here all do.
+pub(super) struct Settled {
+    streams: Streams,
+    running: Vec<Option<Running>>,
+    free: Vec<usize>,
+    /// Who is to be polled; kept for its room.
+    woken: Vec<usize>,
+}
+
+/// Whether a stream is to settle, told by its answer.
+#[derive(Clone, Default)]
+pub(super) struct Mark(Arc<AtomicBool>);
+
+#[derive(Default)]
+struct Shared {
+    /// The mark of the request that was just taken from the connection: the stream spawned next is the one it runs in.
+    announced: Option<Mark>,
+    arriving: Vec<BoxFuture<'static, ()>>,
+    /// The places of settled streams that have something to do.
+    woken: Vec<usize>,
+    /// The connection's task, when it has to be told.
+    task: Option<Waker>,
+}
+
+/// One request, as a task, until it ends or settles.
+struct Stream {
+    future: Option<BoxFuture<'static, ()>>,
+    mark: Mark,
+    streams: Streams,
+}
+
+/// A settled stream.
+struct Running {
+    future: BoxFuture<'static, ()>,
+    place: Arc<Place>,
+    waker: Waker,
+}
+
+/// How a settled stream is woken.
+struct Place {
+    number: usize,
+    is_woken: AtomicBool,
+    streams: Streams,
+}
+
+// === impl Mark ===
+
+impl Mark {
+    /// Lets the stream settle once it has nothing to do at the moment.
+    pub(super) fn settle(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+// === impl Streams ===
+
+impl Streams {
+    /// A mark for the request that was just taken. The protocol spawns its stream before it takes another one.
+    pub(super) fn announce(&self) -> Mark {
+        let mark = Mark::default();
+        self.shared().announced = Some(mark.clone());
+        mark
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes something to do, and tells the connection's task if it does not know.
+    fn note(&self, add: impl FnOnce(&mut Shared)) {
+        let mut shared = self.shared();
+        add(&mut shared);
+        let task = shared.task.take();
+        drop(shared);
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+}
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
+    fn execute(&self, future: F) {
+        let announced = self.shared().announced.take();
+        match announced {
+            Some(mark) => {
+                let future: BoxFuture<'static, ()> = Box::pin(future);
+                tokio::spawn(Stream { future: Some(future), mark, streams: self.clone() });
+            }
+            None => drop(tokio::spawn(future)),
+        }
+    }
+}
+
+impl Future for Stream {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Some(future) = &mut self.future else { return Poll::Ready(()) };
+        if future.as_mut().poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        if !self.mark.is_set() {
+            return Poll::Pending;
+        }
+        if let Some(future) = self.future.take() {
+            self.streams.note(|shared| shared.arriving.push(future));
+        }
+        Poll::Ready(())
+    }
+}
+
+impl Wake for Place {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.is_woken.swap(true, Ordering::AcqRel) {
+            self.streams.note(|shared| shared.woken.push(self.number));
+        }
+    }
+}
+
+// === impl Settled ===
+
+impl Settled {
+    /// Those of a connection.
+    pub(super) fn new(streams: &Streams) -> Self {
+        Self { streams: streams.clone(), running: Vec::new(), free: Vec::new(), woken: Vec::new() }
+    }
+
+    /// Runs each that has something to do.
+    pub(super) fn turn(&mut self, context: &mut Context<'_>) {
+        for _ in 0..ROUNDS {
+            let mut woken = std::mem::take(&mut self.woken);
+            let mut shared = self.streams.shared();
+            std::mem::swap(&mut woken, &mut shared.woken);
+            let arriving = std::mem::take(&mut shared.arriving);
+            if woken.is_empty() && arriving.is_empty() {
+                shared.task = Some(context.waker().clone());
+                drop(shared);
+                self.woken = woken;
+                return;
+            }
+            // Nobody needs to tell what this turn will find anyway.
+            shared.task = None;
+            drop(shared);
+            woken.extend(arriving.into_iter().map(|future| self.admit(future)));
+            for number in woken.drain(..) {
+                self.poll(number);
+            }
+            self.woken = woken;
+        }
+        context.waker().wake_by_ref();
+    }
+
+    /// Gives a stream a place.
+    fn admit(&mut self, future: BoxFuture<'static, ()>) -> usize {
+        let number = self.free.pop().unwrap_or(self.running.len());
+        let streams = self.streams.clone();
+        let place = Arc::new(Place { number, is_woken: AtomicBool::new(true), streams });
+        let waker = Waker::from(place.clone());
+        let running = Some(Running { future, place, waker });
+        match self.running.get_mut(number) {
+            Some(free) => *free = running,
+            None => self.running.push(running),
+        }
+        number
+    }
+
+    fn poll(&mut self, number: usize) {
+        let Some(slot) = self.running.get_mut(number) else { return };
+        let Some(running) = slot else { return };
+        running.place.is_woken.store(false, Ordering::Release);
+        let mut context = Context::from_waker(&running.waker);
+        // A panic of one watch ends that watch, as one of a request ends that request.
+        let polled = catch_unwind(AssertUnwindSafe(|| running.future.as_mut().poll(&mut context)));
+        if !matches!(polled, Ok(Poll::Pending)) {
+            *slot = None;
+            self.free.push(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    /// Ninety watches follow one thing; one of them ends by a panic, all by themselves.
+    #[tokio::test]
+    async fn settled_streams_run_in_turns_of_one_task_and_end_alone() {
+        const STREAMS: usize = 90;
+        let (streams, bell, seen) =
+            (Streams::default(), Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        for number in 0..STREAMS {
+            let mark = streams.announce();
+            let (bell, seen) = (bell.clone(), seen.clone());
+            streams.execute(async move {
+                mark.settle();
+                for _ in 0..3 {
+                    bell.notified().await;
+                    // As the protocol does: whoever writes is woken again.
+                    tokio::task::yield_now().await;
+                    seen.fetch_add(1, Ordering::Relaxed);
+                    assert_ne!(number, 7, "one of them fails");
+                }
+            });
+        }
+        let mut settled = Settled::new(&streams);
+        let mut turns = 0;
+        let until = async |settled: &mut Settled, turns: &mut usize, expected: usize| {
+            std::future::poll_fn(|context| {
+                *turns += 1;
+                settled.turn(context);
+                if seen.load(Ordering::Relaxed) == expected { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+        };
+        tokio::task::yield_now().await;
+        for (round, expected) in [STREAMS, 2 * STREAMS - 1, 3 * STREAMS - 2].into_iter().enumerate() {
+            std::future::poll_fn(|context| {
+                settled.turn(context);
+                Poll::Ready(())
+            })
+            .await;
+            bell.notify_waiters();
+            turns = 0;
+            tokio::time::timeout(
+                std::time::Duration::from_secs(10),
+                until(&mut settled, &mut turns, expected),
+            )
+            .await
+            .unwrap_or_else(|_| panic!("round {round} never ended"));
+            assert!(turns < STREAMS / 2, "{turns} turns for one event");
+        }
+        assert!(settled.running.iter().all(Option::is_none));
+    }
+}

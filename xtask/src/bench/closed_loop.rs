@@ -1,0 +1,71 @@
+//! Clients that ask again as soon as they are answered.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::client::{Client, Connection};
+use super::measurement::{Counted, Measurement};
+use super::process::ServerProcess;
+
+/// How hard a workload is driven.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// So many clients, each over a connection of its own.
+    pub(crate) clients: usize,
+    /// For so long.
+    pub(crate) seconds: u64,
+}
+
+/// Runs one operation again and again; it gets a connection and a number nobody else has, and gives the bytes it was
+/// answered.
+pub(crate) async fn closed_loop<Operation, Running>(
+    client: &Client,
+    server: &ServerProcess,
+    load: Load,
+    workload: &'static str,
+    size: usize,
+    operation: Operation,
+) -> Result<Measurement, String>
+where
+    Operation: Fn(Connection, u64) -> Running + Clone + Send + 'static,
+    Running: Future<Output = Result<usize, String>> + Send,
+{
+    let mut connections = Vec::new();
+    for _ in 0..load.clients {
+        connections.push(client.connect().await?);
+    }
+    let numbers = Arc::new(AtomicU64::new(0));
+    let cpu_before = server.cpu_seconds()?;
+    let started = Instant::now();
+    let until = started + Duration::from_secs(load.seconds);
+    let loops: Vec<_> = connections
+        .into_iter()
+        .map(|connection| {
+            let (operation, numbers) = (operation.clone(), numbers.clone());
+            tokio::spawn(async move {
+                let (mut latencies, mut received_bytes) = (Vec::new(), 0);
+                while Instant::now() < until {
+                    let sent = Instant::now();
+                    let number = numbers.fetch_add(1, Ordering::Relaxed);
+                    received_bytes += operation(connection.clone(), number).await?;
+                    latencies.push(sent.elapsed());
+                }
+                Ok::<_, String>((latencies, received_bytes))
+            })
+        })
+        .collect();
+    let (mut latencies, mut received_bytes) = (Vec::new(), 0);
+    for running in loops {
+        let (own, bytes) = running.await.map_err(|error| error.to_string())??;
+        latencies.extend(own);
+        received_bytes += bytes;
+    }
+    let counted = Counted {
+        operations: latencies.len() as u64,
+        received_bytes: received_bytes as u64,
+        elapsed: started.elapsed(),
+        cpu_seconds: server.cpu_seconds()? - cpu_before,
+    };
+    Ok(Measurement::new(workload, size, &counted, latencies, server))
+}

@@ -1,0 +1,41 @@
+//! The stores without a server before them: what their engines give a program that does nothing else.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What Cargo is to build, and where it puts it.
+const BUILD: [&str; 6] = ["build", "--release", "--package", "registry-core", "--example", "bare_writes"];
+const PROGRAM: &str = "target/release/examples/bare_writes";
+
+/// Builds the program.
+pub(super) fn build() -> Result<(), String> {
+    println!("building the bare writer in release mode …");
+    let built = Command::new("cargo").args(BUILD).status();
+    if built.is_ok_and(|status| status.success()) {
+        Ok(())
+    } else {
+        Err(format!("cargo {} failed", BUILD.join(" ")))
+    }
+}
+
+/// How many durable creations a second the embedded engine does in a new directory.
+pub(super) async fn embedded(directory: &Path, clients: usize, seconds: u64) -> Result<f64, String> {
+    writes("embedded", &directory.display().to_string(), clients, seconds).await
+}
+
+/// How many an etcd does.
+pub(super) async fn etcd(url: &str, clients: usize, seconds: u64) -> Result<f64, String> {
+    writes("etcd", url, clients, seconds).await
+}
+
+async fn writes(engine: &str, place: &str, clients: usize, seconds: u64) -> Result<f64, String> {
+    let mut command = Command::new(PROGRAM);
+    command.args([engine, place, &clients.to_string(), &seconds.to_string()]);
+    let output =
+        tokio::task::spawn_blocking(move || command.output()).await.map_err(|error| error.to_string())?;
+    let output = output.map_err(|error| format!("cannot start {PROGRAM}: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().map_err(|_| {
+        format!("{PROGRAM} {engine} {place}: {}{}", text, String::from_utf8_lossy(&output.stderr))
+    })
+}

@@ -1,0 +1,100 @@
+//! What a run of the suite found.
+
+use super::super::measurement::Measurement;
+use super::super::plot::Line;
+use super::super::process::BINARY;
+use super::stages::Backend;
+
+/// Everything that was found.
+#[derive(Debug, Default)]
+pub(super) struct Figures {
+    /// One number each, most of them with a budget.
+    pub(super) facts: Vec<Fact>,
+    /// What the workloads cost.
+    pub(super) measurements: Vec<(Backend, Measurement)>,
+    /// Stages that could not be done.
+    pub(super) failures: Vec<String>,
+}
+
+/// One number.
+#[derive(Clone, Debug)]
+pub(super) struct Fact {
+    /// What was measured.
+    pub(super) what: String,
+    /// Over which store, when it matters.
+    pub(super) backend: Option<Backend>,
+    /// The number.
+    pub(super) value: f64,
+    /// Its unit.
+    pub(super) unit: &'static str,
+    /// What it should be.
+    pub(super) limit: Limit,
+}
+
+/// What a number should be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Limit {
+    /// It is only told.
+    None,
+    /// At most this.
+    Most(f64),
+    /// At least this.
+    Least(f64),
+}
+
+// === impl Figures ===
+
+impl Figures {
+    /// Takes a number in, and prints it.
+    pub(super) fn fact(
+        &mut self,
+        backend: Option<Backend>,
+        what: impl Into<String>,
+        value: f64,
+        unit: &'static str,
+        limit: Limit,
+    ) {
+        let fact = Fact { what: what.into(), backend, value, unit, limit };
+        println!("{}", fact.row());
+        self.facts.push(fact);
+    }
+
+    /// How large the server is.
+    pub(super) fn binary_size(&mut self) {
+        let bytes = std::fs::metadata(BINARY).map_or(0, |metadata| metadata.len());
+        let mebibytes = bytes.div_ceil(1024 * 1024);
+        let value = f64::from(u32::try_from(mebibytes).unwrap_or(u32::MAX));
+        self.fact(None, "release binary", value, "MiB", Limit::Most(30.0));
+    }
+
+    /// The cost of a workload against its size, over one store.
+    pub(super) fn line(&self, backend: Backend, workload: &str, name: &str) -> Option<Line> {
+        let own = self.measurements.iter().filter(|(of, row)| *of == backend && row.workload == workload);
+        let points: Vec<_> = own
+            .map(|(_, row)| (f64::from(u32::try_from(row.size).unwrap_or(u32::MAX)), row.cpu_micros()))
+            .collect();
+        (!points.is_empty()).then(|| Line { name: format!("{name}, {}", backend.name()), points })
+    }
+}
+
+// === impl Fact ===
+
+impl Fact {
+    /// The number as a row of a Markdown table.
+    pub(super) fn row(&self) -> String {
+        let number = |value: f64| if value < 10.0 { format!("{value:.2}") } else { format!("{value:.0}") };
+        let (limit, is_within) = match self.limit {
+            Limit::None => ("–".to_owned(), None),
+            Limit::Most(most) => (format!("≤ {}", number(most)), Some(self.value <= most)),
+            Limit::Least(least) => (format!("≥ {}", number(least)), Some(self.value >= least)),
+        };
+        let stands = is_within.map_or("–", |is_within| if is_within { "within" } else { "**over**" });
+        let stands = if matches!(self.limit, Limit::Least(_)) && is_within == Some(false) {
+            "**under**"
+        } else {
+            stands
+        };
+        let backend = self.backend.map_or("–", Backend::name);
+        format!("| {} | {backend} | {} {} | {limit} | {stands} |", self.what, number(self.value), self.unit)
+    }
+}

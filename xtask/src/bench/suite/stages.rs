@@ -1,0 +1,152 @@
+//! The stages of the suite, over one store.
+
+mod events;
+mod requests;
+mod restart;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::super::closed_loop::Load;
+use super::super::measurement::Measurement;
+use super::super::process::{Directory, Launch, ServerProcess};
+use super::Options;
+use super::etcd::Etcd;
+use super::figures::{Figures, Limit};
+
+/// How many clients write when throughput is measured.
+const WRITERS: usize = 64;
+
+/// How many clients read otherwise.
+const CLIENTS: usize = 16;
+
+/// A server's memory is looked at when it has been left alone for so long.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// A store to measure over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Backend {
+    /// In the server's process.
+    Embedded,
+    /// An etcd beside it.
+    Etcd,
+}
+
+/// The stages over one store.
+pub(super) struct Stages<'a> {
+    options: &'a Options,
+    directory: &'a Directory,
+    backend: Backend,
+    figures: &'a mut Figures,
+    etcd: Option<Etcd>,
+    /// Numbers the data directories.
+    servers: usize,
+}
+
+/// Where a server keeps what it has.
+struct Place {
+    data: PathBuf,
+    prefix: String,
+}
+
+// === impl Backend ===
+
+impl Backend {
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Etcd => "etcd",
+        }
+    }
+}
+
+// === impl Stages ===
+
+impl<'a> Stages<'a> {
+    /// All stages over a store.
+    pub(super) fn new(
+        options: &'a Options,
+        directory: &'a Directory,
+        backend: Backend,
+        figures: &'a mut Figures,
+    ) -> Self {
+        Self { options, directory, backend, figures, etcd: None, servers: 0 }
+    }
+
+    /// Runs them.
+    pub(super) async fn run(mut self) {
+        if self.backend == Backend::Etcd {
+            match Etcd::start(&self.directory.join("etcd")).await {
+                Ok(etcd) => self.etcd = Some(etcd),
+                Err(error) => return self.failed("etcd", error),
+            }
+        }
+        if let Err(error) = self.start().await {
+            self.failed("start", error);
+        }
+        if let Err(error) = self.throughput().await {
+            self.failed("throughput", error);
+        }
+        if let Err(error) = self.requests().await {
+            self.failed("requests", error);
+        }
+        if let Err(error) = self.events().await {
+            self.failed("events", error);
+        }
+        if let Err(error) = self.restart().await {
+            self.failed("restart", error);
+        }
+    }
+
+    /// Start to ready on an empty store, and what an idle server takes.
+    async fn start(&mut self) -> Result<(), String> {
+        let mut times = Vec::new();
+        let mut idle_mebibytes = 0.0;
+        for number in 1..=self.options.starts {
+            let place = self.place();
+            let server = self.server(&place).await?;
+            times.extend(server.ready_after().map(|after| after.as_secs_f64() * 1e3));
+            if number == self.options.starts {
+                tokio::time::sleep(QUIET).await;
+                idle_mebibytes = server.resident_mebibytes();
+            }
+            server.stop().await;
+        }
+        times.sort_by(f64::total_cmp);
+        let middle = times.get(times.len() / 2).copied().unwrap_or_default();
+        self.fact("start to ready, empty store", middle, "ms", Limit::Most(100.0));
+        self.fact("resident memory, idle", idle_mebibytes, "MiB", Limit::Most(28.0));
+        Ok(())
+    }
+
+    fn fact(&mut self, what: impl Into<String>, value: f64, unit: &'static str, limit: Limit) {
+        self.figures.fact(Some(self.backend), what, value, unit, limit);
+    }
+
+    fn measured(&mut self, measurement: Measurement) {
+        self.figures.measurements.push((self.backend, measurement));
+    }
+
+    fn failed(&mut self, stage: &str, error: impl std::fmt::Display) {
+        let failure = format!("{}: {stage}: {error}", self.backend.name());
+        eprintln!("{failure}");
+        self.figures.failures.push(failure);
+    }
+
+    /// A new place for a server.
+    fn place(&mut self) -> Place {
+        self.servers += 1;
+        let name = format!("{}-{}", self.backend.name(), self.servers);
+        Place { data: self.directory.join(&name), prefix: format!("/{name}") }
+    }
+
+    async fn server(&self, place: &Place) -> Result<ServerProcess, String> {
+        let etcd = self.etcd.as_ref().map(|etcd| (&*etcd.url, &*place.prefix));
+        ServerProcess::start(Launch { data: &place.data, etcd }).await
+    }
+
+    fn load(&self, clients: usize) -> Load {
+        Load { clients, seconds: self.options.suite_seconds }
+    }
+}

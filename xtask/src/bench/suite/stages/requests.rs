@@ -1,0 +1,100 @@
+//! Requests: how fast writes are beside the bare store, and what reads and writes cost against how much there is.
+
+use super::super::super::closed_loop::Load;
+use super::super::super::objects::{self, Kind};
+use super::super::super::workload;
+use super::super::bare;
+use super::super::figures::Limit;
+use super::{Backend, CLIENTS, QUIET, Stages, WRITERS};
+
+/// How many clients list at once when memory is looked at.
+const LISTERS: usize = 16;
+
+/// The size a list's budget is for, and lists are also compressed at.
+const LIST_BUDGET_OBJECTS: usize = 5_000;
+
+impl Stages<'_> {
+    /// Durable creations by many clients, and what the store gives without a server: one after the other.
+    pub(in super::super) async fn throughput(&mut self) -> Result<(), String> {
+        let (load, place) = (self.load(WRITERS), self.place());
+        let bare = match &self.etcd {
+            Some(etcd) => bare::etcd(&etcd.url, WRITERS, load.seconds).await,
+            None => bare::embedded(&self.directory.join("bare"), WRITERS, load.seconds).await,
+        }?;
+        let server = self.server(&place).await?;
+        let client = server.client()?;
+        objects::make_namespace(&client, "throughput").await?;
+        let created = workload::create(&client, &server, "throughput", "create by 64", 0, load).await?;
+        server.stop().await;
+        let rate = created.per_second();
+        self.measured(created);
+        self.fact("bare store: durable creations, 64 clients", bare, "per second", Limit::None);
+        let limit = if self.backend == Backend::Embedded && bare > 15_000.0 {
+            Limit::Least(12_000.0)
+        } else {
+            Limit::None
+        };
+        self.fact("durable CREATE, 64 clients", rate, "per second", limit);
+        self.fact("CREATE rate beside the bare store's", rate / bare * 100.0, "%", Limit::Least(80.0));
+        Ok(())
+    }
+
+    /// GET, LIST and CREATE with more and more objects, and what those take in memory.
+    pub(in super::super) async fn requests(&mut self) -> Result<(), String> {
+        let place = self.place();
+        let server = self.server(&place).await?;
+        let client = server.client()?;
+        tokio::time::sleep(QUIET).await;
+        let idle_mebibytes = server.resident_mebibytes();
+        for namespace in ["objects", "created"] {
+            objects::make_namespace(&client, namespace).await?;
+        }
+        let collection = Kind::ConfigMap.collection("objects");
+        let (mut filled, mut list_bytes) = (0, 0.0);
+        for size in self.options.objects.clone() {
+            objects::fill(&client, Kind::ConfigMap, "objects", filled, size).await?;
+            filled = filled.max(size);
+            let load = self.load(CLIENTS);
+            let one = Load { clients: 1, ..load };
+            if Some(&size) == self.options.objects.last() {
+                tokio::time::sleep(QUIET).await;
+            }
+            let resident_mebibytes = server.resident_mebibytes();
+            let listed = workload::list(&client, &server, &collection, "list", size, one).await?;
+            list_bytes = listed.bytes_per_operation();
+            self.measured(listed);
+            let got = workload::get(&client, &server, "created", size, load).await?;
+            self.measured(got);
+            let created = workload::create(&client, &server, "created", "create", size, load).await?;
+            self.measured(created);
+            if size == LIST_BUDGET_OBJECTS {
+                let zipped = workload::list(&client, &server, &collection, "list gzip", size, one).await?;
+                let share = zipped.bytes_per_operation() / list_bytes.max(1.0) * 100.0;
+                self.measured(zipped);
+                self.fact("gzip: bytes of a LIST of 5,000", share, "% of plain", Limit::None);
+            }
+            if Some(&size) == self.options.objects.last() {
+                self.memory_per_object(size, list_bytes, resident_mebibytes - idle_mebibytes);
+            }
+        }
+        let mebibytes = list_bytes / 1024.0 / 1024.0;
+        let load = Load { clients: LISTERS, seconds: 1 };
+        let listing = workload::list(&client, &server, &collection, "list by 16", filled, load);
+        let (listed, growth) = workload::memory_growth(&server, listing).await;
+        self.measured(listed?);
+        let what = format!("memory added by {LISTERS} clients listing {mebibytes:.0} MiB at once");
+        self.fact(what, growth, "MiB", Limit::Most(100.0));
+        server.stop().await;
+        Ok(())
+    }
+
+    /// What objects take, against what their JSON takes.
+    pub(super) fn memory_per_object(&mut self, objects: usize, list_bytes: f64, grown_mebibytes: f64) {
+        let objects = f64::from(u32::try_from(objects.max(1)).unwrap_or(u32::MAX));
+        let json = list_bytes / objects;
+        let taken = grown_mebibytes * 1024.0 * 1024.0 / objects;
+        let what =
+            format!("memory per object of {json:.0} bytes of JSON, {objects} objects, after making them");
+        self.fact(what, taken, "bytes", Limit::Most(1.3 * json + 200.0));
+    }
+}

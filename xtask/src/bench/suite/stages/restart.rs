@@ -1,0 +1,54 @@
+//! Starting again with much in the store.
+
+use super::super::super::closed_loop::Load;
+use super::super::super::objects::{self, Kind};
+use super::super::super::workload;
+use super::super::figures::Limit;
+use super::{QUIET, Stages};
+
+/// How many clients list at once.
+const LISTERS: usize = 16;
+
+/// How many pods the time's budget is about.
+const BUDGET_PODS: usize = 150_000;
+
+impl Stages<'_> {
+    /// Fills a store with pods, and starts the server again on it.
+    pub(in super::super) async fn restart(&mut self) -> Result<(), String> {
+        let pods = self.options.pods;
+        if pods == 0 {
+            return Ok(());
+        }
+        let place = self.place();
+        let server = self.server(&place).await?;
+        tokio::time::sleep(QUIET).await;
+        let idle_mebibytes = server.resident_mebibytes();
+        let client = server.client()?;
+        objects::make_namespace(&client, "pods").await?;
+        objects::fill(&client, Kind::Pod, "pods", 0, pods).await?;
+        server.stop().await;
+
+        let server = self.server(&place).await?;
+        let ready = server.ready_after().unwrap_or_default().as_secs_f64() * 1e3;
+        let limit = if pods == BUDGET_PODS { Limit::Most(3_000.0) } else { Limit::None };
+        self.fact(format!("start to ready with {pods} pods of 4 KB"), ready, "ms", limit);
+        tokio::time::sleep(QUIET).await;
+        let grown_mebibytes = server.resident_mebibytes() - idle_mebibytes;
+        let client = server.client()?;
+        let (collection, load) = (Kind::Pod.collection("pods"), Load { clients: LISTERS, seconds: 1 });
+        let listing = workload::list(&client, &server, &collection, "list pods by 16", pods, load);
+        let (listed, growth) = workload::memory_growth(&server, listing).await;
+        let listed = listed?;
+        let list_bytes = listed.bytes_per_operation();
+        self.measured(listed);
+        let mebibytes = list_bytes / 1024.0 / 1024.0;
+        let what = format!("memory added by {LISTERS} clients listing {mebibytes:.0} MiB at once");
+        self.fact(what, growth, "MiB", Limit::Most(100.0));
+        let objects = f64::from(u32::try_from(pods).unwrap_or(u32::MAX));
+        let (json, taken) = (list_bytes / objects, grown_mebibytes * 1024.0 * 1024.0 / objects);
+        let what = format!("memory per pod of {json:.0} bytes of JSON, {pods} pods, after the restart");
+        self.fact(what, taken, "bytes", Limit::Most(1.3 * json + 200.0));
+        server.stop().await;
+        Ok(())
+    }
+}

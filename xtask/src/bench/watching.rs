@@ -1,0 +1,197 @@
+//! Workloads of watches: many clients that are told what happens.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::Method;
+use tokio::task::JoinSet;
+
+use super::client::Client;
+use super::measurement::{Counted, Measurement};
+use super::objects::{Kind, config_map, make_namespace, remove_namespace};
+use super::process::ServerProcess;
+
+/// How many watches share a connection at most: below what servers allow.
+pub(crate) const SHARED: usize = 90;
+
+/// How the events come, and to whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watching {
+    /// What the row is called.
+    pub(crate) workload: &'static str,
+    /// How many watchers follow the collection.
+    pub(crate) watchers: usize,
+    /// How many of them share a connection: client-go has all watches of a process on one, kubelets have one each.
+    pub(crate) per_connection: usize,
+    /// So many deliveries a second; as fast as they are taken when there is no number.
+    pub(crate) deliveries_per_second: Option<u64>,
+    /// For so long.
+    pub(crate) seconds: u64,
+}
+
+/// What watchers received.
+#[derive(Default)]
+struct Deliveries {
+    count: AtomicU64,
+    latencies: std::sync::Mutex<Vec<Duration>>,
+}
+
+/// Many watchers of one collection, and a writer; counts deliveries and how late they are.
+pub(crate) async fn watch(
+    client: &Client,
+    server: &ServerProcess,
+    watching: Watching,
+) -> Result<Measurement, String> {
+    let namespace = format!("{}-{}", watching.workload.replace(' ', "-"), watching.watchers);
+    make_namespace(client, &namespace).await?;
+    let collection = Kind::ConfigMap.collection(&namespace);
+    let clock = Instant::now();
+    let deliveries = Arc::new(Deliveries::default());
+    let mut watchers = JoinSet::new();
+    open(client, &collection, watching, |body| {
+        watchers.spawn(follow(body, clock, deliveries.clone()));
+    })
+    .await?;
+    let cpu_before = server.cpu_seconds()?;
+    let started = Instant::now();
+    let written = write(client, &collection, watching, clock, &deliveries).await?;
+    let expected = written * watching.watchers as u64;
+    settle(&deliveries, expected).await;
+    let counted = Counted {
+        operations: deliveries.count(),
+        received_bytes: 0,
+        elapsed: started.elapsed(),
+        cpu_seconds: server.cpu_seconds()? - cpu_before,
+    };
+    watchers.shutdown().await;
+    remove_namespace(client, &namespace).await;
+    let missing = expected.saturating_sub(deliveries.count());
+    if missing > 0 {
+        return Err(format!("{missing} of {expected} deliveries never came"));
+    }
+    let latencies = deliveries.take_latencies();
+    Ok(Measurement::new(watching.workload, watching.watchers, &counted, latencies, server))
+}
+
+/// Watches that nothing happens to, for as long as what is given back is kept.
+pub(crate) async fn idle(client: &Client, namespace: &str, watchers: usize) -> Result<JoinSet<()>, String> {
+    let collection = Kind::ConfigMap.collection(namespace);
+    let mut tasks = JoinSet::new();
+    let mut connection = client.connect().await?;
+    for number in 0..watchers {
+        if number % SHARED == SHARED - 1 {
+            connection = client.connect().await?;
+        }
+        let path = format!("{collection}?fieldSelector=metadata.name%3Didle-{number}&{PARAMETERS}");
+        let response = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
+        if !response.status().is_success() {
+            return Err(format!("watch number {number} was refused: {}", response.status()));
+        }
+        let mut body = response.into_body();
+        tasks.spawn(async move { while let Some(Ok(_bookmark)) = body.frame().await {} });
+    }
+    Ok(tasks)
+}
+
+/// As client-go watches.
+const PARAMETERS: &str = "watch=true&resourceVersion=0&timeoutSeconds=1200&allowWatchBookmarks=true";
+
+async fn open(
+    client: &Client,
+    collection: &str,
+    watching: Watching,
+    mut opened: impl FnMut(hyper::body::Incoming),
+) -> Result<(), String> {
+    let path = format!("{collection}?{PARAMETERS}");
+    let mut connection = client.connect().await?;
+    for number in 0..watching.watchers {
+        if number > 0 && number.is_multiple_of(watching.per_connection) {
+            connection = client.connect().await?;
+        }
+        let response = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
+        if !response.status().is_success() {
+            return Err(format!("watch number {number} was refused: {}", response.status()));
+        }
+        opened(response.into_body());
+    }
+    Ok(())
+}
+
+/// Writes at the wanted pace, or never more than a few events ahead of what was delivered; how often.
+async fn write(
+    client: &Client,
+    collection: &str,
+    watching: Watching,
+    clock: Instant,
+    deliveries: &Deliveries,
+) -> Result<u64, String> {
+    let mut writer = client.connect().await?;
+    let (started, watchers) = (Instant::now(), watching.watchers as u64);
+    let mut written = 0_u64;
+    while started.elapsed() < Duration::from_secs(watching.seconds) {
+        let sent = clock.elapsed().as_nanos().to_string();
+        let body = config_map(&format!("seen-{written}"), &sent);
+        writer.exchange(Method::POST, collection, body).await?;
+        written += 1;
+        if let Some(rate) = watching.deliveries_per_second {
+            let due = Duration::from_micros(written * watchers * 1_000_000 / rate.max(1));
+            tokio::time::sleep(due.saturating_sub(started.elapsed())).await;
+        }
+        while deliveries.count() + 4 * watchers < written * watchers {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    Ok(written)
+}
+
+/// Reads one watch to its end; each event carries the moment it was sent.
+async fn follow(mut body: hyper::body::Incoming, clock: Instant, deliveries: Arc<Deliveries>) {
+    const MARK: &[u8] = b"\"sent\":\"";
+    let mut pending = Vec::new();
+    while let Some(Ok(frame)) = body.frame().await {
+        let Some(data) = frame.data_ref() else { continue };
+        pending.extend_from_slice(data);
+        let now = clock.elapsed();
+        while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = pending.drain(..=end).collect();
+            // Behind the padding, near the end.
+            let Some(at) = line.windows(MARK.len()).rposition(|window| window == MARK) else { continue };
+            let digits = line.iter().skip(at + MARK.len()).take_while(|byte| byte.is_ascii_digit());
+            let sent = digits.fold(0_u64, |number, digit| number * 10 + u64::from(digit - b'0'));
+            deliveries.take(now.saturating_sub(Duration::from_nanos(sent)));
+        }
+    }
+}
+
+/// Waits until everything was delivered, or nothing more comes.
+async fn settle(deliveries: &Deliveries, expected: u64) {
+    let mut last = (deliveries.count(), Instant::now());
+    while deliveries.count() < expected && last.1.elapsed() < Duration::from_secs(10) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        if deliveries.count() != last.0 {
+            last = (deliveries.count(), Instant::now());
+        }
+    }
+}
+
+// === impl Deliveries ===
+
+impl Deliveries {
+    fn take(&self, latency: Duration) {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        if count.is_multiple_of(16) {
+            self.latencies.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(latency);
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    fn take_latencies(&self) -> Vec<Duration> {
+        std::mem::take(&mut *self.latencies.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
