@@ -6,5 +6,6 @@ mod lifecycle;
 
 pub use lifecycle::NamespaceLifecycle;
 pub use registry_core::admission::{
-    AdmissionChain, Attributes, MutatingAdmission, Operation, RequestValidation, ValidatingAdmission,
+    AdmissionChain, AdmissionPlugin, Attributes, MutatingAdmission, Operation, RequestValidation,
+    ValidatingAdmission,
 };

@@ -21,6 +21,8 @@ pub(crate) use reviews::ServerAccess;
 
 /// The group whose members may do everything, whatever any policy says.
 pub const MASTERS: &str = "system:masters";
+/// The group of all service accounts.
+const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 
 /// What somebody wants to do.
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +165,9 @@ impl Authorizer for BaselineAuthorizer {
         if reads && attributes.is_in_group(AUTHENTICATED) && is_discovery(attributes.path) {
             return Decision::allow("discovery is open to authenticated users");
         }
+        if reads && attributes.is_in_group(SERVICE_ACCOUNTS) && is_issuer_discovery(attributes.path) {
+            return Decision::allow("service accounts may read how their tokens are verified");
+        }
         let creates_self_review =
             attributes.verb == "create" && attributes.resource.is_some_and(is_self_review);
         if creates_self_review && attributes.is_in_group(AUTHENTICATED) {
@@ -189,6 +194,12 @@ fn is_public(path: &str) -> bool {
 /// Paths that tell which APIs there are. (The ClusterRole `system:discovery`.)
 fn is_discovery(path: &str) -> bool {
     below(path, &["/api", "/apis", "/openapi"])
+}
+
+/// Paths that tell how tokens of service accounts are verified. (The ClusterRole
+/// `system:service-account-issuer-discovery`.)
+fn is_issuer_discovery(path: &str) -> bool {
+    below(path, &["/.well-known/openid-configuration", "/openid/v1/jwks"])
 }
 
 /// Whether a path is one of these or is below one.

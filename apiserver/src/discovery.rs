@@ -31,7 +31,16 @@ pub(crate) use groups::is_builtin_group;
 /// The media type of aggregated discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 /// Paths that are served elsewhere and belong into the list of all paths.
-const OTHER_PATHS: [&str; 6] = ["/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"];
+const OTHER_PATHS: [&str; 8] = [
+    "/.well-known/openid-configuration",
+    "/healthz",
+    "/livez",
+    "/metrics",
+    "/openapi/v3",
+    "/openid/v1/jwks",
+    "/readyz",
+    "/version",
+];
 
 /// All discovery documents, by path without a slash at the end.
 pub(crate) struct Discovery {

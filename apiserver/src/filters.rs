@@ -21,7 +21,7 @@ use crate::authorization::{Attributes, Authorizer, Decision};
 use crate::error::status_response;
 use crate::health::{Endpoint, Health};
 use crate::options::LimitOptions;
-use crate::request_info::RequestInfo;
+use crate::request_info::{RequestInfo, Verb};
 use crate::version;
 
 mod audit_id;
@@ -49,7 +49,7 @@ pub trait Dispatch: Send + Sync + 'static {
 /// The filters, and what is behind them.
 pub struct Filters<D> {
     inner: Arc<D>,
-    authenticator: Authenticator,
+    authenticator: Arc<Authenticator>,
     authorizer: Arc<dyn Authorizer>,
     health: Health,
     in_flight: InFlight,
@@ -63,14 +63,14 @@ impl<D: Dispatch> Filters<D> {
     /// Puts filters before `inner`.
     pub fn new(
         inner: Arc<D>,
-        authenticator: Authenticator,
+        authenticator: impl Into<Arc<Authenticator>>,
         authorizer: Arc<dyn Authorizer>,
         health: Health,
         limits: &LimitOptions,
     ) -> Self {
         Self {
             inner,
-            authenticator,
+            authenticator: authenticator.into(),
             authorizer,
             health,
             in_flight: InFlight::new(limits.max_requests_inflight, limits.max_mutating_requests_inflight),
@@ -137,7 +137,7 @@ impl<D: Dispatch> Filters<D> {
         let _slot = self.in_flight.admit(&info).await?;
 
         // Authentication: who asks.
-        let mut user = self.authenticator.authenticate(certificate_user, request.headers())?;
+        let mut user = self.authenticator.authenticate(certificate_user, request.headers()).await?;
         // Nothing behind this point, least of all a proxied backend, has any business with the credentials.
         request.headers_mut().remove(http::header::AUTHORIZATION);
 
@@ -159,6 +159,11 @@ impl<D: Dispatch> Filters<D> {
             }
             if matches!(info.path.as_str(), "/version" | "/version/") {
                 return Ok(version::response());
+            }
+            if info.verb == Verb::Get
+                && let Some(document) = self.authenticator.document(&info.path)
+            {
+                return Ok(document);
             }
         }
         let context = context_of(user, &info, request.headers(), audit_id, deadline);

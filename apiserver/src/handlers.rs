@@ -6,28 +6,30 @@
 //! | `negotiation`, `query`, `options` | what a client wants, and in which form |
 //! | `managers` | who manages the fields of what is written |
 //! | `content` | bodies: read, decoded, checked against the schema |
-//! | `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` | one verb each |
+//! | `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `connect` | one verb each |
 //! | `respond`, `encoding`, `yaml` | answers: status, headers, pretty-printing, gzip |
 //! | `items`, `table`, `partial` | the forms objects are given in |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/handlers`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
 use http::request::Parts;
 use http::{Method, Request, Response};
 use registry_core::RequestContext;
-use registry_core::api::StatusError;
+use registry_core::api::{Reason, StatusError};
 use registry_core::registry::InstalledApi;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::AdmissionChain;
 use crate::discovery::Discovery;
 use crate::openapi::{DescriptionsSource, OpenApi};
+use crate::proxy::Proxy;
 use crate::request_info::{RequestInfo, ResourceRequest, Verb};
 
 mod call;
+mod connect;
 mod content;
 mod create;
 mod delete;
@@ -62,6 +64,7 @@ pub struct Api {
     discovery: Discovery,
     openapi: OpenApi,
     shutdown: CancellationToken,
+    proxy: OnceLock<Proxy>,
 }
 
 // === impl Api ===
@@ -89,7 +92,18 @@ impl Api {
             discovery: Discovery::new(&installed),
             openapi: OpenApi::new(installed, descriptions),
             shutdown,
+            proxy: OnceLock::new(),
         })
+    }
+
+    /// Passes connections on by this proxy; without one they are refused. The first one counts.
+    pub fn connect_by(&self, proxy: Proxy) {
+        let _ = self.proxy.set(proxy);
+    }
+
+    fn proxy(&self) -> Result<&Proxy, StatusError> {
+        let missing = || StatusError::new(Reason::ServiceUnavailable, "this server passes no connections on");
+        self.proxy.get().ok_or_else(missing)
     }
 
     /// Answers a request that has passed the filters. Every failure becomes an answer too.
@@ -124,7 +138,9 @@ impl Api {
             Err(missing) => return missing.status().map_or_else(|| Ok(respond::page_not_found()), Err),
         };
         route.namespace(resource).clone_into(&mut context.namespace);
-        if let Some(deprecation) = route.path.resource.strategy.deprecation() {
+        if let Some(deprecation) = route.path.resource.strategy.deprecation()
+            && route.serves(info.verb)
+        {
             context.warn(deprecation);
         }
         let call = Call {
@@ -136,6 +152,9 @@ impl Api {
             query: Query::of(&parts.uri),
         };
         let has_name = !resource.name.is_empty();
+        if let (Some(connecter), true) = (&route.path.capabilities.connecter, has_name) {
+            return connect::connect(&call, connecter.as_ref(), info, parts, body).await;
+        }
         match info.verb {
             Verb::Get if has_name => get::get(&call).await,
             Verb::List => list::list(&call).await,

@@ -18,6 +18,7 @@
 //! | [`authentication`], [`authorization`] | who asks, and whether they may |
 //! | [`handlers`], [`admission`] | the verbs, and what may change or refuse a write |
 //! | [`discovery`], [`openapi`] | what the server says of its API |
+//! | `proxy` | passes connections on to kubelets, pods and services |
 //! | [`health`], [`version`] | how the server is, and which it is |
 //! | [`storage`] | opens the storage of every resource |
 //! | [`testing`] | servers for tests |
@@ -33,6 +34,7 @@ pub mod health;
 mod json_fields;
 pub mod openapi;
 pub mod options;
+mod proxy;
 pub mod request_info;
 pub mod server;
 pub mod storage;

@@ -23,6 +23,7 @@ use crate::handlers::query::Query;
 use crate::handlers::respond;
 
 mod components;
+mod connections;
 mod operations;
 mod paths;
 #[cfg(test)]

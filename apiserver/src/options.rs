@@ -6,16 +6,22 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+mod admission;
 mod duration;
+mod kubelet;
 mod lists;
 mod runtime_config;
+mod service_accounts;
 mod storage;
 #[cfg(test)]
 mod tests;
 
+pub use admission::{AdmissionOptions, PluginName};
 pub use duration::parse_duration;
+pub use kubelet::KubeletOptions;
 pub use lists::{CacheSize, ServiceRange};
 pub use runtime_config::{RuntimeConfig, RuntimeSwitch};
+pub use service_accounts::ServiceAccountOptions;
 pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
 
 const EXAMPLES: &str = "\
@@ -72,6 +78,18 @@ pub struct Options {
     /// Who may come in.
     #[command(flatten)]
     pub authentication: AuthenticationOptions,
+
+    /// What may change or refuse a write.
+    #[command(flatten)]
+    pub admission: AdmissionOptions,
+
+    /// Tokens of service accounts.
+    #[command(flatten)]
+    pub service_accounts: ServiceAccountOptions,
+
+    /// How kubelets are reached.
+    #[command(flatten)]
+    pub kubelet: KubeletOptions,
 
     /// Which APIs are served.
     #[command(flatten)]

@@ -42,12 +42,16 @@ pub fn run_with(maps: &[&'static StorageMap]) -> ExitCode {
 fn run(options: Options, maps: &[&'static StorageMap]) -> Result<(), ServerError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(ServerError::Process)?.block_on(async {
+        let shutdown = CancellationToken::new();
+        cancel_on_signal(shutdown.clone())?;
         let mut builder = Server::builder().without_builtin_resources().options(options);
         for map in maps {
             builder = builder.storage_map(map);
         }
-        let server = builder.build().await?;
-        cancel_on_signal(server.shutdown_token())?;
+        let built = builder.shutdown(shutdown.clone()).build();
+        // Whatever the start waits for, an etcd that does not answer for one, a signal ends the wait.
+        let Some(server) = shutdown.run_until_cancelled(built).await else { return Ok(()) };
+        let server = server?;
         announce(&server);
         server.serve().await;
         Ok(())

@@ -13,18 +13,18 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
-use crate::authentication::{Authenticator, TokenTable};
-use crate::authorization::{Authorizer, BaselineAuthorizer, ServerAccess};
+use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::Api;
 use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
-use crate::options::Options;
+use crate::options::{AdmissionOptions, Options, OptionsError};
 use crate::request_info::RequestInfo;
 use crate::storage::{Engine, Storages};
 
 mod coalesced;
 mod connection;
+mod edges;
 mod kubeconfig;
 mod listener;
 pub mod pki;
@@ -32,6 +32,7 @@ mod post_start;
 mod streams;
 mod tls;
 
+use edges::Edges;
 use listener::Serving;
 use post_start::PostStartHooks;
 
@@ -56,6 +57,7 @@ pub struct ServerBuilder {
     maps: Vec<&'static StorageMap>,
     without_builtin_resources: bool,
     authorizer: Option<Arc<dyn Authorizer>>,
+    reaches_local_workloads: bool,
     shutdown: CancellationToken,
 }
 
@@ -101,6 +103,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Lets proxies reach pods and services at addresses of this machine, where tests run them. Never do so otherwise:
+    /// what listens on this machine only trusts everybody who gets through to it.
+    pub fn reach_local_workloads(mut self) -> Self {
+        self.reaches_local_workloads = true;
+        self
+    }
+
     /// Ends the server when this token is cancelled.
     pub fn shutdown(mut self, shutdown: CancellationToken) -> Self {
         self.shutdown = shutdown;
@@ -119,13 +128,9 @@ impl ServerBuilder {
         let tls = tls::acceptor(&identities)?;
 
         let engine = Engine::open(storage_choice, &self.options.storage).await?;
-        let tokens = match &self.options.authentication.token_auth_file {
-            Some(path) => TokenTable::from_file(path)?,
-            None => TokenTable::default(),
-        };
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
-        let access = Arc::new(ServerAccess::new(tokens.clone(), authorizer.clone()));
-        let storages = Storages::new(engine.clone(), &self.options.storage, access);
+        let edges = Edges::new(&self.options, &engine, authorizer.clone())?;
+        let storages = Storages::new(engine.clone(), &self.options.storage, edges.services.clone());
         let installed = Arc::new(self.install(&storages)?);
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let hooks = PostStartHooks::new(&installed);
@@ -133,18 +138,16 @@ impl ServerBuilder {
 
         let (listener, address) = listen(&self.options).await?;
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
-        let filters = Filters::new(
-            Api::with_descriptions(
-                installed.clone(),
-                admission(&installed),
-                lifecycle.stopping.clone(),
-                resources::schema::descriptions,
-            ),
-            Authenticator::new(tokens, self.options.authentication.anonymous_auth),
-            authorizer,
-            health,
-            &self.options.limits,
+        edges.publish_keys(&self.options, address);
+        let authenticator = edges.authenticator.clone();
+        let api = Api::with_descriptions(
+            installed.clone(),
+            admission(&installed, &self.options.admission)?,
+            lifecycle.stopping.clone(),
+            resources::schema::descriptions,
         );
+        api.connect_by(edges.proxy(self.reaches_local_workloads, lifecycle.stopping.clone()));
+        let filters = Filters::new(api, authenticator, authorizer, health, &self.options.limits);
         let filters = Arc::new(filters);
         Ok(Server {
             options: self.options,
@@ -266,8 +269,8 @@ impl Dispatch for Api {
     }
 }
 
-/// The admission plug-ins of what is installed, in the order they are asked.
-fn admission(installed: &InstalledApi) -> AdmissionChain {
+/// The admission plug-ins of what is installed and not switched off, in the order they are asked.
+fn admission(installed: &InstalledApi, options: &AdmissionOptions) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
@@ -276,7 +279,8 @@ fn admission(installed: &InstalledApi) -> AdmissionChain {
     let plugins = resources::admission::plugins(installed);
     chain.mutating.extend(plugins.mutating);
     chain.validating.extend(plugins.validating);
-    chain
+    options.apply(&mut chain)?;
+    Ok(chain)
 }
 
 /// The keys and certificates that the options ask for, and the authority by which clients know the server.

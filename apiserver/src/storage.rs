@@ -9,7 +9,6 @@ use registry_core::ResourceType;
 use registry_core::registry::Services;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::store::StoreOptions;
-use registry_core::rest::access::AccessReviewer;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
 use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
@@ -40,7 +39,7 @@ pub struct Storages {
     prefix: String,
     transformer: Arc<dyn Transformer>,
     budget: Arc<CacheBudget>,
-    access: Arc<dyn AccessReviewer>,
+    services: Services,
     /// The one watch that feeds all caches.
     hub: Arc<Hub>,
 }
@@ -141,9 +140,9 @@ fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Et
 // === impl Storages ===
 
 impl Storages {
-    /// The storages over this engine. Virtual resources ask `access` who somebody is, and what they may do. Must be
-    /// called within a Tokio runtime.
-    pub fn new(engine: Engine, options: &StorageOptions, access: Arc<dyn AccessReviewer>) -> Self {
+    /// The storages over this engine, with what resources may ask of the server. Must be called within a Tokio
+    /// runtime.
+    pub fn new(engine: Engine, options: &StorageOptions, services: Services) -> Self {
         let prefix = format!("/{}", options.etcd_prefix.trim_matches('/'));
         Self {
             hub: Hub::new(engine.mvcc(), &format!("{prefix}/")),
@@ -152,7 +151,7 @@ impl Storages {
             prefix,
             transformer: Arc::new(Identity),
             budget: Arc::new(CacheBudget::new(options.watch_cache_memory.saturating_mul(MEBIBYTE))),
-            access,
+            services,
         }
     }
 
@@ -197,7 +196,7 @@ impl OpenStorage for Storages {
     }
 
     fn services(&self) -> Services {
-        Services { access: self.access.clone() }
+        self.services.clone()
     }
 
     fn store_options(&self, resource: &'static ResourceType) -> StoreOptions {

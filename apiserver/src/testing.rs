@@ -199,6 +199,12 @@ impl TestServerBuilder {
         self
     }
 
+    /// Lets proxies reach pods and services on this machine: where the test runs them.
+    pub fn reach_local_workloads(mut self) -> Self {
+        self.server = self.server.reach_local_workloads();
+        self
+    }
+
     /// Lets one more user in; `groups` are separated by commas.
     pub fn token(mut self, token: &str, user: &str, groups: &str) -> Self {
         let _ = writeln!(self.tokens, "{token},{user},{user},\"{groups}\"");

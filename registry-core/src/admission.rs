@@ -42,9 +42,15 @@ pub enum Operation {
     Connect,
 }
 
+/// What every plug-in has: the name by which operators switch it on and off.
+pub trait AdmissionPlugin: Send + Sync + 'static {
+    /// Kubernetes' name of the plug-in, for example `NamespaceLifecycle`.
+    fn name(&self) -> &'static str;
+}
+
 /// A plug-in that may change what is written, or refuse it.
 #[async_trait]
-pub trait MutatingAdmission: Send + Sync + 'static {
+pub trait MutatingAdmission: AdmissionPlugin {
     /// Looks at a write. There is no `object` when one is deleted, and no `old` when one is created.
     ///
     /// # Errors
@@ -60,7 +66,7 @@ pub trait MutatingAdmission: Send + Sync + 'static {
 
 /// A plug-in that may refuse what is written.
 #[async_trait]
-pub trait ValidatingAdmission: Send + Sync + 'static {
+pub trait ValidatingAdmission: AdmissionPlugin {
     /// Looks at a write, with the object as it would be stored.
     ///
     /// # Errors
@@ -109,6 +115,18 @@ impl AdmissionChain {
         Ok(())
     }
 
+    /// Keeps the plug-ins whose names this lets pass.
+    pub fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
+        self.mutating.retain(|plugin| keeps(plugin.name()));
+        self.validating.retain(|plugin| keeps(plugin.name()));
+    }
+
+    /// The names of all plug-ins, in the order they are asked.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let mutating = self.mutating.iter().map(|plugin| plugin.name());
+        mutating.chain(self.validating.iter().map(|plugin| plugin.name()))
+    }
+
     /// The validating part, for a request with these attributes.
     pub fn validation<'a>(&'a self, attributes: Attributes<'a>) -> RequestValidation<'a> {
         RequestValidation { chain: self, attributes }
@@ -117,10 +135,7 @@ impl AdmissionChain {
 
 impl std::fmt::Debug for AdmissionChain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AdmissionChain")
-            .field("mutating", &self.mutating.len())
-            .field("validating", &self.validating.len())
-            .finish()
+        f.debug_list().entries(self.names()).finish()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::api::{GroupVersionKind, Object};
 use crate::registry::storage_map::Subresource;
 pub use crate::resource::field;
 use crate::resource::{Resource, Strategy};
-use crate::rest::{Getter, GracefulDeleter, NamedCreater, Patcher, Updater};
+use crate::rest::{Connecter, Getter, GracefulDeleter, NamedCreater, Patcher, Updater};
 use crate::schema::Schema;
 
 /// NewFunc: an object with nothing set but its type.
@@ -62,6 +62,9 @@ impl<S> HandlesAny for StrategyOf<S> {}
 
 /// Compiles only if `S` is a subresource below `R`.
 pub const fn is_subresource_of<R: Resource, S: Subresource<Parent = R>>() {}
+
+/// Compiles only if `S` connects.
+pub const fn serves_connect<S: Connecter>() {}
 
 /// Compiles only if `S` serves `create`.
 pub const fn serves_create<S: NamedCreater>() {}

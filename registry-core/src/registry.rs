@@ -4,17 +4,19 @@
 
 pub mod errors;
 pub mod scale;
-pub mod status;
+pub mod services;
 pub mod storage_map;
 pub mod store;
+pub mod subresource;
 #[cfg(test)]
 mod testing;
 
 pub use errors::interpret_watch;
 pub use scale::ScaleStore;
-pub use status::StatusStore;
+pub use services::{Services, Stores};
 pub use storage_map::{
     ApiPath, Custom, Install, InstalledApi, InstalledPath, Main, MapEntry, MapVersion, OpenStorage, Scale,
-    Services, Status, StorageMap, Subresource, Virtual, VirtualResource, VirtualStorage,
+    Status, StorageMap, Subresource, Virtual, VirtualResource, VirtualStorage,
 };
 pub use store::{FinishHook, MainRules, StatusRules, Store, StoreHooks, StoreOptions, UpdateRules};
+pub use subresource::SubresourceStore;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::api::{
-    CreateOptions, DeleteOptions, GetOptions, GroupResource, GroupVersionKind, ListOptions, Object,
-    Preconditions, Scope, StatusError, UpdateOptions,
+    CreateOptions, DeleteOptions, GetOptions, GroupResource, GroupVersion, GroupVersionKind, ListOptions,
+    Object, Preconditions, Scope, StatusError, UpdateOptions,
 };
 use crate::context::RequestContext;
 use crate::resource::Column;
@@ -17,6 +17,11 @@ use crate::schema::Schema;
 use crate::storage::{ListPage, StoredObject, WatchStream};
 
 pub mod access;
+pub mod components;
+pub mod connect;
+pub mod tokens;
+
+pub use connect::Connecter;
 
 /// What every storage says of itself.
 pub trait Storage: Send + Sync + 'static {
@@ -25,6 +30,11 @@ pub trait Storage: Send + Sync + 'static {
 
     /// The kind this path takes and gives; of `pods/binding` that is `v1 Binding`.
     fn kind(&self) -> GroupVersionKind;
+
+    /// Versions of the kind, other than its own, in which the path takes it too, because their form is the same.
+    fn other_versions(&self) -> &'static [GroupVersion] {
+        &[]
+    }
 
     /// In a namespace, or in the cluster.
     fn scope(&self) -> Scope;
@@ -281,6 +291,8 @@ pub struct Capabilities {
     pub deleter: Option<Arc<dyn GracefulDeleter>>,
     /// `deletecollection`.
     pub collection_deleter: Option<Arc<dyn CollectionDeleter>>,
+    /// The verbs of connections, which are those of HTTP's methods.
+    pub connecter: Option<Arc<dyn Connecter>>,
 }
 
 impl Capabilities {
@@ -297,12 +309,14 @@ impl Capabilities {
             patcher: None,
             deleter: None,
             collection_deleter: None,
+            connecter: None,
         }
     }
 
     /// The verbs, as discovery lists them (sorted).
     pub fn verbs(&self) -> Vec<&'static str> {
         let creates = self.creater.is_some() || self.named_creater.is_some();
+        let connects = self.connecter.as_ref().map_or(&[][..], |connecter| connecter.accepts().verbs);
         let all = [
             ("create", creates),
             ("delete", self.deleter.is_some()),
@@ -313,7 +327,8 @@ impl Capabilities {
             ("update", self.updater.is_some()),
             ("watch", self.watcher.is_some()),
         ];
-        all.into_iter().filter(|(_, served)| *served).map(|(verb, _)| verb).collect()
+        let is_served = |(verb, served): &(&'static str, bool)| *served || connects.contains(verb);
+        all.into_iter().filter(is_served).map(|(verb, _)| verb).collect()
     }
 }
 

@@ -15,10 +15,12 @@ use crate::api::{ErrorList, FieldPath};
 
 mod conform;
 mod defaults;
+mod descriptions;
 mod facts;
 mod json_schema;
 pub mod openapi;
 pub mod quantity;
+mod rules;
 mod scalars;
 mod times;
 mod types;

@@ -13,7 +13,7 @@ use registry_core::api::{
     CreateOptions, DeleteOptions, GetOptions, GroupVersionKind, ListOptions, Object, Scope, StatusError,
 };
 use registry_core::codec::stored;
-use registry_core::registry::{StatusStore, Store};
+use registry_core::registry::{Store, SubresourceStore};
 use registry_core::resource::{NoStrategy, ResourceType, SelectableField};
 use registry_core::rest::{
     AdmitAll, Answer, Creater, Getter, GracefulDeleter, Lister, UpdatedObject, Updater, Watcher,
@@ -139,7 +139,7 @@ async fn live(store: &Arc<Store>) {
     let mut watch = store.watch(&context, &from).await.unwrap();
     edit(&**store, &context, |object| object.set(&["spec", "keeper"], "bob".into())).await;
     assert_eq!(store.list(&context, &bobs).await.unwrap().items.len(), 2);
-    let status = StatusStore::new(store.clone());
+    let status = SubresourceStore::status(store.clone());
     let reported = edit(&*status, &context, |object| object.set(&["status", "hungry"], true.into())).await;
     assert_eq!(reported.generation(), 2);
     edit(&**store, &context, |_| ()).await;

@@ -2,9 +2,16 @@
 //!
 //! Kubernetes concept: [admission controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
-mod lookup;
+mod certificate_subject;
+mod claim_resize;
+mod default_class;
+mod ingress_class;
+mod limit_ranger;
 mod not_ready_taint;
+mod pod_security;
 mod priority;
+mod resource_quota;
+mod runtime_class;
 mod service_account;
 mod storage_class;
 mod storage_protection;
@@ -12,26 +19,51 @@ mod toleration_seconds;
 
 use std::sync::Arc;
 
-use registry_core::admission::{AdmissionChain, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{
+    AdmissionChain, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
+};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 
-/// The plug-ins for what is installed.
+/// The plug-ins for what is installed. Those whose resources are not served are left out.
 pub fn plugins(installed: &InstalledApi) -> AdmissionChain {
-    let mut mutating: Vec<Arc<dyn MutatingAdmission>> = Vec::new();
-    if let Some(plugin) = service_account::ServiceAccountAdmission::new(installed) {
-        mutating.push(Arc::new(plugin));
-    }
-    mutating.push(Arc::new(not_ready_taint::NotReadyTaint));
-    if let Some(plugin) = priority::PriorityAdmission::new(installed) {
-        mutating.push(Arc::new(plugin));
-    }
-    mutating.push(Arc::new(toleration_seconds::TolerationSeconds));
-    mutating.push(Arc::new(storage_protection::StorageProtection));
-    if let Some(plugin) = storage_class::DefaultStorageClass::new(installed) {
-        mutating.push(Arc::new(plugin));
-    }
-    AdmissionChain { mutating, validating: Vec::new() }
+    AdmissionChain { mutating: mutating(installed), validating: validating(installed) }
+}
+
+fn mutating(installed: &InstalledApi) -> Vec<Arc<dyn MutatingAdmission>> {
+    let all: [Option<Arc<dyn MutatingAdmission>>; 9] = [
+        limit_ranger::LimitRanger::new(installed).map(arc_mutating),
+        service_account::ServiceAccountAdmission::new(installed).map(arc_mutating),
+        Some(Arc::new(not_ready_taint::NotReadyTaint)),
+        priority::PriorityAdmission::new(installed).map(arc_mutating),
+        Some(Arc::new(toleration_seconds::TolerationSeconds)),
+        storage_class::DefaultStorageClass::new(installed).map(arc_mutating),
+        Some(Arc::new(storage_protection::StorageProtection)),
+        runtime_class::RuntimeClassAdmission::new(installed).map(arc_mutating),
+        ingress_class::DefaultIngressClass::new(installed).map(arc_mutating),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn validating(installed: &InstalledApi) -> Vec<Arc<dyn ValidatingAdmission>> {
+    let all: [Option<Arc<dyn ValidatingAdmission>>; 6] = [
+        limit_ranger::LimitRanger::new(installed).map(arc_validating),
+        pod_security::PodSecurity::new(installed).map(arc_validating),
+        claim_resize::ClaimResize::new(installed).map(arc_validating),
+        runtime_class::RuntimeClassAdmission::new(installed).map(arc_validating),
+        Some(Arc::new(certificate_subject::CertificateSubject)),
+        // Last: only what everybody else lets pass is counted.
+        resource_quota::ResourceQuota::new(installed).map(arc_validating),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn arc_mutating(plugin: impl MutatingAdmission) -> Arc<dyn MutatingAdmission> {
+    Arc::new(plugin)
+}
+
+fn arc_validating(plugin: impl ValidatingAdmission) -> Arc<dyn ValidatingAdmission> {
+    Arc::new(plugin)
 }
 
 /// Whether a write is of this kind of object itself, and does one of these.

@@ -1,10 +1,13 @@
 //! The resources of the core group.
 
 pub(crate) mod address;
+pub mod bindings;
+pub mod componentstatuses;
 mod config_data;
 pub mod configmaps;
 pub mod endpoints;
 pub mod events;
+mod kubelet;
 pub mod limitranges;
 pub mod namespaces;
 pub mod nodes;
@@ -13,6 +16,7 @@ pub mod persistentvolumes;
 pub(crate) mod pod_spec;
 pub mod pods;
 pub mod podtemplates;
+mod proxying;
 pub mod replicationcontrollers;
 pub mod resourcequotas;
 pub mod secrets;

@@ -1,4 +1,7 @@
 //! Editing parts of an in-flight object: what defaults are written with.
+//!
+//! One rule says what a default replaces: a field that is *unset* — missing, null, or empty text. That is what the
+//! zero value of a field means to Kubernetes.
 
 use registry_core::api::Object;
 use serde_json::{Map, Value};
@@ -6,10 +9,33 @@ use serde_json::{Map, Value};
 /// The fields of one JSON object.
 pub(crate) type Fields = Map<String, Value>;
 
-/// Sets a field that is absent.
-pub(crate) fn absent(fields: &mut Fields, name: &str, default: impl Into<Value>) {
-    if !fields.contains_key(name) {
+/// Whether a field is unset.
+pub(crate) fn is_unset(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.is_empty(),
+        Some(_) => false,
+    }
+}
+
+/// Fills in a field that is unset.
+pub(crate) fn fill(fields: &mut Fields, name: &str, default: impl Into<Value>) {
+    if is_unset(fields.get(name)) {
         fields.insert(name.to_owned(), default.into());
+    }
+}
+
+/// Fills in a number that is unset or 0, for fields whose 0 means just that.
+pub(crate) fn fill_zero(fields: &mut Fields, name: &str, default: i64) {
+    if is_unset(fields.get(name)) || fields.get(name).and_then(Value::as_i64) == Some(0) {
+        fields.insert(name.to_owned(), default.into());
+    }
+}
+
+/// Fills in what is unset at a path; makes the objects on the way.
+pub(crate) fn fill_at(object: &mut Object, path: &[&str], default: impl Into<Value>) {
+    if is_unset(object.get(path)) {
+        object.set(path, default.into());
     }
 }
 
@@ -17,6 +43,14 @@ pub(crate) fn absent(fields: &mut Fields, name: &str, default: impl Into<Value>)
 pub(crate) fn with(fields: &mut Fields, name: &str, edit: impl FnOnce(&mut Fields)) {
     if let Some(child) = fields.get_mut(name).and_then(Value::as_object_mut) {
         edit(child);
+    }
+}
+
+/// Edits the object at a path, if there is one.
+pub(crate) fn with_at(object: &mut Object, path: &[&str], edit: impl FnOnce(&mut Fields)) {
+    let found = path.iter().try_fold(&mut object.0, |fields, step| fields.get_mut(*step)?.as_object_mut());
+    if let Some(fields) = found {
+        edit(fields);
     }
 }
 
@@ -28,19 +62,63 @@ pub(crate) fn each(fields: &mut Fields, names: &[&str], edit: impl Fn(&mut Field
     }
 }
 
-/// Sets what is absent, null or an empty string at a path.
-pub(crate) fn default_at(object: &mut Object, path: &[&str], default: impl Into<Value>) {
-    if matches!(object.get(path), None | Some(Value::Null)) || object.get_str(path) == Some("") {
-        object.set(path, default.into());
+/// Whether what a field holds is unset, or a map or list with nothing in it.
+pub(crate) fn is_empty(value: Option<&Value>) -> bool {
+    match value {
+        Some(Value::Object(entries)) => entries.is_empty(),
+        Some(Value::Array(elements)) => elements.is_empty(),
+        other => is_unset(other),
     }
 }
 
-/// Whether a map or list at a path is absent or has nothing in it.
+/// [`is_empty`] for what is at a path.
 pub(crate) fn is_empty_at(object: &Object, path: &[&str]) -> bool {
-    match object.get(path) {
-        Some(Value::Object(entries)) => entries.is_empty(),
-        Some(Value::Array(elements)) => elements.is_empty(),
-        Some(Value::String(text)) => text.is_empty(),
-        other => matches!(other, None | Some(Value::Null)),
+    is_empty(object.get(path))
+}
+
+/// Adds a finalizer unless it is there.
+pub(crate) fn add_finalizer(object: &mut Object, finalizer: &str) {
+    if object.finalizers().any(|present| present == finalizer) {
+        return;
+    }
+    let mut finalizers: Vec<String> = object.finalizers().map(str::to_owned).collect();
+    finalizers.push(finalizer.to_owned());
+    object.set_finalizers(finalizers);
+}
+
+/// For kinds whose `status` subresource leaves the metadata alone: all but its managers.
+pub(crate) fn keep_metadata(new: &mut Object, old: &Object) {
+    let managed = new.remove(&["metadata", "managedFields"]);
+    new.copy_field(old, &["metadata"]);
+    match managed {
+        Some(managed) => new.set(&["metadata", "managedFields"], managed),
+        None => {
+            new.remove(&["metadata", "managedFields"]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_default_replaces_what_is_unset_and_nothing_else() {
+        for (given, expected) in [
+            (json!({}), json!("d")),
+            (json!({"a": null}), json!("d")),
+            (json!({"a": ""}), json!("d")),
+            (json!({"a": 0}), json!(0)),
+            (json!({"a": false}), json!(false)),
+            (json!({"a": []}), json!([])),
+        ] {
+            let mut object = Object::from_value(given.clone()).unwrap();
+            fill_at(&mut object, &["a"], "d");
+            assert_eq!(object.get(&["a"]), Some(&expected));
+            let mut fields = Object::from_value(given).unwrap().0;
+            fill(&mut fields, "a", "d");
+            assert_eq!(fields.get("a"), Some(&expected));
+        }
     }
 }

@@ -1,8 +1,11 @@
 //! A value in an object together with where it is: what validation reads. Paths are written out only for errors.
+//! A null says the same as nothing.
 
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use serde_json::Value;
+
+use crate::go_text::{self, Shape};
 
 /// A field that may be there or not, and its place. The value outlives the path to it.
 #[derive(Clone, Copy)]
@@ -19,17 +22,21 @@ enum Step<'p> {
     Key(&'p str),
 }
 
+fn is_something(value: &&Value) -> bool {
+    !value.is_null()
+}
+
 // === impl Field: going down ===
 
 impl<'v, 'p> Field<'v, 'p> {
     /// A top-level field of an object.
     pub(crate) fn of(object: &'v Object, name: &'p str) -> Self {
-        Self { value: object.0.get(name), parent: None, step: Step::Name(name) }
+        Self { value: object.0.get(name).filter(is_something), parent: None, step: Step::Name(name) }
     }
 
     /// A field below this one.
     pub(crate) fn get(&'p self, name: &'p str) -> Self {
-        let value = self.value.and_then(|value| value.get(name));
+        let value = self.value.and_then(|value| value.get(name)).filter(is_something);
         Self { value, parent: Some(self), step: Step::Name(name) }
     }
 
@@ -64,6 +71,11 @@ impl<'v> Field<'v, '_> {
         self.value
     }
 
+    /// Its value as messages show one that Kubernetes keeps in a Go struct of this shape.
+    pub(crate) fn go_text(&self, shape: Shape) -> String {
+        go_text::text(self.value, shape)
+    }
+
     /// Whether it is there.
     pub(crate) fn exists(&self) -> bool {
         self.value.is_some()
@@ -82,6 +94,12 @@ impl<'v> Field<'v, '_> {
     /// Whether it is there and true.
     pub(crate) fn is_true(&self) -> bool {
         self.value.and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// The entries of this map of texts; none when it is absent.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&'v str, &'v str)> + use<'v> {
+        let entries = self.value.and_then(Value::as_object).into_iter().flatten();
+        entries.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
     }
 
     /// How many elements or entries it has.
@@ -139,6 +157,25 @@ impl Field<'_, '_> {
             errors.push(self.required(""));
         }
         present
+    }
+
+    /// Notes when its text is set and a rule complains about it.
+    pub(crate) fn check_if_set(&self, rule: impl Fn(&str) -> Vec<String>, errors: &mut ErrorList) {
+        if !self.text().is_empty() {
+            self.check(rule, errors);
+        }
+    }
+
+    /// Notes when its text is empty, or else what a rule complains about.
+    pub(crate) fn check_named(&self, rule: impl Fn(&str) -> Vec<String>, errors: &mut ErrorList) {
+        if self.check_present(errors) {
+            self.check(rule, errors);
+        }
+    }
+
+    /// Notes when its number is no port.
+    pub(crate) fn check_port(&self, errors: &mut ErrorList) {
+        self.check_between(1, 65_535, errors);
     }
 
     /// Notes when its number is below zero.

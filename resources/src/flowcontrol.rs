@@ -1,4 +1,6 @@
 //! The resources of `flowcontrol.apiserver.k8s.io`.
 
+mod conditions;
 pub mod flowschemas;
+mod mandatory;
 pub mod prioritylevelconfigurations;

@@ -4,4 +4,5 @@ pub mod ingressclasses;
 pub mod ingresses;
 pub mod ipaddresses;
 pub mod networkpolicies;
+mod references;
 pub mod servicecidrs;

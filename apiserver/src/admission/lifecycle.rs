@@ -11,7 +11,7 @@ use registry_core::api::{GetOptions, GroupResource, Object, StatusCause, StatusE
 use registry_core::registry::InstalledApi;
 use registry_core::rest::{Answer, Getter};
 
-use super::{Attributes, MutatingAdmission, Operation};
+use super::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 
 /// Namespaces that may not be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
@@ -96,6 +96,12 @@ impl std::fmt::Debug for NamespaceLifecycle {
     }
 }
 
+impl AdmissionPlugin for NamespaceLifecycle {
+    fn name(&self) -> &'static str {
+        "NamespaceLifecycle"
+    }
+}
+
 #[async_trait]
 impl MutatingAdmission for NamespaceLifecycle {
     async fn admit(
@@ -116,11 +122,12 @@ impl MutatingAdmission for NamespaceLifecycle {
             }
             return Ok(());
         }
-        // What is there may go, whatever the namespace's state. Whether one may do something in a namespace can
+        // What is there may go, or be connected to, whatever the namespace's state. Whether one may do something in a namespace can
         // be asked without learning whether it is there.
         let is_review = resource.group == "authorization.k8s.io";
         let namespace = context.namespace.as_str();
-        if namespace.is_empty() || is_review || attributes.operation == Operation::Delete {
+        let changes_nothing = matches!(attributes.operation, Operation::Delete | Operation::Connect);
+        if namespace.is_empty() || is_review || changes_nothing {
             return Ok(());
         }
         match self.state(namespace).await? {

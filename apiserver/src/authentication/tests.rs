@@ -11,35 +11,38 @@ fn authenticator(anonymous: bool) -> Authenticator {
     Authenticator::new(table.unwrap(), anonymous)
 }
 
-#[test]
-fn tokens_name_users_and_their_groups() {
-    let alice = authenticator(true).authenticate(None, &headers(&[("authorization", "bearer alice-token")]));
+#[tokio::test]
+async fn tokens_name_users_and_their_groups() {
+    let alice =
+        authenticator(true).authenticate(None, &headers(&[("authorization", "bearer alice-token")])).await;
     let alice = alice.unwrap();
     assert_eq!((alice.name.as_str(), alice.uid.as_str()), ("alice", "alice-uid"));
     assert_eq!(alice.groups, ["devs", "ops", "system:authenticated"]);
-    let quoted = authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer x")])).unwrap();
+    let quoted =
+        authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer x")])).await.unwrap();
     assert_eq!(quoted.name, "o\"k");
 }
 
-#[test]
-fn wrong_tokens_are_refused_and_nobody_is_anonymous() {
-    let refused = authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer zork")]));
+#[tokio::test]
+async fn wrong_tokens_are_refused_and_nobody_is_anonymous() {
+    let refused = authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer zork")])).await;
     let refused = refused.unwrap_err();
     assert_eq!((refused.code, refused.message.as_str()), (401, "Unauthorized"));
     assert_eq!(refused.details, None);
 
     for shown in [&[][..], &[("authorization", "Basic YTpi")], &[("authorization", "Bearer ")]] {
-        let anonymous = authenticator(true).authenticate(None, &headers(shown)).unwrap();
+        let anonymous = authenticator(true).authenticate(None, &headers(shown)).await.unwrap();
         assert_eq!(anonymous.name, "system:anonymous");
         assert_eq!(anonymous.groups, ["system:unauthenticated"]);
-        assert_eq!(authenticator(false).authenticate(None, &headers(shown)).unwrap_err().code, 401);
+        assert_eq!(authenticator(false).authenticate(None, &headers(shown)).await.unwrap_err().code, 401);
     }
 }
 
-#[test]
-fn a_client_certificate_counts_before_a_token() {
+#[tokio::test]
+async fn a_client_certificate_counts_before_a_token() {
     let user = UserInfo { name: "kubelet".to_owned(), ..UserInfo::default() };
-    let found = authenticator(false).authenticate(Some(&user), &headers(&[("authorization", "Bearer zork")]));
+    let found =
+        authenticator(false).authenticate(Some(&user), &headers(&[("authorization", "Bearer zork")])).await;
     assert_eq!(found.unwrap(), user);
 }
 

@@ -4,24 +4,24 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::context::UserInfo;
-use registry_core::rest::access::{AccessDecision, AccessReviewer, WantedAccess};
+use registry_core::rest::access::{AccessDecision, AccessReviewer, KnownToken, WantedAccess};
 
-use crate::authentication::TokenTable;
+use crate::authentication::Authenticator;
 use crate::request_info::ResourceRequest;
 
 use super::{Attributes, Authorizer, Decision};
 
-/// Who somebody is by the server's tokens, and what they may do by its authorizer.
+/// Who somebody is by the server's authenticator, and what they may do by its authorizer.
 pub(crate) struct ServerAccess {
-    tokens: TokenTable,
+    authenticator: Arc<Authenticator>,
     authorizer: Arc<dyn Authorizer>,
 }
 
 // === impl ServerAccess ===
 
 impl ServerAccess {
-    pub(crate) fn new(tokens: TokenTable, authorizer: Arc<dyn Authorizer>) -> Self {
-        Self { tokens, authorizer }
+    pub(crate) fn new(authenticator: Arc<Authenticator>, authorizer: Arc<dyn Authorizer>) -> Self {
+        Self { authenticator, authorizer }
     }
 }
 
@@ -53,7 +53,7 @@ impl AccessReviewer for ServerAccess {
         AccessDecision { allowed, denied, reason: reason.into_owned() }
     }
 
-    async fn user_of_token(&self, token: &str) -> Option<UserInfo> {
-        self.tokens.user(token).cloned()
+    async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String> {
+        self.authenticator.user_of_token(token, audiences).await
     }
 }

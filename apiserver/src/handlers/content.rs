@@ -1,5 +1,7 @@
 //! Bodies: read within bounds, decoded, brought into the schema's form.
 
+mod owners;
+
 use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -180,6 +182,7 @@ pub(super) fn with_defaults(call: &Call<'_>, object: Object) -> Object {
     storage.schema().apply_defaults(&mut value);
     let mut object = Object::from_value(value).unwrap_or_default();
     storage.apply_defaults(&mut object);
+    owners::settle(call.context, &mut object);
     object
 }
 
@@ -208,6 +211,12 @@ impl Declared {
         let expected = call.route.kind;
         let is_expected_kind = self.group == expected.group && self.kind == expected.kind;
         if is_expected_kind && self.version == expected.version {
+            return Ok(());
+        }
+        let others = call.route.path.capabilities.storage.other_versions();
+        if self.kind == expected.kind
+            && others.iter().any(|other| other.group == self.group && other.version == self.version)
+        {
             return Ok(());
         }
         if !call.api.routes.knows_kind(&self.group, &self.version, &self.kind) {

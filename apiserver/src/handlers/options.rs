@@ -125,6 +125,7 @@ fn unsupported(field: &str, value: &str, accepted: &[&str]) -> FieldError {
         kind: FieldErrorKind::NotSupported,
         field: FieldPath::new(field),
         value: Some(Value::from(value)),
+        shown: None,
         detail: format!("supported values: {}", accepted.join(", ")),
     }
 }

@@ -123,6 +123,11 @@ impl Route {
         })
     }
 
+    /// Whether the path does this at all.
+    pub(crate) fn serves(&self, verb: Verb) -> bool {
+        self.path.capabilities.verbs().contains(&verb.as_str())
+    }
+
     /// Whether a namespace and a name are where this route's paths have them.
     fn check_shape(&self, info: &RequestInfo, request: &ResourceRequest) -> Result<(), Missing> {
         let in_namespace = self.is_in_namespace(request);
@@ -140,7 +145,8 @@ impl Route {
             },
             _ => {}
         }
-        if has_trailing_segments(&info.path, request, in_namespace) {
+        let goes_on = self.path.capabilities.connecter.as_ref().is_some_and(|one| one.accepts().has_path);
+        if !goes_on && has_trailing_segments(&info.path, request, in_namespace) {
             return Err(Missing::Resource);
         }
         Ok(())
@@ -165,7 +171,7 @@ impl Route {
     }
 }
 
-/// Whether the path goes on below the subresource: nothing this server installs has such paths.
+/// Whether the path goes on below the subresource, which only proxies know what to do with.
 fn has_trailing_segments(path: &str, request: &ResourceRequest, in_namespace: bool) -> bool {
     let group = if request.group.is_empty() { 2 } else { 3 };
     let below = [in_namespace, in_namespace, true, !request.name.is_empty(), !request.subresource.is_empty()];

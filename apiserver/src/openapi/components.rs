@@ -12,12 +12,14 @@ pub(super) fn of_version(
     paths: &[&InstalledPath],
     descriptions: Option<&Descriptions>,
 ) -> Map<String, Value> {
-    let roots: Vec<&Schema> = paths.iter().map(|path| path.capabilities.storage.schema()).collect();
+    // Connections take no objects: their options are parameters.
+    let paths = || paths.iter().filter(|path| path.capabilities.connecter.is_none());
+    let roots: Vec<&Schema> = paths().map(|path| path.capabilities.storage.schema()).collect();
     let mut schemas = components(&roots, descriptions);
     for (shared, schema) in shared() {
         schemas.entry(shared).or_insert(schema);
     }
-    for path in paths {
+    for path in paths() {
         let kind = path.capabilities.storage.kind();
         schemas.entry(name(path)).or_insert_with(
             || json!({ "type": "object", "x-kubernetes-group-version-kind": [group_version_kind(kind)] }),

@@ -166,6 +166,28 @@ pub(super) fn query(name: &str, kind: &str, description: &str) -> Value {
     })
 }
 
+/// A parameter that is part of the path.
+pub(super) fn in_path(name: &str, description: &str) -> Value {
+    json!({
+        "name": name, "in": "path", "required": true, "description": description,
+        "schema": { "type": "string", "uniqueItems": true },
+    })
+}
+
+/// The parameters in the path of a resource's or subresource's objects.
+pub(super) fn path_parameters(path: &InstalledPath, place: Place) -> Vec<Value> {
+    let mut parameters = Vec::new();
+    if place == Place::Object {
+        let description = format!("name of the {}", path.capabilities.storage.kind().kind);
+        parameters.push(in_path("name", &description));
+    }
+    if path.capabilities.storage.scope() == Scope::Namespaced && place != Place::AllNamespaces {
+        let description = "object name and auth scope, such as for teams and projects";
+        parameters.push(in_path("namespace", description));
+    }
+    parameters
+}
+
 fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
     let any = |schema: &str| json!({ "*/*": { "schema": reference(schema) } });
     Some(match action {
@@ -207,6 +229,19 @@ fn responses(path: &InstalledPath, action: Action) -> Value {
     responses
 }
 
+/// `connectCoreV1GetNamespacedPodExec`, `readCoreV1NamespacedPodLog`.
+pub(super) fn connection_id(path: &InstalledPath, verb: &str, method: &str) -> String {
+    let version = path.resource.group_version();
+    let group: String = group_words(version.group).iter().map(|word| capitalized(word)).collect();
+    let scope = match path.capabilities.storage.scope() {
+        Scope::Namespaced => "Namespaced",
+        Scope::Cluster => "",
+    };
+    let (version, method) = (capitalized(version.version), capitalized(method));
+    let subresource = path.subresource.map(capitalized).unwrap_or_default();
+    format!("{verb}{group}{version}{method}{scope}{}{subresource}", path.resource.kind.kind)
+}
+
 /// `createAppsV1NamespacedDeployment`, `readAppsV1NamespacedDeploymentStatus`, …
 fn operation_id(path: &InstalledPath, place: Place, action: Action) -> String {
     let version = path.resource.group_version();
@@ -227,7 +262,8 @@ fn operation_id(path: &InstalledPath, place: Place, action: Action) -> String {
     )
 }
 
-fn tag(path: &InstalledPath) -> String {
+/// The name under which a group's operations are gathered.
+pub(super) fn tag(path: &InstalledPath) -> String {
     let version = path.resource.group_version();
     let words = group_words(version.group);
     let (first, rest) = words.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));

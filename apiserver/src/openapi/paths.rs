@@ -4,6 +4,7 @@ use registry_core::api::{GroupVersion, Scope};
 use registry_core::registry::InstalledPath;
 use serde_json::{Map, Value, json};
 
+use super::connections;
 use super::operations::{self, Action, Place};
 
 /// Where a group and version's paths begin.
@@ -32,7 +33,11 @@ pub(super) fn of_version(version: GroupVersion, installed: &[&InstalledPath]) ->
             }
             continue;
         };
-        add(&mut paths, format!("{collection}/{{name}}/{subresource}"), path, Place::Object);
+        let url = format!("{collection}/{{name}}/{subresource}");
+        match &path.capabilities.connecter {
+            Some(connecter) => connections::add(&mut paths, &url, path, connecter.accepts()),
+            None => add(&mut paths, url, path, Place::Object),
+        }
     }
     paths
 }
@@ -72,21 +77,7 @@ fn actions(path: &InstalledPath, place: Place) -> Vec<Action> {
 }
 
 fn path_parameters(path: &InstalledPath, place: Place) -> Value {
-    let in_path = |name: &str, description: &str| {
-        json!({
-            "name": name, "in": "path", "required": true, "description": description,
-            "schema": { "type": "string", "uniqueItems": true },
-        })
-    };
-    let mut parameters = Vec::new();
-    if place == Place::Object {
-        let description = format!("name of the {}", path.capabilities.storage.kind().kind);
-        parameters.push(in_path("name", &description));
-    }
-    if path.capabilities.storage.scope() == Scope::Namespaced && place != Place::AllNamespaces {
-        let description = "object name and auth scope, such as for teams and projects";
-        parameters.push(in_path("namespace", description));
-    }
+    let mut parameters = operations::path_parameters(path, place);
     parameters.push(operations::query("pretty", "string", "If 'true', then the output is pretty printed."));
     parameters.into()
 }

@@ -1,4 +1,7 @@
+use std::sync::Arc;
+
 use clap::CommandFactory;
+use registry_core::registry::InstalledApi;
 
 use super::*;
 
@@ -58,6 +61,7 @@ fn contradictions_are_refused_by_name() {
         (&["--runtime-config=zork"], "is no API"),
         (&["--watch-cache-sizes=pods"], "has no #"),
         (&["--service-cluster-ip-range=10.0.0.0/32"], "leaves no room"),
+        (&["--disable-admission-plugins=Zork"], "is no admission plug-in"),
     ] {
         let message = refusal(flags);
         assert!(message.contains(named), "{flags:?}: {message}");
@@ -92,4 +96,30 @@ fn lists_are_read() {
     assert_eq!(range.base.to_string(), "10.0.0.0");
     assert_eq!(range.first_address().to_string(), "10.0.0.1");
     assert_eq!("fd00::/108".parse::<ServiceRange>().unwrap().first_address().to_string(), "fd00::1");
+}
+
+#[test]
+fn admission_plugins_are_switched_by_name() {
+    let installed = Arc::new(InstalledApi::default());
+    let chain = || resources::admission::plugins(&installed);
+    let apply = |flags: &[&str]| {
+        let mut chain = chain();
+        parse(flags).unwrap().admission.apply(&mut chain).map(|()| chain.names().collect::<Vec<_>>())
+    };
+    let all: Vec<_> = chain().names().collect();
+    assert!(all.contains(&"DefaultTolerationSeconds"), "{all:?}");
+    assert_eq!(apply(&[]), Ok(all.clone()));
+    assert_eq!(apply(&["--enable-admission-plugins=DefaultTolerationSeconds"]), Ok(all.clone()));
+    let fewer = apply(&["--disable-admission-plugins=DefaultTolerationSeconds,PodSecurity"]).unwrap();
+    assert_eq!(fewer.len(), all.len() - 1);
+    for (flags, named) in [
+        (&["--enable-admission-plugins=ImagePolicyWebhook"][..], "ImagePolicyWebhook is not built into"),
+        (
+            &["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"],
+            "Priority is both",
+        ),
+    ] {
+        let refused = apply(flags).expect_err("a chain that is not as asked for").to_string();
+        assert!(refused.contains(named), "{refused}");
+    }
 }

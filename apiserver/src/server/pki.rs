@@ -9,6 +9,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::options::Options;
+use crate::proxy::KubeletIdentity;
 
 mod issue;
 #[cfg(test)]
@@ -110,6 +111,30 @@ impl Identities {
             admin,
         })
     }
+}
+
+/// How the server shows itself to kubelets: as the options say, else by a certificate of the generated authority.
+pub(crate) fn kubelet_identity(options: &Options) -> Result<KubeletIdentity, PkiError> {
+    let (given, directory) = (&options.kubelet, options.certificate_directory());
+    let authorities = match &given.kubelet_certificate_authority {
+        Some(path) => certificates(path, &read(path)?)?,
+        None => Vec::new(),
+    };
+    let shown = if let (Some(certificate), Some(key)) =
+        (&given.kubelet_client_certificate, &given.kubelet_client_key)
+    {
+        CertifiedKey { certificate_pem: read(certificate)?, key_pem: read(key)? }
+    } else {
+        Authority::ensure(&directory)?.ensure_leaf(
+            &directory,
+            "apiserver-kubelet-client",
+            &Purpose::KubeletClient,
+        )?
+    };
+    let path = given.kubelet_client_certificate.clone().unwrap_or(directory);
+    let key = PrivateKeyDer::from_pem_slice(shown.key_pem.as_bytes())
+        .map_err(|error| PkiError::Unusable { path: path.clone(), reason: error.to_string() })?;
+    Ok(KubeletIdentity { chain: certificates(&path, &shown.certificate_pem)?, key, authorities })
 }
 
 /// The certificates in a PEM text; at least one.

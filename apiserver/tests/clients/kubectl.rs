@@ -43,6 +43,39 @@ async fn everyday_commands(kubectl: &Kubectl) {
     complaints(kubectl).await;
 }
 
+/// What kubectl makes by itself travels as protobuf. Without a controller nobody makes service accounts, and the
+/// plug-in that wants one for every pod can be switched off.
+#[tokio::test]
+async fn kubectl_makes_objects_by_itself() {
+    let builder = TestServer::builder().flag("--disable-admission-plugins=ServiceAccount");
+    let server = builder.start().await.unwrap();
+    let kubectl = server.kubectl();
+    for (command, answer) in [
+        ("create configmap c --from-literal=a=b", "configmap/c created"),
+        ("create secret generic s --from-literal=a=b", "secret/s created"),
+        ("create serviceaccount robot", "serviceaccount/robot created"),
+        ("create deployment web --image=nginx --replicas=2 --port=80", "deployment.apps/web created"),
+        ("expose deployment web", "service/web exposed"),
+        ("set image deployment/web nginx=nginx:2", "deployment.apps/web image updated"),
+        ("set env deployment/web A=1", "deployment.apps/web env updated"),
+        ("rollout restart deployment/web", "deployment.apps/web restarted"),
+        ("run one --image=nginx --labels=app=one", "pod/one created"),
+        ("create job once --image=nginx", "job.batch/once created"),
+        ("create quota small --hard=configmaps=9", "resourcequota/small created"),
+        ("create role r --verb=get --resource=pods", "role.rbac.authorization.k8s.io/r created"),
+        ("create namespace other", "namespace/other created"),
+    ] {
+        assert_eq!(kubectl.run(command).await.trim_end(), answer, "{command}");
+    }
+    let image = "get deployment web -o jsonpath={.spec.replicas},{.spec.template.spec.containers[0].image}";
+    assert_eq!(kubectl.run(image).await, "2,nginx:2");
+    assert_eq!(kubectl.run("get configmap c -o jsonpath={.data.a}").await, "b");
+    let told = kubectl.run("describe deployment web").await;
+    assert!(told.contains("nginx:2") && told.contains("A:  "), "{told}");
+    assert!(kubectl.run("get pods -l app=one").await.contains("Pending"));
+    server.stop().await;
+}
+
 async fn discovery_and_explanations(kubectl: &Kubectl) {
     let namespaces = kubectl.run("get ns").await;
     assert!(namespaces.starts_with("NAME") && namespaces.contains("kube-system"), "{namespaces}");

@@ -1,8 +1,7 @@
-//! The clients people use, against a whole server, over both stores: kubectl, kube-rs, and a process that is killed.
+//! The clients people use, against a whole server, over both stores: kubectl and kube-rs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
-mod killed;
 mod kube_rs;
 mod kubectl;
 

@@ -8,6 +8,10 @@
 )]
 
 mod client;
+mod connecting;
+mod evictions;
+mod peer;
+mod service_accounts;
 mod zoo;
 
 use std::time::{Duration, Instant};

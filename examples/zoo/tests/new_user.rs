@@ -1,9 +1,10 @@
-//! The zoo as its users meet it: with kubectl, and with kube-rs's `Api<Enclosure>`.
+//! The zoo as its users meet it, over both stores: with kubectl, and with kube-rs's `Api<Enclosure>`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
 use apiserver::testing::{Kubectl, TestServer};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use registry_core::storage::testing::etcd::Etcd;
 use serde_json::json;
 use zoo::zoo::enclosure::Enclosure;
 
@@ -14,8 +15,14 @@ metadata: {name: north}
 spec: {species: Penguin, animals: 2, keeper: ada}
 ";
 
-async fn zoo() -> TestServer {
-    TestServer::builder().storage_map(&zoo::STORAGE_MAP).start().await.unwrap()
+/// A zoo on the embedded store, or in this etcd.
+async fn zoo(etcd: Option<&Etcd>) -> TestServer {
+    let builder = TestServer::builder().storage_map(&zoo::STORAGE_MAP);
+    let builder = match etcd {
+        Some(etcd) => builder.etcd(&etcd.options().endpoints[0], "/registry"),
+        None => builder,
+    };
+    builder.start().await.unwrap()
 }
 
 /// The words of a table's rows.
@@ -25,7 +32,16 @@ fn rows(table: &str) -> Vec<Vec<&str>> {
 
 #[tokio::test]
 async fn kubectl_looks_after_enclosures() {
-    let server = zoo().await;
+    look_after_enclosures(zoo(None).await).await;
+}
+
+#[tokio::test]
+async fn kubectl_looks_after_enclosures_in_etcd() {
+    let etcd = Etcd::start().await.unwrap();
+    look_after_enclosures(zoo(Some(&etcd)).await).await;
+}
+
+async fn look_after_enclosures(server: TestServer) {
     let kubectl = server.kubectl();
     let explained = kubectl.run("explain enclosure.spec").await;
     assert!(explained.contains("What is wanted") && explained.contains("species"), "{explained}");
@@ -75,7 +91,16 @@ async fn selecting_and_refusing(kubectl: &Kubectl) {
 
 #[tokio::test]
 async fn kube_rs_needs_no_further_code() {
-    let server = zoo().await;
+    use_kube_rs(zoo(None).await).await;
+}
+
+#[tokio::test]
+async fn kube_rs_needs_no_further_code_over_etcd() {
+    let etcd = Etcd::start().await.unwrap();
+    use_kube_rs(zoo(Some(&etcd)).await).await;
+}
+
+async fn use_kube_rs(server: TestServer) {
     let kubeconfig = kube::config::Kubeconfig::read_from(server.kubeconfig_path()).unwrap();
     let config =
         kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default())

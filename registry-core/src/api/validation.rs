@@ -22,6 +22,8 @@ pub struct FieldError {
     pub field: FieldPath,
     /// The value found, for the kinds whose message shows it.
     pub value: Option<Value>,
+    /// How the message shows the value, where that is not its JSON.
+    pub shown: Option<String>,
     /// The text for people.
     pub detail: String,
 }
@@ -95,55 +97,86 @@ impl fmt::Display for FieldPath {
 impl FieldError {
     /// A field that must be set.
     pub fn required(field: FieldPath, detail: impl Into<String>) -> Self {
-        Self { kind: FieldErrorKind::Required, field, value: None, detail: detail.into() }
+        Self { kind: FieldErrorKind::Required, field, value: None, shown: None, detail: detail.into() }
     }
 
     /// A value that breaks a rule.
     pub fn invalid(field: FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self { kind: FieldErrorKind::Invalid, field, value: Some(value.into()), detail: detail.into() }
+        Self {
+            kind: FieldErrorKind::Invalid,
+            field,
+            value: Some(value.into()),
+            shown: None,
+            detail: detail.into(),
+        }
     }
 
     /// A value that must be unique and is not.
     pub fn duplicate(field: FieldPath, value: impl Into<Value>) -> Self {
-        Self { kind: FieldErrorKind::Duplicate, field, value: Some(value.into()), detail: String::new() }
+        Self {
+            kind: FieldErrorKind::Duplicate,
+            field,
+            value: Some(value.into()),
+            shown: None,
+            detail: String::new(),
+        }
     }
 
     /// A field that may not be set or changed here.
     pub fn forbidden(field: FieldPath, detail: impl Into<String>) -> Self {
-        Self { kind: FieldErrorKind::Forbidden, field, value: None, detail: detail.into() }
+        Self { kind: FieldErrorKind::Forbidden, field, value: None, shown: None, detail: detail.into() }
     }
 
     /// A value that names something that is not there.
     pub fn not_found(field: FieldPath, value: impl Into<Value>) -> Self {
-        Self { kind: FieldErrorKind::NotFound, field, value: Some(value.into()), detail: String::new() }
+        Self {
+            kind: FieldErrorKind::NotFound,
+            field,
+            value: Some(value.into()),
+            shown: None,
+            detail: String::new(),
+        }
     }
 
     /// A value that is none of the accepted ones, which the message lists in this order.
     pub fn not_supported(field: FieldPath, value: impl Into<Value>, accepted: &[&str]) -> Self {
         let accepted: Vec<_> = accepted.iter().map(|one| format!("{one:?}")).collect();
         let detail = format!("supported values: {}", accepted.join(", "));
-        Self { kind: FieldErrorKind::NotSupported, field, value: Some(value.into()), detail }
+        Self { kind: FieldErrorKind::NotSupported, field, value: Some(value.into()), shown: None, detail }
     }
 
     /// A value longer than `limit` bytes.
     pub fn too_long(field: FieldPath, limit_bytes: usize) -> Self {
         let detail = format!("may not be more than {limit_bytes} bytes");
-        Self { kind: FieldErrorKind::TooLong, field, value: None, detail }
+        Self { kind: FieldErrorKind::TooLong, field, value: None, shown: None, detail }
     }
 
     /// A list or map with more than `limit` entries.
     pub fn too_many(field: FieldPath, count: usize, limit: usize) -> Self {
         let detail = format!("must have at most {limit} items");
-        Self { kind: FieldErrorKind::TooMany, field, value: Some(count.into()), detail }
+        Self { kind: FieldErrorKind::TooMany, field, value: Some(count.into()), shown: None, detail }
+    }
+
+    /// The same, with the value shown in another way.
+    #[must_use]
+    pub fn shown_as(self, text: impl Into<String>) -> Self {
+        Self { shown: Some(text.into()), ..self }
+    }
+
+    /// The same, with words for people.
+    #[must_use]
+    pub fn detailed(self, detail: impl Into<String>) -> Self {
+        Self { detail: detail.into(), ..self }
     }
 
     /// What is wrong, without where: the message of its cause in a `Status`.
     pub fn body(&self) -> String {
         let name = self.kind.title();
         let detail = if self.detail.is_empty() { String::new() } else { format!(": {}", self.detail) };
-        match &self.value {
-            Some(value) => format!("{name}: {}{detail}", shown(value)),
-            None => format!("{name}{detail}"),
+        match (&self.shown, &self.value) {
+            (Some(text), _) => format!("{name}: {text}{detail}"),
+            (None, Some(value)) => format!("{name}: {}{detail}", shown(value)),
+            (None, None) => format!("{name}{detail}"),
         }
     }
 }

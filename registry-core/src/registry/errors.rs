@@ -73,7 +73,7 @@ impl Operation<'_> {
                 Reason::RequestEntityTooLarge,
                 format!("Request entity too large: {message}"),
             ),
-            StorageError::Unavailable { .. } => self.server_timeout(),
+            StorageError::Unavailable { reason } => self.server_timeout(&reason),
             StorageError::Overloaded { retry_after_seconds } => StatusError::too_many_requests(
                 "the storage has too many requests queued, please try again later",
                 retry_after_seconds,
@@ -91,9 +91,15 @@ impl Operation<'_> {
         }
     }
 
-    /// 500 with a hint to retry: the store behind the server does not answer.
-    fn server_timeout(&self) -> StatusError {
+    /// 500 with a hint to retry: the store behind the server does not answer, or refuses work. Its own words are the
+    /// cause; the message is the one that clients know.
+    fn server_timeout(&self, reason: &str) -> StatusError {
         let verb = self.verb.as_str();
+        let cause = StatusCause {
+            reason: "StorageUnavailable".to_owned(),
+            message: reason.to_owned(),
+            ..StatusCause::default()
+        };
         StatusError::new(
             Reason::ServerTimeout,
             format!(
@@ -102,6 +108,7 @@ impl Operation<'_> {
             ),
         )
         .about(self.resource, verb)
+        .with_causes(vec![cause])
         .retry_after_seconds(RETRY_UNAVAILABLE_SECONDS)
     }
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use crate::capabilities;
 use crate::resource::{Resource, ResourceType};
-use crate::rest::Capabilities;
-use crate::rest::access::{AccessReviewer, NoAccess};
+use crate::rest::{Capabilities, Storage};
 use crate::storage::{Interface, StorageError};
 
 use super::scale::ScaleStore;
-use super::status::StatusStore;
+use super::services::Services;
 use super::store::{Store, StoreOptions};
+use super::subresource::SubresourceStore;
 
 #[cfg(test)]
 mod tests;
@@ -60,16 +60,9 @@ pub struct MapEntry {
 #[derive(Clone, Copy, Debug)]
 pub enum Install {
     /// Over the resource's store.
-    OverStore(fn(&Arc<Store>) -> Capabilities),
+    OverStore(fn(&Arc<Store>, &Services) -> Capabilities),
     /// From nothing stored: reviews and other resources that only exist in an answer.
     Virtual(fn(&Services) -> Capabilities),
-}
-
-/// What virtual resources may ask of the server.
-#[derive(Clone)]
-pub struct Services {
-    /// Who somebody is, and what they may do.
-    pub access: Arc<dyn AccessReviewer>,
 }
 
 /// A type that is one path of the API: one of the markers below, around a [`Resource`] or a [`Subresource`].
@@ -101,11 +94,14 @@ pub struct Custom<S>(PhantomData<S>);
 pub trait Subresource: Send + Sync + 'static {
     /// The resource it is below.
     type Parent: Resource;
+    /// What serves it: the type itself, or a store such as
+    /// [`SubresourceStore`](crate::registry::SubresourceStore). It implements every verb that is declared.
+    type Storage: Storage;
     /// Its name in the path, for example `binding`.
     const NAME: &'static str;
     /// Makes its storage over the parent's store, with the capabilities it has
     /// (see [`capabilities!`](crate::capabilities)).
-    fn install(parent: &Arc<Store>) -> Capabilities;
+    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities;
 }
 
 /// A resource of which nothing is stored. The derive implements it for what says `storage = Type`.
@@ -141,9 +137,10 @@ pub trait OpenStorage: Send + Sync {
         StoreOptions::default()
     }
 
-    /// What virtual resources may ask of the server. By default there is none, and they are told so.
+    /// What virtual resources and subresources may ask of the server. By default there is none, and they are told
+    /// so.
     fn services(&self) -> Services {
-        Services { access: Arc::new(NoAccess) }
+        Services::default()
     }
 }
 
@@ -223,7 +220,7 @@ impl<S: Subresource> ApiPath for Custom<S> {
     };
 }
 
-fn install_main(store: &Arc<Store>) -> Capabilities {
+fn install_main(store: &Arc<Store>, _: &Services) -> Capabilities {
     let mut capabilities = capabilities!(
         store.clone();
         getter, lister, watcher, creater, updater, patcher, deleter, collection_deleter
@@ -234,11 +231,11 @@ fn install_main(store: &Arc<Store>) -> Capabilities {
     capabilities
 }
 
-fn install_status(store: &Arc<Store>) -> Capabilities {
-    capabilities!(StatusStore::new(store.clone()); getter, updater, patcher)
+fn install_status(store: &Arc<Store>, _: &Services) -> Capabilities {
+    capabilities!(SubresourceStore::status(store.clone()); getter, updater, patcher)
 }
 
-fn install_scale(store: &Arc<Store>) -> Capabilities {
+fn install_scale(store: &Arc<Store>, _: &Services) -> Capabilities {
     capabilities!(ScaleStore::new(store.clone()); getter, updater, patcher)
 }
 
@@ -252,15 +249,17 @@ impl StorageMap {
         enabled: &dyn Fn(&ResourceType) -> bool,
     ) -> Result<InstalledApi, StorageError> {
         let mut installed = InstalledApi::default();
+        let services = storage.services();
         for entry in self.versions.iter().flat_map(|version| version.entries) {
             if !enabled(entry.resource) {
                 continue;
             }
             let (capabilities, store) = match entry.install {
-                Install::Virtual(install) => (install(&storage.services()), None),
+                Install::Virtual(install) => (install(&services), None),
                 Install::OverStore(install) => {
                     let store = installed.store_for(entry.resource, storage)?;
-                    (install(&store), Some(store))
+                    services.stores.insert(&store);
+                    (install(&store, &services), Some(store))
                 }
             };
             installed.paths.push(InstalledPath {

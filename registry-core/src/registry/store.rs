@@ -45,6 +45,7 @@ mod update;
 #[cfg(test)]
 mod tests;
 
+pub use create::new_uid;
 pub use generate_name::generate_name;
 pub use hooks::{FinishHook, StoreHooks};
 pub use rules::{MainRules, StatusRules, UpdateRules};

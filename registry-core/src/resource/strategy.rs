@@ -65,6 +65,17 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         NameRule::DnsSubdomain
     }
 
+    /// Whether finalizers have to belong to a domain (`example.com/name`) or be Kubernetes' own.
+    fn requires_qualified_finalizers(&self) -> bool {
+        true
+    }
+
+    /// Whether a client is told twice what is wrong with the metadata of a change: most kinds of Kubernetes check it
+    /// once more by themselves.
+    fn repeats_metadata_errors(&self) -> bool {
+        true
+    }
+
     /// Whether an update of an absent object creates it.
     fn allow_create_on_update(&self) -> bool {
         false
@@ -197,11 +208,27 @@ pub trait Strategy: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoStrategy;
 
-impl ObjectStrategy for NoStrategy {}
+impl ObjectStrategy for NoStrategy {
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+}
 
 // === every typed strategy is an erased one ===
 
 impl<S: Strategy> ObjectStrategy for S {
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn name_rule(&self) -> NameRule {
         Strategy::name_rule(self)
     }

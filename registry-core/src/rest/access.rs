@@ -83,6 +83,15 @@ pub struct PathRule {
     pub paths: Vec<String>,
 }
 
+/// A token that was accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownToken {
+    /// Whose it is.
+    pub user: UserInfo,
+    /// Which of the audiences asked for it is meant for.
+    pub audiences: Vec<String>,
+}
+
 /// The server's authentication and authorization, for those that review them.
 #[async_trait]
 pub trait AccessReviewer: Send + Sync + 'static {
@@ -96,8 +105,11 @@ pub trait AccessReviewer: Send + Sync + 'static {
         AccessRules { incomplete: Some(incomplete), ..AccessRules::default() }
     }
 
-    /// Whose token it is; `None` when it is nobody's.
-    async fn user_of_token(&self, token: &str) -> Option<UserInfo>;
+    /// Whose token it is, when it is meant for one of these audiences. None given means the server itself.
+    ///
+    /// # Errors
+    /// It is nobody's, or not for them; the text says why.
+    async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String>;
 }
 
 /// Knows nobody and allows nothing: for maps that are installed outside a server.
@@ -112,7 +124,7 @@ impl AccessReviewer for NoAccess {
         AccessDecision::default()
     }
 
-    async fn user_of_token(&self, _: &str) -> Option<UserInfo> {
-        None
+    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
+        Err("invalid bearer token".to_owned())
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::api::GroupVersionKind;
 
 use super::Schema;
-use super::openapi::TypeText;
+use super::descriptions::TypeText;
 use super::types::{
     Absent, Dialect, Field, FieldTraits, KindEntry, ListKind, PatchStrategy, Scalar, Shape, Struct, Type,
     TypeId, TypeTable,

@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::Schema;
+use super::descriptions::TypeText;
+use super::rules::Rules;
 use super::types::{Field, ListKind, Scalar, Shape, Struct, Type, TypeId, TypeTable};
-use super::validate::Rules;
 
-mod descriptions;
-
-pub(super) use descriptions::TypeText;
-pub use descriptions::{Descriptions, DescriptionsError};
+pub use super::descriptions::{Descriptions, DescriptionsError};
 
 /// The components (`components.schemas`) of these schemas and of every type they use.
 pub fn components(schemas: &[&Schema], descriptions: Option<&Descriptions>) -> Map<String, Value> {

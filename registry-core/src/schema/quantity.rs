@@ -89,6 +89,34 @@ impl Quantity {
         Ok(Self::decimal(&parts, exponent, format, text))
     }
 
+    /// A whole number.
+    pub fn whole(number: u64) -> Self {
+        let amount = Decimal::new(&number.to_string(), "", 0);
+        Self { negative: false, amount, format: Format::DecimalSi, text: None }
+    }
+
+    /// Whether it has no fraction.
+    pub fn is_whole(&self) -> bool {
+        self.amount.is_whole()
+    }
+
+    /// In billionths; `None` for what is too large to count so.
+    pub fn nanos(&self) -> Option<i128> {
+        let nanos = self.amount.nanos()?;
+        Some(if self.negative { -nanos } else { nanos })
+    }
+
+    /// So many billionths, written as this quantity is.
+    #[must_use]
+    pub fn with_nanos(&self, nanos: i128) -> Self {
+        Self {
+            negative: nanos < 0,
+            amount: Decimal::from_nanos(nanos.unsigned_abs()),
+            format: self.format,
+            text: None,
+        }
+    }
+
     fn decimal(parts: &Parts<'_>, exponent: i32, format: Format, text: &str) -> Self {
         let mut amount = Decimal::new(parts.whole, parts.fraction, exponent);
         let digits = parts.whole.len() + parts.fraction.len();

@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
-use super::openapi::Descriptions;
-use super::validate::Rules;
+use super::descriptions::Descriptions;
+use super::rules::Rules;
 
 mod arena;
 mod walk;

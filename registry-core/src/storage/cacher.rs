@@ -12,13 +12,14 @@
 mod bell;
 mod budget;
 mod feed;
+mod handover;
 mod lane;
 mod lister;
 mod state;
 mod watcher;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -46,9 +47,9 @@ const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(250);
 /// How a read without a revision makes sure that it misses nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
-    /// Every write of the store goes through this process: a read waits for the writes made here.
+    /// Every write of the store goes through this process: a read of one object waits for the writes made here.
     OwnWrites,
-    /// Others write too: a read asks the store for its newest revision, waits until the cache has come to it,
+    /// Others write too: every read asks the store for its newest revision, waits until the cache has come to it,
     /// and goes to the store when that takes too long.
     Store,
 }
@@ -75,11 +76,13 @@ pub struct Cacher {
     inner: Arc<dyn Interface>,
     state: Arc<State>,
     options: CacherOptions,
-    /// The newest revision anybody was told of through this cache: by a write, or by a watch of the store itself.
+    /// The newest revision anybody was told of past the cache: by a write, or by the store itself.
     told: Arc<AtomicU64>,
     /// The newest revision a read has waited for in vain.
     late: AtomicU64,
     feed: AbortHandle,
+    /// For watches that may move in here later.
+    own: Weak<Self>,
 }
 
 impl Cacher {
@@ -88,50 +91,70 @@ impl Cacher {
         let state = Arc::new(State::new(&options));
         let feed =
             tokio::spawn(feed::run(inner.clone(), state.clone(), options.prefix.clone())).abort_handle();
-        Arc::new(Self { inner, state, options, told: Arc::default(), late: AtomicU64::new(0), feed })
+        Arc::new_cyclic(|own| Self {
+            inner,
+            state,
+            options,
+            told: Arc::default(),
+            late: AtomicU64::new(0),
+            feed,
+            own: own.clone(),
+        })
     }
 
-    /// Notes a write made through this cache.
-    fn wrote(&self, object: &StoredObject) {
-        self.told.fetch_max(object.revision, Ordering::AcqRel);
+    /// Notes what somebody is told of.
+    fn tell(&self, revision: Revision) {
+        self.told.fetch_max(revision, Ordering::AcqRel);
     }
 
-    /// Waits until the cache has everything a consistent read must see; `false` sends the read to the store.
-    async fn catch_up(&self) -> bool {
+    /// Waits until the cache has come to the newest revision of the whole store, which is what a list shows: clients
+    /// go on from it with other resources too. `false` sends the read to the store.
+    ///
+    /// # Errors
+    /// The store does not tell its newest revision: it would not answer the read itself either.
+    async fn catch_up(&self) -> Result<bool, StorageError> {
+        if !self.state.is_filled() {
+            return Ok(false);
+        }
+        let newest = self.inner.current_revision().await?;
+        Ok(self.catch_up_to(newest).await)
+    }
+
+    /// The same for a read of objects without their revision: it must see every write to this resource.
+    async fn catch_up_with_writes(&self) -> Result<bool, StorageError> {
         match self.options.consistency {
-            Consistency::Store => self.catch_up_with_store().await,
-            Consistency::OwnWrites => {
-                self.state.is_filled()
-                    && self.state.reach(self.told.load(Ordering::Acquire), FRESH_TIMEOUT).await.is_ok()
-            }
+            Consistency::Store => self.catch_up().await,
+            Consistency::OwnWrites => Ok(self.catch_up_with_told().await),
         }
     }
 
-    async fn catch_up_with_store(&self) -> bool {
-        if !self.state.is_filled() {
+    /// The same for a read of whatever is at hand: it must not be behind what anybody was told of.
+    async fn catch_up_with_told(&self) -> bool {
+        self.catch_up_to(self.told.load(Ordering::Acquire)).await
+    }
+
+    async fn catch_up_to(&self, revision: Revision) -> bool {
+        let reached = self.state.reached();
+        if reached == 0 {
             return false;
         }
-        // What fails here fails again below, in the right words.
-        let Ok(newest) = self.inner.current_revision().await else { return false };
-        if self.state.reached() >= newest {
+        if reached >= revision {
             return true;
         }
         // A store that cannot tell how far its watches are lets nobody wait for it twice.
-        if self.state.reached() < self.late.load(Ordering::Acquire)
-            || self.inner.request_progress().await.is_err()
-        {
+        if reached < self.late.load(Ordering::Acquire) || self.inner.request_progress().await.is_err() {
             return false;
         }
-        let in_time = self.state.reach(newest, CATCH_UP_TIMEOUT).await.is_ok();
+        let in_time = self.state.reach(revision, CATCH_UP_TIMEOUT).await.is_ok();
         if !in_time {
-            self.late.fetch_max(newest, Ordering::AcqRel);
+            self.late.fetch_max(revision, Ordering::AcqRel);
         }
         in_time
     }
 
     /// The object the cache has under a key, as a hint for writes.
     fn hint(&self, key: &str) -> Option<StoredObject> {
-        self.state.is_filled().then(|| self.state.snapshot().objects.get(key).cloned()).flatten()
+        self.state.snapshot()?.objects.get(key).cloned()
     }
 }
 
@@ -150,7 +173,7 @@ impl Interface for Cacher {
         ttl: Option<Duration>,
     ) -> Result<StoredObject, StorageError> {
         let created = self.inner.create(key, value, ttl).await?;
-        self.wrote(&created);
+        self.tell(created.revision);
         Ok(created)
     }
 
@@ -160,23 +183,29 @@ impl Interface for Cacher {
         not_older_than: Option<Revision>,
     ) -> Result<Option<StoredObject>, StorageError> {
         let cached = match not_older_than {
-            None => self.catch_up().await,
+            None => self.catch_up_with_writes().await?,
             Some(revision) if self.state.is_filled() => {
                 self.state.reach(revision, FRESH_TIMEOUT).await?;
-                true
+                self.catch_up_with_told().await
             }
             Some(_) => false,
         };
-        if cached {
-            return Ok(self.state.snapshot().objects.get(key).cloned());
+        if let Some(snapshot) = self.state.snapshot().filter(|_| cached) {
+            return Ok(snapshot.objects.get(key).cloned());
         }
-        self.inner.get(key, not_older_than).await
+        let got = self.inner.get(key, not_older_than).await?;
+        self.tell(got.as_ref().map_or(0, |object| object.revision));
+        Ok(got)
     }
 
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
         match self.snapshot_for(prefix, request).await? {
             Some(source) => self.state.page(source, prefix, request),
-            None => self.inner.list(prefix, request).await,
+            None => {
+                let page = self.inner.list(prefix, request).await?;
+                self.tell(page.revision);
+                Ok(page)
+            }
         }
     }
 
@@ -193,7 +222,7 @@ impl Interface for Cacher {
     ) -> Result<Updated, StorageError> {
         let hint = hint.or_else(|| self.hint(key));
         let updated = self.inner.guaranteed_update(key, preconditions, update, hint).await?;
-        self.wrote(&updated.object);
+        self.tell(updated.object.revision);
         Ok(updated)
     }
 
@@ -206,13 +235,16 @@ impl Interface for Cacher {
     ) -> Result<StoredObject, StorageError> {
         let hint = hint.or_else(|| self.hint(key));
         let deleted = self.inner.delete(key, preconditions, validate, hint).await?;
-        self.wrote(&deleted);
+        self.tell(deleted.revision);
         Ok(deleted)
     }
 
     async fn count(&self, prefix: &str) -> Result<u64, StorageError> {
-        if prefix == self.options.prefix && self.catch_up().await {
-            return Ok(self.state.snapshot().objects.len() as u64);
+        if prefix == self.options.prefix
+            && self.catch_up_with_writes().await?
+            && let Some(snapshot) = self.state.snapshot()
+        {
+            return Ok(snapshot.objects.len() as u64);
         }
         self.inner.count(prefix).await
     }

@@ -21,11 +21,12 @@ use super::Revision;
 use super::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged, prefix_end};
 
 mod newest;
+mod queue;
 mod routes;
 mod subscription;
 
 use newest::Newest;
-use routes::Routes;
+use routes::{PAST, Routes};
 
 /// How long to wait before watching again, at least and at most.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -84,7 +85,8 @@ impl Drop for Hub {
     }
 }
 
-/// Watches until its task is aborted.
+/// Watches until its task is aborted. Begins a little in the past: who watched a server that ended goes on where that
+/// was, and finds it remembered here.
 async fn run(shared: Arc<Shared>) {
     let end = prefix_end(&shared.prefix);
     let mut backoff = BACKOFF.0;
@@ -92,16 +94,19 @@ async fn run(shared: Arc<Shared>) {
         let ended = match shared.routes.delivered() {
             Some(after) => follow(&shared, &end, after, &mut backoff).await,
             None => match shared.inner.current_revision().await {
-                Ok(revision) => {
-                    shared.routes.begin(revision);
+                Ok(newest) => {
+                    shared.routes.begin(newest.saturating_sub(PAST.0 as u64));
                     continue;
                 }
                 Err(error) => error,
             },
         };
-        if matches!(ended, MvccError::Compacted { .. }) {
-            tracing::warn!(%ended, "changes were compacted before they were seen: all caches are filled again");
-            shared.routes.lose(&ended);
+        if let MvccError::Compacted { oldest, .. } = ended {
+            let after = shared.routes.delivered().unwrap_or_default();
+            let listeners = shared.routes.skip_to(oldest.max(after + 1), &ended);
+            if listeners > 0 {
+                tracing::warn!(%ended, listeners, "changes were compacted before they were seen: caches are filled again");
+            }
         } else {
             tracing::info!(%ended, "the watch of the store broke, watching again");
         }

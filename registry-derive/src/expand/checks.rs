@@ -77,7 +77,11 @@ fn subresource(model: &ResourceModel, declared: &SubresourceAttribute) -> TokenS
     let (ident, storage) = (&model.ident, &declared.storage);
     let verbs = declared.verbs.iter().map(|(verb, _)| {
         let serves = format_ident!("serves_{}", verb.name());
-        quote_spanned!(storage.span()=> ::registry_core::expansion::#serves::<#storage>();)
+        quote_spanned! {storage.span()=>
+            ::registry_core::expansion::#serves::<
+                <#storage as ::registry_core::registry::Subresource>::Storage
+            >();
+        }
     });
     let below = quote_spanned! {storage.span()=>
         ::registry_core::expansion::is_subresource_of::<#ident, #storage>();

@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 
 use super::concerns;
-use super::lookup::Lookup;
 use crate::core::pods::Pods;
+use crate::lookup::Lookup;
 use crate::scheduling::priorityclasses::PriorityClasses;
 
 const PREEMPT: &str = "PreemptLowerPriority";
@@ -56,6 +56,12 @@ impl Given {
             priority: class.get_i64(&["value"]).unwrap_or_default(),
             preemption: class.get_str(&["preemptionPolicy"]).unwrap_or(PREEMPT).to_owned(),
         }
+    }
+}
+
+impl AdmissionPlugin for PriorityAdmission {
+    fn name(&self) -> &'static str {
+        "Priority"
     }
 }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::registry::store::generate_name;
@@ -10,9 +10,9 @@ use registry_core::resource::Resource;
 use serde_json::{Value, json};
 
 use super::concerns;
-use super::lookup::Lookup;
 use crate::core::pods::Pods;
 use crate::core::serviceaccounts::ServiceAccounts;
+use crate::lookup::Lookup;
 
 /// Where programs look for the token.
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -30,6 +30,12 @@ impl ServiceAccountAdmission {
     /// The plug-in over the installed accounts; `None` where there are none.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { accounts: Lookup::of::<ServiceAccounts>(installed)? })
+    }
+}
+
+impl AdmissionPlugin for ServiceAccountAdmission {
+    fn name(&self) -> &'static str {
+        "ServiceAccount"
     }
 }
 

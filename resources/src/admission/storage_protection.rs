@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 
 use super::concerns;
@@ -11,6 +11,12 @@ use crate::core::persistentvolumes::PersistentVolumes;
 
 /// The plug-in.
 pub(super) struct StorageProtection;
+
+impl AdmissionPlugin for StorageProtection {
+    fn name(&self) -> &'static str {
+        "StorageObjectInUseProtection"
+    }
+}
 
 #[async_trait]
 impl MutatingAdmission for StorageProtection {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 use serde_json::{Value, json};
 
@@ -14,6 +14,12 @@ const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/u
 
 /// The plug-in.
 pub(super) struct TolerationSeconds;
+
+impl AdmissionPlugin for TolerationSeconds {
+    fn name(&self) -> &'static str {
+        "DefaultTolerationSeconds"
+    }
+}
 
 #[async_trait]
 impl MutatingAdmission for TolerationSeconds {

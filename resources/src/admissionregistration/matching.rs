@@ -1,14 +1,14 @@
 //! What webhooks and policies share: which requests they are asked about.
 
-use registry_core::api::validation::{ErrorList, names};
-use serde_json::{Value, json};
+use registry_core::api::validation::{ErrorList, FieldError, names};
+use serde_json::json;
 
-use crate::defaulting;
+use crate::edit::{self, Fields};
 use crate::field::Field;
 use crate::label_selector;
 
 /// Fills in what a webhook leaves open.
-pub(super) fn default_webhook(webhook: &mut Value) {
+pub(super) fn default_webhook(webhook: &mut Fields) {
     for (field, default) in [
         ("failurePolicy", json!("Fail")),
         ("matchPolicy", json!("Equivalent")),
@@ -16,27 +16,24 @@ pub(super) fn default_webhook(webhook: &mut Value) {
         ("objectSelector", json!({})),
         ("timeoutSeconds", json!(10)),
     ] {
-        defaulting::fill(webhook, field, default);
+        edit::fill(webhook, field, default);
     }
-    if let Some(service) = webhook.pointer_mut("/clientConfig/service") {
-        defaulting::fill(service, "port", 443);
-    }
-    default_rules(webhook, "rules");
+    edit::with(webhook, "clientConfig", |client| {
+        edit::with(client, "service", |service| edit::fill(service, "port", 443));
+    });
+    edit::each(webhook, &["rules"], default_rule);
 }
 
 /// Fills in what a policy's match constraints leave open.
-pub(super) fn default_constraints(constraints: &mut Value) {
-    defaulting::fill(constraints, "matchPolicy", "Equivalent");
-    defaulting::fill(constraints, "namespaceSelector", json!({}));
-    defaulting::fill(constraints, "objectSelector", json!({}));
-    default_rules(constraints, "resourceRules");
-    default_rules(constraints, "excludeResourceRules");
+pub(super) fn default_constraints(constraints: &mut Fields) {
+    edit::fill(constraints, "matchPolicy", "Equivalent");
+    edit::fill(constraints, "namespaceSelector", json!({}));
+    edit::fill(constraints, "objectSelector", json!({}));
+    edit::each(constraints, &["resourceRules", "excludeResourceRules"], default_rule);
 }
 
-fn default_rules(value: &mut Value, field: &str) {
-    for rule in defaulting::elements(Some(value), field) {
-        defaulting::fill(rule, "scope", "*");
-    }
+fn default_rule(rule: &mut Fields) {
+    edit::fill(rule, "scope", "*");
 }
 
 /// Checks the webhooks of a configuration.
@@ -53,17 +50,9 @@ pub(super) fn check_webhooks(webhooks: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_webhook(webhook: &Field<'_, '_>, errors: &mut ErrorList) {
-    const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
     let name = webhook.get("name");
-    if name.check_present(errors) {
-        name.check(names::dns_subdomain, errors);
-    }
-    let versions = webhook.get("admissionReviewVersions");
-    if versions.len() == 0 {
-        errors.push(versions.required("must specify one of v1, v1beta1"));
-    } else if !versions.elements().any(|version| REVIEWS.contains(&version.text())) {
-        errors.push(versions.invalid("must include at least one of v1, v1beta1"));
-    }
+    name.check_named(names::fully_qualified, errors);
+    check_review_versions(&webhook.get("admissionReviewVersions"), errors);
     for rule in webhook.get("rules").elements() {
         check_rule(&rule, errors);
     }
@@ -86,18 +75,92 @@ fn check_webhook(webhook: &Field<'_, '_>, errors: &mut ErrorList) {
     check_conditions(&webhook.get("matchConditions"), errors);
 }
 
+fn check_review_versions(versions: &Field<'_, '_>, errors: &mut ErrorList) {
+    const KNOWN: [&str; 2] = ["v1", "v1beta1"];
+    let mut seen = Vec::new();
+    for version in versions.elements() {
+        if seen.contains(&version.text()) {
+            errors.push(version.invalid("duplicate version"));
+            continue;
+        }
+        seen.push(version.text());
+        version.check(names::dns_1035_label, errors);
+    }
+    if versions.len() == 0 {
+        errors.push(versions.required("must specify one of v1, v1beta1"));
+    } else if !seen.iter().any(|version| KNOWN.contains(version)) {
+        errors.push(versions.invalid("must include at least one of v1, v1beta1"));
+    }
+}
+
 fn check_client(client: &Field<'_, '_>, errors: &mut ErrorList) {
     let (url, service) = (client.get("url"), client.get("service"));
     if url.exists() == service.exists() {
         errors.push(client.required("exactly one of url or service is required"));
-    } else if url.exists() && !url.text().starts_with("https://") {
-        let scheme = url.text().split_once(':').map(|(scheme, _)| scheme).unwrap_or_default();
-        let detail = "'https' is the only allowed URL scheme; desired format: https://host[/path]";
-        errors.push(registry_core::api::FieldError::invalid(url.path(), scheme, detail));
-    } else if service.exists() {
-        service.get("name").check_present(errors);
-        service.get("namespace").check_present(errors);
-        service.get("port").check_between(1, 65535, errors);
+    } else if url.exists() {
+        check_url(&url, errors);
+    } else {
+        for (field, detail) in
+            [("name", "service name is required"), ("namespace", "service namespace is required")]
+        {
+            if service.get(field).text().is_empty() {
+                errors.push(service.get(field).required(detail));
+            }
+        }
+        let port = service.get("port");
+        if port.integer().is_some_and(|number| !(1..=65_535).contains(&number)) {
+            errors.push(port.invalid("port is not valid: must be between 1 and 65535, inclusive"));
+        }
+        check_service_path(&service.get("path"), errors);
+    }
+}
+
+/// `https://host[/path]`, and nothing else.
+fn check_url(url: &Field<'_, '_>, errors: &mut ErrorList) {
+    const FORM: &str = "; desired format: https://host[/path]";
+    let (rest, fragment) = url.text().split_once('#').unwrap_or((url.text(), ""));
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (scheme, rest) = rest.split_once(':').unwrap_or(("", rest));
+    let authority = rest.strip_prefix("//").and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let (user, host) =
+        authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    let mut complain =
+        |value: &str, detail: String| errors.push(FieldError::invalid(url.path(), value, detail));
+    if scheme != "https" {
+        complain(scheme, format!("'https' is the only allowed URL scheme{FORM}"));
+    }
+    if host.is_empty() {
+        complain(host, format!("host must be specified{FORM}"));
+    }
+    if let Some(user) = user {
+        complain(user, "user information is not permitted in the URL".to_owned());
+    }
+    if !fragment.is_empty() {
+        complain(fragment, "fragments are not permitted in the URL".to_owned());
+    }
+    if !query.is_empty() {
+        complain(query, "query parameters are not permitted in the URL".to_owned());
+    }
+}
+
+/// Every step of the path is a name.
+fn check_service_path(path: &Field<'_, '_>, errors: &mut ErrorList) {
+    let text = path.text();
+    if matches!(text, "" | "/") {
+        return;
+    }
+    if !text.starts_with('/') {
+        errors.push(path.invalid("must start with a '/'"));
+    }
+    let steps = text.get(1..).unwrap_or_default();
+    for (at, step) in steps.strip_suffix('/').unwrap_or(steps).split('/').enumerate() {
+        if step.is_empty() {
+            errors.push(path.invalid(format!("segment[{at}] may not be empty")));
+            continue;
+        }
+        for complaint in names::dns_subdomain(step) {
+            errors.push(path.invalid(format!("segment[{at}]: {complaint}")));
+        }
     }
 }
 
@@ -123,10 +186,62 @@ pub(super) fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     for version in rule.get("apiVersions").elements().filter(|version| version.text().is_empty()) {
         errors.push(version.required(""));
     }
-    if rule.get("resources").len() == 0 {
-        errors.push(rule.get("resources").required(""));
-    }
+    check_resources(&rule.get("resources"), errors);
     rule.get("scope").check_one_of(&["*", "Cluster", "Namespaced"], errors);
+}
+
+/// Resources and subresources: what a wildcard covers is not named again.
+fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
+    if resources.len() == 0 {
+        errors.push(resources.required(""));
+    }
+    // What comes with all its subresources (`x/*`), and subresources of all resources (`*/x`).
+    let (mut whole, mut everywhere) = (Vec::new(), Vec::new());
+    let mut has_plain = false;
+    for resource in resources.elements() {
+        let text = resource.text();
+        let Some((parent, subresource)) = text.split_once('/') else {
+            if text.is_empty() {
+                errors.push(resource.required(""));
+            } else {
+                has_plain = text != "*";
+            }
+            continue;
+        };
+        if whole.contains(&parent) {
+            errors.push(resource.invalid(format!("if '{parent}/*' is present, must not specify {text}")));
+        }
+        if everywhere.contains(&subresource) {
+            errors
+                .push(resource.invalid(format!("if '*/{subresource}' is present, must not specify {text}")));
+        }
+        if subresource == "*" {
+            whole.push(parent);
+        }
+        if parent == "*" {
+            everywhere.push(subresource);
+        }
+    }
+    let has = |wanted: &str| resources.elements().any(|one| one.text() == wanted);
+    if resources.len() > 1 && has("*/*") {
+        errors.push(resources.invalid("if '*/*' is present, must not specify other resources"));
+    }
+    if has("*") && has_plain {
+        let detail = "if '*' is present, must not specify other resources without subresources";
+        errors.push(resources.invalid(detail));
+    }
+}
+
+/// Policies that change objects are not asked about deletions. The place is told without saying which rule.
+pub(super) fn check_mutated_operations(constraints: &Field<'_, '_>, errors: &mut ErrorList) {
+    const OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
+    let rules = constraints.get("resourceRules");
+    for rule in rules.elements() {
+        for operation in rule.get("operations").elements().filter(|one| !OPERATIONS.contains(&one.text())) {
+            let path = rules.path().child("operations");
+            errors.push(FieldError::not_supported(path, operation.text(), &OPERATIONS));
+        }
+    }
 }
 
 /// Checks match conditions: each is named once and says something.

@@ -19,7 +19,6 @@ use crate::cells;
     status,
     generation,
     storage_prefix = "replicasets",
-    selectable(status.replicas),
     scale(replicas = spec.replicas, current = status.replicas, selector = spec.selector),
     columns = COLUMNS,
     strategy = strategy::ReplicaSetStrategy,

@@ -2,10 +2,12 @@
 
 use registry_core::api::selector::LabelSelector;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
 use registry_core::api::{FieldError, Object};
 
 use crate::core::pod_spec::validation;
 use crate::field::Field;
+use crate::go_text::{LABEL_SELECTOR, OPTIONAL, Shape, TEXT};
 use crate::label_selector;
 
 /// How messages name a kind of controller.
@@ -31,6 +33,10 @@ impl Workload {
         Self { selector_of: "replicationcontroller", deadline_of: "ReplicationController" };
 }
 
+/// How messages show a rollout strategy.
+pub(crate) const STRATEGY: Shape =
+    Shape::Struct(&[("Type", "type", TEXT), ("RollingUpdate", "rollingUpdate", OPTIONAL)]);
+
 /// Checks `spec.selector` and `spec.template` against each other, and each alone.
 pub(crate) fn check_selector_and_template(object: &Object, workload: Workload, errors: &mut ErrorList) {
     let spec = Field::of(object, "spec");
@@ -45,7 +51,7 @@ pub(crate) fn check_selector_and_template(object: &Object, workload: Workload, e
         errors.push(selector.required(""));
     }
     if given.is_some_and(|selector| LabelSelector::from_object(selector).is_err()) {
-        errors.push(selector.invalid("invalid label selector"));
+        errors.push(selector.invalid("invalid label selector").shown_as(selector.go_text(LABEL_SELECTOR)));
         return;
     }
     let template = spec.get("template");
@@ -77,7 +83,12 @@ pub(crate) fn check_template(template: &Field<'_, '_>, workload: Workload, error
 /// Checks a pod template: its labels and its spec.
 pub(crate) fn check_any_template(template: &Field<'_, '_>, errors: &mut ErrorList) {
     let metadata = template.get("metadata");
-    label_selector::check_labels(&metadata.get("labels"), errors);
+    // Told at the template itself, as if it had no metadata of its own.
+    errors.append(validate_labels(metadata.get("labels").texts(), &template.path().child("labels")));
+    errors.append(validate_annotations(
+        metadata.get("annotations").texts(),
+        &template.path().child("annotations"),
+    ));
     let spec = template.get("spec");
     let policy = spec.get("restartPolicy");
     let mut own = validation::validate(&spec);

@@ -43,9 +43,17 @@ impl Review for TokenOwner {
         if token.is_empty() {
             return Err(StatusError::bad_request("token is required for TokenReview in authentication"));
         }
-        Ok(match access.user_of_token(token).await {
-            Some(user) => json!({ "authenticated": true, "user": user_info(&user) }),
-            None => json!({ "user": {}, "error": "invalid bearer token" }),
+        let wanted = question.get(&["spec", "audiences"]).and_then(Value::as_array);
+        let wanted = wanted.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        Ok(match access.user_of_token(token, &wanted.collect::<Vec<_>>()).await {
+            Ok(known) => {
+                let mut answer = json!({ "authenticated": true, "user": user_info(&known.user) });
+                if let (Some(fields), false) = (answer.as_object_mut(), known.audiences.is_empty()) {
+                    fields.insert("audiences".to_owned(), known.audiences.into());
+                }
+                answer
+            }
+            Err(why) => json!({ "user": {}, "error": why }),
         })
     }
 }

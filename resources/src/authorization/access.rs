@@ -138,7 +138,7 @@ fn named_user(question: &Object) -> UserInfo {
 #[cfg(test)]
 mod tests {
     use async_trait::async_trait;
-    use registry_core::rest::access::AccessDecision;
+    use registry_core::rest::access::{AccessDecision, KnownToken};
 
     use super::*;
 
@@ -154,8 +154,8 @@ mod tests {
             AccessDecision { allowed, denied: false, reason: String::new() }
         }
 
-        async fn user_of_token(&self, _: &str) -> Option<UserInfo> {
-            None
+        async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
+            Err(String::new())
         }
     }
 

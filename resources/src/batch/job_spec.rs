@@ -5,6 +5,10 @@ use registry_core::api::validation::ErrorList;
 
 use crate::apps::workload;
 use crate::field::Field;
+use crate::go_text::Shape;
+
+/// How messages show a success policy. Its rules are never nothing.
+const SUCCESS_POLICY: Shape = Shape::Struct(&[("Rules", "rules", Shape::Plain("[]"))]);
 
 /// Checks the spec, but for its selector.
 pub(crate) fn validate(spec: &Field<'_, '_>, errors: &mut ErrorList) {
@@ -28,7 +32,11 @@ pub(crate) fn validate(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     for field in ["backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"] {
         let field = spec.get(field);
         if !indexed && field.exists() {
-            errors.push(field.invalid("requires indexed completion mode"));
+            let error = field.invalid("requires indexed completion mode");
+            errors.push(match field.value() {
+                Some(value) if value.is_object() => error.shown_as(field.go_text(SUCCESS_POLICY)),
+                _ => error,
+            });
         }
     }
     let success = spec.get("successPolicy");

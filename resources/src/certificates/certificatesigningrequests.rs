@@ -1,6 +1,7 @@
 //! `certificates.k8s.io/v1 CertificateSigningRequest`: CertificateSigningRequest objects provide a mechanism to obtain x509 certificates by submitting a certificate signing request, and having it asynchronously approved and issued.
 
 pub mod approval;
+mod conditions;
 mod strategy;
 
 use registry_core::api::Object;

@@ -6,26 +6,127 @@ use registry_core::api::validation::ErrorList;
 
 use crate::field::Field;
 
+/// A network: an address and how many of its leading bits say which network it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Network {
+    address: IpAddr,
+    prefix_bits: u8,
+}
+
+impl Network {
+    /// Reads `10.0.0.0/8` and the like; `None` for what is none.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (address, length) = text.split_once('/')?;
+        let address: IpAddr = address.parse().ok()?;
+        let is_digits = length.bytes().all(|byte| byte.is_ascii_digit());
+        let prefix_bits = length.parse().ok().filter(|bits| is_digits && *bits <= address_bits(address))?;
+        Some(Self { address, prefix_bits })
+    }
+
+    /// Whether the address has nothing but zeros after the prefix.
+    pub(crate) fn is_masked(self) -> bool {
+        self.masked() == bits(self.address)
+    }
+
+    /// Whether another network lies in this one, and is smaller.
+    pub(crate) fn strictly_contains(self, other: Self) -> bool {
+        let one_family = self.address.is_ipv4() == other.address.is_ipv4();
+        let inside = Self { prefix_bits: self.prefix_bits, ..other };
+        one_family && self.prefix_bits < other.prefix_bits && inside.masked() == self.masked()
+    }
+
+    fn masked(self) -> u128 {
+        let free_bits = u32::from(address_bits(self.address) - self.prefix_bits);
+        u128::MAX.checked_shl(free_bits).unwrap_or_default() & bits(self.address)
+    }
+}
+
+fn address_bits(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(four) => u128::from(four.to_bits()),
+        IpAddr::V6(six) => six.to_bits(),
+    }
+}
+
+/// What keeps a text from being an address. Zeros before a number once were octal to some: nobody is to guess.
+pub(crate) fn complaint(text: &str) -> Option<&'static str> {
+    if text.parse::<IpAddr>().is_ok() {
+        return None;
+    }
+    let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty();
+    let shortened: Vec<&str> = text
+        .split('.')
+        .map(|part| {
+            if number(part) {
+                Some(part.trim_start_matches('0')).filter(|rest| !rest.is_empty()).unwrap_or("0")
+            } else {
+                part
+            }
+        })
+        .collect();
+    Some(if shortened.join(".").parse::<IpAddr>().is_ok() {
+        "must not have leading 0s"
+    } else {
+        "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+    })
+}
+
 /// Notes when the text is no address.
 pub(crate) fn check_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
-    if field.text().parse::<IpAddr>().is_err() {
-        errors.push(field.invalid("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+    if let Some(complaint) = complaint(field.text()) {
+        errors.push(field.invalid(complaint));
     }
 }
 
 /// Notes when the text is no network: an address and the length of its prefix.
 pub(crate) fn check_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
-    if !is_network(field.text()) {
+    check_parsed(field, Network::parse(field.text()), errors);
+}
+
+/// Notes when the text is no network, or says more than a network.
+pub(crate) fn check_strict_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
+    let network = Network::parse(field.text());
+    check_parsed(field, network, errors);
+    if network.is_some_and(|network| !network.is_masked()) {
+        errors.push(field.invalid("must not have bits set beyond the prefix length"));
+    }
+}
+
+fn check_parsed(field: &Field<'_, '_>, network: Option<Network>, errors: &mut ErrorList) {
+    if network.is_none() {
         errors.push(field.invalid("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
     }
 }
 
-fn is_network(text: &str) -> bool {
-    let Some((address, length)) = text.split_once('/') else { return false };
-    let most = match address.parse() {
-        Ok(IpAddr::V4(_)) => 32,
-        Ok(IpAddr::V6(_)) => 128,
-        Err(_) => return false,
-    };
-    length.parse::<u8>().is_ok_and(|length| length <= most)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_written_plainly() {
+        assert_eq!((complaint("10.0.0.1"), complaint("fe80::1")), (None, None));
+        assert_eq!(complaint("10.00.0.01"), Some("must not have leading 0s"));
+        assert!(complaint("10.0.0").is_some_and(|text| text.starts_with("must be a valid IP address")));
+    }
+
+    #[test]
+    fn networks_are_read_and_compared() {
+        let network = |text| Network::parse(text).unwrap();
+        for text in ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "x/8", "::/129"] {
+            assert_eq!(Network::parse(text), None, "{text}");
+        }
+        assert!(network("10.0.0.0/8").is_masked() && network("0.0.0.0/0").is_masked());
+        assert!(!network("10.1.0.0/8").is_masked() && !network("::1/0").is_masked());
+        assert!(network("10.1.0.0/16").strictly_contains(network("10.1.2.0/24")));
+        assert!(network("::/0").strictly_contains(network("fe80::/10")));
+        for (outer, inner) in
+            [("10.1.0.0/16", "10.2.0.0/24"), ("10.1.0.0/16", "10.1.0.0/16"), ("0.0.0.0/0", "::/64")]
+        {
+            assert!(!network(outer).strictly_contains(network(inner)), "{outer} {inner}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! `v1 Node`: Node is a worker node in Kubernetes.
 
+pub mod proxy;
 mod strategy;
 
 use registry_core::api::Object;
@@ -22,6 +23,7 @@ use crate::cells;
     selectable(spec.unschedulable),
     columns = COLUMNS,
     strategy = strategy::NodeStrategy,
+    subresource(proxy::NodeProxy, verbs(connect)),
 )]
 pub struct Nodes;
 

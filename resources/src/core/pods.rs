@@ -2,9 +2,17 @@
 
 pub mod binding;
 mod columns;
+mod conditions;
+pub mod connect;
+pub mod ephemeral_containers;
+pub mod eviction;
+mod part;
+pub mod resize;
 mod strategy;
 
 use registry_derive::Resource;
+
+pub(crate) use strategy::quality_of_service;
 
 /// `pods` of `v1`.
 #[derive(Resource)]
@@ -23,5 +31,13 @@ use registry_derive::Resource;
     columns = columns::COLUMNS,
     strategy = strategy::PodStrategy,
     subresource(binding::PodBinding, verbs(create)),
+    subresource(ephemeral_containers::EphemeralContainers, verbs(get, update, patch)),
+    subresource(eviction::PodEviction, verbs(create)),
+    subresource(resize::Resize, verbs(get, update, patch)),
+    subresource(connect::stream::Attach, verbs(connect)),
+    subresource(connect::stream::Exec, verbs(connect)),
+    subresource(connect::stream::PortForward, verbs(connect)),
+    subresource(connect::log::Log, verbs(connect)),
+    subresource(connect::proxy::PodProxy, verbs(connect)),
 )]
 pub struct Pods;

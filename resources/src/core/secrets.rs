@@ -1,5 +1,6 @@
 //! `v1 Secret`: Secret holds secret data of a certain type.
 
+mod key_pair;
 mod strategy;
 
 use registry_core::resource::Column;

@@ -1,6 +1,7 @@
 //! `v1 ServiceAccount`: ServiceAccount binds together: * a name, understood by users, and perhaps by peripheral systems, for an identity * a principal that can be authenticated and authorized * a set of secrets.
 
 mod strategy;
+pub mod token;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -16,6 +17,7 @@ use registry_derive::Resource;
     storage_prefix = "serviceaccounts",
     columns = COLUMNS,
     strategy = strategy::ServiceAccountStrategy,
+    subresource(token::Token, verbs(create)),
 )]
 pub struct ServiceAccounts;
 

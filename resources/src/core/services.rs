@@ -2,6 +2,7 @@
 
 pub(crate) mod allocation;
 mod facts;
+pub mod proxy;
 mod strategy;
 
 use registry_core::api::Object;
@@ -25,6 +26,7 @@ use crate::cells;
     selectable(spec.cluster_ip = "spec.clusterIP", spec.type_ = "spec.type"),
     columns = COLUMNS,
     strategy = strategy::ServiceStrategy,
+    subresource(proxy::ServiceProxy, verbs(connect)),
 )]
 pub struct Services;
 

@@ -7,14 +7,14 @@ use registry_core::schema::Quantity;
 use crate::field::Field;
 
 const ALONE: &str = "ReadWriteOncePod";
-const MODES: [&str; 3] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"];
+const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", ALONE];
 
 /// Checks the modes, of which one is used by itself only.
 pub(crate) fn check_access_modes(modes: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut alone = false;
     for mode in modes.elements() {
         alone |= mode.text() == ALONE;
-        if mode.text() != ALONE && !MODES.contains(&mode.text()) {
+        if !MODES.contains(&mode.text()) {
             errors.push(FieldError::not_supported(modes.path(), mode.text(), &MODES));
         }
     }

@@ -1,5 +1,7 @@
 //! `networking.k8s.io/v1 IngressClass`: IngressClass represents the class of the Ingress, referenced by the Ingress Spec.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -18,6 +20,7 @@ use crate::cells;
     generation,
     storage_prefix = "ingressclasses",
     columns = COLUMNS,
+    strategy = strategy::IngressClassStrategy,
 )]
 pub struct IngressClasses;
 

@@ -1,5 +1,7 @@
 //! `networking.k8s.io/v1 Ingress`: Ingress is a collection of rules that allow inbound connections to reach the endpoints defined by a backend.
 
+mod strategy;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,8 +21,12 @@ use crate::cells;
     generation,
     storage_prefix = "ingress",
     columns = COLUMNS,
+    strategy = strategy::IngressStrategy,
 )]
 pub struct Ingresses;
+
+/// How an ingress named its class before its spec had a field for it.
+pub(crate) const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 
 static COLUMNS: &[Column] = &[
     Column::NAME,

@@ -2,23 +2,25 @@
 
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
+use serde_json::Value;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
+use crate::go_text::{Shape, TEXT};
 
+/// How messages show a reference to a role.
+const ROLE_REF: Shape =
+    Shape::Struct(&[("APIGroup", "apiGroup", TEXT), ("Kind", "kind", TEXT), ("Name", "name", TEXT)]);
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Fills in the API groups of the role and of the subjects.
 pub(super) fn default_binding(object: &mut Object) {
-    if let Some(role) = defaulting::at(object, &["roleRef"]) {
-        defaulting::fill(role, "apiGroup", GROUP);
-    }
-    let subjects = object.0.get_mut("subjects").and_then(serde_json::Value::as_array_mut);
-    for subject in subjects.into_iter().flatten() {
-        if matches!(subject.get("kind").and_then(serde_json::Value::as_str), Some("User" | "Group")) {
-            defaulting::fill(subject, "apiGroup", GROUP);
+    edit::with(&mut object.0, "roleRef", |role| edit::fill(role, "apiGroup", GROUP));
+    edit::each(&mut object.0, &["subjects"], |subject| {
+        if matches!(subject.get("kind").and_then(Value::as_str), Some("User" | "Group")) {
+            edit::fill(subject, "apiGroup", GROUP);
         }
-    }
+    });
 }
 
 /// Checks the rules of a role.
@@ -98,6 +100,6 @@ fn text_unsupported(field: &Field<'_, '_>, accepted: &[&str]) -> registry_core::
 pub(super) fn check_role_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
     let (new, old) = (Field::of(new, "roleRef"), Field::of(old, "roleRef"));
     if new.value() != old.value() {
-        errors.push(new.invalid("cannot change roleRef"));
+        errors.push(new.invalid("cannot change roleRef").shown_as(new.go_text(ROLE_REF)));
     }
 }

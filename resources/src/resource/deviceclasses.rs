@@ -1,5 +1,7 @@
 //! `resource.k8s.io/v1 DeviceClass`: DeviceClass is a vendor- or admin-provided resource that contains device configuration and selectors.
 
+mod strategy;
+
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
@@ -15,6 +17,7 @@ use registry_derive::Resource;
     returns_deleted_object,
     storage_prefix = "deviceclasses",
     columns = COLUMNS,
+    strategy = strategy::DeviceClassStrategy,
 )]
 pub struct DeviceClasses;
 

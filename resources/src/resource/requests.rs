@@ -4,27 +4,21 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
 
-use crate::defaulting;
+use crate::edit::{self, Fields};
 use crate::field::Field;
 
 /// Fills in how each request in `devices` is to be met.
-pub(super) fn apply_defaults(devices: Option<&mut Value>) {
-    for request in defaulting::elements(devices, "requests") {
-        if let Some(exactly) = request.get_mut("exactly") {
-            default_request(exactly);
-        }
-        for request in defaulting::elements(Some(request), "firstAvailable") {
-            default_request(request);
-        }
-    }
+pub(super) fn apply_defaults(devices: &mut Fields) {
+    edit::each(devices, &["requests"], |request| {
+        edit::with(request, "exactly", default_request);
+        edit::each(request, &["firstAvailable"], default_request);
+    });
 }
 
-fn default_request(request: &mut Value) {
-    defaulting::fill(request, "allocationMode", "ExactCount");
-    let is_count = request.get("allocationMode").and_then(Value::as_str) == Some("ExactCount");
-    let count = request.get("count").and_then(Value::as_i64).unwrap_or_default();
-    if let (true, 0, Some(request)) = (is_count, count, request.as_object_mut()) {
-        request.insert("count".to_owned(), 1.into());
+fn default_request(request: &mut Fields) {
+    edit::fill(request, "allocationMode", "ExactCount");
+    if request.get("allocationMode").and_then(Value::as_str) == Some("ExactCount") {
+        edit::fill_zero(request, "count", 1);
     }
 }
 
@@ -54,6 +48,9 @@ pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         seen.push(name.text());
     }
+    for configuration in devices.get("config").elements() {
+        check_configuration(&configuration, errors);
+    }
     for constraint in devices.get("constraints").elements() {
         for request in constraint.get("requests").elements() {
             let parent = request.text().split('/').next().unwrap_or_default();
@@ -66,11 +63,44 @@ pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
+/// Checks selectors of devices. Whether an expression compiles is not looked at.
+pub(super) fn check_selectors(selectors: &Field<'_, '_>, errors: &mut ErrorList) {
+    for selector in selectors.elements() {
+        let cel = selector.get("cel");
+        if cel.exists() {
+            cel.get("expression").check_present(errors);
+        } else {
+            errors.push(cel.required(""));
+        }
+    }
+}
+
+/// Checks what a driver is told about the devices it prepares.
+pub(super) fn check_configuration(configuration: &Field<'_, '_>, errors: &mut ErrorList) {
+    let opaque = configuration.get("opaque");
+    if !opaque.exists() {
+        errors.push(configuration.required("exactly one of `opaque` is required, but no field is set"));
+        return;
+    }
+    opaque.get("driver").check_named(names::dns_subdomain, errors);
+    let parameters = opaque.get("parameters");
+    match parameters.value() {
+        None => errors.push(parameters.required("")),
+        Some(Value::Object(_)) => {}
+        Some(_) => errors.push(FieldError::invalid(
+            parameters.path(),
+            "<value omitted>",
+            "must be a valid JSON object",
+        )),
+    }
+}
+
 fn check_request(request: &Field<'_, '_>, errors: &mut ErrorList) {
     let class = request.get("deviceClassName");
     if class.check_present(errors) {
         class.check(names::dns_subdomain, errors);
     }
+    check_selectors(&request.get("selectors"), errors);
     let (mode, count) = (request.get("allocationMode"), request.get("count"));
     match mode.text() {
         "ExactCount" if count.integer().is_none_or(|count| count <= 0) => {

@@ -38,6 +38,8 @@ pub(super) enum Purpose {
     Serving { names: Vec<String>, addresses: Vec<IpAddr> },
     /// The administrator's client certificate.
     Administrator,
+    /// The server's own client certificate, for kubelets.
+    KubeletClient,
 }
 
 // === impl Authority ===
@@ -145,8 +147,13 @@ impl Purpose {
                     names.chain(addresses.iter().copied().map(SanType::IpAddress)).collect();
                 made
             }
-            Self::Administrator => {
-                let mut made = parameters("admin", LEAF_DAYS);
+            Self::Administrator | Self::KubeletClient => {
+                let name = if matches!(self, Self::Administrator) {
+                    "admin"
+                } else {
+                    "kube-apiserver-kubelet-client"
+                };
+                let mut made = parameters(name, LEAF_DAYS);
                 made.distinguished_name.push(DnType::OrganizationName, crate::authorization::MASTERS);
                 made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
                 made

@@ -10,6 +10,8 @@ pub const DNS_LABEL_MAX_BYTES: usize = 63;
 pub const DNS_SUBDOMAIN_MAX_BYTES: usize = 253;
 /// The longest label value, and the longest name part of a qualified name, in bytes.
 pub const LABEL_MAX_BYTES: usize = 63;
+/// The longest name of a port, in bytes.
+pub const PORT_NAME_MAX_BYTES: usize = 15;
 
 /// Which names a resource's objects may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,10 +25,14 @@ pub enum NameRule {
     Dns1035Label,
     /// Whatever fits between two slashes of a URL: RBAC objects.
     PathSegment,
+    /// Whatever it likes, within what a URL allows: certificate signing requests.
+    Any,
 }
 
 const LABEL_FORMAT: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN_FORMAT: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const WILDCARD_FORMAT: &str = r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const PATH_FORMAT: &str = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+";
 const LABEL_1035_FORMAT: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const QUALIFIED_FORMAT: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE_FORMAT: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
@@ -35,6 +41,9 @@ const LABEL_TEXT: &str = "a lowercase RFC 1123 label must consist of lower case 
      or '-', and must start and end with an alphanumeric character";
 const SUBDOMAIN_TEXT: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
      characters, '-' or '.', and must start and end with an alphanumeric character";
+const WILDCARD_TEXT: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS \
+     subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an \
+     alphanumeric character";
 const LABEL_1035_TEXT: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', \
      start with an alphabetic character, and end with an alphanumeric character";
 const QUALIFIED_TEXT: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and \
@@ -52,6 +61,7 @@ impl NameRule {
             Self::DnsLabel => dns_label(name),
             Self::Dns1035Label => dns_1035_label(name),
             Self::PathSegment => path_segment(name),
+            Self::Any => Vec::new(),
         }
     }
 
@@ -59,6 +69,7 @@ impl NameRule {
     pub fn check_prefix(self, prefix: &str) -> Vec<String> {
         match self {
             Self::PathSegment => path_segment_characters(prefix),
+            Self::Any => Vec::new(),
             rule => rule.check(&mask_trailing_dash(prefix)),
         }
     }
@@ -97,6 +108,63 @@ pub fn dns_subdomain(value: &str) -> Vec<String> {
     let mut complaints = too_long(value, DNS_SUBDOMAIN_MAX_BYTES);
     if !is_dns_subdomain(value) {
         complaints.push(pattern(SUBDOMAIN_TEXT, SUBDOMAIN_FORMAT, &["example.com"]));
+    }
+    complaints
+}
+
+/// What is wrong with a DNS-1123 subdomain whose first label is `*`.
+pub fn wildcard_dns_subdomain(value: &str) -> Vec<String> {
+    let mut complaints = too_long(value, DNS_SUBDOMAIN_MAX_BYTES);
+    if !value.strip_prefix("*.").is_some_and(is_dns_subdomain) {
+        complaints.push(pattern(WILDCARD_TEXT, WILDCARD_FORMAT, &["*.example.com"]));
+    }
+    complaints
+}
+
+/// What is wrong with a name that has to be a domain of at least three labels (`name.group.example`).
+pub fn fully_qualified(value: &str) -> Vec<String> {
+    let complaints = dns_subdomain(value);
+    if complaints.is_empty() && value.split('.').count() < 3 {
+        return vec!["should be a domain with at least three segments separated by dots".to_owned()];
+    }
+    complaints
+}
+
+/// What is wrong with a domain and a path below it: `example.com/controller`.
+pub fn domain_prefixed_path(value: &str) -> Vec<String> {
+    let Some((domain, path)) =
+        value.split_once('/').filter(|(domain, path)| !domain.is_empty() && !path.is_empty())
+    else {
+        return vec!["must be a domain-prefixed path (such as \"acme.io/foo\")".to_owned()];
+    };
+    let mut complaints: Vec<_> =
+        dns_subdomain(domain).iter().map(|text| format!("prefix part {text}")).collect();
+    let is_path_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"/%:-._~!$&'()*+,;=".contains(&byte);
+    if !path.bytes().all(is_path_byte) {
+        let text = "Invalid path";
+        complaints.push(pattern(text, PATH_FORMAT, &[]));
+    }
+    complaints
+}
+
+/// What is wrong with the name of a port.
+pub fn port_name(value: &str) -> Vec<String> {
+    let mut complaints = Vec::new();
+    if value.len() > PORT_NAME_MAX_BYTES {
+        complaints.push(format!("must be no more than {PORT_NAME_MAX_BYTES} characters"));
+    }
+    let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if value.is_empty() || !value.bytes().all(is_known) {
+        complaints.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
+    }
+    if !value.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        complaints.push("must contain at least one letter (a-z)".to_owned());
+    }
+    if value.contains("--") {
+        complaints.push("must not contain consecutive hyphens".to_owned());
+    }
+    if value.starts_with('-') || value.ends_with('-') {
+        complaints.push("must not begin or end with a hyphen".to_owned());
     }
     complaints
 }

@@ -21,6 +21,7 @@ pub const FIELD_MANAGER_MAX_BYTES: usize = 128;
 const SUBRESOURCE_MAX_BYTES: usize = 256;
 const FINALIZER_ORPHAN: &str = "orphan";
 const FINALIZER_FOREGROUND: &str = "foregroundDeletion";
+const STANDARD_FINALIZERS: [&str; 3] = [FINALIZER_ORPHAN, FINALIZER_FOREGROUND, "kubernetes"];
 const IMMUTABLE: &str = "field is immutable";
 
 /// What is wrong with the metadata of a new object. A generated name must have been generated already.
@@ -127,6 +128,14 @@ pub fn validate_field_manager(manager: &str, path: &FieldPath) -> ErrorList {
     errors
 }
 
+/// What is wrong with finalizers that have to belong to a domain, or be Kubernetes' own.
+pub fn validate_finalizer_names(object: &Object, path: &FieldPath) -> ErrorList {
+    let is_known = |name: &str| name.contains('/') || STANDARD_FINALIZERS.contains(&name);
+    let unknown = object.finalizers().enumerate().filter(|(_, finalizer)| !is_known(finalizer));
+    let detail = "name is neither a standard finalizer name nor is it fully qualified";
+    unknown.map(|(at, finalizer)| FieldError::invalid(path.index(at), finalizer, detail)).collect()
+}
+
 fn complain(errors: &mut ErrorList, path: &FieldPath, value: &str, complaints: Vec<String>) {
     for complaint in complaints {
         errors.push(FieldError::invalid(path.clone(), value, complaint));
@@ -162,16 +171,28 @@ fn validate_owner_references(object: &Object, path: &FieldPath, errors: &mut Err
         let own = format!("{}/{}", text(reference, "kind"), text(reference, "name"));
         match &controller {
             None => controller = Some(own),
-            Some(first) => errors.push(FieldError::invalid(
-                path.clone(),
-                all.clone(),
-                format!(
+            Some(first) => {
+                let detail = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for \
                      {first} and {own}"
-                ),
-            )),
+                );
+                let error = FieldError::invalid(path.clone(), all.clone(), detail);
+                errors.push(error.shown_as(owner_references_text(all)));
+            }
         }
     }
+}
+
+/// Owner references with their fields in Kubernetes' order.
+fn owner_references_text(all: &Value) -> String {
+    const FIELDS: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    let one = |reference: &Value| {
+        let set = FIELDS.iter().filter_map(|field| Some((field, reference.get(*field)?)));
+        let texts: Vec<String> = set.map(|(field, value)| format!("{field:?}:{value}")).collect();
+        format!("{{{}}}", texts.join(","))
+    };
+    let texts: Vec<String> = all.as_array().into_iter().flatten().map(one).collect();
+    format!("[{}]", texts.join(","))
 }
 
 fn validate_owner_reference(reference: &Value, path: &FieldPath, errors: &mut ErrorList) {

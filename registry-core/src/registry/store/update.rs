@@ -139,6 +139,9 @@ impl Store {
         let mut errors = validate_object_meta(new, namespaced, NameRule::PathSegment, &path);
         errors.append(validate_object_meta_update(new, old, &path));
         errors.append(self.schema_errors(new));
+        if self.strategy().repeats_metadata_errors() {
+            errors.append(validate_object_meta_update(new, old, &path));
+        }
         errors.append(rules.validate(self.resource, context, new, old));
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));

@@ -3,8 +3,8 @@
 use regex::Regex;
 use serde_json::{Map, Number, Value};
 
+use super::super::rules::{Bound, Pattern, Rules};
 use super::super::types::Scalar;
-use super::super::validate::{Bound, Pattern, Rules};
 
 /// The one type a schema names beside null.
 pub(super) fn type_name(schema: &Map<String, Value>) -> Option<&str> {

@@ -73,6 +73,24 @@ impl Decimal {
         }
     }
 
+    /// So many billionths.
+    pub(super) fn from_nanos(nanos: u128) -> Self {
+        Self::trimmed(&nanos.to_string(), Self::NANO.into())
+    }
+
+    /// In billionths; `None` for what is too large or too fine.
+    pub(super) fn nanos(&self) -> Option<i128> {
+        if self.is_zero() {
+            return Some(0);
+        }
+        let shift = u32::try_from(self.exponent.checked_sub(Self::NANO.into())?).ok()?;
+        10_i128.checked_pow(shift)?.checked_mul(self.digits.parse().ok()?)
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.exponent >= 0
+    }
+
     pub(super) fn is_zero(&self) -> bool {
         self.digits.is_empty()
     }

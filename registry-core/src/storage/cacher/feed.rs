@@ -69,7 +69,7 @@ async fn fill(inner: &dyn Interface, state: &State, prefix: &str) -> Result<(), 
 }
 
 async fn follow(inner: &dyn Interface, state: &State, prefix: &str) -> Ended {
-    let from: Revision = state.snapshot().revision;
+    let from = state.reached();
     let request = WatchRequest {
         revision: Some(from),
         send_initial_events: Some(false),

@@ -77,17 +77,21 @@ impl Cacher {
                 && request.limit > 0
                 && request.revision.is_some_and(|one| one > 0));
         match request.revision {
-            None if !self.catch_up().await => return Ok(None),
+            None if !self.catch_up().await? => return Ok(None),
             None => {}
             Some(revision) if exact => {
-                let now = self.state.snapshot();
-                let snapshot =
-                    if now.revision == revision { Some(now) } else { self.state.pages.at(revision) };
+                let now = self.state.snapshot().filter(|now| now.revision == revision);
+                let snapshot = now.or_else(|| self.state.pages.at(revision));
                 return Ok(snapshot.map(|snapshot| Source { snapshot, position: None }));
             }
-            Some(revision) => self.state.reach(revision, FRESH_TIMEOUT).await?,
+            Some(revision) => {
+                self.state.reach(revision, FRESH_TIMEOUT).await?;
+                if !self.catch_up_with_told().await {
+                    return Ok(None);
+                }
+            }
         }
-        Ok(Some(Source { snapshot: self.state.snapshot(), position: None }))
+        Ok(self.state.snapshot().map(|snapshot| Source { snapshot, position: None }))
     }
 }
 
@@ -112,7 +116,9 @@ impl State {
         let start = position.as_ref().map_or(prefix, |position| position.start.as_str());
         let range = (Bound::Included(start), Bound::Excluded(end.as_str()));
         let everything = request.predicate.is_everything();
-        let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
+        // As Kubernetes' cache has it, "whatever is at hand" comes whole, whatever the limit.
+        let whole = request.revision == Some(0) && position.is_none();
+        let limit = if whole { 0 } else { usize::try_from(request.limit).unwrap_or(usize::MAX) };
         let mut objects = snapshot.objects.range::<_, str>(range).map(|(_, object)| object);
         for object in objects.by_ref() {
             if !everything && !request.predicate.matches(&object.attributes) {

@@ -222,9 +222,10 @@ impl State {
         *self.reached.borrow()
     }
 
-    /// Everything there is now, in one step.
-    pub(super) fn snapshot(&self) -> Snapshot {
-        self.read().snapshot.clone()
+    /// Everything there is now, in one step; `None` while the cache is not filled.
+    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+        let snapshot = self.read().snapshot.clone();
+        (snapshot.revision > 0).then_some(snapshot)
     }
 
     /// Waits until the cache has reached a revision.
@@ -248,11 +249,14 @@ impl State {
     /// Attaches a watcher to a lane: with the present state, or with the events after a revision.
     ///
     /// # Errors
-    /// The oldest revision a watch may begin at, when the wanted one is older.
+    /// The oldest revision a watch may begin at, when the wanted one is older; 0 while the cache is not filled.
     pub(super) fn attach(&self, lane: LaneKey, after: Option<Revision>) -> Result<Attached, Revision> {
         let mut contents = self.write();
         let contents = &mut *contents;
         let mut backlog = Vec::new();
+        if contents.snapshot.revision == 0 {
+            return Err(0);
+        }
         if let Some(after) = after {
             if after < contents.floor {
                 return Err(contents.floor);
@@ -273,6 +277,12 @@ impl State {
         };
         let (bell, snapshot) = (own.bell.clone(), contents.snapshot.clone());
         Ok(Attached { lane, cursor, snapshot, backlog, bell })
+    }
+
+    /// The oldest revision a watch may begin at; `None` while the cache is not filled.
+    pub(super) fn floor(&self) -> Option<Revision> {
+        let contents = self.read();
+        (contents.snapshot.revision > 0).then_some(contents.floor)
     }
 
     /// Detaches a watcher; a lane nobody reads is removed.

@@ -44,8 +44,11 @@ impl Cacher {
         };
         if initial {
             let consistent = match request.revision {
-                None => self.catch_up().await,
-                Some(revision) => self.state.reach(revision, FRESH_TIMEOUT).await.map(|()| true)?,
+                None => self.catch_up().await?,
+                Some(revision) => {
+                    self.state.reach(revision, FRESH_TIMEOUT).await?;
+                    self.catch_up_with_told().await
+                }
             };
             if !consistent {
                 return self.watch_store(prefix, request).await;
@@ -63,23 +66,11 @@ impl Cacher {
 
     /// What "now" is to a watch that begins there: nothing anybody was told of is still to come.
     fn now(&self) -> Revision {
-        self.state.snapshot().revision.max(self.told.load(Ordering::Acquire))
-    }
-
-    /// A watch of the store itself. It may be ahead of the cache: who saw its events must find them in later reads.
-    async fn watch_store(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
-        let told = self.told.clone();
-        let stream = self.inner.watch(prefix, request).await?;
-        let noted = stream.inspect(move |item| {
-            if let Ok(event) = item {
-                told.fetch_max(event.revision(), Ordering::AcqRel);
-            }
-        });
-        Ok(noted.boxed())
+        self.state.reached().max(self.told.load(Ordering::Acquire))
     }
 
     /// The most telling lane for a watch.
-    fn lane_of(&self, prefix: &str, predicate: &Predicate) -> LaneKey {
+    pub(super) fn lane_of(&self, prefix: &str, predicate: &Predicate) -> LaneKey {
         if !prefix.ends_with('/') {
             return LaneKey::Key(prefix.into());
         }
@@ -92,7 +83,8 @@ impl Cacher {
         if prefix == self.options.prefix { LaneKey::All } else { LaneKey::Below(prefix.into()) }
     }
 
-    fn stream(
+    /// The events of a watch that was attached: those after a revision, or the present state first.
+    pub(super) fn stream(
         &self,
         prefix: &str,
         request: &WatchRequest,
@@ -242,6 +234,8 @@ impl Stream for Watcher {
             }
             // What arrived since must not be overtaken by a bookmark that covers it.
             if let Some(revision) = own.place.state.progress(&own.place.lane, own.cursor) {
+                // A watch may begin ahead of the cache.
+                let revision = revision.max(own.after);
                 own.ready.push_back(WatchEvent::Bookmark { revision, initial_events_end: false });
             }
         }

@@ -17,6 +17,8 @@ use super::options::{ConnectError, Etcd3Options};
 const ATTEMPTS: u32 = 5;
 /// How long to wait before the second try; twice as long before each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// How long to wait at the start before asking again; twice as long each time, up to the second.
+const FIRST_ANSWER_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 /// How long a connection may be silent before the peer is asked whether it lives, and how long it has to answer.
 const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(10));
 /// Values are at most a few MiB, but pages of them are larger than the client library's default of 4 MiB.
@@ -151,6 +153,7 @@ impl Connection {
         let deadline = Instant::now() + Duration::from_secs(options.connect_timeout_seconds.max(1));
         let unreachable =
             |reason: String| ConnectError::Unreachable { endpoints: options.endpoints.join(", "), reason };
+        let mut pause = FIRST_ANSWER_PAUSE.0;
         loop {
             let ask = self.call(Safety::Read, || {
                 let mut kv = self.kv();
@@ -164,7 +167,10 @@ impl Connection {
             if !matches!(failure, Failure::NotSent(_) | Failure::Lost(_)) || Instant::now() >= deadline {
                 return Err(unreachable(failure.to_string()));
             }
-            sleep(Duration::from_millis(100)).await;
+            let endpoints = options.endpoints.join(", ");
+            tracing::warn!(%endpoints, %failure, "etcd does not answer, asking again");
+            sleep(pause).await;
+            pause = (pause * 2).min(FIRST_ANSWER_PAUSE.1);
         }
     }
 }

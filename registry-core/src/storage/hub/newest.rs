@@ -33,12 +33,16 @@ impl Newest {
         self.known.load(Ordering::Acquire)
     }
 
-    /// The newest revision. While a read is under way others wait for the next one, which answers all of them.
+    /// The newest revision. While a read is under way others wait for the next one, which answers all of them; unless
+    /// that one fails, which tells all of them enough.
     pub(super) async fn read(&self) -> Result<Revision, MvccError> {
-        let needed = self.begun.load(Ordering::SeqCst) + 1;
-        let mut last = self.last.lock().await;
+        let begun = self.begun.load(Ordering::SeqCst);
+        let (mut last, has_waited) = match self.last.try_lock() {
+            Ok(last) => (last, false),
+            Err(_) => (self.last.lock().await, true),
+        };
         if let Some((number, said)) = &*last
-            && *number >= needed
+            && (*number > begun || (has_waited && *number == begun && said.is_err()))
         {
             return said.clone();
         }

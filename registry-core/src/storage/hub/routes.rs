@@ -3,20 +3,16 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use crate::storage::Revision;
 use crate::storage::mvcc::{Change, ChangeBatch, MvccError};
 
+use super::queue::{self, change_bytes, queue};
 use super::subscription::Subscription;
 
-/// How many batches may wait for one listener; one that is slower has to begin again.
-const QUEUE_BATCHES: usize = 4096;
 /// How much of the past is remembered, so that who lists and then watches misses nothing: changes and bytes.
-const PAST: (usize, usize) = (2048, 4 * 1024 * 1024);
-
-/// What a listener is sent.
-pub(super) type Delivery = Result<ChangeBatch, MvccError>;
+pub(super) const PAST: (usize, usize) = (2048, 4 * 1024 * 1024);
 
 /// The listeners, by the directory they listen to.
 #[derive(Default)]
@@ -36,6 +32,8 @@ struct Table {
     past_bytes: usize,
     /// The past is complete after this revision.
     past_floor: Revision,
+    /// The engine was asked to forget what is before this revision, which may not have been delivered yet.
+    compacted: Revision,
     numbers: u64,
 }
 
@@ -43,7 +41,7 @@ struct Listener {
     number: u64,
     client: u64,
     after: Revision,
-    queue: mpsc::Sender<Delivery>,
+    queue: queue::Sender,
 }
 
 // === impl Routes ===
@@ -78,14 +76,25 @@ impl Routes {
         let _ = self.has_begun.subscribe().wait_for(|begun| *begun).await;
     }
 
-    /// Ends all listening: changes were missed.
-    pub(super) fn lose(&self, why: &MvccError) {
-        self.has_begun.send_replace(false);
-        let lost = std::mem::take(self.table().lose());
-        for listener in lost.into_values().flatten() {
-            // A full queue ends with an error as well.
-            let _ = listener.queue.try_send(Err(why.clone()));
+    /// Goes on at a later revision: what was before it is not to be had. Ends who still waits for some of that, and
+    /// tells how many they were.
+    pub(super) fn skip_to(&self, revision: Revision, why: &MvccError) -> usize {
+        let mut table = self.table();
+        table.past.clear();
+        table.past_bytes = 0;
+        table.past_floor = revision;
+        table.delivered = Some(revision);
+        let mut ended = 0;
+        for listeners in table.directories.values_mut() {
+            for listener in listeners.extract_if(.., |listener| listener.after < revision) {
+                ended += 1;
+                // A full queue ends with an error as well.
+                listener.queue.send(Err(why.clone()));
+            }
         }
+        table.directories.retain(|_, listeners| !listeners.is_empty());
+        table.tell_awaited();
+        ended
     }
 
     /// Hands a batch out.
@@ -120,8 +129,8 @@ impl Routes {
         let delivered = table.delivered?;
         table.numbers += 1;
         let number = table.numbers;
-        let (queue, receiver) = mpsc::channel(QUEUE_BATCHES);
-        let is_complete = after >= table.past_floor;
+        let (queue, receiver) = queue();
+        let is_complete = after >= table.past_floor.max(table.compacted);
         if is_complete && after < delivered {
             let missed = table
                 .past
@@ -129,7 +138,7 @@ impl Routes {
                 .filter(|change| change.revision > after && change.key.starts_with(directory));
             let changes: Vec<_> = missed.cloned().collect();
             // Also without changes: who begins in the past then knows how far that goes.
-            let _ = queue.try_send(Ok(ChangeBatch { revision: delivered, changes }));
+            queue.send(Ok(ChangeBatch { revision: delivered, changes }));
         }
         let listener = Listener { number, client, after: after.max(delivered), queue };
         table.directories.entry(directory.into()).or_default().push(listener);
@@ -156,9 +165,7 @@ impl Routes {
         while table.past.front().is_some_and(|change| change.revision <= revision) {
             table.forget_oldest();
         }
-        // What has not happened here yet was not forgotten.
-        let newest = table.delivered.unwrap_or_default();
-        table.past_floor = table.past_floor.max(revision.min(newest));
+        table.compacted = table.compacted.max(revision);
     }
 }
 
@@ -168,17 +175,9 @@ type Part<'a> = (&'a str, Vec<Change>);
 // === impl Table ===
 
 impl Table {
-    fn lose(&mut self) -> &mut HashMap<Box<str>, Vec<Listener>> {
-        self.delivered = None;
-        self.past.clear();
-        self.past_bytes = 0;
-        self.awaited.clear();
-        &mut self.directories
-    }
-
     fn send(&mut self, directory: &str, to: impl Fn(&Listener) -> bool, batch: &ChangeBatch) {
         // Who is gone or does not keep up is dropped; its queue then ends.
-        self.retain(directory, |own| !to(own) || own.queue.try_send(Ok(batch.clone())).is_ok());
+        self.retain(directory, |own| !to(own) || own.queue.send(Ok(batch.clone())));
     }
 
     fn retain(&mut self, directory: &str, keep: impl FnMut(&Listener) -> bool) {
@@ -204,14 +203,14 @@ impl Table {
         for listeners in self.directories.values_mut() {
             listeners.retain(|own| {
                 let is_told = reached.contains(&own.client) && own.after <= revision;
-                !is_told || own.queue.try_send(Ok(batch.clone())).is_ok()
+                !is_told || own.queue.send(Ok(batch.clone()))
             });
         }
         self.directories.retain(|_, listeners| !listeners.is_empty());
     }
 
     fn remember(&mut self, change: Change) {
-        self.past_bytes += size_bytes(&change);
+        self.past_bytes += change_bytes(&change);
         self.past.push_back(change);
         while self.past.len() > PAST.0 || self.past_bytes > PAST.1 {
             self.forget_oldest();
@@ -222,16 +221,11 @@ impl Table {
     fn forget_oldest(&mut self) {
         let Some(revision) = self.past.front().map(|oldest| oldest.revision) else { return };
         while self.past.front().is_some_and(|change| change.revision == revision) {
-            let forgotten = self.past.pop_front().map_or(0, |change| size_bytes(&change));
+            let forgotten = self.past.pop_front().map_or(0, |change| change_bytes(&change));
             self.past_bytes -= forgotten;
         }
         self.past_floor = self.past_floor.max(revision);
     }
-}
-
-fn size_bytes(change: &Change) -> usize {
-    let sizes = [&change.value, &change.previous].map(|value| value.as_ref().map_or(0, bytes::Bytes::len));
-    change.key.len() + sizes.iter().sum::<usize>()
 }
 
 /// The directories a key is in, each with its slash.

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use tokio::sync::mpsc;
 
 use crate::storage::Revision;
 use crate::storage::mvcc::{ChangeBatch, ChangeStream, MvccError};
 
 use super::Hub;
-use super::routes::Delivery;
+use super::queue::{Delivery, Receiver};
 
 /// What a listener holds.
 pub(super) struct Subscription {
     directory: Box<str>,
     number: u64,
-    queue: mpsc::Receiver<Delivery>,
+    queue: Receiver,
     after: Revision,
     /// The engine has to tell what happened until here.
     missing_until: Option<Revision>,
@@ -36,7 +35,7 @@ impl Subscription {
     pub(super) fn new(
         directory: &str,
         number: u64,
-        queue: mpsc::Receiver<Delivery>,
+        queue: Receiver,
         after: Revision,
         missing_until: Option<Revision>,
     ) -> Self {
@@ -69,7 +68,7 @@ impl Listening {
             let from_past = self.past.is_some();
             let item = match &mut self.past {
                 Some(past) => past.next().await,
-                None => self.subscription.queue.recv().await,
+                None => self.subscription.queue.next().await,
             };
             let item = item.unwrap_or_else(|| Err(MvccError::Unavailable("the watch fell behind".into())));
             let Ok(batch) = item else { break item };

@@ -18,6 +18,8 @@ pub struct SubresourceAttribute {
 /// What can be done with a subresource of a named object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
+    /// Whatever method the connection takes.
+    Connect,
     /// POST.
     Create,
     /// DELETE.
@@ -70,6 +72,7 @@ impl Verb {
     /// As discovery names it.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Connect => "connect",
             Self::Create => "create",
             Self::Delete => "delete",
             Self::Get => "get",
@@ -79,10 +82,11 @@ impl Verb {
     }
 
     fn from_word(word: &Ident) -> syn::Result<Self> {
-        let all = [Self::Create, Self::Delete, Self::Get, Self::Patch, Self::Update];
+        let all = [Self::Connect, Self::Create, Self::Delete, Self::Get, Self::Patch, Self::Update];
         all.into_iter().find(|verb| word == verb.name()).ok_or_else(|| {
-            let message =
-                format!("no verb `{word}`: expected `create`, `delete`, `get`, `patch` or `update`");
+            let message = format!(
+                "no verb `{word}`: expected `connect`, `create`, `delete`, `get`, `patch` or `update`"
+            );
             syn::Error::new(word.span(), message)
         })
     }

@@ -6,29 +6,37 @@ use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::matching;
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// What is changed, and how.
 pub(super) struct MutatingPolicyStrategy;
 
 impl ObjectStrategy for MutatingPolicyStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        let Some(spec) = defaulting::at(object, &["spec"]) else { return };
-        defaulting::fill(spec, "failurePolicy", "Fail");
-        if let Some(constraints) = spec.get_mut("matchConstraints") {
-            matching::default_constraints(constraints);
-        }
+        edit::with(&mut object.0, "spec", |spec| {
+            edit::fill(spec, "failurePolicy", "Fail");
+            edit::with(spec, "matchConstraints", matching::default_constraints);
+        });
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         matching::check_policy(&spec, &mut errors);
+        matching::check_mutated_operations(&spec.get("matchConstraints"), &mut errors);
         if spec.get("mutations").len() == 0 {
             errors.push(spec.get("mutations").required("mutations must contain at least one item"));
         }

@@ -6,27 +6,34 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::matching;
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// Which policy, with which parameters, for what.
 pub(super) struct MutatingBindingStrategy;
 
 impl ObjectStrategy for MutatingBindingStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        if let Some(matched) = defaulting::at(object, &["spec", "matchResources"]) {
-            matching::default_constraints(matched);
-        }
+        edit::with_at(object, &["spec", "matchResources"], matching::default_constraints);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         matching::check_binding(&spec, &mut errors);
+        matching::check_mutated_operations(&spec.get("matchResources"), &mut errors);
         errors
     }
 }

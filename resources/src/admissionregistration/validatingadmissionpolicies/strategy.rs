@@ -6,27 +6,38 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::matching;
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// What is validated, and how.
 pub(super) struct ValidatingPolicyStrategy;
 
 impl ObjectStrategy for ValidatingPolicyStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }
 
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"]]
+    }
+
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
+        edit::keep_metadata(new, old);
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        let Some(spec) = defaulting::at(object, &["spec"]) else { return };
-        defaulting::fill(spec, "failurePolicy", "Fail");
-        if let Some(constraints) = spec.get_mut("matchConstraints") {
-            matching::default_constraints(constraints);
-        }
+        edit::with(&mut object.0, "spec", |spec| {
+            edit::fill(spec, "failurePolicy", "Fail");
+            edit::with(spec, "matchConstraints", matching::default_constraints);
+        });
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

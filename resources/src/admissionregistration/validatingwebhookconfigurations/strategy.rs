@@ -4,24 +4,29 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
-use serde_json::Value;
 
 use crate::admissionregistration::matching;
+use crate::edit;
 use crate::field::Field;
 
 /// Whom to ask, about what, and for how long.
 pub(super) struct ValidatingWebhookStrategy;
 
 impl ObjectStrategy for ValidatingWebhookStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        let webhooks = object.0.get_mut("webhooks").and_then(Value::as_array_mut);
-        for webhook in webhooks.into_iter().flatten() {
-            matching::default_webhook(webhook);
-        }
+        edit::each(&mut object.0, &["webhooks"], matching::default_webhook);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

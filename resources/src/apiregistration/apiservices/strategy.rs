@@ -1,26 +1,30 @@
 //! Rules of APIServices.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// Named as its group and version; a local one is always available.
 pub(super) struct APIServiceStrategy;
 
 impl ObjectStrategy for APIServiceStrategy {
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        if let Some(service) = defaulting::at(object, &["spec", "service"]) {
-            defaulting::fill(service, "port", 443);
-        }
+        edit::with_at(object, &["spec", "service"], |service| edit::fill(service, "port", 443));
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -57,7 +61,10 @@ impl ObjectStrategy for APIServiceStrategy {
         }
         if !spec.get("service").exists() {
             if !spec.get("caBundle").text().is_empty() {
-                errors.push(spec.get("caBundle").invalid("local APIServices may not have a caBundle"));
+                let bundle = spec.get("caBundle");
+                let bytes = STANDARD.decode(bundle.text()).map_or(0, |bundle| bundle.len());
+                let detail = "local APIServices may not have a caBundle";
+                errors.push(FieldError::invalid(bundle.path(), format!("{bytes} bytes"), detail));
             }
             let insecure = spec.get("insecureSkipTLSVerify");
             if insecure.is_true() {

@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
-use crate::core::pod_spec::defaults;
-use crate::edit::default_at;
+use crate::core::pod_spec::{defaults, warnings};
+use crate::edit::fill_at;
 use crate::field::Field;
 
 /// Counts the changes of the template; once a field of the spec.
@@ -19,13 +19,15 @@ pub(super) struct DaemonSetStrategy;
 
 impl ObjectStrategy for DaemonSetStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "revisionHistoryLimit"], 10);
-        default_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
+        fill_at(object, &["spec", "revisionHistoryLimit"], 10);
+        fill_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
         if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
-            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], 1);
-            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
+            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], 1);
+            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
         }
         defaults::apply_to_template(object, &["spec", "template"]);
+        // The number is the server's; that it is there is the client's doing.
+        fill_at(object, &TEMPLATE_GENERATION, "0");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -55,6 +57,14 @@ impl ObjectStrategy for DaemonSetStrategy {
         let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
         errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_template(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
@@ -101,7 +111,10 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
                 _ => {}
             }
         }
-        _ => errors.push(strategy.unsupported(&["RollingUpdate", "OnDelete"])),
+        _ => {
+            let error = strategy.unsupported(&["RollingUpdate", "OnDelete"]);
+            errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::json;
 
 use crate::apps::workload::{self, Workload};
-use crate::core::pod_spec::defaults;
-use crate::edit::default_at;
+use crate::core::pod_spec::{defaults, warnings};
+use crate::edit::fill_at;
 use crate::field::Field;
 
 /// Defaults and validation; the selector stays as it was made.
@@ -23,11 +23,11 @@ impl ObjectStrategy for DeploymentStrategy {
             (&["spec", "strategy", "type"], json!("RollingUpdate")),
         ];
         for (path, value) in defaults {
-            default_at(object, path, value);
+            fill_at(object, path, value);
         }
         if object.get_str(&["spec", "strategy", "type"]) == Some("RollingUpdate") {
             for field in ["maxSurge", "maxUnavailable"] {
-                default_at(object, &["spec", "strategy", "rollingUpdate", field], json!("25%"));
+                fill_at(object, &["spec", "strategy", "rollingUpdate", field], json!("25%"));
             }
         }
         defaults::apply_to_template(object, &["spec", "template"]);
@@ -65,8 +65,20 @@ impl ObjectStrategy for DeploymentStrategy {
         }
     }
 
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata", "labels"]]
+    }
+
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         new.copy_field(old, &["metadata", "labels"]);
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
@@ -86,7 +98,10 @@ fn check_rollout(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         "RollingUpdate" => check_rolling_update(&rolling, errors),
         "Recreate" => {}
-        _ => errors.push(strategy.unsupported(&["Recreate", "RollingUpdate"])),
+        _ => {
+            let error = strategy.unsupported(&["Recreate", "RollingUpdate"]);
+            errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
-use crate::core::pod_spec::defaults;
-use crate::edit::default_at;
+use crate::core::pod_spec::{defaults, warnings};
+use crate::edit::fill_at;
 use crate::field::Field;
 
 /// Defaults and validation; the selector stays as it was made.
@@ -15,7 +15,7 @@ pub(super) struct ReplicaSetStrategy;
 
 impl ObjectStrategy for ReplicaSetStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "replicas"], 1);
+        fill_at(object, &["spec", "replicas"], 1);
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
@@ -33,6 +33,14 @@ impl ObjectStrategy for ReplicaSetStrategy {
         let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
         errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {

@@ -2,14 +2,16 @@
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use crate::apps::workload::{self, Workload};
-use crate::core::pod_spec::defaults;
-use crate::edit::{absent, default_at, each, with};
+use crate::core::pod_spec::{defaults, warnings};
+use crate::edit::{each, fill, fill_at, with};
 use crate::field::Field;
+use crate::go_text::{NUMBER, OPTIONAL, Shape};
 
 /// What may change of a spec.
 const MUTABLE: [&str; 7] = [
@@ -23,29 +25,38 @@ const MUTABLE: [&str; 7] = [
 ];
 const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
+/// How messages show a rolling update.
+const ROLLING_UPDATE: Shape =
+    Shape::Struct(&[("Partition", "partition", NUMBER), ("MaxUnavailable", "maxUnavailable", OPTIONAL)]);
+
 /// Defaults and validation; most of the spec stays as it was made.
 pub(super) struct StatefulSetStrategy;
 
 impl ObjectStrategy for StatefulSetStrategy {
+    fn name_rule(&self) -> NameRule {
+        // The names of its pods begin with its own.
+        NameRule::DnsLabel
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "replicas"], 1);
-        default_at(object, &["spec", "revisionHistoryLimit"], 10);
-        default_at(object, &["spec", "podManagementPolicy"], "OrderedReady");
-        default_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
+        fill_at(object, &["spec", "replicas"], 1);
+        fill_at(object, &["spec", "revisionHistoryLimit"], 10);
+        fill_at(object, &["spec", "podManagementPolicy"], "OrderedReady");
+        fill_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
         if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
-            default_at(object, &["spec", "updateStrategy", "rollingUpdate", "partition"], 0);
+            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "partition"], 0);
         }
         for field in ["whenDeleted", "whenScaled"] {
-            default_at(object, &["spec", "persistentVolumeClaimRetentionPolicy", field], "Retain");
+            fill_at(object, &["spec", "persistentVolumeClaimRetentionPolicy", field], "Retain");
         }
         with(&mut object.0, "spec", |spec| {
             each(spec, &["volumeClaimTemplates"], |claim| {
-                absent(claim, "apiVersion", "v1");
-                absent(claim, "kind", "PersistentVolumeClaim");
-                with(claim, "spec", |spec| absent(spec, "volumeMode", "Filesystem"));
+                fill(claim, "apiVersion", "v1");
+                fill(claim, "kind", "PersistentVolumeClaim");
+                with(claim, "spec", |spec| fill(spec, "volumeMode", "Filesystem"));
                 let status = claim.entry("status").or_insert_with(|| json!({}));
                 if let Some(status) = status.as_object_mut() {
-                    absent(status, "phase", "Pending");
+                    fill(status, "phase", "Pending");
                 }
             });
         });
@@ -84,6 +95,14 @@ impl ObjectStrategy for StatefulSetStrategy {
         errors
     }
 
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
+    }
+
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let counts = ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"];
@@ -98,7 +117,8 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
     match strategy.get("type").text() {
         "OnDelete" => {
             if rolling.value().is_some_and(|value| *value != Value::Null) {
-                errors.push(rolling.invalid("only allowed for updateStrategy 'RollingUpdate'"));
+                let error = rolling.invalid("only allowed for updateStrategy 'RollingUpdate'");
+                errors.push(error.shown_as(rolling.go_text(ROLLING_UPDATE)));
             }
         }
         "RollingUpdate" => {
@@ -112,6 +132,9 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
                 errors.push(unavailable.invalid("must not be greater than 100%"));
             }
         }
-        _ => errors.push(strategy.invalid("must be 'RollingUpdate' or 'OnDelete'")),
+        _ => {
+            let error = strategy.invalid("must be 'RollingUpdate' or 'OnDelete'");
+            errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));
+        }
     }
 }

@@ -7,8 +7,8 @@ use registry_core::resource::ObjectStrategy;
 
 use super::schedule;
 use crate::batch::job_spec;
-use crate::core::pod_spec::defaults;
-use crate::edit::default_at;
+use crate::core::pod_spec::{defaults, warnings};
+use crate::edit::fill_at;
 use crate::field::Field;
 
 /// A job's name is the CronJob's and eleven more characters, and fits a label.
@@ -19,11 +19,19 @@ pub(super) struct CronJobStrategy;
 
 impl ObjectStrategy for CronJobStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "concurrencyPolicy"], "Allow");
-        default_at(object, &["spec", "suspend"], false);
-        default_at(object, &["spec", "successfulJobsHistoryLimit"], 3);
-        default_at(object, &["spec", "failedJobsHistoryLimit"], 1);
+        fill_at(object, &["spec", "concurrencyPolicy"], "Allow");
+        fill_at(object, &["spec", "suspend"], false);
+        fill_at(object, &["spec", "successfulJobsHistoryLimit"], 3);
+        fill_at(object, &["spec", "failedJobsHistoryLimit"], 1);
         defaults::apply_to_template(object, &["spec", "jobTemplate", "spec", "template"]);
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "jobTemplate", "spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "jobTemplate", "spec", "template"])
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {

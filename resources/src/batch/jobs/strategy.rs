@@ -7,8 +7,8 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use crate::batch::job_spec;
-use crate::core::pod_spec::defaults;
-use crate::edit::{default_at, is_empty_at};
+use crate::core::pod_spec::{defaults, warnings};
+use crate::edit::{fill_at, is_empty_at};
 use crate::field::Field;
 use crate::label_selector;
 
@@ -43,7 +43,7 @@ impl ObjectStrategy for JobStrategy {
             ("manualSelector", json!(false)),
             ("podReplacementPolicy", json!(replacement)),
         ] {
-            default_at(object, &["spec", field], default);
+            fill_at(object, &["spec", field], default);
         }
         if !is_empty_at(object, &TEMPLATE_LABELS) && is_empty_at(object, &["metadata", "labels"]) {
             let labels = object.get(&TEMPLATE_LABELS).cloned().unwrap_or_default();
@@ -64,7 +64,7 @@ impl ObjectStrategy for JobStrategy {
             }
         }
         let [uid_label, _] = UID_LABELS;
-        default_at(object, &["spec", "selector", "matchLabels", uid_label], uid);
+        fill_at(object, &["spec", "selector", "matchLabels", uid_label], uid);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -107,6 +107,14 @@ impl ObjectStrategy for JobStrategy {
             after.get("completions").check_immutable(&before.get("completions"), &mut errors);
         }
         errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {

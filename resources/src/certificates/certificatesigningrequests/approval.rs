@@ -2,80 +2,26 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::{
-    GetOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError, UpdateOptions, time,
-};
+use registry_core::api::Object;
 use registry_core::capabilities;
-use registry_core::registry::store::UpdateRules;
-use registry_core::registry::{Store, Subresource};
+use registry_core::registry::{Services, Store, Subresource, SubresourceStore, UpdateRules};
 use registry_core::resource::ResourceType;
-use registry_core::rest::{
-    Answer, Capabilities, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission,
-};
-use registry_core::schema::Schema;
-use serde_json::Value;
+use registry_core::rest::Capabilities;
 
-use super::CertificateSigningRequests;
-use crate::field::Field;
+use super::{CertificateSigningRequests, conditions};
 
 /// The `approval` subresource: only the conditions change.
-pub struct Approval {
-    requests: Arc<Store>,
-}
+pub struct Approval;
 
 impl Subresource for Approval {
     type Parent = CertificateSigningRequests;
+    type Storage = SubresourceStore;
     const NAME: &'static str = "approval";
 
-    fn install(parent: &Arc<Store>) -> Capabilities {
-        capabilities!(Arc::new(Self { requests: parent.clone() }); getter, updater, patcher)
-    }
-}
-
-impl Storage for Approval {
-    fn group_resource(&self) -> GroupResource {
-        self.requests.group_resource()
-    }
-
-    fn kind(&self) -> GroupVersionKind {
-        self.requests.kind()
-    }
-
-    fn scope(&self) -> Scope {
-        self.requests.scope()
-    }
-
-    fn schema(&self) -> &'static Schema {
-        self.requests.schema()
-    }
-}
-
-#[async_trait]
-impl Getter for Approval {
-    async fn get(
-        &self,
-        context: &RequestContext,
-        name: &str,
-        options: &GetOptions,
-    ) -> Result<Answer, StatusError> {
-        self.requests.get(context, name, options).await
-    }
-}
-
-#[async_trait]
-impl Updater for Approval {
-    async fn update(
-        &self,
-        context: &RequestContext,
-        name: &str,
-        update: &mut dyn UpdatedObject,
-        admission: &dyn ValidatingAdmission,
-        options: &UpdateOptions,
-    ) -> Result<(Answer, bool), StatusError> {
-        self.requests.update_by(context, name, update, admission, options, &ApprovalRules).await
+    fn install(parent: &Arc<Store>, _: &Services) -> Capabilities {
+        capabilities!(SubresourceStore::new(parent.clone(), &ApprovalRules); getter, updater, patcher)
     }
 }
 
@@ -86,29 +32,12 @@ impl UpdateRules for ApprovalRules {
         let asked = std::mem::replace(new, old.clone());
         new.copy_field(&asked, &["metadata"]);
         new.copy_field(&asked, &["status", "conditions"]);
-        let conditions = new.0.get_mut("status").and_then(|status| status.get_mut("conditions"));
-        for condition in conditions.and_then(Value::as_array_mut).into_iter().flatten() {
-            for field in ["lastUpdateTime", "lastTransitionTime"] {
-                crate::defaulting::fill(condition, field, time::now());
-            }
-        }
+        conditions::set_times(new, old);
     }
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let (new, old) = (Field::of(new, "status"), Field::of(old, "status"));
-        let (new, old) = (new.get("conditions"), old.get("conditions"));
-        let has = |conditions: &Field<'_, '_>, kind: &str| {
-            conditions.elements().any(|condition| condition.get("type").text() == kind)
-        };
-        for kind in ["Approved", "Denied", "Failed"] {
-            if has(&old, kind) && !has(&new, kind) {
-                errors.push(new.forbidden(format!("updates may not remove a condition of type \"{kind}\"")));
-            }
-        }
-        if has(&new, "Approved") && has(&new, "Denied") {
-            errors.push(new.invalid("Approved and Denied conditions are mutually exclusive"));
-        }
+        conditions::check(new, old, &mut errors);
         errors
     }
 }

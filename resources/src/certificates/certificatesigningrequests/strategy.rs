@@ -4,23 +4,51 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::{self, NameRule};
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
-use crate::defaulting;
+use super::conditions;
+use crate::edit;
 use crate::field::Field;
+
+/// The shortest time a certificate may be asked for.
+const LEAST_SECONDS: i64 = 600;
+/// What keys may be for.
+const USAGES: [&str; 23] = [
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+];
 
 /// Who asks is recorded by the server, and what was asked for never changes.
 pub(super) struct CertificateSigningRequestStrategy;
 
 impl ObjectStrategy for CertificateSigningRequestStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        let Some(spec) = defaulting::at(object, &["spec"]) else { return };
-        if spec.get("usages").and_then(Value::as_array).is_none_or(Vec::is_empty)
-            && let Some(spec) = spec.as_object_mut()
-        {
-            spec.remove("usages");
+        if edit::is_empty_at(object, &["spec", "usages"]) {
+            object.remove(&["spec", "usages"]);
         }
     }
 
@@ -56,27 +84,42 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
         if !holds_block(&request, "CERTIFICATE REQUEST") {
             errors.push(spec.get("request").invalid("PEM block type must be CERTIFICATE REQUEST"));
         }
-        let signer = spec.get("signerName");
-        if signer.check_present(&mut errors) {
-            if signer.text() == "kubernetes.io/legacy-unknown" {
-                errors.push(signer.invalid("the legacy signerName is not allowed via this API version"));
-            } else if !is_qualified(signer.text()) {
-                errors.push(signer.invalid(
-                    "must be a fully qualified domain and path of the form 'example.com/signer-name'",
-                ));
-            }
+        check_usages(&spec.get("usages"), &mut errors);
+        check_signer(&spec.get("signerName"), &mut errors);
+        let seconds = spec.get("expirationSeconds");
+        if seconds.integer().is_some_and(|seconds| seconds < LEAST_SECONDS) {
+            errors.push(seconds.invalid("may not specify a duration less than 600 seconds (10 minutes)"));
         }
         errors
     }
 
-    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+    fn name_rule(&self) -> NameRule {
+        NameRule::Any
+    }
+
+    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
+        // Some of the spec the server says by itself, and the rest never changes.
+        &[&["spec"]]
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        conditions::keep_decisions(new, old);
+        conditions::set_times(new, old);
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
+        conditions::check(new, old, &mut errors);
         let status = Field::of(new, "status");
         let certificate = status.get("certificate");
         let pem = STANDARD.decode(certificate.text()).unwrap_or_default();
         if certificate.exists() && !holds_block(&pem, "CERTIFICATE") {
             let detail = "must contain at least one CERTIFICATE PEM block";
             errors.push(FieldError::invalid(certificate.path(), "<certificate data>", detail));
+        }
+        let before = old.get_str(&["status", "certificate"]).unwrap_or_default();
+        if !before.is_empty() && before != certificate.text() {
+            errors.push(certificate.forbidden("updates may not modify existing certificate content"));
         }
         errors
     }
@@ -87,7 +130,49 @@ fn holds_block(pem: &[u8], kind: &str) -> bool {
     String::from_utf8_lossy(pem).contains(&format!("-----BEGIN {kind}-----"))
 }
 
-/// Whether a signer is named by a domain with a dot and a path.
-fn is_qualified(signer: &str) -> bool {
-    signer.split_once('/').is_some_and(|(domain, path)| domain.contains('.') && !path.is_empty())
+/// What the key is for: known uses, each once.
+fn check_usages(usages: &Field<'_, '_>, errors: &mut ErrorList) {
+    if usages.len() == 0 {
+        errors.push(usages.required("usages must be provided"));
+    }
+    let mut seen = Vec::new();
+    for usage in usages.elements() {
+        usage.check_one_of(&USAGES, errors);
+        if seen.contains(&usage.text()) {
+            errors.push(usage.duplicate());
+        }
+        seen.push(usage.text());
+    }
+}
+
+/// `example.com/signer-name`: a domain of two labels or more, and a path of one or more.
+fn check_signer(signer: &Field<'_, '_>, errors: &mut ErrorList) {
+    if !signer.check_present(errors) {
+        return;
+    }
+    if signer.text() == "kubernetes.io/legacy-unknown" {
+        errors.push(signer.invalid("the legacy signerName is not allowed via this API version"));
+        return;
+    }
+    let Some((domain, path)) = signer.text().split_once('/').filter(|(_, path)| !path.contains('/')) else {
+        let detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+        errors.push(signer.invalid(detail));
+        return;
+    };
+    for label in domain.split('.') {
+        for complaint in names::dns_label(label) {
+            let detail = format!("validating label {label:?}: {complaint}");
+            errors.push(FieldError::invalid(signer.path(), domain, detail));
+        }
+    }
+    if !domain.contains('.') {
+        let detail = "should be a domain with at least two segments separated by dots";
+        errors.push(FieldError::invalid(signer.path(), domain, detail));
+    }
+    for label in path.split('.') {
+        for complaint in names::dns_subdomain(label) {
+            let detail = format!("validating label {label:?}: {complaint}");
+            errors.push(FieldError::invalid(signer.path(), path, detail));
+        }
+    }
 }

@@ -11,6 +11,10 @@ use crate::field::Field;
 pub(super) struct LeaseStrategy;
 
 impl ObjectStrategy for LeaseStrategy {
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }

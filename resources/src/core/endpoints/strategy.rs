@@ -7,7 +7,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
 
-use crate::edit::{absent, each};
+use crate::edit::{each, fill};
 use crate::field::Field;
 
 /// Addresses and ports.
@@ -16,7 +16,7 @@ pub(super) struct EndpointsStrategy;
 impl ObjectStrategy for EndpointsStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         each(&mut object.0, &["subsets"], |subset| {
-            each(subset, &["ports"], |port| absent(port, "protocol", "TCP"));
+            each(subset, &["ports"], |port| fill(port, "protocol", "TCP"));
         });
     }
 

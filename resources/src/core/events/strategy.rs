@@ -10,6 +10,14 @@ use registry_core::resource::ObjectStrategy;
 pub(super) struct EventStrategy;
 
 impl ObjectStrategy for EventStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let about = object.get_str(&["involvedObject", "namespace"]).unwrap_or_default();
         let own = object.namespace();

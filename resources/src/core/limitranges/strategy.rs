@@ -18,8 +18,20 @@ const TYPES: [&str; 3] = ["Container", "Pod", "PersistentVolumeClaim"];
 pub(super) struct LimitRangeStrategy;
 
 impl ObjectStrategy for LimitRangeStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         with(&mut object.0, "spec", |spec| each(spec, &["limits"], derive_defaults));
+    }
+
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        // One without a name is named by chance.
+        if object.name().is_empty() {
+            let name = object.uid().to_owned();
+            object.set(&["metadata", "name"], name.into());
+        }
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -110,7 +122,9 @@ fn check_limit(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
                     least.text(),
                     most.text()
                 );
-                errors.push(FieldError::invalid(place.path().key(resource), least.text(), detail));
+                // Of a default above the maximum, the maximum is shown.
+                let shown = if low == "default" { most } else { least };
+                errors.push(FieldError::invalid(place.path().key(resource), shown.text(), detail));
             }
         }
     }

@@ -28,7 +28,7 @@ impl ObjectStrategy for NamespaceStrategy {
         if !name.is_empty() {
             object.set(&["metadata", "labels", NAME_LABEL], name.into());
         }
-        crate::edit::default_at(object, &["status", "phase"], "Active");
+        crate::edit::fill_at(object, &["status", "phase"], "Active");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

@@ -9,7 +9,17 @@ use serde_json::{Value, json};
 use crate::core::address;
 use crate::edit::is_empty_at;
 use crate::field::Field;
+use crate::go_text::{OPTIONAL, Shape, TEXT};
 
+/// Kubelets were once configured through the API; what says so is kept where it is, and not taken any more.
+const KUBELET_CONFIG: [[&str; 2]; 2] = [["spec", "configSource"], ["status", "config"]];
+/// How messages show a taint.
+const TAINT: Shape = Shape::Struct(&[
+    ("Key", "key", TEXT),
+    ("Value", "value", TEXT),
+    ("Effect", "effect", TEXT),
+    ("TimeAdded", "timeAdded", OPTIONAL),
+]);
 const CIDRS: [&str; 2] = ["spec", "podCIDRs"];
 
 /// Addresses for pods are given once; taints are told apart.
@@ -28,6 +38,20 @@ impl ObjectStrategy for NodeStrategy {
         if !is_empty_at(object, &["status", "capacity"]) && is_empty_at(object, &["status", "allocatable"]) {
             let capacity = object.get(&["status", "capacity"]).cloned().unwrap_or_default();
             object.set(&["status", "allocatable"], capacity);
+        }
+    }
+
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        for field in KUBELET_CONFIG {
+            object.remove(&field);
+        }
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        for field in KUBELET_CONFIG {
+            if old.get(&field).is_none() {
+                new.remove(&field);
+            }
         }
     }
 
@@ -79,7 +103,9 @@ fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
         if seen.contains(&this) {
             // Told at the place where taints were once kept.
             let path = FieldPath::new("metadata").child("taints").index(seen.len());
-            errors.push(FieldError::duplicate(path, taint.value().cloned().unwrap_or_default()));
+            let error = FieldError::duplicate(path, taint.value().cloned().unwrap_or_default());
+            let detail = "taints must be unique by key and effect pair";
+            errors.push(error.detailed(detail).shown_as(taint.go_text(TAINT)));
         }
         seen.push(this);
     }

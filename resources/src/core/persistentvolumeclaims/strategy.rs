@@ -8,7 +8,7 @@ use registry_core::schema::Quantity;
 use serde_json::{Value, json};
 
 use crate::core::volume_claim;
-use crate::edit::{default_at, is_empty_at};
+use crate::edit::{fill_at, is_empty_at};
 use crate::field::Field;
 use crate::label_selector;
 
@@ -20,16 +20,7 @@ pub(super) struct PersistentVolumeClaimStrategy;
 
 impl ObjectStrategy for PersistentVolumeClaimStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "volumeMode"], "Filesystem");
-        // What is cloned or restored has an old and a new field, which say the same.
-        let (old, new) = (["spec", "dataSource"], ["spec", "dataSourceRef"]);
-        match (object.get(&old).cloned(), object.get(&new).cloned()) {
-            (Some(source), None) if is_known_source(&source) => object.set(&new, source),
-            (None, Some(source)) if is_known_source(&source) && source.get("namespace").is_none() => {
-                object.set(&old, source);
-            }
-            _ => {}
-        }
+        fill_at(object, &["spec", "volumeMode"], "Filesystem");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -38,6 +29,11 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
         if object.get(&["spec", "dataSource"]).is_some_and(|source| !is_known_source(source)) {
             object.remove(&["spec", "dataSource"]);
         }
+        align_sources(object);
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, _old: &Object) {
+        align_sources(new);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -83,6 +79,18 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
     }
 }
 
+/// What is cloned or restored has an old and a new field, which say the same.
+fn align_sources(claim: &mut Object) {
+    let (old, new) = (["spec", "dataSource"], ["spec", "dataSourceRef"]);
+    match (claim.get(&old).cloned(), claim.get(&new).cloned()) {
+        (Some(source), None) if is_known_source(&source) => claim.set(&new, source),
+        (None, Some(source)) if is_known_source(&source) && source.get("namespace").is_none() => {
+            claim.set(&old, source);
+        }
+        _ => {}
+    }
+}
+
 fn is_known_source(source: &Value) -> bool {
     let part = |field: &str| source.get(field).and_then(Value::as_str).unwrap_or_default();
     matches!(
@@ -110,7 +118,10 @@ fn check_request(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 fn check_growth(new: &Object, old: &Object, errors: &mut ErrorList) {
     let amount = |object: &Object, path: &[&str]| Quantity::parse(object.get_str(path)?).ok();
     let (Some(wanted), Some(before)) = (amount(new, &STORAGE), amount(old, &STORAGE)) else { return };
-    if wanted.compare(&before).is_lt() {
+    // After a growth that failed it may shrink again, but to what the volume really has.
+    let capacity = amount(old, &["status", "capacity", "storage"]);
+    let fits = capacity.is_none_or(|capacity| wanted.compare(&capacity).is_gt());
+    if wanted.compare(&before).is_lt() && !fits {
         let path = FieldPath::new("spec").child("resources").child("requests").child("storage");
         errors.push(FieldError::forbidden(path, "field can not be less than status.capacity"));
     }

@@ -8,9 +8,11 @@ use registry_core::schema::Quantity;
 use serde_json::{Value, json};
 
 use crate::core::volume_claim;
-use crate::edit::{default_at, with};
+use crate::edit::{fill_at, with};
 use crate::field::Field;
 
+/// Billionths in a whole.
+const NANOS: i128 = 1_000_000_000;
 const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
 /// The fields of a volume's spec that say what it is kept on.
 const SOURCES: [&str; 22] = [
@@ -42,11 +44,15 @@ const SOURCES: [&str; 22] = [
 pub(super) struct PersistentVolumeStrategy;
 
 impl ObjectStrategy for PersistentVolumeStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
-        default_at(object, &["spec", "volumeMode"], "Filesystem");
+        fill_at(object, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
+        fill_at(object, &["spec", "volumeMode"], "Filesystem");
         with(&mut object.0, "spec", |spec| {
-            with(spec, "hostPath", |path| crate::edit::absent(path, "type", ""));
+            with(spec, "hostPath", |path| crate::edit::fill(path, "type", ""));
         });
     }
 
@@ -108,12 +114,13 @@ fn check_capacity(capacity: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(capacity.unsupported(&["storage"]));
     }
     for (_, amount) in capacity.entries() {
+        let negative =
+            Quantity::parse(amount.text()).ok().and_then(|amount| amount.nanos()).filter(|nanos| *nanos < 0);
+        if let Some(nanos) = negative {
+            let whole = i64::try_from(nanos / NANOS).unwrap_or(i64::MIN);
+            errors.push(FieldError::invalid(amount.path(), whole, "must be a valid resource quantity"));
+        }
         volume_claim::check_positive(&amount, errors);
-    }
-    if let (Ok(amount), Ok(none)) = (Quantity::parse(storage.text()), Quantity::parse("0"))
-        && amount.compare(&none).is_lt()
-    {
-        errors.push(storage.invalid("must be a valid resource quantity"));
     }
 }
 

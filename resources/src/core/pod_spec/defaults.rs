@@ -5,7 +5,7 @@
 use registry_core::api::Object;
 use serde_json::{Value, json};
 
-use crate::edit::{Fields, absent, each, with};
+use crate::edit::{Fields, each, fill, fill_zero, with};
 
 /// How files of projected volumes are made unless told otherwise: `0644`.
 const FILE_MODE: i64 = 0o644;
@@ -13,7 +13,7 @@ const FILE_MODE: i64 = 0o644;
 /// Fills in the defaults of a pod.
 pub(crate) fn apply_to_pod(pod: &mut Object) {
     let Some(spec) = pod.0.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    absent(spec, "enableServiceLinks", true);
+    fill(spec, "enableServiceLinks", true);
     each(spec, &["containers", "initContainers"], requests_from_limits);
     apply(spec);
     if spec.get("hostNetwork") == Some(&Value::Bool(true)) {
@@ -36,11 +36,11 @@ pub(crate) fn apply_to_template(object: &mut Object, template: &[&str]) {
 }
 
 fn apply(spec: &mut Fields) {
-    absent(spec, "restartPolicy", "Always");
-    absent(spec, "dnsPolicy", "ClusterFirst");
-    absent(spec, "schedulerName", "default-scheduler");
-    absent(spec, "terminationGracePeriodSeconds", 30);
-    absent(spec, "securityContext", json!({}));
+    fill(spec, "restartPolicy", "Always");
+    fill(spec, "dnsPolicy", "ClusterFirst");
+    fill(spec, "schedulerName", "default-scheduler");
+    fill(spec, "terminationGracePeriodSeconds", 30);
+    fill(spec, "securityContext", json!({}));
     // The old name of the field and the new one say the same.
     if let Some(account) = spec.get("serviceAccountName").or_else(|| spec.get("serviceAccount")).cloned() {
         spec.insert("serviceAccount".to_owned(), account.clone());
@@ -48,17 +48,17 @@ fn apply(spec: &mut Fields) {
     }
     each(spec, &["containers", "initContainers"], container);
     each(spec, &["ephemeralContainers"], |ephemeral| {
-        absent(ephemeral, "imagePullPolicy", pull_policy(ephemeral));
-        absent(ephemeral, "terminationMessagePath", "/dev/termination-log");
-        absent(ephemeral, "terminationMessagePolicy", "File");
+        fill(ephemeral, "imagePullPolicy", pull_policy(ephemeral));
+        fill(ephemeral, "terminationMessagePath", "/dev/termination-log");
+        fill(ephemeral, "terminationMessagePolicy", "File");
     });
     each(spec, &["volumes"], volume);
 }
 
 fn container(container: &mut Fields) {
-    absent(container, "imagePullPolicy", pull_policy(container));
-    absent(container, "terminationMessagePath", "/dev/termination-log");
-    absent(container, "terminationMessagePolicy", "File");
+    fill(container, "imagePullPolicy", pull_policy(container));
+    fill(container, "terminationMessagePath", "/dev/termination-log");
+    fill(container, "terminationMessagePolicy", "File");
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
         with(container, name, probe);
     }
@@ -69,7 +69,7 @@ fn container(container: &mut Fields) {
     });
     each(container, &["env"], |variable| {
         with(variable, "valueFrom", |source| {
-            with(source, "fieldRef", |field| absent(field, "apiVersion", "v1"));
+            with(source, "fieldRef", |field| fill(field, "apiVersion", "v1"));
         });
     });
     with(container, "securityContext", |context| {
@@ -95,17 +95,15 @@ fn probe(probe: &mut Fields) {
     for (field, default) in
         [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)]
     {
-        if probe.get(field).and_then(Value::as_i64).unwrap_or_default() == 0 {
-            probe.insert(field.to_owned(), default.into());
-        }
+        fill_zero(probe, field, default);
     }
     with(probe, "httpGet", http_get);
-    with(probe, "grpc", |grpc| absent(grpc, "service", ""));
+    with(probe, "grpc", |grpc| fill(grpc, "service", ""));
 }
 
 fn http_get(action: &mut Fields) {
-    absent(action, "path", "/");
-    absent(action, "scheme", "HTTP");
+    fill(action, "path", "/");
+    fill(action, "scheme", "HTTP");
 }
 
 /// What is limited and not requested is requested as limited.
@@ -136,20 +134,20 @@ fn volume(volume: &mut Fields) {
         volume.insert("emptyDir".to_owned(), json!({}));
     }
     for source in ["secret", "configMap", "downwardAPI"] {
-        with(volume, source, |source| absent(source, "defaultMode", FILE_MODE));
+        with(volume, source, |source| fill(source, "defaultMode", FILE_MODE));
     }
     with(volume, "downwardAPI", downward_items);
-    with(volume, "hostPath", |path| absent(path, "type", ""));
+    with(volume, "hostPath", |path| fill(path, "type", ""));
     with(volume, "projected", |projected| {
-        absent(projected, "defaultMode", FILE_MODE);
+        fill(projected, "defaultMode", FILE_MODE);
         each(projected, &["sources"], |source| {
-            with(source, "serviceAccountToken", |token| absent(token, "expirationSeconds", 3_600));
+            with(source, "serviceAccountToken", |token| fill(token, "expirationSeconds", 3_600));
             with(source, "downwardAPI", downward_items);
         });
     });
     with(volume, "ephemeral", |ephemeral| {
         with(ephemeral, "volumeClaimTemplate", |template| {
-            with(template, "spec", |spec| absent(spec, "volumeMode", "Filesystem"));
+            with(template, "spec", |spec| fill(spec, "volumeMode", "Filesystem"));
         });
     });
     with(volume, "image", |image| {
@@ -157,12 +155,12 @@ fn volume(volume: &mut Fields) {
             "image".to_owned(),
             image.get("reference").cloned().unwrap_or_default(),
         )]));
-        absent(image, "pullPolicy", policy);
+        fill(image, "pullPolicy", policy);
     });
 }
 
 fn downward_items(source: &mut Fields) {
-    each(source, &["items"], |item| with(item, "fieldRef", |field| absent(field, "apiVersion", "v1")));
+    each(source, &["items"], |item| with(item, "fieldRef", |field| fill(field, "apiVersion", "v1")));
 }
 
 #[cfg(test)]

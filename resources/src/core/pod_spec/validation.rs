@@ -3,20 +3,29 @@
 //! Kubernetes concept: `ValidatePodSpec` in `pkg/apis/core/validation`.
 
 mod containers;
+mod ephemeral;
 mod handlers;
 mod resources;
 mod volumes;
+mod windows;
 
 use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
 
 use crate::field::Field;
+use crate::go_text::{OPTIONAL, Shape, TEXT};
 use crate::label_selector;
 
 pub(crate) use volumes::Volumes;
 
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const RESTART_POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
+/// How messages show a reference to a resource claim.
+const RESOURCE_CLAIM: Shape = Shape::Struct(&[
+    ("Name", "name", TEXT),
+    ("ResourceClaimName", "resourceClaimName", OPTIONAL),
+    ("ResourceClaimTemplateName", "resourceClaimTemplateName", OPTIONAL),
+]);
 const MOST_NAMESERVERS: usize = 3;
 
 /// What is wrong with a pod spec.
@@ -33,6 +42,7 @@ pub(crate) fn validate(spec: &Field<'_, '_>) -> ErrorList {
         check_host_alias(&alias, &mut errors);
     }
     check_operating_system(spec, &mut errors);
+    windows::check_host_processes(spec, &mut errors);
     for claim in spec.get("resourceClaims").elements() {
         check_resource_claim(&claim, &mut errors);
     }
@@ -243,7 +253,8 @@ fn check_resource_claim(claim: &Field<'_, '_>, errors: &mut ErrorList) {
     let sources = ["resourceClaimName", "resourceClaimTemplateName"];
     let named = sources.iter().filter(|source| claim.get(source).exists()).count();
     if named == 0 {
-        errors.push(claim.invalid("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"));
+        let error = claim.invalid("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
+        errors.push(error.shown_as(claim.go_text(RESOURCE_CLAIM)));
     } else if named > 1 {
         errors.push(
             claim.invalid(

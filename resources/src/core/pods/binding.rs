@@ -12,21 +12,21 @@ use registry_core::api::{
     StatusError, time,
 };
 use registry_core::capabilities;
-use registry_core::registry::store::UpdateRules;
-use registry_core::registry::{Store, Subresource};
+use registry_core::registry::{Services, Store, Subresource, UpdateRules};
 use registry_core::resource::ResourceType;
 use registry_core::rest::{
-    Answer, Capabilities, NamedCreater, Storage, SuccessStatus, UpdatedObject, ValidatingAdmission,
+    AdmitAll, Answer, Capabilities, NamedCreater, Storage, SuccessStatus, UpdatedObject, ValidatingAdmission,
 };
 use registry_core::schema::Schema;
 use serde_json::{Value, json};
 
 use super::Pods;
+use super::conditions::set_condition;
 
 /// What error messages name.
 const RESOURCE: GroupResource = GroupResource { group: "", resource: "pods/binding" };
 
-const BINDING: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "Binding" };
+pub(crate) const BINDING: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "Binding" };
 
 /// The `binding` subresource of pods.
 pub struct PodBinding {
@@ -35,9 +35,10 @@ pub struct PodBinding {
 
 impl Subresource for PodBinding {
     type Parent = Pods;
+    type Storage = Self;
     const NAME: &'static str = "binding";
 
-    fn install(parent: &Arc<Store>) -> Capabilities {
+    fn install(parent: &Arc<Store>, _: &Services) -> Capabilities {
         capabilities!(Arc::new(Self { pods: parent.clone() }); named_creater)
     }
 }
@@ -75,17 +76,27 @@ impl NamedCreater for PodBinding {
                 format!("name in URL does not match name in Binding object: {name} != {}", object.name());
             return Err(StatusError::bad_request(message));
         }
-        let errors = validate(&object);
-        if !errors.is_empty() {
-            return Err(StatusError::invalid(BINDING, name, &errors));
-        }
-        admission.validate(context, Some(&object), None).await?;
-        let mut assignment = Assignment { name, binding: &object };
-        self.pods
-            .update_by(context, name, &mut assignment, &registry_core::rest::AdmitAll, options, &BindingRules)
-            .await?;
-        Ok(Answer::Success(SuccessStatus { details: None, code: Some(201) }))
+        bind(&self.pods, context, &object, admission, options).await
     }
+}
+
+/// Makes the pod a binding is named after run on the node it names.
+pub(crate) async fn bind(
+    pods: &Store,
+    context: &RequestContext,
+    binding: &Object,
+    admission: &dyn ValidatingAdmission,
+    options: &CreateOptions,
+) -> Result<Answer, StatusError> {
+    let name = binding.name();
+    let errors = validate(binding);
+    if !errors.is_empty() {
+        return Err(StatusError::invalid(BINDING, name, &errors));
+    }
+    admission.validate(context, Some(binding), None).await?;
+    let mut assignment = Assignment { name, binding };
+    pods.update_by(context, name, &mut assignment, &AdmitAll, options, &BindingRules).await?;
+    Ok(Answer::Success(SuccessStatus { details: None, code: Some(201) }))
 }
 
 fn validate(binding: &Object) -> ErrorList {
@@ -156,22 +167,15 @@ fn set_scheduled(pod: &mut Object) {
     let condition = json!({
         "type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": time::now(),
     });
-    let mut conditions =
-        pod.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
-    match conditions.iter_mut().find(|one| one.get("type") == condition.get("type")) {
-        Some(present) => *present = condition,
-        None => conditions.push(condition),
-    }
-    pod.set(&["status", "conditions"], conditions.into());
+    set_condition(pod, condition);
 }
 
-/// An assignment was made by this server: it is as it should be.
+/// An assignment was made by this server: it is as it should be. It is no change of what is wanted, so that the
+/// generation stays.
 struct BindingRules;
 
 impl UpdateRules for BindingRules {
-    fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
-        new.set(&["metadata", "generation"], (old.generation() + 1).into());
-    }
+    fn prepare(&self, _: &ResourceType, _: &RequestContext, _: &mut Object, _: &Object) {}
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, _: &Object, _: &Object) -> ErrorList {
         ErrorList::default()

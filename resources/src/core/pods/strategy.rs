@@ -6,7 +6,7 @@ use registry_core::api::{DeleteOptions, FieldError, FieldPath, Object, time};
 use registry_core::resource::{Deletion, ObjectStrategy};
 use serde_json::{Map, Value, json};
 
-use crate::core::pod_spec::{defaults, validation};
+use crate::core::pod_spec::{defaults, validation, warnings};
 use crate::field::Field;
 
 /// What may change in a pod's spec after it was made.
@@ -18,6 +18,15 @@ pub(super) struct PodStrategy;
 impl ObjectStrategy for PodStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         defaults::apply_to_pod(object);
+        // The field from before a pod could have several addresses counts when both are given.
+        let address = object.get_str(&["status", "podIP"]).filter(|address| !address.is_empty());
+        if let Some(address) = address {
+            let first = object.get(&["status", "podIPs"]).and_then(|all| all.get(0)?.get("ip"));
+            if first.and_then(Value::as_str) != Some(address) {
+                let only = json!([{"ip": address}]);
+                object.set(&["status", "podIPs"], only);
+            }
+        }
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -33,7 +42,12 @@ impl ObjectStrategy for PodStrategy {
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        validation::validate(&Field::of(object, "spec"))
+        let spec = Field::of(object, "spec");
+        let mut errors = validation::validate(&spec);
+        if spec.get("ephemeralContainers").len() > 0 {
+            errors.push(spec.get("ephemeralContainers").forbidden("cannot be set on create"));
+        }
+        errors
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
@@ -43,12 +57,32 @@ impl ObjectStrategy for PodStrategy {
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         // The class follows from the spec, whatever a kubelet reports.
         new.copy_field(old, &["status", "qosClass"]);
+        mirror_address(new);
     }
 
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let status = Field::of(new, "status");
+        check_addresses(&status.get("podIPs"), &mut errors);
+        check_host_address(&status, &mut errors);
+        check_addresses(&status.get("hostIPs"), &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = validation::validate(&Field::of(new, "spec"));
         check_spec_change(new, old, &mut errors);
         errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        let mut warnings = warnings::of_name(object, "the Pod's hostname");
+        warnings.extend(warnings::of_pod(object));
+        warnings
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        warnings::of_pod(new)
     }
 
     fn check_graceful_delete(
@@ -75,8 +109,50 @@ impl ObjectStrategy for PodStrategy {
     }
 }
 
+/// Kubelets report a pod's addresses as one, as a list, or as both. The single one is the older way, and it counts
+/// where they differ.
+fn mirror_address(pod: &mut Object) {
+    let single = pod.get_str(&["status", "podIP"]).unwrap_or_default().to_owned();
+    let first = pod.get(&["status", "podIPs"]).and_then(|list| list.get(0)?.get("ip")?.as_str());
+    let first = first.unwrap_or_default().to_owned();
+    if single.is_empty() && !first.is_empty() {
+        pod.set(&["status", "podIP"], first.into());
+    } else if single != first {
+        pod.set(&["status", "podIPs"], json!([{ "ip": single }]));
+    }
+}
+
+/// A node's addresses are told in both ways, or in the older one.
+fn check_host_address(status: &Field<'_, '_>, errors: &mut ErrorList) {
+    let all = status.get("hostIPs");
+    if let Some(first) = all.elements().next() {
+        let first = first.get("ip");
+        if first.text() != status.get("hostIP").text() {
+            errors.push(first.invalid("must be equal to `hostIP`"));
+        }
+    }
+}
+
+/// Addresses are some, and no two of one family.
+fn check_addresses(list: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut families = Vec::new();
+    for entry in list.elements() {
+        let address = entry.get("ip");
+        match address.text().parse::<std::net::IpAddr>() {
+            Ok(address) => families.push(address.is_ipv4()),
+            Err(_) => {
+                errors.push(address.invalid("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+            }
+        }
+    }
+    let is_dual = matches!(families.as_slice(), [first, second] if first != second);
+    if families.len() > 1 && !is_dual {
+        errors.push(list.invalid("may specify no more than one IP for each IP family"));
+    }
+}
+
 /// `Guaranteed`, `Burstable` or `BestEffort`, by what the containers request and are limited to.
-pub(super) fn quality_of_service(pod: &Object) -> &'static str {
+pub(crate) fn quality_of_service(pod: &Object) -> &'static str {
     let containers = ["containers", "initContainers"]
         .iter()
         .filter_map(|list| pod.get(&["spec", list])?.as_array())

@@ -6,8 +6,8 @@ use registry_core::api::{Object, PropagationPolicy};
 use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
-use crate::core::pod_spec::defaults;
-use crate::edit::{default_at, is_empty_at};
+use crate::core::pod_spec::{defaults, warnings};
+use crate::edit::{fill_at, is_empty_at};
 use crate::field::Field;
 use crate::label_selector;
 
@@ -27,7 +27,7 @@ impl ObjectStrategy for ReplicationControllerStrategy {
                 }
             }
         }
-        default_at(object, &["spec", "replicas"], 1);
+        fill_at(object, &["spec", "replicas"], 1);
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
@@ -52,6 +52,14 @@ impl ObjectStrategy for ReplicationControllerStrategy {
         }
         workload::check_template(&template, Workload::REPLICATION_CONTROLLER, &mut errors);
         errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_new_workload(object, &["spec", "template"])
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        warnings::of_changed_workload(new, old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {

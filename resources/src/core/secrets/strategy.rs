@@ -8,6 +8,7 @@ use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
+use super::key_pair;
 use crate::core::config_data;
 use crate::field::Field;
 
@@ -47,6 +48,23 @@ impl ObjectStrategy for SecretStrategy {
         errors.append(self.validate(context, new));
         errors
     }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        warnings(new)
+    }
+}
+
+/// What keeps a pair of certificate and key from being used.
+fn warnings(object: &Object) -> Vec<String> {
+    if object.get_str(&["type"]) != Some("kubernetes.io/tls") {
+        return Vec::new();
+    }
+    let part = |key| STANDARD.decode(object.get_str(&["data", key]).unwrap_or_default()).unwrap_or_default();
+    key_pair::complaint(&part("tls.crt"), &part("tls.key")).into_iter().collect()
 }
 
 /// Each well-known type has keys it needs.

@@ -200,7 +200,7 @@ fn set_families(service: &mut Object, errors: &mut ErrorList) {
         let detail = "this cluster is not configured for dual-stack services";
         errors.push(FieldError::invalid(path, "RequireDualStack", detail));
     }
-    crate::edit::default_at(service, &["spec", "ipFamilyPolicy"], policy);
+    crate::edit::fill_at(service, &["spec", "ipFamilyPolicy"], policy);
     if is_empty_at(service, &["spec", "ipFamilies"]) {
         service.set(&["spec", "ipFamilies"], families);
     }

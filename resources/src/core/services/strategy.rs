@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::facts::{has_cluster_ip, has_node_ports, is_external_name, kind};
 use crate::core::address;
-use crate::edit::{absent, default_at, each, with};
+use crate::edit::{each, fill, fill_at, with};
 use crate::field::Field;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
@@ -26,12 +26,12 @@ impl ObjectStrategy for ServiceStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        default_at(object, &["spec", "sessionAffinity"], "None");
-        default_at(object, &["spec", "type"], "ClusterIP");
+        fill_at(object, &["spec", "sessionAffinity"], "None");
+        fill_at(object, &["spec", "type"], "ClusterIP");
         match object.get_str(&["spec", "sessionAffinity"]) {
             Some("ClientIP") => {
                 let timeout = ["spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds"];
-                default_at(object, &timeout, AFFINITY_SECONDS);
+                fill_at(object, &timeout, AFFINITY_SECONDS);
             }
             _ => {
                 object.remove(&["spec", "sessionAffinityConfig"]);
@@ -39,7 +39,7 @@ impl ObjectStrategy for ServiceStrategy {
         }
         with(&mut object.0, "spec", |spec| {
             each(spec, &["ports"], |port| {
-                absent(port, "protocol", "TCP");
+                fill(port, "protocol", "TCP");
                 let unset = matches!(port.get("targetPort"), None | Some(Value::Null))
                     || port.get("targetPort").is_some_and(|target| *target == 0 || *target == "");
                 if let (true, Some(number)) = (unset, port.get("port").cloned()) {
@@ -48,19 +48,19 @@ impl ObjectStrategy for ServiceStrategy {
             });
         });
         if has_node_ports(object) {
-            default_at(object, &["spec", "externalTrafficPolicy"], "Cluster");
+            fill_at(object, &["spec", "externalTrafficPolicy"], "Cluster");
         }
         if !is_external_name(object) {
-            default_at(object, &["spec", "internalTrafficPolicy"], "Cluster");
+            fill_at(object, &["spec", "internalTrafficPolicy"], "Cluster");
         }
         if kind(object) == "LoadBalancer" {
-            default_at(object, &["spec", "allocateLoadBalancerNodePorts"], true);
+            fill_at(object, &["spec", "allocateLoadBalancerNodePorts"], true);
         }
         let ingresses = object.0.get_mut("status").and_then(|status| status.get_mut("loadBalancer"));
         if let Some(balancer) = ingresses.and_then(Value::as_object_mut) {
             each(balancer, &["ingress"], |ingress| {
                 if ingress.contains_key("ip") {
-                    absent(ingress, "ipMode", "VIP");
+                    fill(ingress, "ipMode", "VIP");
                 }
             });
         }
@@ -176,7 +176,13 @@ fn check_ports(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
             application.check(names::qualified_name, errors);
         }
         if !numbers.insert((protocol.text(), number.integer())) {
-            errors.push(FieldError::duplicate(port.path(), port.value().cloned().unwrap_or_default()));
+            // Only what makes them the same is shown.
+            let text = format!(
+                "{{\"Name\":\"\",\"Protocol\":{:?},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
+                protocol.text(),
+                number.integer().unwrap_or_default()
+            );
+            errors.push(port.duplicate().shown_as(text));
         }
         let node_port = port.get("nodePort");
         let Some(wanted) = node_port.integer().filter(|wanted| *wanted != 0) else { continue };

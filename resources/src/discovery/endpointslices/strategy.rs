@@ -5,9 +5,8 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
-use serde_json::Value;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// The type of its addresses never changes; labels count as content.
@@ -15,11 +14,10 @@ pub(super) struct EndpointSliceStrategy;
 
 impl ObjectStrategy for EndpointSliceStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        let ports = object.0.get_mut("ports").and_then(Value::as_array_mut);
-        for port in ports.into_iter().flatten() {
-            defaulting::fill(port, "name", "");
-            defaulting::fill(port, "protocol", "TCP");
-        }
+        edit::each(&mut object.0, &["ports"], |port| {
+            edit::fill(port, "name", "");
+            edit::fill(port, "protocol", "TCP");
+        });
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {

@@ -2,11 +2,12 @@
 
 use registry_core::RequestContext;
 use registry_core::api::Object;
-use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::defaulting;
+use crate::core::address::{self, Network};
+use crate::edit;
 use crate::field::Field;
 use crate::label_selector;
 
@@ -15,19 +16,16 @@ pub(super) struct NetworkPolicyStrategy;
 
 impl ObjectStrategy for NetworkPolicyStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        let has_egress =
-            object.get(&["spec", "egress"]).and_then(Value::as_array).is_some_and(|rules| !rules.is_empty());
-        let Some(spec) = defaulting::at(object, &["spec"]) else { return };
-        if spec.get("policyTypes").and_then(Value::as_array).is_none_or(Vec::is_empty) {
-            spec["policyTypes"] = if has_egress { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
-        }
-        for direction in ["ingress", "egress"] {
-            for rule in defaulting::elements(Some(&mut *spec), direction) {
-                for port in defaulting::elements(Some(rule), "ports") {
-                    defaulting::fill(port, "protocol", "TCP");
-                }
+        edit::with(&mut object.0, "spec", |spec| {
+            if edit::is_empty(spec.get("policyTypes")) {
+                let has_egress = !edit::is_empty(spec.get("egress"));
+                let directions = if has_egress { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
+                spec.insert("policyTypes".to_owned(), directions);
             }
-        }
+            edit::each(spec, &["ingress", "egress"], |rule| {
+                edit::each(rule, &["ports"], |port| edit::fill(port, "protocol", "TCP"));
+            });
+        });
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -44,22 +42,28 @@ impl ObjectStrategy for NetworkPolicyStrategy {
                 }
             }
         }
+        check_types(&spec.get("policyTypes"), &mut errors);
         errors
     }
 }
 
 fn check_port(port: &Field<'_, '_>, errors: &mut ErrorList) {
-    port.get("protocol").check_one_of(&["SCTP", "TCP", "UDP"], errors);
+    port.get("protocol").check_one_of(&["TCP", "UDP", "SCTP"], errors);
     let (first, last) = (port.get("port"), port.get("endPort"));
-    first.check_between(1, 65535, errors);
+    first.check_port(errors);
+    if first.exists() && first.integer().is_none() {
+        first.check(names::port_name, errors);
+    }
     if !last.exists() {
         return;
     }
     match first.integer() {
-        Some(first) if last.integer().is_some_and(|last| last < first) => {
-            errors.push(last.invalid("must be greater than or equal to `port`"));
+        Some(first) => {
+            if last.integer().is_some_and(|last| last < first) {
+                errors.push(last.invalid("must be greater than or equal to `port`"));
+            }
+            last.check_port(errors);
         }
-        Some(_) => last.check_between(1, 65535, errors),
         None if first.exists() => {
             errors.push(last.invalid("may not be specified when `port` is non-numeric"));
         }
@@ -72,12 +76,69 @@ fn check_peer(peer: &Field<'_, '_>, errors: &mut ErrorList) {
         (peer.get("podSelector"), peer.get("namespaceSelector"), peer.get("ipBlock"));
     label_selector::check(&pods, errors);
     label_selector::check(&namespaces, errors);
+    if block.exists() {
+        check_block(&block, errors);
+    }
     let selects = pods.exists() || namespaces.exists();
     if block.exists() && selects {
         errors.push(peer.forbidden("may not specify both ipBlock and another peer"));
     } else if !block.exists() && !selects {
         errors.push(peer.required("must specify a peer"));
-    } else if block.exists() {
-        block.get("cidr").check_present(errors);
+    }
+}
+
+/// A network, and smaller ones in it that are left out.
+fn check_block(block: &Field<'_, '_>, errors: &mut ErrorList) {
+    let cidr = block.get("cidr");
+    if !cidr.check_present(errors) {
+        return;
+    }
+    address::check_strict_network(&cidr, errors);
+    let Some(network) = Network::parse(cidr.text()) else { return };
+    for except in block.get("except").elements() {
+        address::check_strict_network(&except, errors);
+        if Network::parse(except.text()).is_some_and(|inner| !network.strictly_contains(inner)) {
+            errors.push(except.invalid("must be a strict subset of `cidr`"));
+        }
+    }
+}
+
+fn check_types(types: &Field<'_, '_>, errors: &mut ErrorList) {
+    const DIRECTIONS: [&str; 2] = ["Ingress", "Egress"];
+    if types.len() > DIRECTIONS.len() {
+        errors.push(types.invalid("may not specify more than two policyTypes"));
+        return;
+    }
+    for direction in types.elements() {
+        direction.check_one_of(&DIRECTIONS, errors);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn peers_and_ports_are_checked() {
+        let causes = |rule: Value| {
+            let policy = json!({"spec": {"podSelector": {}, "ingress": [rule]}});
+            let errors = NetworkPolicyStrategy
+                .validate(&RequestContext::default(), &Object::from_value(policy).unwrap());
+            errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
+        };
+        let block =
+            |cidr: &str, except: Value| json!({"from": [{"ipBlock": {"cidr": cidr, "except": except}}]});
+        let none: [&str; 0] = [];
+        assert_eq!(causes(block("10.0.0.0/8", json!(["10.1.0.0/16"]))), none);
+        assert_eq!(causes(block("10.0.0.1/8", json!([]))), ["spec.ingress[0].from[0].ipBlock.cidr"]);
+        let except = "spec.ingress[0].from[0].ipBlock.except[0]";
+        assert_eq!(causes(block("10.0.0.0/8", json!(["11.0.0.0/16"]))), [except]);
+        assert_eq!(causes(block("10.0.0.0/8", json!(["x"]))), [except]);
+        assert_eq!(causes(json!({"from": [{}]})), ["spec.ingress[0].from[0]"]);
+        assert_eq!(causes(json!({"ports": [{"port": 1, "endPort": 2}, {"port": "http"}]})), none);
+        let ports = json!({"ports": [{"port": 3, "endPort": 2}, {"port": "Http"}, {"endPort": 1}]});
+        let expected = ["ports[0].endPort", "ports[1].port", "ports[2].endPort"];
+        assert_eq!(causes(ports), expected.map(|field| format!("spec.ingress[0].{field}")));
     }
 }

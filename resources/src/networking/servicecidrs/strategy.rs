@@ -5,15 +5,23 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
+use crate::go_text::{OPTIONAL, Shape};
+
+/// How messages show the spec.
+const SPEC: Shape = Shape::Struct(&[("CIDRs", "cidrs", OPTIONAL)]);
 
 /// One range a family; a range never changes.
 pub(super) struct ServiceCIDRStrategy;
 
 impl ObjectStrategy for ServiceCIDRStrategy {
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"]]
+    }
+
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
+        edit::keep_metadata(new, old);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -24,7 +32,7 @@ impl ObjectStrategy for ServiceCIDRStrategy {
         if ranges.len() == 0 {
             errors.push(ranges.required("at least one CIDR required"));
         } else if ranges.len() > 2 {
-            errors.push(ranges.invalid("may only hold up to 2 values"));
+            errors.push(ranges.invalid("may only hold up to 2 values").shown_as(spec.go_text(SPEC)));
         } else if ranges.len() == 2 && sixes != 1 {
             errors.push(ranges.invalid(
                 "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64",

@@ -7,7 +7,17 @@ use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 
 use crate::field::Field;
+use crate::go_text::{OPTIONAL, Shape, TEXT};
 use crate::label_selector;
+
+/// How messages show a toleration.
+const TOLERATION: Shape = Shape::Struct(&[
+    ("Key", "key", TEXT),
+    ("Operator", "operator", TEXT),
+    ("Value", "value", TEXT),
+    ("Effect", "effect", TEXT),
+    ("TolerationSeconds", "tolerationSeconds", OPTIONAL),
+]);
 
 /// The handler never changes.
 pub(super) struct RuntimeClassStrategy;
@@ -29,7 +39,7 @@ impl ObjectStrategy for RuntimeClassStrategy {
         for toleration in scheduling.get("tolerations").elements() {
             toleration.get("operator").check_one_of(&["Equal", "Exists"], &mut errors);
             if seen.contains(&toleration.value()) {
-                errors.push(toleration.duplicate());
+                errors.push(toleration.duplicate().shown_as(toleration.go_text(TOLERATION)));
             }
             seen.push(toleration.value());
         }

@@ -6,12 +6,29 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::field::Field;
+use crate::go_text::{LABEL_SELECTOR, OPTIONAL, Shape};
 use crate::label_selector;
+
+/// How messages show the spec.
+const SPEC: Shape = Shape::Struct(&[
+    ("MinAvailable", "minAvailable", OPTIONAL),
+    ("Selector", "selector", Shape::Pointer(&LABEL_SELECTOR)),
+    ("MaxUnavailable", "maxUnavailable", OPTIONAL),
+    ("UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy", OPTIONAL),
+]);
 
 /// A least or a most, never both.
 pub(super) struct PodDisruptionBudgetStrategy;
 
 impl ObjectStrategy for PodDisruptionBudgetStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }
@@ -21,7 +38,8 @@ impl ObjectStrategy for PodDisruptionBudgetStrategy {
         let spec = Field::of(object, "spec");
         let (least, most) = (spec.get("minAvailable"), spec.get("maxUnavailable"));
         if least.exists() && most.exists() {
-            errors.push(spec.invalid("minAvailable and maxUnavailable cannot be both set"));
+            let error = spec.invalid("minAvailable and maxUnavailable cannot be both set");
+            errors.push(error.shown_as(spec.go_text(SPEC)));
         }
         for field in [&least, &most] {
             check_amount(field, &mut errors);

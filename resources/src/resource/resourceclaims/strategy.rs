@@ -5,7 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 use crate::resource::requests;
 
@@ -13,12 +13,16 @@ use crate::resource::requests;
 pub(super) struct ResourceClaimStrategy;
 
 impl ObjectStrategy for ResourceClaimStrategy {
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"]]
+    }
+
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
+        edit::keep_metadata(new, old);
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        requests::apply_defaults(defaulting::at(object, &["spec", "devices"]));
+        edit::with_at(object, &["spec", "devices"], requests::apply_defaults);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -5,7 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 use crate::resource::requests;
 
@@ -14,7 +14,7 @@ pub(super) struct ResourceClaimTemplateStrategy;
 
 impl ObjectStrategy for ResourceClaimTemplateStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        requests::apply_defaults(defaulting::at(object, &["spec", "spec", "devices"]));
+        edit::with_at(object, &["spec", "spec", "devices"], requests::apply_defaults);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

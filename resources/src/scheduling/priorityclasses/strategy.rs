@@ -5,7 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// The highest priority that is not the system's.
@@ -16,7 +16,7 @@ pub(super) struct PriorityClassStrategy;
 
 impl ObjectStrategy for PriorityClassStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::fill_top(object, "preemptionPolicy", "PreemptLowerPriority");
+        edit::fill(&mut object.0, "preemptionPolicy", "PreemptLowerPriority");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

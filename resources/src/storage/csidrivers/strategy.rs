@@ -4,9 +4,9 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
-use serde_json::Value;
+use serde_json::json;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// What a driver can do; whether it attaches never changes.
@@ -18,15 +18,16 @@ impl ObjectStrategy for CSIDriverStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        let Some(spec) = defaulting::at(object, &["spec"]) else { return };
-        defaulting::fill(spec, "attachRequired", true);
-        for flag in ["podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"] {
-            defaulting::fill(spec, flag, false);
-        }
-        defaulting::fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
-        if spec.get("volumeLifecycleModes").and_then(Value::as_array).is_none_or(Vec::is_empty) {
-            spec["volumeLifecycleModes"] = serde_json::json!(["Persistent"]);
-        }
+        edit::with(&mut object.0, "spec", |spec| {
+            edit::fill(spec, "attachRequired", true);
+            for flag in ["podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"] {
+                edit::fill(spec, flag, false);
+            }
+            edit::fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+            if edit::is_empty(spec.get("volumeLifecycleModes")) {
+                spec.insert("volumeLifecycleModes".to_owned(), json!(["Persistent"]));
+            }
+        });
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

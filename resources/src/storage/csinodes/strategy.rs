@@ -31,11 +31,35 @@ impl ObjectStrategy for CSINodeStrategy {
             if node.check_present(&mut errors) && node.text().len() > MOST_NODE_ID_BYTES {
                 errors.push(node.invalid(format!("must be {MOST_NODE_ID_BYTES} characters or less")));
             }
+            let mut keys = Vec::new();
+            for key in driver.get("topologyKeys").elements() {
+                if keys.contains(&key.text()) {
+                    errors.push(FieldError::duplicate(driver.path(), key.text()));
+                }
+                keys.push(key.text());
+                key.check(names::qualified_name, &mut errors);
+            }
             driver.get("allocatable").get("count").check_not_negative(&mut errors);
             if drivers.contains(&name.text()) {
                 errors.push(FieldError::duplicate(driver.path(), name.text()));
             }
             drivers.push(name.text());
+        }
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        // A driver may come and go; while it is there, it stays as it said it was.
+        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        let (new, old) = (new.get("drivers"), old.get("drivers"));
+        for driver in new.elements() {
+            let before = old.elements().find(|one| one.get("name").text() == driver.get("name").text());
+            let Some(before) = before else { continue };
+            let is_same = |field: &str| before.get(field).value() == driver.get(field).value();
+            if !["nodeID", "topologyKeys"].into_iter().all(is_same) {
+                errors.push(driver.invalid("field is immutable"));
+            }
         }
         errors
     }

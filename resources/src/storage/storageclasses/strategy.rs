@@ -5,7 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// What volumes of the class are made by never changes.
@@ -13,8 +13,8 @@ pub(super) struct StorageClassStrategy;
 
 impl ObjectStrategy for StorageClassStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::fill_top(object, "reclaimPolicy", "Delete");
-        defaulting::fill_top(object, "volumeBindingMode", "Immediate");
+        edit::fill(&mut object.0, "reclaimPolicy", "Delete");
+        edit::fill(&mut object.0, "volumeBindingMode", "Immediate");
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

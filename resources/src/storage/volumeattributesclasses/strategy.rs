@@ -5,7 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::defaulting;
+use crate::edit;
 use crate::field::Field;
 
 /// Protected from removal while in use; nothing of it changes.
@@ -13,7 +13,7 @@ pub(super) struct VolumeAttributesClassStrategy;
 
 impl ObjectStrategy for VolumeAttributesClassStrategy {
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        defaulting::add_finalizer(object, "kubernetes.io/vac-protection");
+        edit::add_finalizer(object, "kubernetes.io/vac-protection");
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

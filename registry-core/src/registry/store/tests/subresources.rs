@@ -1,4 +1,4 @@
-use crate::registry::{ScaleStore, StatusStore};
+use crate::registry::{ScaleStore, SubresourceStore};
 use crate::rest::UpdatedObject;
 
 use super::*;
@@ -23,7 +23,7 @@ async fn a_status_update_changes_the_status_and_nothing_else() {
     for (resource, labels) in [(&PLAIN, None), (&PICKY, Some(&json!({"new": "yes"})))] {
         let fixture = Fixture::new(resource);
         let made = fixture.create(widget("lion", &json!({}))).await.unwrap();
-        let status = StatusStore::new(fixture.store.clone());
+        let status = SubresourceStore::status(fixture.store.clone());
         let mut sent = widget("lion", &more);
         sent.copy_field(&made, &["metadata", "resourceVersion"]);
         let updated = put(&*status, &fixture, Replace(sent)).await.unwrap();
@@ -38,7 +38,7 @@ async fn a_status_update_changes_the_status_and_nothing_else() {
 #[tokio::test]
 async fn a_bad_status_is_refused_and_an_absent_object_has_none() {
     let fixture = Fixture::new(&PICKY);
-    let status = StatusStore::new(fixture.store.clone());
+    let status = SubresourceStore::status(fixture.store.clone());
     let reported = |object: &mut Object| object.set(&["status", "replicas"], (-1).into());
     assert_eq!(put(&*status, &fixture, Edit(reported)).await.unwrap_err().code, 404);
     fixture.create(widget("lion", &json!({}))).await.unwrap();

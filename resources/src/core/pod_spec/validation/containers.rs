@@ -8,7 +8,7 @@ use registry_core::api::validation::{ErrorList, names};
 use crate::field::Field;
 
 use super::volumes::Volumes;
-use super::{handlers, resources};
+use super::{ephemeral, handlers, resources};
 
 const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 const MESSAGE_POLICIES: &[&str] = &["File", "FallbackToLogsOnError"];
@@ -45,6 +45,10 @@ pub(super) fn validate(spec: &Field<'_, '_>, volumes: &Volumes<'_>, errors: &mut
     for container in spec.get("initContainers").elements() {
         validate_container(&container, volumes, host_network, &mut used, errors);
         validate_init_container(&container, errors);
+    }
+    for container in spec.get("ephemeralContainers").elements() {
+        validate_container(&container, volumes, host_network, &mut used, errors);
+        ephemeral::validate(&container, spec, errors);
     }
 }
 

@@ -1,26 +1,39 @@
-//! The `status` subresource: the same object, of which only the status changes.
+//! Subresources that show their parent's own object and change it by rules of their own: `status`, `finalize`,
+//! `approval`, `resize`.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::api::{GetOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError, UpdateOptions};
+use crate::api::{
+    GetOptions, GroupResource, GroupVersionKind, Object, Preconditions, Scope, StatusError, UpdateOptions,
+};
 use crate::context::RequestContext;
 use crate::resource::Column;
 use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission};
 use crate::schema::Schema;
 
-use super::store::{StatusRules, Store};
+use super::store::{StatusRules, Store, UpdateRules};
 
-/// The `status` subresource of a store.
-pub struct StatusStore {
+/// A subresource whose object is the parent's: reads are the parent's, updates go by rules of its own.
+///
+/// Kubernetes concept: the `StatusREST` of each kind and its likes.
+pub struct SubresourceStore {
     parent: Arc<Store>,
+    rules: &'static dyn UpdateRules,
 }
 
-impl StatusStore {
+// === impl SubresourceStore ===
+
+impl SubresourceStore {
+    /// A subresource of this store that changes objects by these rules.
+    pub fn new(parent: Arc<Store>, rules: &'static dyn UpdateRules) -> Arc<Self> {
+        Arc::new(Self { parent, rules })
+    }
+
     /// The `status` subresource of this store.
-    pub fn new(parent: Arc<Store>) -> Arc<Self> {
-        Arc::new(Self { parent })
+    pub fn status(parent: Arc<Store>) -> Arc<Self> {
+        Self::new(parent, &StatusRules)
     }
 
     /// The store below.
@@ -29,7 +42,7 @@ impl StatusStore {
     }
 }
 
-impl Storage for StatusStore {
+impl Storage for SubresourceStore {
     fn group_resource(&self) -> GroupResource {
         self.parent.group_resource()
     }
@@ -56,7 +69,7 @@ impl Storage for StatusStore {
 }
 
 #[async_trait]
-impl Getter for StatusStore {
+impl Getter for SubresourceStore {
     async fn get(
         &self,
         context: &RequestContext,
@@ -68,7 +81,7 @@ impl Getter for StatusStore {
 }
 
 #[async_trait]
-impl Updater for StatusStore {
+impl Updater for SubresourceStore {
     async fn update(
         &self,
         context: &RequestContext,
@@ -77,9 +90,9 @@ impl Updater for StatusStore {
         admission: &dyn ValidatingAdmission,
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
-        // A status is of an object that is there: not even an apply creates one here.
+        // A subresource is of an object that is there: not even an apply creates one here.
         let mut present = PresentOnly(update);
-        self.parent.update_by(context, name, &mut present, admission, options, &StatusRules).await
+        self.parent.update_by(context, name, &mut present, admission, options, self.rules).await
     }
 }
 
@@ -88,7 +101,7 @@ struct PresentOnly<'a>(&'a mut dyn UpdatedObject);
 
 #[async_trait]
 impl UpdatedObject for PresentOnly<'_> {
-    fn preconditions(&self) -> crate::api::Preconditions {
+    fn preconditions(&self) -> Preconditions {
         self.0.preconditions()
     }
 

@@ -13,7 +13,7 @@ pub struct Descriptions(BTreeMap<Box<str>, TypeText>);
 
 /// Texts about one type.
 #[derive(Clone, Debug, Default)]
-pub(in crate::schema) struct TypeText {
+pub(super) struct TypeText {
     about: Option<Box<str>>,
     fields: BTreeMap<Box<str>, Box<str>>,
     /// `x-kubernetes-unions`, which only documents: which fields belong to which discriminator.
@@ -84,11 +84,11 @@ impl Descriptions {
         }
     }
 
-    pub(in crate::schema) fn insert(&mut self, name: &str, text: TypeText) {
+    pub(super) fn insert(&mut self, name: &str, text: TypeText) {
         self.0.insert(name.into(), text);
     }
 
-    pub(in crate::schema) fn get(&self, name: &str) -> Option<&TypeText> {
+    pub(super) fn get(&self, name: &str) -> Option<&TypeText> {
         self.0.get(name)
     }
 }
@@ -96,11 +96,11 @@ impl Descriptions {
 // === impl TypeText ===
 
 impl TypeText {
-    pub(in crate::schema) fn new(about: Option<&str>) -> Self {
+    pub(super) fn new(about: Option<&str>) -> Self {
         Self { about: about.map(Into::into), ..Self::default() }
     }
 
-    pub(in crate::schema) fn add_field(&mut self, field: &str, about: Option<&str>) {
+    pub(super) fn add_field(&mut self, field: &str, about: Option<&str>) {
         if let Some(about) = about {
             self.fields.insert(field.into(), about.into());
         }

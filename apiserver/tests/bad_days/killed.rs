@@ -1,9 +1,6 @@
 //! The server as a process that ends: killed in the middle of writes, again and again, and by SIGTERM.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -14,64 +11,13 @@ use kube::api::{Api, ListParams, PostParams};
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::process::Process;
+
 const ROUNDS: u64 = 50;
 const CLIENTS: u64 = 8;
 
 /// Names and resource versions of what was acknowledged.
 type Acknowledged = BTreeMap<String, u64>;
-
-struct Process {
-    child: Child,
-    kubeconfig: PathBuf,
-    _stdout: BufReader<ChildStdout>,
-}
-
-// === impl Process ===
-
-impl Process {
-    fn start(directory: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_apiserver"))
-            .args(["--secure-port=0", "--data-dir"])
-            .arg(directory)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.starts_with("export KUBECONFIG=") {
-            line.clear();
-            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the server does not start");
-        }
-        let kubeconfig = line.trim_end().trim_start_matches("export KUBECONFIG=").into();
-        Self { child, kubeconfig, _stdout: stdout }
-    }
-
-    /// Waits for the namespace that is made at the first start.
-    async fn config_maps(&self) -> Api<ConfigMap> {
-        let client = super::client(&self.kubeconfig).await;
-        let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(client.clone());
-        let begun = Instant::now();
-        while !matches!(namespaces.get_opt("default").await, Ok(Some(_))) {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the server does not become ready");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        Api::default_namespaced(client)
-    }
-
-    fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It has ended already where all went well.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// Creates config maps until the server is gone; each call counts what it was acknowledged.
 async fn create_until_it_is_gone(
@@ -121,7 +67,7 @@ async fn no_acknowledged_object_is_lost_however_often_the_server_is_killed() {
         // At a moment of each round's own in the stream of writes.
         while count.load(Ordering::Relaxed) < 1 + round * 7 % 40 {
             assert!(begun.elapsed() < Duration::from_secs(20), "round {round}: nothing is written");
-            assert!(server.child.try_wait().unwrap().is_none(), "round {round}: the server has ended");
+            assert!(server.runs(), "round {round}: the server has ended");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         server.kill();
@@ -152,10 +98,9 @@ async fn sigterm_ends_the_server_in_order() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let begun = Instant::now();
-    let process = server.child.id().to_string();
-    assert!(Command::new("kill").args(["-s", "TERM", &process]).status().unwrap().success());
+    server.signal("TERM");
     let acknowledged = writing.await.unwrap();
-    let ended = tokio::task::spawn_blocking(move || server.child.wait().unwrap()).await.unwrap();
+    let ended = server.ended().await;
     assert!(ended.success(), "{ended}");
     assert!(begun.elapsed() < Duration::from_secs(20), "it took {:?}", begun.elapsed());
     let again = Process::start(directory.path());

@@ -1,0 +1,166 @@
+//! Tokens of service accounts: issued, believed, and published so that others can believe them.
+//!
+//! Kubernetes concept: [service account tokens](https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/).
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::Response;
+use registry_core::api::StatusError;
+use registry_core::registry::Stores;
+use registry_core::rest::access::KnownToken;
+use registry_core::rest::tokens::{TokenClaims, TokenIssuer};
+
+use crate::options::ServiceAccountOptions;
+use crate::server::pki::PkiError;
+
+mod bound;
+mod claims;
+mod documents;
+mod jwt;
+mod keys;
+mod verified;
+
+use bound::BoundObjects;
+use claims::Claims;
+use documents::Documents;
+use keys::{SigningKey, VerifyingKey};
+use verified::Verified;
+
+/// Issues tokens, and says whose one is.
+pub struct ServiceAccountTokens {
+    /// Who issues: the first is this server, tokens of the others are believed too.
+    issuers: Vec<String>,
+    api_audiences: Vec<String>,
+    max_lifetime_seconds: Option<i64>,
+    extends_lifetime: bool,
+    signing_key: SigningKey,
+    /// Whose signatures are believed.
+    keys: Vec<VerifyingKey>,
+    verified: Verified,
+    objects: BoundObjects,
+    documents: Documents,
+}
+
+// === impl ServiceAccountTokens ===
+
+impl ServiceAccountTokens {
+    /// As the flags say: keys are read, or made below `directory`. `stores` has what tokens are bound to, and
+    /// `address` is where clients find this server.
+    ///
+    /// # Errors
+    /// A key cannot be read or made.
+    pub(crate) fn new(
+        options: &ServiceAccountOptions,
+        directory: &std::path::Path,
+        stores: Stores,
+    ) -> Result<Self, PkiError> {
+        let signing_key = match &options.service_account_signing_key_file {
+            Some(path) => SigningKey::read(path)?,
+            None => SigningKey::ensure(&directory.join("sa.key"))?,
+        };
+        let mut keys = vec![signing_key.public().clone()];
+        for path in &options.service_account_key_file {
+            for key in VerifyingKey::read_all(path)? {
+                if !keys.iter().any(|known| known.id() == key.id()) {
+                    keys.push(key);
+                }
+            }
+        }
+        let issuers = options.service_account_issuer.clone();
+        let api_audiences =
+            if options.api_audiences.is_empty() { issuers.clone() } else { options.api_audiences.clone() };
+        let max = options.service_account_max_token_expiration.as_secs();
+        Ok(Self {
+            documents: Documents::new(&issuers, &keys),
+            issuers,
+            api_audiences,
+            max_lifetime_seconds: i64::try_from(max).ok().filter(|seconds| *seconds > 0),
+            extends_lifetime: options.service_account_extend_token_expiration,
+            signing_key,
+            keys,
+            verified: Verified::default(),
+            objects: BoundObjects::new(stores),
+        })
+    }
+
+    /// For whom tokens are meant that do not say it.
+    pub(crate) fn api_audiences(&self) -> &[String] {
+        &self.api_audiences
+    }
+
+    /// Tells clients where the keys are. (`--service-account-jwks-uri`, or this server.)
+    pub(crate) fn publish_at(&self, jwks_uri: String) {
+        self.documents.publish_at(jwks_uri);
+    }
+
+    /// Whose token it is; `None` when it is no service account's.
+    ///
+    /// # Errors
+    /// It is one, and not to be believed (any more); the text says why.
+    pub(crate) async fn user_of_token(
+        &self,
+        token: &str,
+        audiences: &[String],
+    ) -> Result<Option<KnownToken>, String> {
+        let claims = match self.verified.get(token) {
+            Some(claims) => claims,
+            None => {
+                let Some(unverified) = jwt::Unverified::parse(token) else { return Ok(None) };
+                let Some(claims) = Claims::of(&unverified, &self.issuers) else { return Ok(None) };
+                self.check_signature(&unverified)?;
+                let claims = Arc::new(claims);
+                self.verified.insert(token, claims.clone());
+                claims
+            }
+        };
+        let audiences = if audiences.is_empty() { &self.api_audiences } else { audiences };
+        let audiences = claims.meant_for(audiences)?;
+        claims.check_time(jiff::Timestamp::now().as_second())?;
+        let user = self.objects.user_of(&claims).await?;
+        Ok(Some(KnownToken { user, audiences }))
+    }
+
+    fn check_signature(&self, token: &jwt::Unverified<'_>) -> Result<(), String> {
+        let fitting = |key: &&VerifyingKey| token.key_id.as_deref().is_none_or(|id| id == key.id());
+        let mut candidates: Vec<&VerifyingKey> = self.keys.iter().filter(fitting).collect();
+        // A key may have been named otherwise by whom it was handed over from.
+        if candidates.is_empty() {
+            candidates = self.keys.iter().collect();
+        }
+        let is_signed = candidates.iter().any(|key| key.verifies(token));
+        is_signed.then_some(()).ok_or_else(|| "error in cryptographic primitive".to_owned())
+    }
+
+    /// What is published at this path for those who verify tokens themselves.
+    pub(crate) fn document(&self, path: &str) -> Option<Response<Body>> {
+        self.documents.get(path)
+    }
+}
+
+impl TokenIssuer for ServiceAccountTokens {
+    fn issue(&self, claims: &TokenClaims) -> Result<String, StatusError> {
+        let issuer = self.issuers.first().map(String::as_str).unwrap_or_default();
+        let claims = Claims::to_issue(claims, issuer);
+        let payload = serde_json::to_vec(&claims).map_err(StatusError::internal)?;
+        self.signing_key.sign(&payload).map_err(|error| StatusError::internal(error.to_string()))
+    }
+
+    fn api_audiences(&self) -> &[String] {
+        &self.api_audiences
+    }
+
+    fn max_lifetime_seconds(&self) -> Option<i64> {
+        self.max_lifetime_seconds
+    }
+
+    fn extends_lifetime(&self) -> bool {
+        self.extends_lifetime
+    }
+}
+
+impl std::fmt::Debug for ServiceAccountTokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ServiceAccountTokens(of {:?})", self.issuers)
+    }
+}

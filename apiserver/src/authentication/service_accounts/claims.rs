@@ -1,0 +1,145 @@
+//! What a token says, as it is written in it.
+
+use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenObject};
+use serde::{Deserialize, Serialize};
+
+use super::jwt::Unverified;
+
+/// Clocks differ by so much.
+const LEEWAY_SECONDS: i64 = 60;
+
+/// The claims of a service account's token.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Claims {
+    #[serde(default)]
+    aud: Vec<String>,
+    exp: i64,
+    #[serde(default)]
+    iat: i64,
+    iss: String,
+    /// The token's own id.
+    #[serde(default)]
+    pub(super) jti: String,
+    #[serde(rename = "kubernetes.io")]
+    pub(super) kubernetes: Kubernetes,
+    #[serde(default)]
+    nbf: i64,
+    sub: String,
+}
+
+/// What only Kubernetes' tokens say.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Kubernetes {
+    pub(super) namespace: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node: Option<Reference>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pod: Option<Reference>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) secret: Option<Reference>,
+    pub(super) serviceaccount: Reference,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warnafter: Option<i64>,
+}
+
+/// An object a token names.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Reference {
+    pub(super) name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) uid: String,
+}
+
+// === impl Claims ===
+
+impl Claims {
+    /// The claims of a token of one of these issuers; `None` when it is somebody else's.
+    pub(super) fn of(token: &Unverified<'_>, issuers: &[String]) -> Option<Self> {
+        let claims: Self = serde_json::from_slice(&token.claims).ok()?;
+        issuers.contains(&claims.iss).then_some(claims)
+    }
+
+    /// The claims of a new token.
+    pub(super) fn to_issue(wanted: &TokenClaims, issuer: &str) -> Self {
+        let now = wanted.issued_at_seconds;
+        let (mut node, mut pod, mut secret) = (None, None, None);
+        match &wanted.binding {
+            Some(TokenBinding::Pod(own, its_node)) => {
+                pod = Some(own.into());
+                node = its_node.as_ref().map(Reference::from);
+            }
+            Some(TokenBinding::Secret(own)) => secret = Some(own.into()),
+            Some(TokenBinding::Node(own)) => node = Some(own.into()),
+            None => {}
+        }
+        Self {
+            aud: wanted.audiences.clone(),
+            exp: now.saturating_add(wanted.lifetime_seconds),
+            iat: now,
+            iss: issuer.to_owned(),
+            jti: registry_core::registry::store::new_uid(),
+            kubernetes: Kubernetes {
+                namespace: wanted.namespace.clone(),
+                node,
+                pod,
+                secret,
+                serviceaccount: (&wanted.service_account).into(),
+                warnafter: wanted.warn_after_seconds.map(|seconds| now.saturating_add(seconds)),
+            },
+            nbf: now,
+            sub: user_name(&wanted.namespace, &wanted.service_account.name),
+        }
+    }
+
+    /// The account, as a user.
+    pub(super) fn user_name(&self) -> String {
+        user_name(&self.kubernetes.namespace, &self.kubernetes.serviceaccount.name)
+    }
+
+    /// Which of these audiences the token is meant for.
+    ///
+    /// # Errors
+    /// For none, or it contradicts itself.
+    pub(super) fn meant_for(&self, audiences: &[String]) -> Result<Vec<String>, String> {
+        if self.sub != self.user_name() {
+            return Err("service account token claims could not be validated".to_owned());
+        }
+        let both: Vec<String> = self.aud.iter().filter(|own| audiences.contains(own)).cloned().collect();
+        if both.is_empty() {
+            let (own, wanted) = (quoted(&self.aud), quoted(audiences));
+            return Err(format!("token audiences {own} is invalid for the target audiences {wanted}"));
+        }
+        Ok(both)
+    }
+
+    /// Whether it is good at this time.
+    ///
+    /// # Errors
+    /// Not yet, or no longer.
+    pub(super) fn check_time(&self, now_seconds: i64) -> Result<(), String> {
+        if now_seconds > self.exp.saturating_add(LEEWAY_SECONDS) {
+            return Err("service account token has expired".to_owned());
+        }
+        let soon = now_seconds.saturating_add(LEEWAY_SECONDS);
+        if soon < self.nbf || soon < self.iat {
+            return Err("service account token is not valid yet".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl From<&TokenObject> for Reference {
+    fn from(object: &TokenObject) -> Self {
+        Self { name: object.name.clone(), uid: object.uid.clone() }
+    }
+}
+
+fn user_name(namespace: &str, name: &str) -> String {
+    format!("system:serviceaccount:{namespace}:{name}")
+}
+
+/// A list as Go shows it.
+fn quoted(texts: &[String]) -> String {
+    let texts: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
+    format!("[{}]", texts.join(" "))
+}

@@ -1,0 +1,74 @@
+//! The documents by which others verify tokens themselves: OpenID Connect's discovery, and the keys.
+//!
+//! Kubernetes concept: [service account issuer discovery](https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#service-account-issuer-discovery).
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Response};
+use serde_json::{Value, json};
+
+use super::keys::VerifyingKey;
+
+/// Where the configuration is.
+pub(crate) const CONFIGURATION_PATH: &str = "/.well-known/openid-configuration";
+/// Where the keys are.
+pub(crate) const KEYS_PATH: &str = "/openid/v1/jwks";
+
+/// The documents of one server.
+pub(super) struct Documents {
+    configuration: Value,
+    /// The configuration as it is sent, once it is known where the keys are.
+    published: OnceLock<Bytes>,
+    keys: Bytes,
+    /// Others can only follow an issuer that is a URL.
+    is_served: bool,
+}
+
+// === impl Documents ===
+
+impl Documents {
+    /// The documents of the first of these issuers.
+    pub(super) fn new(issuers: &[String], keys: &[VerifyingKey]) -> Self {
+        let issuer = issuers.first().map(String::as_str).unwrap_or_default();
+        let algorithms: BTreeSet<&str> = keys.iter().map(VerifyingKey::algorithm).collect();
+        let configuration = json!({
+            "issuer": issuer,
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": algorithms,
+        });
+        let keys: Vec<&Value> = keys.iter().map(VerifyingKey::jwk).collect();
+        Self {
+            configuration,
+            published: OnceLock::new(),
+            keys: json!({ "keys": keys }).to_string().into(),
+            is_served: issuer.starts_with("https://"),
+        }
+    }
+
+    /// Says where the keys are.
+    pub(super) fn publish_at(&self, jwks_uri: String) {
+        let mut configuration = self.configuration.clone();
+        crate::json_fields::put(&mut configuration, "jwks_uri", jwks_uri);
+        let _ = self.published.set(configuration.to_string().into());
+    }
+
+    /// The document at this path.
+    pub(super) fn get(&self, path: &str) -> Option<Response<Body>> {
+        let (body, media_type) = match path {
+            _ if !self.is_served => return None,
+            CONFIGURATION_PATH => (self.published.get()?.clone(), "application/json"),
+            KEYS_PATH => (self.keys.clone(), "application/jwk-set+json"),
+            _ => return None,
+        };
+        let mut response = Response::new(Body::from(body));
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
+        Some(response)
+    }
+}

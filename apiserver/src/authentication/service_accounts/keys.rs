@@ -1,0 +1,264 @@
+//! Keys that sign tokens, and keys by which signatures are believed: RSA (`RS256`) and P-256 (`ES256`).
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use rcgen::KeyPair as GeneratedKey;
+use ring::digest::{SHA256, digest};
+use ring::error::Unspecified;
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _,
+    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
+};
+use rustls_pki_types::pem::{PemObject as _, SectionKind};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::{Value, json};
+use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo, X509Certificate};
+use x509_parser::public_key::PublicKey;
+
+use crate::server::pki::{PkiError, write_private};
+
+use super::jwt;
+
+/// `SubjectPublicKeyInfo` up to the point of a P-256 key.
+const P256_HEADER: [u8; 26] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
+    0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+];
+/// The algorithm identifier of RSA keys.
+const RSA_ALGORITHM: [u8; 15] =
+    [0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
+/// The length of a P-256 point, uncompressed.
+const POINT_BYTES: usize = 65;
+const NO_KEY: &str = "it holds no RSA or P-256 key";
+
+/// How signatures are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Algorithm {
+    Es256,
+    Rs256,
+}
+
+/// A key that signs tokens.
+pub(super) struct SigningKey {
+    pair: Pair,
+    random: SystemRandom,
+    public: VerifyingKey,
+}
+
+enum Pair {
+    Ecdsa(EcdsaKeyPair),
+    Rsa(RsaKeyPair),
+}
+
+/// A key by which signatures are believed.
+#[derive(Clone, Debug)]
+pub(super) struct VerifyingKey {
+    /// The hash of the key, as Kubernetes names keys.
+    id: String,
+    algorithm: Algorithm,
+    /// The point, or the modulus and exponent as PKCS#1 has them.
+    material: Vec<u8>,
+    jwk: Value,
+}
+
+// === impl Algorithm ===
+
+impl Algorithm {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Es256 => "ES256",
+            Self::Rs256 => "RS256",
+        }
+    }
+
+    fn verification(self) -> &'static dyn VerificationAlgorithm {
+        match self {
+            Self::Es256 => &ECDSA_P256_SHA256_FIXED,
+            Self::Rs256 => &RSA_PKCS1_2048_8192_SHA256,
+        }
+    }
+}
+
+// === impl SigningKey ===
+
+impl SigningKey {
+    /// Reads a key; makes one, that only its owner can read, when there is none.
+    pub(super) fn ensure(path: &Path) -> Result<Self, PkiError> {
+        if !path.exists() {
+            write_private(path, &GeneratedKey::generate()?.serialize_pem())?;
+        }
+        Self::read(path)
+    }
+
+    /// Reads a private key (PEM).
+    pub(super) fn read(path: &Path) -> Result<Self, PkiError> {
+        let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
+        let key = PrivateKeyDer::from_pem_slice(&read(path)?).map_err(|error| unusable(error.to_string()))?;
+        Self::from_der(&key).map_err(unusable)
+    }
+
+    fn from_der(key: &PrivateKeyDer<'_>) -> Result<Self, String> {
+        let random = SystemRandom::new();
+        let rsa = |pair: RsaKeyPair| {
+            let spki = rsa_spki(pair.public().as_ref());
+            Ok((Pair::Rsa(pair), spki))
+        };
+        let (pair, spki) = match key {
+            PrivateKeyDer::Pkcs1(der) => {
+                rsa(RsaKeyPair::from_der(der.secret_pkcs1_der()).map_err(|error| error.to_string())?)
+            }
+            PrivateKeyDer::Pkcs8(der) => {
+                let der = der.secret_pkcs8_der();
+                match EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &random) {
+                    Ok(pair) => {
+                        let spki = [&P256_HEADER[..], pair.public_key().as_ref()].concat();
+                        Ok((Pair::Ecdsa(pair), spki))
+                    }
+                    Err(_) => rsa(RsaKeyPair::from_pkcs8(der).map_err(|_| NO_KEY.to_owned())?),
+                }
+            }
+            _ => Err("it is a key in the SEC 1 form: `openssl pkcs8 -topk8 -nocrypt` converts it".to_owned()),
+        }?;
+        Ok(Self { pair, random, public: VerifyingKey::from_spki(&spki)? })
+    }
+
+    /// Its public half.
+    pub(super) fn public(&self) -> &VerifyingKey {
+        &self.public
+    }
+
+    /// A token with these claims (JSON).
+    pub(super) fn sign(&self, claims: &[u8]) -> Result<String, Unspecified> {
+        let unsigned = jwt::unsigned(self.public.algorithm.name(), &self.public.id, claims);
+        let signature = match &self.pair {
+            Pair::Ecdsa(pair) => pair.sign(&self.random, unsigned.as_bytes())?.as_ref().to_vec(),
+            Pair::Rsa(pair) => {
+                let mut signature = vec![0; pair.public().modulus_len()];
+                pair.sign(&RSA_PKCS1_SHA256, &self.random, unsigned.as_bytes(), &mut signature)?;
+                signature
+            }
+        };
+        Ok(jwt::signed(&unsigned, &signature))
+    }
+}
+
+// === impl VerifyingKey ===
+
+impl VerifyingKey {
+    /// Reads every key of a file (PEM): public keys, certificates, and the public halves of private keys.
+    pub(super) fn read_all(path: &Path) -> Result<Vec<Self>, PkiError> {
+        let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
+        let bytes = read(path)?;
+        let mut keys = Vec::new();
+        for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(&bytes) {
+            let (kind, der) = section.map_err(|error| unusable(error.to_string()))?;
+            keys.extend(Self::from_section(kind, der).map_err(unusable)?);
+        }
+        if keys.is_empty() {
+            return Err(unusable(NO_KEY.to_owned()));
+        }
+        Ok(keys)
+    }
+
+    fn from_section(kind: SectionKind, der: Vec<u8>) -> Result<Option<Self>, String> {
+        let private = match kind {
+            SectionKind::PublicKey => return Self::from_spki(&der).map(Some),
+            SectionKind::Certificate => {
+                let der = CertificateDer::from(der);
+                let (_, certificate) = X509Certificate::from_der(&der).map_err(|error| error.to_string())?;
+                return Self::from_spki(certificate.public_key().raw).map(Some);
+            }
+            SectionKind::RsaPrivateKey => PrivateKeyDer::Pkcs1(der.into()),
+            SectionKind::PrivateKey => PrivateKeyDer::Pkcs8(der.into()),
+            SectionKind::EcPrivateKey => PrivateKeyDer::Sec1(der.into()),
+            _ => return Ok(None),
+        };
+        SigningKey::from_der(&private).map(|key| Some(key.public))
+    }
+
+    /// A key as certificates have it.
+    fn from_spki(der: &[u8]) -> Result<Self, String> {
+        let (_, info) = SubjectPublicKeyInfo::from_der(der).map_err(|error| error.to_string())?;
+        let id = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, der));
+        let encode = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
+        let material = info.subject_public_key.data.to_vec();
+        let (algorithm, own) = match info.parsed() {
+            Ok(PublicKey::EC(point))
+                if der.starts_with(&P256_HEADER) && point.data().len() == POINT_BYTES =>
+            {
+                let coordinates = point.data().get(1..).unwrap_or_default();
+                let (x, y) = coordinates.split_at(coordinates.len() / 2);
+                (Algorithm::Es256, json!({ "kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y) }))
+            }
+            Ok(PublicKey::RSA(key)) => {
+                let (modulus, exponent) = (unpadded(key.modulus), unpadded(key.exponent));
+                (Algorithm::Rs256, json!({ "kty": "RSA", "n": encode(modulus), "e": encode(exponent) }))
+            }
+            _ => return Err(NO_KEY.to_owned()),
+        };
+        let mut jwk = json!({ "use": "sig", "kid": id, "alg": algorithm.name() });
+        if let (Value::Object(jwk), Value::Object(own)) = (&mut jwk, own) {
+            jwk.extend(own);
+        }
+        Ok(Self { id, algorithm, material, jwk })
+    }
+
+    /// Its name.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The algorithm of its signatures, as tokens name it.
+    pub(super) fn algorithm(&self) -> &'static str {
+        self.algorithm.name()
+    }
+
+    /// The key as others read it. (RFC 7517)
+    pub(super) fn jwk(&self) -> &Value {
+        &self.jwk
+    }
+
+    /// Whether a token was signed with this key.
+    pub(super) fn verifies(&self, token: &jwt::Unverified<'_>) -> bool {
+        let key = UnparsedPublicKey::new(self.algorithm.verification(), &self.material);
+        token.algorithm == self.algorithm.name()
+            && key.verify(token.signed.as_bytes(), &token.signature).is_ok()
+    }
+}
+
+/// Numbers of DER have a zero before a first bit that is set.
+fn unpadded(number: &[u8]) -> &[u8] {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    number.get(zeros..).unwrap_or_default()
+}
+
+/// An RSA key (PKCS#1) as certificates have it.
+fn rsa_spki(key: &[u8]) -> Vec<u8> {
+    // A bit string says first how many bits of its last byte do not count.
+    let bits = tagged(0x03, &[&[0], key].concat());
+    tagged(0x30, &[&RSA_ALGORITHM[..], &bits].concat())
+}
+
+/// A DER value.
+fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
+    let mut value = vec![tag];
+    let length = content.len().to_be_bytes();
+    let digits = unpadded(&length);
+    match digits {
+        [] => value.push(0),
+        [short] if *short < 0x80 => value.push(*short),
+        long => {
+            value.push(0x80 | u8::try_from(long.len()).unwrap_or_default());
+            value.extend_from_slice(long);
+        }
+    }
+    value.extend_from_slice(content);
+    value
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, PkiError> {
+    std::fs::read(path).map_err(|source| PkiError::Read { path: path.to_owned(), source })
+}

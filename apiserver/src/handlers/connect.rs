@@ -1,0 +1,106 @@
+//! Connections: what an object stands for, reached through the server.
+
+use std::borrow::Cow;
+
+use axum::body::Body;
+use http::header::LOCATION;
+use http::request::Parts;
+use http::{HeaderValue, Method, Response, StatusCode};
+use registry_core::api::{DryRun, StatusError};
+use registry_core::rest::connect::{ConnectRequest, Connecter, Connection, Destination, Exchange};
+
+use crate::admission::Operation;
+use crate::proxy::ProxiedRequest;
+use crate::request_info::{RequestInfo, decode_component, query_pairs};
+
+use super::call::{Call, method_not_allowed};
+
+/// Answers a connection.
+pub(super) async fn connect(
+    call: &Call<'_>,
+    connecter: &dyn Connecter,
+    info: &RequestInfo,
+    parts: &Parts,
+    body: Body,
+) -> Result<Response<Body>, StatusError> {
+    let accepted = connecter.accepts();
+    // No verb stands for OPTIONS; whom a proxy leads to may know it.
+    let is_asked_of_peer = parts.method == Method::OPTIONS && accepted.has_path;
+    if !accepted.verbs.contains(&info.verb.as_str()) && !is_asked_of_peer {
+        return Err(method_not_allowed());
+    }
+    let (prefix, path) = split_path(call, parts.uri.path())?;
+    let mut options = accepted.options(query_pairs(parts.uri.query().unwrap_or_default()))?;
+    if !path.is_empty() && accepted.has_path {
+        options.0.insert("path".to_owned(), decode_component(path).into());
+    }
+    // A log is read and not connected to, as far as admission is concerned.
+    if call.route.kind == accepted.options_kind {
+        let attributes = call.attributes(Operation::Connect, call.name, DryRun::Off);
+        call.api.admission.admit(call.context, &attributes, Some(&mut options), None).await?;
+        let validation = call.api.admission.validation(attributes);
+        registry_core::rest::ValidatingAdmission::validate(&validation, call.context, Some(&options), None)
+            .await?;
+    }
+    let request = ConnectRequest { options: &options, path };
+    let mut destination = match connecter.connect(call.context, call.name, &request).await? {
+        Connection::To(destination) => destination,
+        Connection::Nobody => return Ok(nobody()),
+    };
+    if let Some(redirection) = to_root(&destination, parts) {
+        return Ok(redirection);
+    }
+    if destination.exchange == Exchange::Any
+        && parts.uri.path().ends_with('/')
+        && !destination.path.ends_with('/')
+    {
+        destination.path.push('/');
+    }
+    let resource = connecter.group_resource();
+    let request = ProxiedRequest { resource, name: call.name, parts, prefix, body };
+    call.api.proxy()?.forward(&destination, request).await
+}
+
+/// Splits a request's path, as it was written, behind the subresource.
+///
+/// # Errors
+/// 400: it is written so that it cannot be said where that is.
+fn split_path<'p>(call: &Call<'_>, path: &'p str) -> Result<(&'p str, &'p str), StatusError> {
+    let subresource = call.route.path.subresource.unwrap_or_default();
+    let mut segments: Vec<&str> = vec!["", "api"];
+    if !call.route.path.resource.kind.group.is_empty() {
+        segments = vec!["", "apis", call.route.path.resource.kind.group];
+    }
+    segments.push(call.route.path.resource.kind.version);
+    if !call.context.namespace.is_empty() {
+        segments.extend(["namespaces", call.context.namespace.as_str()]);
+    }
+    segments.extend([call.route.path.resource.plural, call.name, subresource]);
+    let end = path.match_indices('/').nth(segments.len() - 1).map_or(path.len(), |(at, _)| at);
+    let (prefix, rest) = path.split_at(end);
+    let is_clear = prefix.split('/').map(decode_component).eq(segments.into_iter().map(Cow::Borrowed));
+    is_clear.then_some((prefix, rest)).ok_or_else(|| StatusError::bad_request("the path is ambiguous"))
+}
+
+/// An empty answer: there is nobody to connect to yet.
+fn nobody() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+/// Leads browsers to the root of what is proxied, so that its relative links are right.
+fn to_root(destination: &Destination, parts: &Parts) -> Option<Response<Body>> {
+    let is_read = matches!(parts.method, Method::GET | Method::HEAD);
+    let is_bare = destination.path.is_empty() && !parts.uri.path().ends_with('/');
+    let is_upgrade = parts.headers.contains_key(http::header::UPGRADE);
+    if destination.exchange != Exchange::Any || !is_read || !is_bare || is_upgrade {
+        return None;
+    }
+    let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let root = HeaderValue::from_str(&format!("{}/{query}", parts.uri.path())).ok()?;
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+    response.headers_mut().insert(LOCATION, root);
+    Some(response)
+}

@@ -1,0 +1,47 @@
+//! Owner references that come twice: they count once, and the client is told.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use serde_json::Value;
+
+/// Drops references that say the same as one before them.
+pub(super) fn settle(context: &RequestContext, object: &mut Object) {
+    let references = object.0.get_mut("metadata").and_then(|metadata| metadata.get_mut("ownerReferences"));
+    let Some(Value::Array(references)) = references else { return };
+    let mut distinct: Vec<Value> = Vec::with_capacity(references.len());
+    let mut repeated: Vec<String> = Vec::new();
+    for reference in std::mem::take(references) {
+        if distinct.contains(&reference) {
+            repeated.push(reference.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned());
+        } else {
+            distinct.push(reference);
+        }
+    }
+    *references = distinct;
+    if !repeated.is_empty() {
+        context.warn(format!(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and \
+             may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            repeated.join(", ")
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_same_reference_counts_once() {
+        let context = RequestContext::default();
+        let (one, other) = (json!({"name": "a", "uid": "u"}), json!({"name": "b", "uid": "u"}));
+        let metadata = json!({"ownerReferences": [one, other, one]});
+        let mut object = Object::from_value(json!({"metadata": metadata})).unwrap();
+        settle(&context, &mut object);
+        assert_eq!(object.get(&["metadata", "ownerReferences"]), Some(&json!([one, other])));
+        assert!(context.take_warnings()[0].ends_with("duplicate UID(s) observed: u"));
+        settle(&context, &mut object);
+        assert!(context.take_warnings().is_empty());
+    }
+}

@@ -1,0 +1,79 @@
+//! The operations of paths that connect: whatever method, and text or anything else for an answer.
+
+use registry_core::registry::InstalledPath;
+use registry_core::rest::connect::{Accepted, OptionType};
+use serde_json::{Map, Value, json};
+
+use super::components::group_version_kind;
+use super::operations::{self, Place};
+
+/// A path that connects, and the one that goes on below it when there is such.
+pub(super) fn add(paths: &mut Map<String, Value>, url: &str, path: &InstalledPath, accepted: &Accepted) {
+    paths.insert(url.to_owned(), item(path, accepted, ""));
+    if accepted.has_path {
+        paths.insert(format!("{url}/{{path}}"), item(path, accepted, "WithPath"));
+    }
+}
+
+fn item(path: &InstalledPath, accepted: &Accepted, suffix: &str) -> Value {
+    let mut item: Map<String, Value> = methods(accepted)
+        .map(|method| (method.to_owned(), operation(path, accepted, method, suffix)))
+        .collect();
+    let mut parameters = operations::path_parameters(path, Place::Object);
+    if !suffix.is_empty() {
+        parameters.push(operations::in_path("path", "path to the resource"));
+    }
+    for (name, kind) in accepted.options {
+        let kind = match kind {
+            OptionType::Text | OptionType::Texts | OptionType::Integers => "string",
+            OptionType::Switch => "boolean",
+            OptionType::Integer => "integer",
+        };
+        parameters.push(operations::query(name, kind, "See the options' kind."));
+    }
+    item.insert("parameters".to_owned(), parameters.into());
+    Value::Object(item)
+}
+
+/// The HTTP methods: those of the verbs, and where a proxy takes every request, those that have no verb.
+fn methods(accepted: &Accepted) -> impl Iterator<Item = &'static str> {
+    let of_verbs = accepted.verbs.iter().filter_map(|verb| match *verb {
+        "create" => Some("post"),
+        "delete" => Some("delete"),
+        "get" => Some("get"),
+        "patch" => Some("patch"),
+        "update" => Some("put"),
+        _ => None,
+    });
+    let others = ["head", "options"].into_iter().filter(|_| accepted.has_path);
+    of_verbs.chain(others)
+}
+
+fn operation(path: &InstalledPath, accepted: &Accepted, method: &str, suffix: &str) -> Value {
+    let kind = path.capabilities.storage.kind();
+    let (parent, subresource) = (path.resource.kind.kind, path.subresource.unwrap_or_default());
+    // What gives its parent's kind is read, and not connected to: logs.
+    let is_read = kind != accepted.options_kind;
+    let text = json!({ "schema": { "type": "string" } });
+    let (action, description, content) = if is_read {
+        let description =
+            format!("{method} {subresource} of the specified {parent}").replacen("get", "read", 1);
+        ("get", description, json!({ "text/plain": text }))
+    } else {
+        let description = format!("connect {} requests to {subresource} of {parent}", method.to_uppercase());
+        ("connect", description, json!({ "*/*": text }))
+    };
+    let verb = if is_read { "read" } else { "connect" };
+    let method = if is_read { "" } else { method };
+    json!({
+        "description": description,
+        "operationId": format!("{}{suffix}", operations::connection_id(path, verb, method)),
+        "tags": [operations::tag(path)],
+        "responses": {
+            "200": { "description": "OK", "content": content },
+            "401": { "description": "Unauthorized" },
+        },
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": group_version_kind(kind),
+    })
+}

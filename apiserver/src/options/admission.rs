@@ -1,0 +1,112 @@
+//! `--enable-admission-plugins`, `--disable-admission-plugins`: what may change or refuse a write.
+//!
+//! Kubernetes concept: [admission controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
+
+use std::str::FromStr;
+
+use clap::Args;
+
+use crate::admission::AdmissionChain;
+
+use super::OptionsError;
+
+/// Every plug-in kube-apiserver v1.36 knows: other names are mistakes.
+const KUBERNETES_PLUGINS: &[&str] = &[
+    "AlwaysAdmit",
+    "AlwaysDeny",
+    "AlwaysPullImages",
+    "CertificateApproval",
+    "CertificateSigning",
+    "CertificateSubjectRestriction",
+    "ClusterTrustBundleAttest",
+    "DefaultIngressClass",
+    "DefaultStorageClass",
+    "DefaultTolerationSeconds",
+    "DenyServiceExternalIPs",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
+    "ImagePolicyWebhook",
+    "LimitPodHardAntiAffinityTopology",
+    "LimitRanger",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+    "NamespaceAutoProvision",
+    "NamespaceExists",
+    "NamespaceLifecycle",
+    "NodeDeclaredFeatureValidator",
+    "NodeRestriction",
+    "OwnerReferencesPermissionEnforcement",
+    "PersistentVolumeClaimResize",
+    "PodNodeSelector",
+    "PodSecurity",
+    "PodTolerationRestriction",
+    "PodTopologyLabels",
+    "Priority",
+    "ResourceQuota",
+    "RuntimeClass",
+    "ServiceAccount",
+    "StorageObjectInUseProtection",
+    "TaintNodesByCondition",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+];
+
+/// What may change or refuse a write.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Admission")]
+pub struct AdmissionOptions {
+    /// Admission plug-ins to switch on, beside those that are on by default; separated by commas
+    #[arg(long, value_name = "PLUGIN,…", value_delimiter = ',')]
+    pub enable_admission_plugins: Vec<PluginName>,
+
+    /// Admission plug-ins to switch off: `ServiceAccount` lets pods be made without a controller that makes
+    /// service accounts; separated by commas
+    #[arg(long, value_name = "PLUGIN,…", value_delimiter = ',')]
+    pub disable_admission_plugins: Vec<PluginName>,
+}
+
+/// The name of one of Kubernetes' admission plug-ins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PluginName(&'static str);
+
+impl FromStr for PluginName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = KUBERNETES_PLUGINS.iter().find(|name| **name == text);
+        known.map(|name| Self(name)).ok_or_else(|| {
+            format!("\"{text}\" is no admission plug-in of Kubernetes, as ServiceAccount and LimitRanger are")
+        })
+    }
+}
+
+// === impl AdmissionOptions ===
+
+impl AdmissionOptions {
+    /// Takes what is switched off out of the chain of everything that is built in.
+    ///
+    /// # Errors
+    /// A plug-in is to be on that is not built in, or on and off at once: the server would not guard what its
+    /// operator believes it guards.
+    pub fn apply(&self, chain: &mut AdmissionChain) -> Result<(), OptionsError> {
+        for PluginName(name) in &self.enable_admission_plugins {
+            if self.disables(name) {
+                return Err(OptionsError(format!(
+                    "{name} is both in --enable-admission-plugins and in --disable-admission-plugins"
+                )));
+            }
+            if !chain.names().any(|built_in| built_in == *name) {
+                let built_in = chain.names().collect::<Vec<_>>().join(", ");
+                return Err(OptionsError(format!(
+                    "--enable-admission-plugins: {name} is not built into this server, which has {built_in}"
+                )));
+            }
+        }
+        chain.retain(|name| !self.disables(name));
+        Ok(())
+    }
+
+    fn disables(&self, name: &str) -> bool {
+        self.disable_admission_plugins.iter().any(|disabled| disabled.0 == name)
+    }
+}

@@ -1,0 +1,65 @@
+//! Passes requests on: to kubelets, pods and services.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `dial` | the connection: resolved once, checked, encrypted |
+//! | `forward` | a request and its answer |
+//! | `headers` | what of their headers goes through |
+//! | `tunnel` | upgraded connections, as bytes |
+//!
+//! Redirects are never followed, and what was resolved is what is connected to.
+//!
+//! Kubernetes concept: `UpgradeAwareHandler` in `k8s.io/apimachinery/pkg/util/proxy`.
+
+use std::sync::Arc;
+
+use registry_core::api::StatusError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+mod dial;
+mod forward;
+mod headers;
+mod probe;
+mod tls;
+mod tunnel;
+
+pub(crate) use forward::ProxiedRequest;
+pub(crate) use probe::ControlPlane;
+pub(crate) use tls::{KubeletIdentity, PeerTls};
+
+/// So many requests are passed on at once: streams stay open for hours.
+const MOST_CONNECTIONS: usize = 4096;
+/// When a client may ask again that found all of them taken.
+const RETRY_SECONDS: u32 = 5;
+
+/// Passes requests on.
+pub struct Proxy {
+    tls: PeerTls,
+    /// Whether workloads may be at addresses of this machine: only in tests they are.
+    reaches_local: bool,
+    connections: Arc<Semaphore>,
+    shutdown: CancellationToken,
+}
+
+// === impl Proxy ===
+
+impl Proxy {
+    /// Shows these certificates. Streams end when `shutdown` is cancelled.
+    pub(crate) fn new(tls: PeerTls, reaches_local: bool, shutdown: CancellationToken) -> Self {
+        Self { tls, reaches_local, connections: Arc::new(Semaphore::new(MOST_CONNECTIONS)), shutdown }
+    }
+
+    fn admit(&self) -> Result<OwnedSemaphorePermit, StatusError> {
+        self.connections
+            .clone()
+            .try_acquire_owned()
+            .map_err(|_| StatusError::too_many_requests("too many connections are passed on", RETRY_SECONDS))
+    }
+}
+
+impl std::fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Proxy")
+    }
+}

@@ -1,0 +1,144 @@
+//! Connections to where requests are passed on.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use registry_core::rest::connect::{Destination, Peer, Scheme};
+use rustls::ClientConfig;
+use rustls_pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::Proxy;
+
+/// How long it may take to resolve a name, connect, and agree on TLS.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A connection, encrypted or not.
+pub(super) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection for S {}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DialError {
+    /// The address is none that workloads can have: this machine's own, link-local, multicast. Not retryable.
+    #[error("address not allowed")]
+    NotAllowed,
+    /// The name means nothing, or nobody answers. Retryable.
+    #[error("dial tcp {address}: {source}")]
+    Connect {
+        /// Who was called.
+        address: String,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// Somebody answers, but not by TLS as expected. Not retryable.
+    #[error("tls: {0}")]
+    Tls(std::io::Error),
+    /// Nobody answered in time. Retryable.
+    #[error("dial tcp {0}: i/o timeout")]
+    Timeout(String),
+}
+
+// === impl Proxy ===
+
+impl Proxy {
+    /// Connects to a destination. Its name is resolved once, and every address it has must be allowed.
+    pub(super) async fn dial(&self, to: &Destination) -> Result<Box<dyn Connection>, DialError> {
+        let tls = match (to.scheme, to.peer) {
+            (Scheme::Http, _) => None,
+            (_, Peer::Kubelet) => Some(&self.tls.kubelet),
+            (_, Peer::UnverifiedKubelet) => Some(&self.tls.unverified_kubelet),
+            (_, Peer::Workload) => Some(&self.tls.workload),
+        };
+        let port = to.port.unwrap_or(to.scheme.default_port());
+        let checks_address = to.peer == Peer::Workload && !self.reaches_local;
+        let dialed = async {
+            let addresses = resolve(&to.host, port).await?;
+            if checks_address && !addresses.iter().all(|address| is_global_unicast(address.ip())) {
+                return Err(DialError::NotAllowed);
+            }
+            connect(&addresses, &to.host, tls.cloned()).await
+        };
+        match tokio::time::timeout(TIMEOUT, dialed).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(DialError::Timeout(format!("{}:{port}", to.host))),
+        }
+    }
+}
+
+async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, DialError> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let failed = |source| DialError::Connect { address: format!("lookup {host}"), source };
+    let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await.map_err(failed)?.collect();
+    if addresses.is_empty() {
+        return Err(failed(std::io::Error::other("no such host")));
+    }
+    Ok(addresses)
+}
+
+/// Connects to the first of these addresses that answers.
+pub(super) async fn connect(
+    addresses: &[SocketAddr],
+    host: &str,
+    tls: Option<Arc<ClientConfig>>,
+) -> Result<Box<dyn Connection>, DialError> {
+    let mut failure = DialError::Timeout(host.to_owned());
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                let _ = stream.set_nodelay(true);
+                let Some(tls) = tls else { return Ok(Box::new(stream)) };
+                let name = ServerName::try_from(host.to_owned())
+                    .map_err(|error| DialError::Tls(std::io::Error::other(error)))?;
+                let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(DialError::Tls)?;
+                return Ok(Box::new(stream));
+            }
+            Err(source) => failure = DialError::Connect { address: address.to_string(), source },
+        }
+    }
+    Err(failure)
+}
+
+/// Whether an address is one that a pod or node can have. (`net.IP.IsGlobalUnicast` of Go.)
+fn is_global_unicast(address: IpAddr) -> bool {
+    let is_local = match address {
+        IpAddr::V4(v4) => v4.is_broadcast() || v4.is_link_local(),
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => return is_global_unicast(v4.into()),
+            None => v6.is_unicast_link_local(),
+        },
+    };
+    !(is_local || address.is_unspecified() || address.is_loopback() || address.is_multicast())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workloads_are_not_at_local_addresses() {
+        for allowed in ["10.0.0.1", "192.168.1.1", "8.8.8.8", "2001:db8::1", "fd00::1"] {
+            assert!(is_global_unicast(allowed.parse().unwrap()), "{allowed}");
+        }
+        let local = [
+            "127.0.0.1",
+            "0.0.0.0",
+            "169.254.169.254",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::1",
+            "::",
+            "fe80::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+        ];
+        for refused in local {
+            assert!(!is_global_unicast(refused.parse().unwrap()), "{refused}");
+        }
+    }
+}

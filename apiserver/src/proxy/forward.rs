@@ -1,0 +1,247 @@
+//! A request passed on, and its answer passed back.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use registry_core::api::{GroupResource, Reason, StatusError};
+use registry_core::rest::connect::{Destination, Exchange};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::Proxy;
+use super::dial::DialError;
+use super::headers;
+use super::tunnel;
+
+/// So much is shown of what a kubelet complains of.
+const MOST_COMPLAINT_BYTES: usize = 2048;
+
+/// A request that is to be passed on.
+pub(crate) struct ProxiedRequest<'a> {
+    /// What it is about, for messages.
+    pub(crate) resource: GroupResource,
+    /// The object's name, for messages.
+    pub(crate) name: &'a str,
+    /// Its head.
+    pub(crate) parts: &'a Parts,
+    /// The part of its path that leads to the proxy.
+    pub(crate) prefix: &'a str,
+    /// Its body.
+    pub(crate) body: Body,
+}
+
+/// An answer's body, which holds its place among the connections until it ends.
+struct HeldBody {
+    inner: Incoming,
+    _permit: OwnedSemaphorePermit,
+}
+
+// === impl Proxy ===
+
+impl Proxy {
+    /// Passes a request on, and its answer back.
+    ///
+    /// # Errors
+    /// 400: an upgrade is needed, or the address is not allowed. 429: too many at once. 500 and 503: nobody answers.
+    pub(crate) async fn forward(
+        &self,
+        to: &Destination,
+        request: ProxiedRequest<'_>,
+    ) -> Result<Response<Body>, StatusError> {
+        let upgrade =
+            headers::wanted_upgrade(&request.parts.headers).filter(|_| to.exchange != Exchange::Text);
+        if to.exchange == Exchange::Upgrade && upgrade.is_none() {
+            return Err(StatusError::bad_request("Upgrade request required"));
+        }
+        let permit = self.admit()?;
+        let (resource, name) = (request.resource, request.name);
+        let (prefix, parts) = (request.prefix, request.parts);
+        let outgoing = match to.exchange {
+            Exchange::Text => text_request(to),
+            Exchange::Any | Exchange::Upgrade => outgoing(to, parts, request.body, upgrade.clone()),
+        }?;
+        let stream = self.dial(to).await.map_err(|error| unreachable_peer(to, &error))?;
+        let failed = |error: hyper::Error| broken(to, &error);
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+        // Ends with the request: the sender and the answer's body are all that keep it.
+        tokio::spawn(async move {
+            if let Err(error) = connection.with_upgrades().await {
+                tracing::debug!("a proxied connection ended: {error}");
+            }
+        });
+        let mut answer = sender.send_request(outgoing).await.map_err(failed)?;
+        if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+            if upgrade.is_none() {
+                return Err(unavailable("it changes the protocol unasked"));
+            }
+            return tunnel::open(parts, &mut answer, permit, self.shutdown.clone());
+        }
+        if to.exchange == Exchange::Text {
+            return text_answer(answer, permit, resource, name).await;
+        }
+        let (mut head, inner) = answer.into_parts();
+        headers::clean_response(&mut head.headers);
+        headers::rewrite_location(&mut head.headers, to, prefix);
+        head.version = Version::default();
+        head.extensions = http::Extensions::default();
+        Ok(Response::from_parts(head, Body::new(HeldBody { inner, _permit: permit })))
+    }
+}
+
+/// The request as it goes on.
+fn outgoing(
+    to: &Destination,
+    parts: &Parts,
+    body: Body,
+    upgrade: Option<HeaderValue>,
+) -> Result<Request<Body>, StatusError> {
+    let mut own = parts.headers.clone();
+    let host = own.get(HOST).cloned();
+    headers::clean_request(&mut own);
+    headers::set_host(&mut own, to);
+    if to.exchange == Exchange::Any {
+        headers::set_forwarded(&mut own, &parts.uri, host.as_ref());
+    }
+    if let Some(protocol) = upgrade {
+        headers::set_upgrade(&mut own, protocol);
+    }
+    let query = to.query.as_deref().or(parts.uri.query());
+    request_to(to, parts.method.clone(), query, own, body)
+}
+
+/// A GET of our own.
+fn text_request(to: &Destination) -> Result<Request<Body>, StatusError> {
+    let mut own = HeaderMap::new();
+    headers::set_host(&mut own, to);
+    request_to(to, Method::GET, to.query.as_deref(), own, Body::empty())
+}
+
+fn request_to(
+    to: &Destination,
+    method: Method,
+    query: Option<&str>,
+    own: HeaderMap,
+    body: Body,
+) -> Result<Request<Body>, StatusError> {
+    let path = if to.path.is_empty() { "/" } else { &to.path };
+    let target = match query.filter(|query| !query.is_empty()) {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    };
+    let uri: Uri =
+        target.parse().map_err(|error| StatusError::bad_request(format!("invalid path: {error}")))?;
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    *request.headers_mut() = own;
+    Ok(request)
+}
+
+/// Text as it comes, or the complaint that came in its place.
+async fn text_answer(
+    answer: Response<Incoming>,
+    permit: OwnedSemaphorePermit,
+    resource: GroupResource,
+    name: &str,
+) -> Result<Response<Body>, StatusError> {
+    let status = answer.status();
+    if status.is_redirection() {
+        return Err(StatusError::new(Reason::Unknown, "redirects forbidden"));
+    }
+    if !status.is_success() {
+        let complaint = Limited::new(answer.into_body(), MOST_COMPLAINT_BYTES).collect().await;
+        let complaint = complaint.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        return Err(complaint_of(status, &String::from_utf8_lossy(&complaint), resource, name));
+    }
+    let mut response = Response::new(Body::new(HeldBody { inner: answer.into_body(), _permit: permit }));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    Ok(response)
+}
+
+/// What a client is told of a kubelet's failure. (`NewGenericServerResponse`)
+fn complaint_of(status: StatusCode, text: &str, resource: GroupResource, name: &str) -> StatusError {
+    if status == StatusCode::INTERNAL_SERVER_ERROR {
+        return StatusError::internal(text);
+    }
+    let (reason, message) = match status.as_u16() {
+        400 => (Reason::BadRequest, "the server rejected our request for an unknown reason".to_owned()),
+        401 => (Reason::Unauthorized, "the server has asked for the client to provide credentials".to_owned()),
+        403 => (Reason::Forbidden, text.to_owned()),
+        404 => (Reason::NotFound, "the server could not find the requested resource".to_owned()),
+        429 => (Reason::TooManyRequests, "the server has received too many requests and has asked us to try again later".to_owned()),
+        503 => (Reason::ServiceUnavailable, "the server is currently unable to handle the request".to_owned()),
+        504 => (Reason::Timeout, "the server was unable to return a response in the time allotted, but may still be processing the request".to_owned()),
+        code if code >= 500 => {
+            (Reason::InternalError, format!("an error on the server ({text:?}) has prevented the request from succeeding"))
+        }
+        _ => (Reason::Unknown, format!("the server responded with the status code {status} but did not return more information")),
+    };
+    let mut failure =
+        StatusError::new(reason, format!("{message} ( {resource} {name})")).about(resource, name);
+    failure.code = status.as_u16();
+    failure
+}
+
+/// What a client is told when nobody answers.
+fn unreachable_peer(to: &Destination, error: &DialError) -> StatusError {
+    match (to.exchange, error) {
+        (_, DialError::NotAllowed) => StatusError::bad_request(error.to_string()),
+        (Exchange::Any, _) => unavailable(&error.to_string()),
+        (Exchange::Upgrade, _) => {
+            StatusError::new(Reason::Unknown, format!("error dialing backend: {error}"))
+        }
+        (Exchange::Text, _) => StatusError::new(Reason::Unknown, format!("Get {:?}: {error}", url(to))),
+    }
+}
+
+/// What a client is told when the answer breaks off before it began.
+fn broken(to: &Destination, error: &hyper::Error) -> StatusError {
+    match to.exchange {
+        Exchange::Any => unavailable(&error.to_string()),
+        Exchange::Upgrade | Exchange::Text => {
+            StatusError::new(Reason::Unknown, format!("{}: {error}", url(to)))
+        }
+    }
+}
+
+fn unavailable(why: &str) -> StatusError {
+    StatusError::new(Reason::ServiceUnavailable, format!("error trying to reach service: {why}"))
+}
+
+fn url(to: &Destination) -> String {
+    let port = to.port.unwrap_or(to.scheme.default_port());
+    let query = to.query.as_deref().filter(|query| !query.is_empty());
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{}://{}:{port}{}{query}", to.scheme.as_str(), to.host, to.path)
+}
+
+// === impl HeldBody ===
+
+impl HttpBody for HeldBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        Pin::new(&mut self.inner).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,105 @@
+//! What of a request's and an answer's headers goes through a proxy.
+
+use http::header::{CONNECTION, HOST, HeaderName, LOCATION, UPGRADE};
+use http::{HeaderMap, HeaderValue, Uri};
+use registry_core::rest::connect::Destination;
+
+/// Headers that are about one connection and not about the request. (RFC 9110, 7.6.1)
+const HOP_BY_HOP: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Takes from a request what is between the client and this server: the connection's own headers, and whom it asked to
+/// act as. Credentials are gone since authentication.
+pub(super) fn clean_request(headers: &mut HeaderMap) {
+    remove_hop_by_hop(headers);
+    let ours: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with("impersonate-")).cloned().collect();
+    for name in ours {
+        headers.remove(name);
+    }
+}
+
+/// Takes from an answer what is between this server and whom it asked, and what would loosen browsers' rules for this
+/// server's own pages.
+pub(super) fn clean_response(headers: &mut HeaderMap) {
+    remove_hop_by_hop(headers);
+    let loosening: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();
+    for name in loosening {
+        headers.remove(name);
+    }
+}
+
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<String> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .collect();
+    for name in named.iter().map(String::as_str).chain(HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+/// The protocol a client asks to go on in, when it does.
+pub(super) fn wanted_upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
+    let connection = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let asks =
+        connection.flat_map(|value| value.split(',')).any(|one| one.trim().eq_ignore_ascii_case("upgrade"));
+    headers.get(UPGRADE).filter(|_| asks).cloned()
+}
+
+/// Says that the connection is to go on in another protocol.
+pub(super) fn set_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, protocol);
+}
+
+/// Names the host, as HTTP/1.1 wants it.
+pub(super) fn set_host(headers: &mut HeaderMap, to: &Destination) {
+    let host = if to.host.contains(':') { format!("[{}]", to.host) } else { to.host.clone() };
+    let host = match to.port {
+        Some(port) => format!("{host}:{port}"),
+        None => host,
+    };
+    if let Ok(host) = HeaderValue::from_str(&host) {
+        headers.insert(HOST, host);
+    }
+}
+
+/// Tells a backend under which address it was asked, as proxies do.
+pub(super) fn set_forwarded(headers: &mut HeaderMap, uri: &Uri, host: Option<&HeaderValue>) {
+    if let Ok(path) = HeaderValue::from_str(uri.path()) {
+        headers.insert(HeaderName::from_static("x-forwarded-uri"), path);
+    }
+    if let Some(host) = host {
+        headers.insert(HeaderName::from_static("x-forwarded-host"), host.clone());
+    }
+    headers.insert(HeaderName::from_static("x-forwarded-proto"), HeaderValue::from_static("https"));
+}
+
+/// Lets a redirection to the backend itself lead through the proxy again; others stay as they are. The client decides
+/// whether to follow it.
+pub(super) fn rewrite_location(headers: &mut HeaderMap, to: &Destination, prefix: &str) {
+    let Some(location) = headers.get(LOCATION).and_then(|value| value.to_str().ok()) else { return };
+    let Ok(uri) = location.parse::<Uri>() else { return };
+    let is_own = uri.host().is_none_or(|host| host.trim_matches(['[', ']']) == to.host);
+    if !is_own || !uri.path().starts_with('/') || uri.path().starts_with(prefix) {
+        return;
+    }
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    if let Ok(through) = HeaderValue::from_str(&format!("{prefix}{}{query}", uri.path())) {
+        headers.insert(LOCATION, through);
+    }
+}

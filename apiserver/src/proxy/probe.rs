@@ -1,0 +1,88 @@
+//! How the other parts of the control plane are: asked where they listen by default.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::body::Body;
+use http::header::HOST;
+use http::{HeaderValue, Request, StatusCode};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use registry_core::rest::components::{Component, ComponentProbe};
+use rustls::ClientConfig;
+
+use crate::health::Check;
+
+use super::PeerTls;
+use super::dial::connect;
+
+/// How long a part may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// So much is shown of what it says.
+const MOST_BYTES: usize = 1024;
+/// The name of the store.
+const STORE: &str = "etcd-0";
+/// The other parts, and the ports of this machine where they tell how they are.
+const PARTS: [(&str, u16); 2] = [("controller-manager", 10257), ("scheduler", 10259)];
+
+/// The store, the scheduler and the controller manager.
+pub(crate) struct ControlPlane {
+    store: Arc<dyn Check>,
+    tls: Arc<ClientConfig>,
+}
+
+// === impl ControlPlane ===
+
+impl ControlPlane {
+    pub(crate) fn new(store: Arc<dyn Check>, tls: &PeerTls) -> Self {
+        Self { store, tls: tls.workload.clone() }
+    }
+
+    async fn ask(&self, port: u16) -> Result<String, String> {
+        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
+        let host = address.ip().to_string();
+        let text = |error: &dyn std::fmt::Display| format!("Get \"https://{address}/healthz\": {error}");
+        let stream =
+            connect(&[address], &host, Some(self.tls.clone())).await.map_err(|error| text(&error))?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(|error| text(&error))?;
+        let connection = tokio::spawn(connection);
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = http::Uri::from_static("/healthz");
+        if let Ok(host) = HeaderValue::from_str(&address.to_string()) {
+            request.headers_mut().insert(HOST, host);
+        }
+        let answer = sender.send_request(request).await.map_err(|error| text(&error))?;
+        let status = answer.status();
+        let said = Limited::new(answer.into_body(), MOST_BYTES).collect().await;
+        connection.abort();
+        let said = said.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        if status == StatusCode::OK { Ok(said) } else { Err(said) }
+    }
+}
+
+#[async_trait]
+impl ComponentProbe for ControlPlane {
+    fn names(&self) -> Vec<String> {
+        PARTS.iter().map(|(name, _)| *name).chain([STORE]).map(str::to_owned).collect()
+    }
+
+    async fn probe(&self, name: &str) -> Option<Component> {
+        let health = if name == STORE {
+            self.store.check().await.map(|()| "ok".to_owned())
+        } else {
+            let (_, port) = PARTS.iter().find(|(part, _)| *part == name)?;
+            match tokio::time::timeout(TIMEOUT, self.ask(*port)).await {
+                Ok(answer) => answer,
+                Err(_) => Err("it did not answer in time".to_owned()),
+            }
+        };
+        let is_healthy = health.is_ok();
+        let (Ok(message) | Err(message)) = health;
+        Some(Component { name: name.to_owned(), is_healthy, message })
+    }
+}

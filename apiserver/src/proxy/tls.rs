@@ -1,0 +1,119 @@
+//! TLS towards those requests are passed on to.
+
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+
+use crate::error::ServerError;
+
+/// How the server shows itself to kubelets, and by whom it knows them.
+pub(crate) struct KubeletIdentity {
+    /// The certificate it shows, with its chain.
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    /// Its key.
+    pub(crate) key: PrivateKeyDer<'static>,
+    /// The authorities of kubelets' certificates; empty: they are not verified.
+    pub(crate) authorities: Vec<CertificateDer<'static>>,
+}
+
+/// TLS, by whom one expects.
+pub(crate) struct PeerTls {
+    /// To kubelets.
+    pub(super) kubelet: Arc<ClientConfig>,
+    /// To kubelets, whatever certificate they show.
+    pub(super) unverified_kubelet: Arc<ClientConfig>,
+    /// To workloads, whose certificates nobody can know.
+    pub(super) workload: Arc<ClientConfig>,
+}
+
+/// Believes every certificate. What was signed with its key is still checked.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+// === impl PeerTls ===
+
+impl PeerTls {
+    pub(crate) fn new(identity: KubeletIdentity) -> Result<Self, ServerError> {
+        let provider = Arc::new(ring::default_provider());
+        let any: Arc<dyn ServerCertVerifier> = Arc::new(AnyCertificate(provider.clone()));
+        let known: Arc<dyn ServerCertVerifier> = if identity.authorities.is_empty() {
+            any.clone()
+        } else {
+            let mut roots = RootCertStore::empty();
+            for authority in identity.authorities {
+                roots.add(authority)?;
+            }
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build()?
+        };
+        let shown = Some((identity.chain, identity.key));
+        Ok(Self {
+            kubelet: config(&provider, known, clone_identity(shown.as_ref()))?,
+            unverified_kubelet: config(&provider, any.clone(), shown)?,
+            workload: config(&provider, any, None)?,
+        })
+    }
+}
+
+type Shown = Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>;
+
+fn clone_identity(shown: Option<&(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>) -> Shown {
+    shown.map(|(chain, key)| (chain.clone(), key.clone_key()))
+}
+
+fn config(
+    provider: &Arc<CryptoProvider>,
+    verifier: Arc<dyn ServerCertVerifier>,
+    shown: Shown,
+) -> Result<Arc<ClientConfig>, ServerError> {
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let mut config = match shown {
+        Some((chain, key)) => builder.with_client_auth_cert(chain, key)?,
+        None => builder.with_no_client_auth(),
+    };
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+// === impl AnyCertificate ===
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,70 @@
+//! Upgraded connections: from here on both sides speak another protocol, which passes through as bytes.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::header::UPGRADE;
+use http::request::Parts;
+use http::{Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use registry_core::api::StatusError;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+
+use super::headers;
+
+/// How long both sides may take to change the protocol.
+const UPGRADE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How much of each direction may be under way.
+const BUFFER_BYTES: usize = 32 * 1024;
+
+/// Answers that the protocol changes, and passes bytes on once it has.
+///
+/// # Errors
+/// 400: the client's connection cannot be upgraded.
+pub(super) fn open(
+    parts: &Parts,
+    answer: &mut Response<Incoming>,
+    permit: OwnedSemaphorePermit,
+    shutdown: CancellationToken,
+) -> Result<Response<Body>, StatusError> {
+    let Some(client) = parts.extensions.get::<OnUpgrade>().cloned() else {
+        return Err(StatusError::bad_request("Upgrade request required"));
+    };
+    let peer = hyper::upgrade::on(&mut *answer);
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let protocol = answer.headers().get(UPGRADE).cloned();
+    let mut own = answer.headers().clone();
+    headers::clean_response(&mut own);
+    if let Some(protocol) = protocol {
+        headers::set_upgrade(&mut own, protocol);
+    }
+    *response.headers_mut() = own;
+    tokio::spawn(async move {
+        let _permit = permit;
+        tokio::select! {
+            () = shutdown.cancelled() => {}
+            () = pass(client, peer) => {}
+        }
+    });
+    Ok(response)
+}
+
+/// Passes bytes on until both sides are done, or one of them breaks off.
+async fn pass(client: OnUpgrade, peer: OnUpgrade) {
+    let upgraded = tokio::time::timeout(UPGRADE_TIMEOUT, async { tokio::try_join!(client, peer) }).await;
+    let (client, peer) = match upgraded {
+        Ok(Ok(both)) => both,
+        Ok(Err(error)) => return tracing::debug!("an upgrade came to nothing: {error}"),
+        Err(_) => return tracing::debug!("an upgrade took too long"),
+    };
+    let (mut client, mut peer) = (TokioIo::new(client), TokioIo::new(peer));
+    let passed =
+        tokio::io::copy_bidirectional_with_sizes(&mut client, &mut peer, BUFFER_BYTES, BUFFER_BYTES).await;
+    if let Err(error) = passed {
+        tracing::debug!("a stream ended: {error}");
+    }
+}

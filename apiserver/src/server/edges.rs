@@ -1,0 +1,73 @@
+//! Who comes in and where requests go out, and what resources may ask of both: made before anything is installed.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use registry_core::registry::{Services, Stores};
+use tokio_util::sync::CancellationToken;
+
+use crate::authentication::{Authenticator, ServiceAccountTokens, TokenTable};
+use crate::authorization::{Authorizer, ServerAccess};
+use crate::error::ServerError;
+use crate::health::EngineCheck;
+use crate::options::Options;
+use crate::proxy::{ControlPlane, PeerTls, Proxy};
+use crate::storage::Engine;
+
+use super::{kubeconfig, pki};
+
+/// The edges of one server.
+pub(super) struct Edges {
+    /// Who comes in.
+    pub(super) authenticator: Arc<Authenticator>,
+    /// What resources may ask of the server.
+    pub(super) services: Services,
+    service_accounts: Arc<ServiceAccountTokens>,
+    peer_tls: PeerTls,
+}
+
+// === impl Edges ===
+
+impl Edges {
+    /// As the options say. Keys and certificates are read or made.
+    pub(super) fn new(
+        options: &Options,
+        engine: &Engine,
+        authorizer: Arc<dyn Authorizer>,
+    ) -> Result<Self, ServerError> {
+        let tokens = match &options.authentication.token_auth_file {
+            Some(path) => TokenTable::from_file(path)?,
+            None => TokenTable::default(),
+        };
+        let stores = Stores::default();
+        let service_accounts = Arc::new(ServiceAccountTokens::new(
+            &options.service_accounts,
+            &options.certificate_directory(),
+            stores.clone(),
+        )?);
+        let authenticator = Authenticator::new(tokens, options.authentication.anonymous_auth);
+        let authenticator = Arc::new(authenticator.with_service_accounts(service_accounts.clone()));
+        let peer_tls = PeerTls::new(pki::kubelet_identity(options)?)?;
+        let services = Services {
+            access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer)),
+            tokens: service_accounts.clone(),
+            components: Arc::new(ControlPlane::new(Arc::new(EngineCheck::new(engine.mvcc())), &peer_tls)),
+            kubelet_address_types: options.kubelet.kubelet_preferred_address_types.clone().into(),
+            stores,
+        };
+        Ok(Self { authenticator, services, service_accounts, peer_tls })
+    }
+
+    /// Tells others where they find the keys of service accounts' tokens: at this server, unless the options say
+    /// otherwise.
+    pub(super) fn publish_keys(&self, options: &Options, address: SocketAddr) {
+        let own = || format!("{}/openid/v1/jwks", kubeconfig::url(address));
+        self.service_accounts
+            .publish_at(options.service_accounts.service_account_jwks_uri.clone().unwrap_or_else(own));
+    }
+
+    /// What passes requests on, until `stopping` is cancelled.
+    pub(super) fn proxy(self, reaches_local: bool, stopping: CancellationToken) -> Proxy {
+        Proxy::new(self.peer_tls, reaches_local, stopping)
+    }
+}

@@ -1,0 +1,77 @@
+//! Bad days, lived through by a whole server and its clients: a server that is killed or restarted under a thousand
+//! reflectors, an etcd that dies, hangs, forgets or is not there yet, a full disk, clients that stand still.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
+
+mod disk;
+mod etcd;
+mod http2;
+mod killed;
+mod process;
+mod proxy;
+mod reflectors;
+mod stalled;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use apiserver::testing::{TestServer, TestServerBuilder};
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, ListParams};
+use kube::runtime::reflector::Store;
+use kube::runtime::{WatchStreamExt as _, reflector, watcher};
+use serde_json::json;
+use tokio_util::task::AbortOnDropHandle;
+
+/// How long what must happen may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server over the etcd that answers here.
+fn over_etcd(url: &str) -> TestServerBuilder {
+    TestServer::builder().etcd(url, "/registry")
+}
+
+/// A client that shows what the server answers: it does not try again by itself.
+async fn client(kubeconfig: &Path) -> kube::Client {
+    let kubeconfig = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
+    let options = kube::config::KubeConfigOptions::default();
+    let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
+    config.default_retry = false;
+    kube::Client::try_from(config).unwrap()
+}
+
+async fn config_maps(server: &TestServer) -> Api<ConfigMap> {
+    Api::default_namespaced(client(server.kubeconfig_path()).await)
+}
+
+fn config_map(name: &str, value: &str) -> ConfigMap {
+    serde_json::from_value(json!({"metadata": {"name": name}, "data": {"value": value}})).unwrap()
+}
+
+/// A reflector, as controllers run one.
+fn reflect(maps: &Api<ConfigMap>) -> (Store<ConfigMap>, AbortOnDropHandle<()>) {
+    let (reader, writer) = reflector::store();
+    let watched = watcher(maps.clone(), watcher::Config::default());
+    let mut events = reflector(writer, watched.default_backoff()).boxed();
+    let task = tokio::spawn(async move { while events.next().await.is_some() {} });
+    (reader, AbortOnDropHandle::new(task))
+}
+
+/// Waits until a reflector has what the server lists.
+async fn converge(maps: &Api<ConfigMap>, reader: &Store<ConfigMap>) {
+    let version = |map: &ConfigMap| (map.metadata.name.clone(), map.metadata.resource_version.clone());
+    let begun = Instant::now();
+    loop {
+        let mut truth: Vec<_> =
+            maps.list(&ListParams::default()).await.unwrap().iter().map(version).collect();
+        let mut seen: Vec<_> = reader.state().iter().map(|map| version(map)).collect();
+        truth.sort();
+        seen.sort();
+        if seen == truth {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the reflector does not get there: {seen:?} is not {truth:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}

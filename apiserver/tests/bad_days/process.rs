@@ -1,0 +1,122 @@
+//! A server as a process of its own.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::api::Api;
+
+use crate::PATIENCE;
+
+/// A running server. It is killed when dropped.
+pub(crate) struct Process {
+    child: Child,
+    /// What it logs.
+    pub(crate) log: PathBuf,
+    stdout: Option<BufReader<ChildStdout>>,
+    kubeconfig: PathBuf,
+}
+
+// === impl Process ===
+
+impl Process {
+    /// Starts a server that keeps everything in a directory, and waits until it has its port.
+    pub(crate) fn start(directory: &Path) -> Self {
+        Self::start_with(directory, &[])
+    }
+
+    pub(crate) fn start_with(directory: &Path, flags: &[&str]) -> Self {
+        let mut process = Self::spawn(directory, flags);
+        process.announced();
+        process
+    }
+
+    /// Starts a server and waits for nothing. A file that may not grow is an error to it, not the end.
+    pub(crate) fn spawn(directory: &Path, flags: &[&str]) -> Self {
+        let log = directory.with_extension("log");
+        let mut child = Command::new("sh")
+            .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_apiserver")])
+            .args(["--secure-port=0", "--data-dir"])
+            .arg(directory)
+            .args(flags)
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let stdout = child.stdout.take().map(BufReader::new);
+        Self { child, log, stdout, kubeconfig: PathBuf::new() }
+    }
+
+    /// Waits until the server has its port.
+    pub(crate) fn announced(&mut self) {
+        let stdout = self.stdout.as_mut().unwrap();
+        let mut line = String::new();
+        while !line.starts_with("export KUBECONFIG=") {
+            line.clear();
+            let length = stdout.read_line(&mut line).unwrap();
+            assert_ne!(length, 0, "{}", std::fs::read_to_string(&self.log).unwrap());
+        }
+        self.kubeconfig = line.trim_end().trim_start_matches("export KUBECONFIG=").into();
+    }
+
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Waits for the namespace that is made at the first start.
+    pub(crate) async fn config_maps(&self) -> Api<ConfigMap> {
+        let client = crate::client(&self.kubeconfig).await;
+        let namespaces: Api<Namespace> = Api::all(client.clone());
+        let begun = Instant::now();
+        while !matches!(namespaces.get_opt("default").await, Ok(Some(_))) {
+            assert!(begun.elapsed() < PATIENCE, "the server does not become ready");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Api::default_namespaced(client)
+    }
+
+    pub(crate) fn id(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    pub(crate) fn runs(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        assert!(Command::new("kill").args(["-s", name, &self.id()]).status().unwrap().success());
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "the server does not end");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// How much memory it takes, in bytes.
+    pub(crate) fn resident_bytes(&self) -> usize {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.id())).unwrap();
+        statm.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 4096
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It has ended already where all went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,191 @@
+//! Connections through the server: logs, streams and proxied requests, to a kubelet and a pod on this machine.
+
+use apiserver::testing::TestServer;
+use http::Request;
+use http_body_util::{Empty, Full};
+use hyper::body::Bytes;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::client::{Answer, Connection, Protocol, tls};
+use super::peer;
+
+const POD: &str = "/api/v1/namespaces/default/pods/web";
+
+/// An administrator.
+struct Admin(Connection);
+
+impl Admin {
+    async fn of(server: &TestServer) -> Self {
+        Self(Connection::open(server, Protocol::Http2).await)
+    }
+
+    async fn ask(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+        let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", "Bearer admin-token")
+            .header("impersonate-user", "admin")
+            .header("impersonate-group", "system:masters")
+            .header("content-type", media_type)
+            .header("x-own", "mine");
+        let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
+        self.0.send(request.body(Full::new(body)).unwrap()).await
+    }
+
+    async fn get(&mut self, path: &str) -> Answer {
+        self.ask("GET", path, &Value::Null).await
+    }
+
+    /// A node with its kubelet there, and a pod on it that serves there.
+    async fn set_up(&mut self, kubelet: u16, pod: u16) {
+        let meta = |name: &str| json!({"name": name});
+        let node = json!({
+            "metadata": meta("n1"),
+            "status": {
+                "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet}},
+            },
+        });
+        assert_eq!(self.ask("POST", "/api/v1/nodes", &node).await.status, 201);
+        let account = json!({"metadata": meta("default")});
+        self.ask("POST", "/api/v1/namespaces/default/serviceaccounts", &account).await;
+        let web = json!({"metadata": meta("web"), "spec": {"nodeName": "n1", "containers": [
+            {"name": "c", "image": "x", "ports": [{"containerPort": pod}]},
+        ]}});
+        let made = self.ask("POST", "/api/v1/namespaces/default/pods", &web).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        let status = json!({"status": {"phase": "Running", "podIP": "127.0.0.1"}});
+        let patched = self.ask("PATCH", &format!("{POD}/status"), &status).await;
+        assert_eq!(patched.json()["status"]["podIPs"], json!([{"ip": "127.0.0.1"}]), "{}", patched.text());
+    }
+}
+
+async fn server_with_peers() -> (TestServer, Admin) {
+    let (kubelet, pod) = (peer::start(true).await, peer::start(false).await);
+    let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
+    let mut admin = Admin::of(&server).await;
+    admin.set_up(kubelet.port(), pod.port()).await;
+    (server, admin)
+}
+
+#[tokio::test]
+async fn logs_come_from_the_kubelet() {
+    let (server, mut admin) = server_with_peers().await;
+    let log = admin.get(&format!("{POD}/log?tailLines=3&follow=true")).await;
+    assert_eq!((log.status, log.headers["content-type"].to_str().unwrap()), (200, "text/plain"));
+    assert_eq!(log.json()["target"], "/containerLogs/default/web/c?follow=true&tailLines=3");
+    assert_eq!(log.json()["authorization"], "", "the client's credentials stay here");
+    let refused = admin.get(&format!("{POD}/log?container=zork")).await;
+    assert_eq!(refused.json()["message"], "container zork is not valid for pod web");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn requests_are_passed_on_to_pods_services_and_nodes() {
+    let (server, mut admin) = server_with_peers().await;
+    let told = admin.ask("POST", &format!("{POD}/proxy/a%2Fb/c?x=1"), &json!({"k": 1})).await;
+    assert_eq!((told.status, told.headers["x-peer"].to_str().unwrap()), (200, "yes"));
+    assert!(!told.headers.contains_key("access-control-allow-origin"));
+    let told = told.json();
+    assert_eq!((&told["method"], &told["target"]), (&json!("POST"), &json!("/a%2Fb/c?x=1")));
+    assert_eq!((&told["body"], &told["own"]), (&json!("{\"k\":1}"), &json!("mine")));
+    assert_eq!((&told["authorization"], &told["impersonate"]), (&json!(""), &json!("")));
+    assert_eq!(told["forwarded"], format!("{POD}/proxy/a%2Fb/c"));
+
+    // Redirections are the client's to follow, through the proxy again.
+    let away = admin.get(&format!("{POD}/proxy/away")).await;
+    assert_eq!(
+        (away.status, away.headers["location"].to_str().unwrap()),
+        (302, &*format!("{POD}/proxy/home?x=1"))
+    );
+    let root = admin.get(&format!("{POD}/proxy?q=1")).await;
+    assert_eq!(
+        (root.status, root.headers["location"].to_str().unwrap()),
+        (301, &*format!("{POD}/proxy/?q=1"))
+    );
+    assert_eq!(admin.get(&format!("{POD}/proxy/")).await.json()["target"], "/");
+
+    let node = admin.get("/api/v1/nodes/n1/proxy/pods").await;
+    assert_eq!(node.json()["target"], "/pods", "{}", node.text());
+
+    let port = admin.get(POD).await.json()["spec"]["containers"][0]["ports"][0]["containerPort"].clone();
+    let service = json!({"metadata": {"name": "web"}, "spec": {"ports": [{"name": "http", "port": 80}]}});
+    admin.ask("POST", "/api/v1/namespaces/default/services", &service).await;
+    let path = "/api/v1/namespaces/default/services/web:80/proxy/x";
+    let nobody = admin.get(path).await;
+    assert_eq!(nobody.json()["message"], "no endpoints available for service \"web:80\"");
+    let endpoints = json!({"metadata": {"name": "web"}, "subsets": [{
+        "ports": [{"name": "http", "port": port}],
+        "addresses": [{"ip": "10.9.9.9", "targetRef": {"kind": "Pod", "name": "web", "namespace": "default"}}],
+    }]});
+    admin.ask("POST", "/api/v1/namespaces/default/endpoints", &endpoints).await;
+    assert_eq!(admin.get(path).await.status, 503, "the address is not the pod's");
+    let slice = json!({
+        "metadata": {"name": "web-1", "labels": {"kubernetes.io/service-name": "web"}}, "addressType": "IPv4",
+        "ports": [{"name": "http", "port": port}],
+        "endpoints": [{"addresses": ["127.0.0.1"], "targetRef": {"kind": "Pod", "name": "web", "namespace": "default"}}],
+    });
+    let made = admin.ask("POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", &slice).await;
+    if made.status == 201 {
+        assert_eq!(admin.get(path).await.json()["target"], "/x");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn streams_are_upgraded_and_passed_on_as_bytes() {
+    let (server, mut admin) = server_with_peers().await;
+    let exec = format!("{POD}/exec?command=ls&command=-l&stdout=true");
+    let refused = admin.get(&exec).await;
+    assert_eq!((refused.status, &refused.json()["message"]), (400, &json!("Upgrade request required")));
+
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(tls(&server, "http/1.1").await)).await.unwrap();
+    tokio::spawn(connection.with_upgrades());
+    let request = Request::post(&exec)
+        .header("host", "localhost")
+        .header("authorization", "Bearer admin-token")
+        .header("connection", "Upgrade")
+        .header("upgrade", "SPDY/3.1");
+    let mut answer = sender.send_request(request.body(Empty::<Bytes>::new()).unwrap()).await.unwrap();
+    assert_eq!(
+        (answer.status(), &answer.headers()["upgrade"]),
+        (http::StatusCode::SWITCHING_PROTOCOLS, "SPDY/3.1")
+    );
+    assert_eq!(answer.headers()["x-stream-protocol-version"], "v4.channel.k8s.io");
+    let mut stream = TokioIo::new(hyper::upgrade::on(&mut answer).await.unwrap());
+    let hello = "hello from /exec/default/web/c?output=1&command=ls&command=-l\n";
+    let mut told = vec![0; hello.len()];
+    stream.read_exact(&mut told).await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&told), hello);
+    stream.write_all(b"shout").await.unwrap();
+    let mut shouted = [0; 5];
+    stream.read_exact(&mut shouted).await.unwrap();
+    assert_eq!(&shouted, b"SHOUT");
+    // A stream does not keep a server from ending.
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn workloads_at_local_addresses_are_not_reached() {
+    let pod = peer::start(false).await;
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut admin = Admin::of(&server).await;
+    admin.set_up(1, pod.port()).await;
+    for path in [format!("{POD}/proxy/"), format!("/api/v1/nodes/n1:{}/proxy/x", pod.port())] {
+        let refused = admin.get(&path).await;
+        assert_eq!(
+            (refused.status, &refused.json()["message"]),
+            (400, &json!("address not allowed")),
+            "{path}"
+        );
+    }
+    let dead = admin.get(&format!("{POD}/log")).await;
+    assert_eq!(dead.status, 500, "{}", dead.text());
+    let why = dead.json()["message"].as_str().unwrap().to_owned();
+    assert!(why.starts_with("Get \"https://127.0.0.1:1/containerLogs/default/web/c\": dial tcp"), "{why}");
+    server.stop().await;
+}

@@ -1,0 +1,84 @@
+//! Evictions: what a disruption budget allows, and what it does not.
+
+use apiserver::testing::TestServer;
+use http::Request;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use serde_json::{Value, json};
+
+use super::client::{Answer, Connection, Protocol};
+
+const PODS: &str = "/api/v1/namespaces/default/pods";
+const BUDGET: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b";
+
+async fn send(connection: &mut Connection, method: &str, path: &str, body: Value) -> Answer {
+    let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("authorization", "Bearer admin-token")
+        .header("content-type", media_type);
+    connection.send(request.body(Full::new(Bytes::from(body.to_string()))).unwrap()).await
+}
+
+/// A running pod of the app `a`.
+async fn run(connection: &mut Connection, name: &str, is_ready: bool) {
+    let pod = json!({"metadata": {"name": name, "labels": {"app": "a"}}, "spec": {
+        "nodeName": "n1", "containers": [{"name": "c", "image": "x"}],
+    }});
+    assert_eq!(send(connection, "POST", PODS, pod).await.status, 201);
+    let ready = if is_ready { "True" } else { "False" };
+    let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}});
+    assert_eq!(send(connection, "PATCH", &format!("{PODS}/{name}/status"), status).await.status, 200);
+}
+
+async fn evict(connection: &mut Connection, name: &str, query: &str) -> (u16, Value) {
+    let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}});
+    let answer = send(connection, "POST", &format!("{PODS}/{name}/eviction{query}"), eviction).await;
+    (answer.status, answer.json())
+}
+
+#[tokio::test]
+async fn a_budget_is_asked_and_charged() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut admin = Connection::open(&server, Protocol::Http2).await;
+    let account = json!({"metadata": {"name": "default"}});
+    send(&mut admin, "POST", "/api/v1/namespaces/default/serviceaccounts", account).await;
+    for (name, is_ready) in [("first", true), ("second", true), ("sick", false)] {
+        run(&mut admin, name, is_ready).await;
+    }
+    let budget = json!({"metadata": {"name": "b"}, "spec": {
+        "minAvailable": 1, "selector": {"matchLabels": {"app": "a"}},
+    }});
+    let (budgets, _) = BUDGET.rsplit_once('/').unwrap();
+    assert_eq!(send(&mut admin, "POST", budgets, budget).await.status, 201);
+    let status = json!({"status": {
+        "observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 3,
+    }});
+    assert_eq!(send(&mut admin, "PATCH", &format!("{BUDGET}/status"), status).await.status, 200);
+    let allowed = async |admin: &mut Connection| {
+        admin.get(BUDGET, Some("admin-token")).await.json()["status"]["disruptionsAllowed"].clone()
+    };
+
+    // What is tried only costs nothing.
+    assert_eq!(evict(&mut admin, "first", "?dryRun=All").await.0, 201);
+    assert_eq!(allowed(&mut admin).await, 1);
+    // Nor does a pod that does not count, as long as enough others do.
+    assert_eq!(evict(&mut admin, "sick", "").await.0, 201);
+    assert_eq!(allowed(&mut admin).await, 1);
+    let ends = admin.get(&format!("{PODS}/sick"), Some("admin-token")).await.json();
+    assert!(ends["metadata"]["deletionTimestamp"].is_string(), "{ends}");
+
+    assert_eq!(evict(&mut admin, "first", "").await.0, 201);
+    let spent = admin.get(BUDGET, Some("admin-token")).await.json();
+    assert_eq!(spent["status"]["disruptionsAllowed"], 0);
+    assert!(spent["status"]["disruptedPods"]["first"].is_string());
+    assert_eq!(spent["status"]["conditions"][0]["reason"], "InsufficientPods");
+    let (code, refused) = evict(&mut admin, "second", "").await;
+    assert_eq!(code, 429);
+    let cause = &refused["details"]["causes"][0];
+    assert_eq!(cause["message"], "The disruption budget b needs 2 healthy pods and has 2 currently");
+    let stays = admin.get(&format!("{PODS}/second"), Some("admin-token")).await.json();
+    assert_eq!(stays["metadata"]["deletionTimestamp"], Value::Null);
+    server.stop().await;
+}

@@ -1,0 +1,152 @@
+//! Tokens of service accounts: asked for, used, reviewed, verified by others, and ended with what they are bound to.
+
+use apiserver::testing::TestServer;
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use http::Request;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use serde_json::{Value, json};
+
+use super::client::{Answer, Connection, Protocol};
+
+const ACCOUNT: &str = "/api/v1/namespaces/default/serviceaccounts/robot";
+
+async fn post(connection: &mut Connection, path: &str, token: &str, body: Value) -> Answer {
+    let request = Request::post(path)
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json");
+    connection.send(request.body(Full::new(Bytes::from(body.to_string()))).unwrap()).await
+}
+
+async fn delete(connection: &mut Connection, path: &str) {
+    let request = Request::delete(path).header("authorization", "Bearer admin-token");
+    assert_eq!(connection.send(request.body(Full::default()).unwrap()).await.status, 200);
+}
+
+/// A token of the account `robot`, which is made when it is missing.
+async fn token(connection: &mut Connection, spec: Value) -> String {
+    let account = json!({"metadata": {"name": "robot"}});
+    post(connection, "/api/v1/namespaces/default/serviceaccounts", "admin-token", account).await;
+    let made = post(connection, &format!("{ACCOUNT}/token"), "admin-token", json!({"spec": spec})).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    made.json()["status"]["token"].as_str().unwrap().to_owned()
+}
+
+/// Whom the server takes the holder of a token for.
+async fn who(connection: &mut Connection, token: &str) -> (u16, Value) {
+    let answer =
+        post(connection, "/apis/authentication.k8s.io/v1/selfsubjectreviews", token, json!({})).await;
+    (answer.status, answer.json()["status"]["userInfo"].clone())
+}
+
+/// Part of a token, as JSON.
+fn part(token: &str, index: usize) -> Value {
+    let part = token.split('.').nth(index).unwrap();
+    serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_token_is_its_account_and_outlives_a_restart_of_the_server() {
+    let server = TestServer::start().await;
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let token = token(&mut connection, json!({})).await;
+    let (status, user) = who(&mut connection, &token).await;
+    assert_eq!((status, &user["username"]), (201, &json!("system:serviceaccount:default:robot")));
+    let groups = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"];
+    assert_eq!(user["groups"], json!(groups));
+    let claims = part(&token, 1);
+    assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 3600);
+    assert_eq!(
+        user["extra"]["authentication.kubernetes.io/credential-id"][0],
+        format!("JTI={}", claims["jti"].as_str().unwrap())
+    );
+
+    let directory = server.directory().clone();
+    server.stop().await;
+    let server = TestServer::builder().directory(&directory).start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    assert_eq!(who(&mut connection, &token).await.0, 201);
+
+    // Others find the key it was signed with.
+    let configuration = connection.get("/.well-known/openid-configuration", Some(&token)).await.json();
+    assert_eq!(configuration["issuer"], claims["iss"]);
+    assert_eq!(configuration["jwks_uri"], format!("{}/openid/v1/jwks", server.url()));
+    let keys = connection.get("/openid/v1/jwks", Some(&token)).await;
+    assert_eq!(keys.headers["content-type"], "application/jwk-set+json");
+    assert_eq!(keys.json()["keys"][0]["kid"], part(&token, 0)["kid"]);
+    assert_eq!(connection.get("/openid/v1/jwks", Some("alice-token")).await.status, 403);
+
+    delete(&mut connection, ACCOUNT).await;
+    assert_eq!(who(&mut connection, &token).await.0, 401, "its account is gone");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_is_only_good_for_whom_it_is_meant_and_while_its_pod_is_there() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let for_others = token(&mut connection, json!({"audiences": ["vault"]})).await;
+    assert_eq!(who(&mut connection, &for_others).await.0, 401);
+    let mut review = async |token: &str, audiences: Value| {
+        let spec = json!({"spec": {"token": token, "audiences": audiences}});
+        let path = "/apis/authentication.k8s.io/v1/tokenreviews";
+        post(&mut connection, path, "admin-token", spec).await.json()["status"].clone()
+    };
+    let known = review(&for_others, json!(["vault", "x"])).await;
+    assert_eq!((&known["authenticated"], &known["audiences"]), (&json!(true), &json!(["vault"])));
+    let unknown = review(&for_others, json!(["zork"])).await;
+    let why =
+        "[invalid bearer token, token audiences [\"vault\"] is invalid for the target audiences [\"zork\"]]";
+    assert_eq!(unknown, json!({"user": {}, "error": why}));
+
+    let pod = json!({"metadata": {"name": "p"}, "spec": {
+        "serviceAccountName": "robot", "containers": [{"name": "c", "image": "x"}],
+    }});
+    assert_eq!(
+        post(&mut connection, "/api/v1/namespaces/default/pods", "admin-token", pod).await.status,
+        201
+    );
+    let bound = json!({"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "p"}, "expirationSeconds": 3607});
+    let bound = token(&mut connection, bound).await;
+    let claims = part(&bound, 1);
+    assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 365 * 24 * 3600);
+    let (status, user) = who(&mut connection, &bound).await;
+    assert_eq!((status, &user["extra"]["authentication.kubernetes.io/pod-name"]), (201, &json!(["p"])));
+    delete(&mut connection, "/api/v1/namespaces/default/pods/p").await;
+    assert_eq!(who(&mut connection, &bound).await.0, 401);
+
+    let short = json!({"spec": {"expirationSeconds": 5}});
+    let short = post(&mut connection, &format!("{ACCOUNT}/token"), "admin-token", short).await;
+    assert!(short.text().contains("may not specify a duration less than 10 minutes"), "{}", short.text());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn forged_tokens_are_refused() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let stranger = TestServer::builder().memory().start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let good = token(&mut connection, json!({})).await;
+    let foreign = token(&mut Connection::open(&stranger, Protocol::Http2).await, json!({})).await;
+    let [header, claims, signature] = good.split('.').collect::<Vec<_>>()[..] else { unreachable!() };
+    let unsigned = BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"none"}"#);
+    let mut raised = part(&good, 1);
+    raised["kubernetes.io"]["serviceaccount"]["name"] = json!("admin");
+    raised["sub"] = json!("system:serviceaccount:default:admin");
+    let raised = BASE64_URL_SAFE_NO_PAD.encode(raised.to_string());
+    let forged = [
+        foreign,
+        format!("{header}.{raised}.{signature}"),
+        format!("{unsigned}.{claims}."),
+        format!("{unsigned}.{claims}.{signature}"),
+        format!("{header}.{claims}.{}", signature.chars().rev().collect::<String>()),
+        format!("{header}.{claims}"),
+    ];
+    for token in forged {
+        assert_eq!(who(&mut connection, &token).await.0, 401, "{token}");
+    }
+    assert_eq!(who(&mut connection, &good).await.0, 201);
+    stranger.stop().await;
+    server.stop().await;
+}

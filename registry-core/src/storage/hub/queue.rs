@@ -1,0 +1,72 @@
+//! What waits for one listener: bounded in batches and in bytes, so that one that stands still costs so much and no
+//! more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::mpsc;
+
+use crate::storage::mvcc::{Change, ChangeBatch, MvccError};
+
+/// How many batches may wait.
+const QUEUE_BATCHES: usize = 4096;
+/// How many bytes may wait, unless a single batch is larger.
+const QUEUE_BYTES: usize = 32 * 1024 * 1024;
+
+/// What a listener is sent.
+pub(super) type Delivery = Result<ChangeBatch, MvccError>;
+
+/// The hub's end.
+pub(super) struct Sender {
+    deliveries: mpsc::Sender<Delivery>,
+    queued_bytes: Arc<AtomicUsize>,
+}
+
+/// The listener's end.
+pub(super) struct Receiver {
+    deliveries: mpsc::Receiver<Delivery>,
+    queued_bytes: Arc<AtomicUsize>,
+}
+
+/// A new queue.
+pub(super) fn queue() -> (Sender, Receiver) {
+    let (sender, receiver) = mpsc::channel(QUEUE_BATCHES);
+    let queued_bytes = Arc::new(AtomicUsize::new(0));
+    (
+        Sender { deliveries: sender, queued_bytes: queued_bytes.clone() },
+        Receiver { deliveries: receiver, queued_bytes },
+    )
+}
+
+// === impl Sender ===
+
+impl Sender {
+    /// Queues a delivery; `false` when there is no room, or nobody listens any more.
+    pub(super) fn send(&self, delivery: Delivery) -> bool {
+        let bytes = delivery_bytes(&delivery);
+        let queued = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let has_room = queued == 0 || queued + bytes <= QUEUE_BYTES;
+        has_room && self.deliveries.try_send(delivery).is_ok()
+    }
+}
+
+// === impl Receiver ===
+
+impl Receiver {
+    /// The next delivery; `None` after one for which there was no room.
+    pub(super) async fn next(&mut self) -> Option<Delivery> {
+        let delivery = self.deliveries.recv().await?;
+        self.queued_bytes.fetch_sub(delivery_bytes(&delivery), Ordering::Relaxed);
+        Some(delivery)
+    }
+}
+
+fn delivery_bytes(delivery: &Delivery) -> usize {
+    delivery.as_ref().map_or(0, |batch| batch.changes.iter().map(change_bytes).sum())
+}
+
+/// What keeping a change costs, in bytes.
+pub(super) fn change_bytes(change: &Change) -> usize {
+    let sizes = [&change.value, &change.previous].map(|value| value.as_ref().map_or(0, bytes::Bytes::len));
+    change.key.len() + sizes.iter().sum::<usize>()
+}

@@ -1,0 +1,351 @@
+//! The hub when the watch it lives on breaks, what it missed is compacted, a listener stands still, or much happens at
+//! once: over the embedded engine, and over a real etcd.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "test code: a broken expectation is a failed test"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::{FutureExt as _, StreamExt as _};
+use registry_core::api::Preconditions;
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::embedded::Embedded;
+use registry_core::storage::hub::Hub;
+use registry_core::storage::interface::{AnyDeletion, ListRequest};
+use registry_core::storage::mvcc::{
+    ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged, prefix_end,
+};
+use registry_core::storage::testing::etcd::Etcd;
+use registry_core::storage::testing::{Watcher, Widget, widget_store};
+use registry_core::storage::{Interface, Revision, WatchError, WatchEvent};
+use tokio::sync::watch;
+
+const ROOT: &str = "/orlop-test/";
+const KINDS: usize = 12;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// An engine whose watches can be broken, and counted.
+struct Breakable {
+    inner: Arc<dyn Mvcc>,
+    broken: watch::Sender<bool>,
+    watches: AtomicUsize,
+}
+
+#[async_trait]
+impl Mvcc for Breakable {
+    async fn get(&self, key: &str) -> Result<Got, MvccError> {
+        self.inner.get(key).await
+    }
+
+    async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError> {
+        self.inner.range(range).await
+    }
+
+    async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
+        self.inner.count(start, end).await
+    }
+
+    async fn put_if(
+        &self,
+        key: &str,
+        expected: Revision,
+        value: Bytes,
+        ttl: Option<Duration>,
+    ) -> Result<Committed, MvccError> {
+        self.inner.put_if(key, expected, value, ttl).await
+    }
+
+    async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
+        self.inner.delete_if(key, expected).await
+    }
+
+    async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
+        self.watches.fetch_add(1, Ordering::SeqCst);
+        let mut broken = self.broken.subscribe();
+        if *broken.borrow() {
+            return Err(MvccError::Unavailable("broken".into()));
+        }
+        let changes = self.inner.watch(start, end, after).await?;
+        let breaks = async move { broken.wait_for(|broken| *broken).await.is_ok() };
+        Ok(changes.take_until(breaks.boxed()).boxed())
+    }
+
+    async fn request_progress(&self) -> Result<(), MvccError> {
+        self.inner.request_progress().await
+    }
+
+    async fn current_revision(&self) -> Result<Revision, MvccError> {
+        self.inner.current_revision().await
+    }
+
+    async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
+        self.inner.compact(revision).await
+    }
+
+    async fn health(&self) -> Result<(), String> {
+        self.inner.health().await
+    }
+}
+
+/// Caches of some kinds on one hub, and another server that writes to the same engine.
+struct House {
+    engine: Arc<Breakable>,
+    hub: Arc<Hub>,
+    caches: Vec<Arc<dyn Interface>>,
+    other: Arc<dyn Interface>,
+}
+
+// === impl House ===
+
+impl House {
+    async fn build(inner: Arc<dyn Mvcc>) -> Self {
+        let other = widget_store(inner.clone());
+        let engine =
+            Arc::new(Breakable { inner, broken: watch::Sender::new(false), watches: AtomicUsize::new(0) });
+        let hub = Hub::new(engine.clone(), ROOT);
+        let caches: Vec<_> = (0..KINDS).map(|kind| cached(hub.client(), &prefix(kind))).collect();
+        let house = Self { engine, hub, caches, other };
+        house.settle().await;
+        house
+    }
+
+    /// Every cache shows what the engine has, as the engine orders it.
+    async fn settle(&self) {
+        let newest = self.engine.inner.current_revision().await.unwrap();
+        for (kind, cache) in self.caches.iter().enumerate() {
+            let begun = Instant::now();
+            while cache.readiness().is_err() {
+                assert!(begun.elapsed() < PATIENCE, "kind {kind} is not filled");
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            let page = cache.list(&prefix(kind), &ListRequest::default()).await.unwrap();
+            assert!(page.revision >= newest, "kind {kind} is at {}, not {newest}", page.revision);
+            let truth = self.other.list(&prefix(kind), &ListRequest::default()).await.unwrap();
+            let names = |page: &registry_core::storage::ListPage| -> Vec<_> {
+                page.items.iter().map(|item| (item.key.to_string(), item.revision)).collect()
+            };
+            assert_eq!(names(&page), names(&truth), "kind {kind}");
+        }
+    }
+
+    /// Another server writes the even kinds; the others stay idle. The last revision.
+    async fn write(&self, round: usize) -> Revision {
+        let mut last = 0;
+        for turn in 0..4 {
+            for kind in (0..KINDS).step_by(2) {
+                let key = format!("{}r{round}-{turn}", prefix(kind));
+                last = self.other.create(&key, Widget::named("w").value(), None).await.unwrap().revision;
+                if turn % 2 == 1 {
+                    let (any, mut deletion) = (Preconditions::default(), AnyDeletion);
+                    let gone = self.other.delete(&key, &any, &mut deletion, None);
+                    last = gone.await.unwrap().revision;
+                }
+            }
+        }
+        last
+    }
+
+    async fn watchers(&self) -> Vec<Watcher> {
+        let start = self.engine.inner.current_revision().await.unwrap();
+        let mut watchers = Vec::new();
+        for (kind, cache) in self.caches.iter().enumerate() {
+            watchers.push(Watcher::after(cache.as_ref(), &prefix(kind), start).await);
+        }
+        watchers
+    }
+}
+
+fn prefix(kind: usize) -> String {
+    format!("{ROOT}kind-{kind:02}/")
+}
+
+fn cached(engine: Arc<dyn Mvcc>, prefix: &str) -> Arc<dyn Interface> {
+    let options = CacherOptions {
+        prefix: prefix.to_owned(),
+        consistency: Consistency::Store,
+        indexes: &[],
+        budget: Arc::new(CacheBudget::new(64 << 20)),
+        history_events: 10_000,
+        bookmark_period: Duration::from_secs(1),
+    };
+    Cacher::new(widget_store(engine), options)
+}
+
+/// The next change, or why there is none; changes come in order.
+async fn next(watcher: &mut Watcher) -> Result<WatchEvent, WatchError> {
+    loop {
+        let event = watcher.item().await.expect("a watch says why it ends")?;
+        if !matches!(event, WatchEvent::Bookmark { .. }) {
+            assert!(event.revision() > watcher.revision, "a change comes twice or out of order");
+            watcher.revision = event.revision();
+            return Ok(event);
+        }
+    }
+}
+
+async fn nothing_is_lost_while_the_watch_is_broken(inner: Arc<dyn Mvcc>) {
+    let house = House::build(inner).await;
+    let mut watchers = house.watchers().await;
+    for round in 0..3 {
+        house.write(round * 2).await;
+        house.engine.broken.send_replace(true);
+        house.write(round * 2 + 1).await;
+        house.engine.broken.send_replace(false);
+        house.settle().await;
+    }
+    for (kind, watcher) in watchers.iter_mut().enumerate().step_by(2) {
+        // Six rounds, each with four creations and two deletions.
+        for number in 0..36 {
+            let event = next(watcher).await;
+            assert!(event.is_ok(), "event {number} of kind {kind}: {event:?}");
+        }
+    }
+    house.settle().await;
+}
+
+async fn what_was_compacted_meanwhile_is_listed_again(inner: Arc<dyn Mvcc>) {
+    let house = House::build(inner).await;
+    let mut watchers = house.watchers().await;
+    house.write(0).await;
+    house.settle().await;
+    house.engine.broken.send_replace(true);
+    let gone = house.write(1).await;
+    house.engine.inner.compact(gone).await.unwrap();
+    house.write(2).await;
+    house.engine.broken.send_replace(false);
+    for (kind, watcher) in watchers.iter_mut().enumerate().step_by(2) {
+        let lost = loop {
+            if let Err(lost) = next(watcher).await {
+                break lost;
+            }
+        };
+        assert!(matches!(lost, WatchError::Compacted { .. }), "kind {kind}: {lost}");
+        assert!(watcher.revision < gone, "kind {kind} lost nothing");
+    }
+    house.settle().await;
+    // And everything works as before.
+    let mut watchers = house.watchers().await;
+    house.write(3).await;
+    for watcher in watchers.iter_mut().step_by(2) {
+        for _ in 0..6 {
+            next(watcher).await.unwrap();
+        }
+    }
+}
+
+/// Who stands still is let go at a bound, and misses nothing after all.
+async fn a_listener_that_stands_still_is_let_go(inner: Arc<dyn Mvcc>) {
+    let house = House::build(inner).await;
+    let (client, start) = (house.hub.client(), house.engine.inner.current_revision().await.unwrap());
+    let (from, end) = (prefix(1), prefix_end(&prefix(1)));
+    let mut changes = client.watch(&from, &end, start).await.unwrap();
+    let mut revisions = Vec::new();
+    let value = Bytes::from(vec![b'x'; 1_000_000]);
+    for number in 0..45 {
+        let key = format!("{ROOT}kind-01/large-{number}");
+        let Committed::At(revision) = client.put_if(&key, 0, value.clone(), None).await.unwrap() else {
+            panic!("{key} is free")
+        };
+        revisions.push(revision);
+    }
+    let (mut seen, mut interruptions) = (Vec::new(), 0);
+    while seen.len() < revisions.len() {
+        match tokio::time::timeout(PATIENCE, changes.next()).await.expect("something comes") {
+            Some(Ok(batch)) => seen.extend(batch.changes.iter().map(|change| change.revision)),
+            Some(Err(MvccError::Unavailable(_))) | None => {
+                interruptions += 1;
+                let after = seen.last().copied().unwrap_or(start);
+                changes = client.watch(&from, &end, after).await.unwrap();
+            }
+            Some(Err(error)) => panic!("{error}"),
+        }
+    }
+    assert_eq!(seen, revisions);
+    assert!(interruptions > 0, "so much does not wait for anybody");
+}
+
+/// Clients of a server that ended come back with revisions from before the next one's start.
+async fn a_new_hub_knows_what_was_just_before(inner: Arc<dyn Mvcc>) {
+    let house = House::build(inner.clone()).await;
+    let start = inner.current_revision().await.unwrap();
+    house.write(0).await;
+    drop(house);
+    let house = House::build(inner).await;
+    for kind in (0..KINDS).step_by(2) {
+        let mut watcher = Watcher::after(house.caches[kind].as_ref(), &prefix(kind), start).await;
+        for _ in 0..6 {
+            next(&mut watcher).await.unwrap();
+        }
+    }
+    assert_eq!(house.engine.watches.load(Ordering::SeqCst), 1, "nobody has to ask the engine");
+}
+
+/// A lease ends with all its keys at one revision: readers see all of that or nothing.
+async fn what_happens_at_once_is_seen_at_once(inner: Arc<dyn Mvcc>) {
+    let house = House::build(inner).await;
+    let (cache, keys) = (&house.caches[3], prefix(3));
+    let mut watcher =
+        Watcher::after(cache.as_ref(), &keys, house.engine.current_revision().await.unwrap()).await;
+    let mut present = BTreeSet::new();
+    let creations = (0..300).map(|number| {
+        let key = format!("{keys}w{number}");
+        async move {
+            cache.create(&key, Widget::named("w").value(), Some(Duration::from_secs(3))).await.unwrap();
+            key
+        }
+    });
+    present.extend(futures::future::join_all(creations).await);
+    let (begun, mut lists) = (Instant::now(), BTreeMap::new());
+    while lists.values().last().is_none_or(|last: &BTreeSet<String>| !last.is_empty()) {
+        assert!(begun.elapsed() < PATIENCE, "they expire");
+        let page = cache.list(&keys, &ListRequest::default()).await.unwrap();
+        lists.insert(page.revision, page.items.iter().map(|item| item.key.to_string()).collect());
+    }
+    let mut gone = BTreeMap::new();
+    while gone.len() < present.len() {
+        let event = watcher.item().await.unwrap().unwrap();
+        if let WatchEvent::Deleted(object) = event {
+            assert_eq!(gone.insert(object.key.to_string(), object.revision), None, "each goes once");
+        }
+    }
+    let created =
+        lists.range(..=*gone.values().min().unwrap()).next_back().map_or(0, |(revision, _)| *revision);
+    for (revision, listed) in lists.range(created..) {
+        let expected: BTreeSet<_> = present.iter().filter(|key| gone[*key] > *revision).cloned().collect();
+        assert_eq!(listed.len(), expected.len(), "at {revision}");
+    }
+}
+
+macro_rules! over_both {
+    ($($name:ident),* $(,)?) => {
+        mod embedded {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                super::$name(super::Embedded::in_memory()).await;
+            })*
+        }
+        mod etcd3 {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                let etcd = super::Etcd::start().await.unwrap_or_else(|error| panic!("{error}"));
+                super::$name(etcd.connect().await).await;
+            })*
+        }
+    };
+}
+
+over_both!(
+    nothing_is_lost_while_the_watch_is_broken,
+    what_was_compacted_meanwhile_is_listed_again,
+    a_listener_that_stands_still_is_let_go,
+    a_new_hub_knows_what_was_just_before,
+    what_happens_at_once_is_seen_at_once,
+);

@@ -1,0 +1,34 @@
+//! Choosing the class that objects get which name none.
+
+use registry_core::api::Object;
+
+/// The newest of the classes that an annotation calls the default; of equally old ones, the first by name.
+pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Object> {
+    let is_default = |class: &Object| {
+        class.annotations().any(|(key, value)| annotations.contains(&key) && value == "true")
+    };
+    classes.into_iter().filter(is_default).max_by(|one, other| {
+        let created = |class: &Object| class.get_str(&["metadata", "creationTimestamp"]).map(str::to_owned);
+        created(one).cmp(&created(other)).then_with(|| other.name().cmp(one.name()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_newest_default_wins() {
+        let class = |name: &str, created: &str, default: &str| {
+            Object::from_value(json!({
+                "metadata": {"name": name, "creationTimestamp": created, "annotations": {"default": default}},
+            }))
+            .unwrap()
+        };
+        let (old, new) = ("2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z");
+        let classes = vec![class("a", old, "true"), class("c", new, "true"), class("b", new, "true")];
+        assert_eq!(choose(classes, &["default"]).unwrap().name(), "b");
+        assert!(choose(vec![class("a", old, "false")], &["default"]).is_none());
+    }
+}

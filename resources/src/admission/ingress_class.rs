@@ -1,0 +1,55 @@
+//! `DefaultIngressClass`: an ingress that names no class gets the default one, if there is one.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::InstalledApi;
+
+use super::{concerns, default_class};
+use crate::lookup::Lookup;
+use crate::networking::ingressclasses::IngressClasses;
+use crate::networking::ingresses::{CLASS_ANNOTATION, Ingresses};
+
+/// The annotation of the default class.
+const IS_DEFAULT: [&str; 1] = ["ingressclass.kubernetes.io/is-default-class"];
+
+/// The plug-in.
+pub(super) struct DefaultIngressClass {
+    classes: Lookup,
+}
+
+impl DefaultIngressClass {
+    /// The plug-in over the installed classes; `None` where there are none.
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        Some(Self { classes: Lookup::of::<IngressClasses>(installed)? })
+    }
+}
+
+impl AdmissionPlugin for DefaultIngressClass {
+    fn name(&self) -> &'static str {
+        "DefaultIngressClass"
+    }
+}
+
+#[async_trait]
+impl MutatingAdmission for DefaultIngressClass {
+    async fn admit(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(ingress) = object else { return Ok(()) };
+        let says = ingress.get_str(&["spec", "ingressClassName"]).is_some()
+            || ingress.annotations().any(|(key, _)| key == CLASS_ANNOTATION);
+        if !concerns::<Ingresses>(attributes, &[Operation::Create]) || says {
+            return Ok(());
+        }
+        if let Some(class) = default_class::choose(self.classes.all().await?, &IS_DEFAULT) {
+            ingress.set(&["spec", "ingressClassName"], class.name().into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Holding requests and limits against one entry of a limit range.
+
+use registry_core::schema::Quantity;
+use serde_json::Value;
+
+use crate::core::pod_spec::totals::{self, Amounts};
+
+/// Notes what of the requests and limits of a container, or of a pod, is out of bounds.
+pub(super) fn check(limit: &Value, requests: &Amounts, limits: &Amounts, complaints: &mut Vec<String>) {
+    let kind = super::kind(limit);
+    for (name, bound) in totals::read(limit.get("min")) {
+        complaints.extend(below(
+            &format!("minimum {name} usage per {kind} is {bound}"),
+            &name,
+            &bound,
+            requests,
+            limits,
+        ));
+    }
+    for (name, bound) in totals::read(limit.get("max")) {
+        complaints.extend(above(
+            &format!("maximum {name} usage per {kind} is {bound}"),
+            &name,
+            &bound,
+            requests,
+            limits,
+        ));
+    }
+    for (name, bound) in totals::read(limit.get("maxLimitRequestRatio")) {
+        let rule = format!("{name} max limit to request ratio per {kind} is {bound}");
+        complaints.extend(too_far_apart(&rule, &name, &bound, requests, limits));
+    }
+}
+
+/// Notes what of the requests of a claim is out of bounds.
+pub(super) fn check_requests(limit: &Value, requests: &Amounts, complaints: &mut Vec<String>) {
+    let kind = super::kind(limit);
+    for (word, field) in [("minimum", "min"), ("maximum", "max")] {
+        for (name, bound) in totals::read(limit.get(field)) {
+            let rule = format!("{word} {name} usage per {kind} is {bound}");
+            match requests.get(&name) {
+                None => complaints.push(format!("{rule}.  No request is specified")),
+                Some(amount) => {
+                    let order = amount.compare(&bound);
+                    if field == "min" && order.is_lt() || field == "max" && order.is_gt() {
+                        complaints.push(format!("{rule}, but request is {amount}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn below(rule: &str, name: &str, bound: &Quantity, requests: &Amounts, limits: &Amounts) -> Option<String> {
+    match (requests.get(name), limits.get(name)) {
+        (None, _) => Some(format!("{rule}.  No request is specified")),
+        (Some(request), _) if request.compare(bound).is_lt() => {
+            Some(format!("{rule}, but request is {request}"))
+        }
+        (_, Some(limit)) if limit.compare(bound).is_lt() => Some(format!("{rule}, but limit is {limit}")),
+        _ => None,
+    }
+}
+
+fn above(rule: &str, name: &str, bound: &Quantity, requests: &Amounts, limits: &Amounts) -> Option<String> {
+    match (limits.get(name), requests.get(name)) {
+        (None, _) => Some(format!("{rule}.  No limit is specified")),
+        (Some(limit), _) if limit.compare(bound).is_gt() => Some(format!("{rule}, but limit is {limit}")),
+        (_, Some(request)) if request.compare(bound).is_gt() => {
+            Some(format!("{rule}, but request is {request}"))
+        }
+        _ => None,
+    }
+}
+
+fn too_far_apart(
+    rule: &str,
+    name: &str,
+    bound: &Quantity,
+    requests: &Amounts,
+    limits: &Amounts,
+) -> Option<String> {
+    #[expect(clippy::cast_precision_loss, reason = "a ratio is told with six digits")]
+    let number = |amounts: &Amounts| {
+        amounts.get(name).and_then(Quantity::nanos).filter(|nanos| *nanos != 0).map(|nanos| nanos as f64)
+    };
+    let Some(request) = number(requests) else {
+        return Some(format!("{rule}, but no request is specified or request is 0"));
+    };
+    let Some(limit) = number(limits) else {
+        return Some(format!("{rule}, but no limit is specified or limit is 0"));
+    };
+    #[expect(clippy::cast_precision_loss, reason = "a ratio is told with six digits")]
+    let most = bound.nanos()? as f64 / 1e9;
+    let ratio = limit / request;
+    (ratio > most).then(|| format!("{rule}, but provided ratio is {ratio:.6}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_bound_is_told_with_what_breaks_it() {
+        let complaints = |limit: Value, requests: Value, limits: Value| {
+            let mut found = Vec::new();
+            check(&limit, &totals::read(Some(&requests)), &totals::read(Some(&limits)), &mut found);
+            found
+        };
+        let limit = |bounds: Value| {
+            let mut limit = bounds;
+            limit["type"] = "Container".into();
+            limit
+        };
+        let cpu = |amount: &str| json!({"cpu": amount});
+        let none: [&str; 0] = [];
+        assert_eq!(complaints(limit(json!({"min": cpu("1"), "max": cpu("2")})), cpu("1"), cpu("2")), none);
+        assert_eq!(
+            complaints(limit(json!({"min": cpu("1")})), cpu("100m"), json!({})),
+            ["minimum cpu usage per Container is 1, but request is 100m"]
+        );
+        assert_eq!(
+            complaints(limit(json!({"max": cpu("1")})), cpu("1"), json!({})),
+            ["maximum cpu usage per Container is 1.  No limit is specified"]
+        );
+        assert_eq!(
+            complaints(limit(json!({"maxLimitRequestRatio": cpu("2")})), cpu("1"), cpu("3")),
+            ["cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000"]
+        );
+    }
+}

@@ -1,0 +1,294 @@
+//! What the level `baseline` looks for: the known ways from a pod to its node.
+
+use std::collections::BTreeSet;
+
+use crate::field::Field;
+
+use super::checks::{Check, PodView, Setters, Texts, Violation, plural, quoted};
+use super::policy::{Level, Version};
+
+const APPARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
+const CAPABILITIES: [&str; 13] = [
+    "AUDIT_WRITE",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "MKNOD",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+];
+/// Settings of the kernel that only concern the pod, with the minor version that first allowed them.
+const SYSCTLS: [(&str, u32); 12] = [
+    ("kernel.shm_rmid_forced", 0),
+    ("net.ipv4.ip_local_port_range", 0),
+    ("net.ipv4.tcp_syncookies", 0),
+    ("net.ipv4.ping_group_range", 0),
+    ("net.ipv4.ip_unprivileged_port_start", 0),
+    ("net.ipv4.ip_local_reserved_ports", 27),
+    ("net.ipv4.tcp_keepalive_time", 29),
+    ("net.ipv4.tcp_fin_timeout", 29),
+    ("net.ipv4.tcp_keepalive_intvl", 29),
+    ("net.ipv4.tcp_keepalive_probes", 29),
+    ("net.ipv4.tcp_rmem", 32),
+    ("net.ipv4.tcp_wmem", 32),
+];
+const SELINUX_TYPES: [&str; 5] =
+    ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
+
+pub(super) static CHECKS: &[Check] = &[
+    check("appArmorProfile", 0, apparmor),
+    check("capabilities_baseline", 0, capabilities),
+    check("hostNamespaces", 0, host_namespaces),
+    check("hostPathVolumes", 0, host_paths),
+    check("hostPorts", 0, host_ports),
+    check("hostProbesAndHostLifecycle", 34, probed_hosts),
+    check("privileged", 0, privileged),
+    check("procMount", 0, proc_mounts),
+    check("seLinuxOptions", 0, selinux),
+    check("seccompProfile_baseline", 19, seccomp),
+    check("sysctls", 0, sysctls),
+    check("windowsHostProcess", 0, host_processes),
+];
+
+const fn check(
+    id: &'static str,
+    since: u32,
+    find: fn(&PodView<'_, '_>, Version) -> Option<Violation>,
+) -> Check {
+    Check { id, level: Level::Baseline, since, overrides: "", find }
+}
+
+fn apparmor(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    let (mut setters, mut values) = (Setters::default(), BTreeSet::new());
+    pod.each_context(|who, context| {
+        let profile = context.get("appArmorProfile");
+        let kind = profile.get("type").text();
+        if profile.exists() && !matches!(kind, "RuntimeDefault" | "Localhost") {
+            setters.add(who);
+            values.insert(kind.to_owned());
+        }
+    });
+    let annotations = pod.metadata.get("annotations");
+    let mut bad: Vec<String> = annotations
+        .texts()
+        .filter(|(key, value)| {
+            let allowed = value.is_empty() || *value == "runtime/default" || value.starts_with("localhost/");
+            key.starts_with(APPARMOR_ANNOTATION) && !allowed
+        })
+        .map(|(key, value)| format!("{key}={value:?}"))
+        .collect();
+    bad.sort();
+    let mut details = Vec::new();
+    if let Some(who) = setters.text() {
+        details.push(format!("{who} must not set AppArmor profile type to {}", quoted(&values)));
+    }
+    if !bad.is_empty() {
+        details.push(format!("{} {}", plural(bad.len(), "annotation", "annotations"), bad.join(", ")));
+    }
+    let count = values.len() + bad.len();
+    let reason = plural(count, "forbidden AppArmor profile", "forbidden AppArmor profiles");
+    (count > 0).then(|| Violation { reason: reason.to_owned(), detail: details.join(", ") })
+}
+
+fn capabilities(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    added_capabilities(pod, &CAPABILITIES)
+        .map(|detail| Violation { reason: "non-default capabilities".to_owned(), detail })
+}
+
+/// Who adds capabilities other than these.
+pub(super) fn added_capabilities(pod: &PodView<'_, '_>, allowed: &[&str]) -> Option<String> {
+    let (mut setters, mut added) = (Setters::default(), Texts::new());
+    pod.each_container(|name, container| {
+        let context = container.get("securityContext");
+        let capabilities = context.get("capabilities");
+        for one in capabilities.get("add").elements().filter(|one| !allowed.contains(&one.text())) {
+            setters.add(Some(name));
+            added.insert(one.text());
+        }
+    });
+    let who = setters.text()?;
+    Some(format!("{who} must not include {} in securityContext.capabilities.add", quoted(added)))
+}
+
+fn host_namespaces(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    let shared: Vec<String> = ["hostNetwork", "hostPID", "hostIPC"]
+        .iter()
+        .filter(|field| pod.spec.get(field).is_true())
+        .map(|field| format!("{field}=true"))
+        .collect();
+    (!shared.is_empty())
+        .then(|| Violation { reason: "host namespaces".to_owned(), detail: shared.join(", ") })
+}
+
+fn host_paths(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    let volumes = pod.spec.get("volumes");
+    let names: Vec<&str> = volumes
+        .elements()
+        .filter(|volume| volume.get("hostPath").exists())
+        .map(|volume| volume.get("name").text())
+        .collect();
+    let word = plural(names.len(), "volume", "volumes");
+    (!names.is_empty()).then(|| Violation {
+        reason: "hostPath volumes".to_owned(),
+        detail: format!("{word} {}", quoted(names)),
+    })
+}
+
+fn host_ports(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    let (mut setters, mut ports) = (Setters::default(), BTreeSet::new());
+    pod.each_container(|name, container| {
+        for port in container.get("ports").elements() {
+            if let Some(number) = port.get("hostPort").integer().filter(|number| *number != 0) {
+                setters.add(Some(name));
+                ports.insert(number.to_string());
+            }
+        }
+    });
+    let (verb, word) = (plural(setters.count(), "uses", "use"), plural(ports.len(), "hostPort", "hostPorts"));
+    let ports = ports.into_iter().collect::<Vec<_>>().join(", ");
+    Violation::by(&setters, "hostPort", |who| format!("{who} {verb} {word} {ports}"))
+}
+
+fn probed_hosts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    let (mut setters, mut hosts) = (Setters::default(), Texts::new());
+    pod.each_container(|name, container| {
+        let lifecycle = container.get("lifecycle");
+        let handlers = [
+            container.get("livenessProbe"),
+            container.get("readinessProbe"),
+            container.get("startupProbe"),
+            lifecycle.get("postStart"),
+            lifecycle.get("preStop"),
+        ];
+        for handler in &handlers {
+            for action in ["httpGet", "tcpSocket"] {
+                let action = handler.get(action);
+                let host = action.get("host").text();
+                if !host.is_empty() {
+                    setters.add(Some(name));
+                    hosts.insert(host);
+                }
+            }
+        }
+    });
+    let verb = plural(setters.count(), "uses", "use");
+    let word = plural(hosts.len(), "probe or lifecycle host", "probe or lifecycle hosts");
+    Violation::by(&setters, "probe or lifecycle host", |who| format!("{who} {verb} {word} {}", quoted(hosts)))
+}
+
+fn privileged(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    let mut setters = Setters::default();
+    pod.each_container(|name, container| {
+        let context = container.get("securityContext");
+        if context.get("privileged").is_true() {
+            setters.add(Some(name));
+        }
+    });
+    Violation::by(&setters, "privileged", |who| format!("{who} must not set securityContext.privileged=true"))
+}
+
+fn proc_mounts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    if pod.has_own_users() {
+        return None;
+    }
+    let (mut setters, mut kinds) = (Setters::default(), Texts::new());
+    pod.each_container(|name, container| {
+        let context = container.get("securityContext");
+        let kind = context.get("procMount").text();
+        if !matches!(kind, "" | "Default") {
+            setters.add(Some(name));
+            kinds.insert(kind);
+        }
+    });
+    Violation::by(&setters, "procMount", |who| {
+        format!("{who} must not set securityContext.procMount to {}", quoted(kinds))
+    })
+}
+
+fn selinux(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    let (mut setters, mut kinds) = (Setters::default(), Texts::new());
+    let (mut sets_user, mut sets_role) = (false, false);
+    pod.each_context(|who, context| {
+        let options = context.get("seLinuxOptions");
+        let (kind, user, role) =
+            (options.get("type").text(), options.get("user").text(), options.get("role").text());
+        let bad_kind = !SELINUX_TYPES.contains(&kind);
+        if bad_kind {
+            kinds.insert(kind);
+        }
+        sets_user |= !user.is_empty();
+        sets_role |= !role.is_empty();
+        if bad_kind || !user.is_empty() || !role.is_empty() {
+            setters.add(who);
+        }
+    });
+    let mut data = Vec::new();
+    if !kinds.is_empty() {
+        data.push(format!("{} {}", plural(kinds.len(), "type", "types"), quoted(&kinds)));
+    }
+    if sets_user {
+        data.push("user may not be set".to_owned());
+    }
+    if sets_role {
+        data.push("role may not be set".to_owned());
+    }
+    Violation::by(&setters, "seLinuxOptions", |who| {
+        format!("{who} set forbidden securityContext.seLinuxOptions: {}", data.join("; "))
+    })
+}
+
+fn seccomp(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    let (mut setters, mut kinds) = (Setters::default(), Texts::new());
+    pod.each_context(|who, context| {
+        if let Some(kind) = seccomp_type(context)
+            && !is_seccomp_safe(kind)
+        {
+            setters.add(who);
+            kinds.insert(kind);
+        }
+    });
+    Violation::by(&setters, "seccompProfile", |who| {
+        format!("{who} must not set securityContext.seccompProfile.type to {}", quoted(kinds))
+    })
+}
+
+/// The kind of seccomp profile a security context chooses, if it does.
+pub(super) fn seccomp_type<'v>(context: &Field<'v, '_>) -> Option<&'v str> {
+    let profile = context.get("seccompProfile");
+    profile.exists().then(|| profile.get("type").text())
+}
+
+/// Whether a kind of seccomp profile confines anything.
+pub(super) fn is_seccomp_safe(kind: &str) -> bool {
+    matches!(kind, "Localhost" | "RuntimeDefault")
+}
+
+fn sysctls(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
+    let context = pod.spec.get("securityContext");
+    let allowed =
+        |name: &str| SYSCTLS.iter().any(|(known, since)| *known == name && version >= Version::Minor(*since));
+    let list = context.get("sysctls");
+    let forbidden: Vec<&str> =
+        list.elements().map(|one| one.get("name").text()).filter(|name| !allowed(name)).collect();
+    (!forbidden.is_empty())
+        .then(|| Violation { reason: "forbidden sysctls".to_owned(), detail: forbidden.join(", ") })
+}
+
+fn host_processes(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    let mut setters = Setters::default();
+    pod.each_context(|who, context| {
+        let options = context.get("windowsOptions");
+        if options.get("hostProcess").is_true() {
+            setters.add(who);
+        }
+    });
+    Violation::by(&setters, "hostProcess", |who| {
+        format!("{who} must not set securityContext.windowsOptions.hostProcess=true")
+    })
+}

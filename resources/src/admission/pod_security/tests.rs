@@ -1,0 +1,87 @@
+use serde_json::{Value, json};
+
+use super::policy::Version;
+use super::*;
+
+fn details(spec: Value, level: Level) -> String {
+    let pod = Object::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap();
+    of_pod(&pod, Bar { level, version: Version::Latest }).details()
+}
+
+#[test]
+fn a_plain_pod_is_not_restricted_enough() {
+    let plain = json!({"containers": [{"name": "c", "image": "i"}]});
+    assert_eq!(details(plain.clone(), Level::Baseline), "");
+    assert_eq!(
+        details(plain, Level::Restricted),
+        "allowPrivilegeEscalation != false (container \"c\" must set securityContext.allowPrivilegeEscalation=false), \
+         unrestricted capabilities (container \"c\" must set securityContext.capabilities.drop=[\"ALL\"]), \
+         runAsNonRoot != true (pod or container \"c\" must set securityContext.runAsNonRoot=true), \
+         seccompProfile (pod or container \"c\" must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\")"
+    );
+    let careful = json!({
+        "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"name": "c", "securityContext": {
+            "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]},
+        }}],
+    });
+    assert_eq!(details(careful, Level::Restricted), "");
+}
+
+#[test]
+fn every_way_to_the_node_is_told() {
+    let table = [
+        (json!({"hostPID": true, "hostNetwork": true}), "host namespaces (hostNetwork=true, hostPID=true)"),
+        (json!({"volumes": [{"name": "v", "hostPath": {}}]}), "hostPath volumes (volume \"v\")"),
+        (
+            json!({"containers": [{"name": "a", "ports": [{"hostPort": 1}]}, {"name": "b", "ports": [{"hostPort": 2}]}]}),
+            "hostPort (containers \"a\", \"b\" use hostPorts 1, 2)",
+        ),
+        (
+            json!({"containers": [{"name": "c", "securityContext": {"privileged": true}}]}),
+            "privileged (container \"c\" must not set securityContext.privileged=true)",
+        ),
+        (
+            json!({"containers": [{"name": "c", "securityContext": {"capabilities": {"add": ["NET_RAW", "CHOWN"]}}}]}),
+            "non-default capabilities (container \"c\" must not include \"NET_RAW\" in securityContext.capabilities.add)",
+        ),
+        (
+            json!({"securityContext": {"seccompProfile": {"type": "Unconfined"}}}),
+            "seccompProfile (pod must not set securityContext.seccompProfile.type to \"Unconfined\")",
+        ),
+        (
+            json!({"securityContext": {"seLinuxOptions": {"type": "x", "user": "u"}}}),
+            "seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: type \"x\"; user may not be set)",
+        ),
+        (
+            json!({"securityContext": {"sysctls": [{"name": "a"}, {"name": "net.ipv4.tcp_rmem"}]}}),
+            "forbidden sysctls (a)",
+        ),
+    ];
+    for (spec, expected) in table {
+        assert_eq!(details(spec, Level::Baseline), expected);
+    }
+}
+
+#[test]
+fn a_stricter_check_replaces_the_one_it_extends() {
+    let found = details(json!({"volumes": [{"name": "v", "hostPath": {}}]}), Level::Restricted);
+    assert_eq!(found, "restricted volume types (volume \"v\" uses restricted volume type \"hostPath\")");
+}
+
+#[test]
+fn labels_are_read_or_refused() {
+    let policy =
+        |labels: Value| Policy::of(&Object::from_value(json!({"metadata": {"labels": labels}})).unwrap());
+    let (found, errors) = policy(json!({
+        "pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.20",
+    }));
+    assert!(errors.is_empty());
+    assert_eq!(found.enforce, Bar { level: Level::Baseline, version: Version::Minor(20) });
+    for (label, value) in [("enforce", "zork"), ("warn-version", "v1.01"), ("audit", "x")] {
+        let (_, errors) = policy(json!({format!("pod-security.kubernetes.io/{label}"): value}));
+        assert_eq!(errors.0.len(), 1, "{label}");
+    }
+    let (found, _) = policy(json!({"pod-security.kubernetes.io/enforce": "zork"}));
+    assert_eq!(found.enforce.level, Level::Restricted);
+}

@@ -1,0 +1,213 @@
+//! `ResourceQuota`: what a namespace has of everything stays within its quotas.
+//!
+//! A write is held against each quota it counts for, and charged to it in one conditional update: two writes at the
+//! same time cannot both take the last of something. What is deleted is given back by the quota controller, which
+//! counts anew.
+
+mod scope;
+mod usage;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{GroupResource, Object, Reason, StatusError, UpdateOptions};
+use registry_core::registry::store::UpdateRules;
+use registry_core::registry::{InstalledApi, Store};
+use registry_core::resource::{Resource, ResourceType};
+use registry_core::rest::{AdmitAll, UpdatedObject};
+use serde_json::Value;
+
+use crate::lookup::Lookup;
+use crate::core::pod_spec::totals::{self, Amounts};
+use crate::core::resourcequotas::ResourceQuotas;
+
+const HARD: [&str; 2] = ["status", "hard"];
+const USED: [&str; 2] = ["status", "used"];
+
+/// The plug-in.
+pub(super) struct ResourceQuota {
+    quotas: Lookup,
+    store: Arc<Store>,
+}
+
+impl ResourceQuota {
+    /// The plug-in over the installed quotas; `None` where there are none.
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        let store = installed.store(ResourceQuotas::TYPE)?;
+        Some(Self { quotas: Lookup::of::<ResourceQuotas>(installed)?, store })
+    }
+
+    async fn charge(&self, namespace: &str, name: &str, request: &Request<'_>) -> Result<(), StatusError> {
+        let context = RequestContext::system(namespace);
+        let options = UpdateOptions::default();
+        let mut charge = Charge { request };
+        match self.store.update_by(&context, name, &mut charge, &AdmitAll, &options, &UsageRules).await {
+            // It went in between: nothing holds the write back any more.
+            Err(failure) if failure.is_not_found() => Ok(()),
+            outcome => outcome.map(drop),
+        }
+    }
+}
+
+impl AdmissionPlugin for ResourceQuota {
+    fn name(&self) -> &'static str {
+        "ResourceQuota"
+    }
+}
+
+#[async_trait]
+impl ValidatingAdmission for ResourceQuota {
+    async fn validate(
+        &self,
+        context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(new) = object else { return Ok(()) };
+        let resource = attributes.resource.group_resource();
+        let counts = match attributes.operation {
+            Operation::Create => true,
+            Operation::Update => usage::changes(resource),
+            Operation::Delete | Operation::Connect => false,
+        };
+        if context.namespace.is_empty()
+            || !attributes.subresource.is_empty()
+            || !counts
+            || usage::is_ignored(resource)
+        {
+            return Ok(());
+        }
+        let quotas = self.quotas.all_in(&context.namespace).await?;
+        if quotas.is_empty() {
+            return Ok(());
+        }
+        let delta = usage::delta(resource, new, old);
+        let request = Request { resource, object: new, delta };
+        let concerned: Vec<&Object> = quotas.iter().filter(|quota| request.is_for(quota)).collect();
+        // All have their say before any is charged.
+        for quota in &concerned {
+            request.charged(quota)?;
+        }
+        if !attributes.dry_run.is_on() {
+            for quota in concerned.iter().filter(|_| request.takes_anything()) {
+                self.charge(&context.namespace, quota.name(), &request).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A write, and what it takes.
+struct Request<'a> {
+    resource: GroupResource,
+    object: &'a Object,
+    delta: Amounts,
+}
+
+impl Request<'_> {
+    /// Whether a quota bounds anything this write takes.
+    fn is_for(&self, quota: &Object) -> bool {
+        scope::matches(quota, self.resource, self.object)
+            && totals::read(quota.get(&HARD))
+                .keys()
+                .any(|name| self.delta.contains_key(name) || self.must_say(name))
+    }
+
+    fn must_say(&self, name: &str) -> bool {
+        self.resource == usage::PODS && usage::HAS_TO_BE_SAID.contains(&name)
+    }
+
+    fn takes_anything(&self) -> bool {
+        self.delta.values().any(|amount| amount.nanos() != Some(0))
+    }
+
+    /// What a quota has given out once this write is charged to it.
+    ///
+    /// # Errors
+    /// That is more than it may give, or the write does not say what it takes.
+    fn charged(&self, quota: &Object) -> Result<Amounts, StatusError> {
+        let (hard, mut used) = (totals::read(quota.get(&HARD)), totals::read(quota.get(&USED)));
+        let name = quota.name();
+        if self.resource == usage::PODS
+            && let Some(missing) = usage::unsaid(self.object, &hard)
+        {
+            return Err(self.refused(format!("failed quota: {name}: must specify {missing}")));
+        }
+        let mut unknown = Vec::new();
+        let (mut asked, mut before, mut limited) = (Vec::new(), Vec::new(), Vec::new());
+        for (resource, amount) in self.delta.iter().filter(|(resource, _)| hard.contains_key(*resource)) {
+            let (Some(most), Some(present)) = (hard.get(resource), used.get(resource)) else {
+                unknown.push(resource.as_str());
+                continue;
+            };
+            let sum = totals::plus(present, amount);
+            if sum.compare(most).is_gt() && amount.nanos() > Some(0) {
+                asked.push(format!("{resource}={amount}"));
+                before.push(format!("{resource}={present}"));
+                limited.push(format!("{resource}={most}"));
+            }
+            used.insert(resource.clone(), sum);
+        }
+        if !unknown.is_empty() {
+            let why = format!("status unknown for quota: {name}, resources: {}", unknown.join(","));
+            return Err(self.refused(why));
+        }
+        if !asked.is_empty() {
+            return Err(self.refused(format!(
+                "exceeded quota: {name}, requested: {}, used: {}, limited: {}",
+                asked.join(","),
+                before.join(","),
+                limited.join(",")
+            )));
+        }
+        Ok(used)
+    }
+
+    fn refused(&self, why: String) -> StatusError {
+        StatusError::forbidden(self.resource, self.object.name(), why)
+    }
+}
+
+/// Writes what a quota has given out.
+struct Charge<'a> {
+    request: &'a Request<'a>,
+}
+
+#[async_trait]
+impl UpdatedObject for Charge<'_> {
+    async fn updated_object(
+        &mut self,
+        _context: &RequestContext,
+        current: Option<&Object>,
+    ) -> Result<Object, StatusError> {
+        let Some(quota) = current else {
+            return Err(StatusError::new(Reason::NotFound, "the quota is gone"));
+        };
+        let mut charged = quota.clone();
+        for (resource, amount) in self.request.charged(quota)? {
+            charged.set(&["status", "used", &resource], Value::String(amount.to_string()));
+        }
+        Ok(charged)
+    }
+}
+
+/// Only what is used changes.
+struct UsageRules;
+
+impl UpdateRules for UsageRules {
+    fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
+        let charged = std::mem::replace(new, old.clone());
+        new.copy_field(&charged, &USED);
+    }
+
+    fn validate(&self, _: &ResourceType, _: &RequestContext, _: &Object, _: &Object) -> ErrorList {
+        ErrorList::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn object(value: Value) -> Object {
+    Object::from_value(value).unwrap()
+}
+
+fn quota(hard: Value, used: Value) -> Object {
+    object(json!({"metadata": {"name": "q"}, "status": {"hard": hard, "used": used}}))
+}
+
+fn charged(
+    quota: &Object,
+    resource: GroupResource,
+    new: &Object,
+    old: Option<&Object>,
+) -> Result<String, String> {
+    let request = Request { resource, object: new, delta: usage::delta(resource, new, old) };
+    assert!(request.is_for(quota));
+    let used = request.charged(quota).map_err(|refused| refused.message)?;
+    Ok(used.iter().map(|(name, amount)| format!("{name}={amount}")).collect::<Vec<_>>().join(","))
+}
+
+#[test]
+fn objects_are_counted() {
+    let config_maps = GroupResource { group: "", resource: "configmaps" };
+    let map = object(json!({"metadata": {"name": "m"}}));
+    let of = |used: &str| quota(json!({"count/configmaps": "1"}), json!({"count/configmaps": used}));
+    assert_eq!(charged(&of("0"), config_maps, &map, None).unwrap(), "count/configmaps=1");
+    assert_eq!(
+        charged(&of("1"), config_maps, &map, None).unwrap_err(),
+        "configmaps \"m\" is forbidden: exceeded quota: q, requested: count/configmaps=1, \
+         used: count/configmaps=1, limited: count/configmaps=1"
+    );
+    let unknown = quota(json!({"configmaps": "1"}), json!({}));
+    assert!(charged(&unknown, config_maps, &map, None).unwrap_err().contains("status unknown for quota: q"));
+}
+
+#[test]
+fn pods_say_what_they_take() {
+    let pod = |resources: Value| {
+        object(
+            json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": resources}]}}),
+        )
+    };
+    let bound =
+        quota(json!({"requests.cpu": "1", "pods": "5"}), json!({"requests.cpu": "500m", "pods": "1"}));
+    let fits = pod(json!({"requests": {"cpu": "500m"}}));
+    assert_eq!(charged(&bound, usage::PODS, &fits, None).unwrap(), "pods=2,requests.cpu=1");
+    let large = pod(json!({"requests": {"cpu": "600m"}}));
+    assert!(
+        charged(&bound, usage::PODS, &large, None)
+            .unwrap_err()
+            .ends_with("requested: requests.cpu=600m, used: requests.cpu=500m, limited: requests.cpu=1")
+    );
+    let silent = charged(&bound, usage::PODS, &pod(json!({})), None).unwrap_err();
+    assert!(silent.ends_with("failed quota: q: must specify requests.cpu for: c"), "{silent}");
+}
+
+#[test]
+fn a_change_takes_only_the_difference() {
+    let services = GroupResource { group: "", resource: "services" };
+    let service = |kind: &str| {
+        object(json!({"metadata": {"name": "s"}, "spec": {"type": kind, "ports": [{"port": 1}]}}))
+    };
+    let bound = quota(
+        json!({"services": "1", "services.nodeports": "0"}),
+        json!({"services": "1", "services.nodeports": "0"}),
+    );
+    let plain = service("ClusterIP");
+    assert!(charged(&bound, services, &plain, Some(&plain)).is_ok());
+    let refused = charged(&bound, services, &service("NodePort"), Some(&plain)).unwrap_err();
+    assert!(refused.contains("requested: services.nodeports=1,"), "{refused}");
+}
+
+#[test]
+fn a_quota_is_about_its_scopes() {
+    let scoped = |scope: &str| object(json!({"spec": {"scopes": [scope]}}));
+    let plain = object(json!({"spec": {"containers": [{"name": "c"}]}}));
+    for (scope, expected) in
+        [("BestEffort", true), ("NotBestEffort", false), ("Terminating", false), ("NotTerminating", true)]
+    {
+        assert_eq!(scope::matches(&scoped(scope), usage::PODS, &plain), expected, "{scope}");
+    }
+    let services = GroupResource { group: "", resource: "services" };
+    assert!(!scope::matches(&scoped("BestEffort"), services, &plain));
+}

@@ -1,0 +1,163 @@
+//! `RuntimeClass`: a pod costs what its runtime costs, and runs where its runtime is.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{
+    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
+};
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::InstalledApi;
+use registry_core::resource::Resource;
+use serde_json::Value;
+
+use super::concerns;
+use crate::core::pods::Pods;
+use crate::lookup::Lookup;
+use crate::node::runtimeclasses::RuntimeClasses;
+
+const OVERHEAD: [&str; 2] = ["spec", "overhead"];
+
+/// The plug-in.
+pub(super) struct RuntimeClassAdmission {
+    classes: Lookup,
+}
+
+impl RuntimeClassAdmission {
+    /// The plug-in over the installed classes; `None` where there are none.
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        Some(Self { classes: Lookup::of::<RuntimeClasses>(installed)? })
+    }
+
+    /// The class a pod names, if it names one.
+    async fn class_of(&self, pod: &Object) -> Result<Option<Object>, StatusError> {
+        let named = pod.get_str(&["spec", "runtimeClassName"]).filter(|name| !name.is_empty());
+        let Some(name) = named else { return Ok(None) };
+        match self.classes.get("", name).await? {
+            Some(class) => Ok(Some(class)),
+            None => Err(rejected(pod, format!("RuntimeClass {name:?} not found"))),
+        }
+    }
+}
+
+impl AdmissionPlugin for RuntimeClassAdmission {
+    fn name(&self) -> &'static str {
+        "RuntimeClass"
+    }
+}
+
+#[async_trait]
+impl MutatingAdmission for RuntimeClassAdmission {
+    async fn admit(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(pod) = object else { return Ok(()) };
+        if !concerns::<Pods>(attributes, &[Operation::Create]) {
+            return Ok(());
+        }
+        let Some(class) = self.class_of(pod).await? else { return Ok(()) };
+        set_overhead(pod, &class)?;
+        set_scheduling(pod, &class)
+    }
+}
+
+#[async_trait]
+impl ValidatingAdmission for RuntimeClassAdmission {
+    async fn validate(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(pod) = object else { return Ok(()) };
+        if !concerns::<Pods>(attributes, &[Operation::Create]) {
+            return Ok(());
+        }
+        let class = self.class_of(pod).await?;
+        let fixed = class.as_ref().and_then(|class| class.get(&["overhead", "podFixed"]));
+        match pod.get(&OVERHEAD) {
+            Some(_) if fixed.is_none() => {
+                Err(rejected(pod, "Pod Overhead set without corresponding RuntimeClass defined Overhead"))
+            }
+            own if own != fixed => Err(mismatch(pod)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn set_overhead(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
+    let Some(fixed) = class.get(&["overhead", "podFixed"]) else { return Ok(()) };
+    if pod.get(&OVERHEAD).is_some_and(|own| own != fixed) {
+        return Err(mismatch(pod));
+    }
+    pod.set(&OVERHEAD, fixed.clone());
+    Ok(())
+}
+
+/// The pod goes where the class can run: the two have to agree on a label both ask for.
+fn set_scheduling(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
+    let selector = class.get(&["scheduling", "nodeSelector"]).and_then(Value::as_object);
+    for (label, value) in selector.into_iter().flatten() {
+        let path = ["spec", "nodeSelector", label.as_str()];
+        if let Some(own) = pod.get(&path).filter(|own| *own != value) {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let why = format!(
+                "conflict: runtimeClass.scheduling.nodeSelector[{label}] = {}; pod.spec.nodeSelector[{label}] = {}",
+                text(value),
+                text(own)
+            );
+            return Err(StatusError::forbidden(Pods::TYPE.group_resource(), pod.name(), why));
+        }
+        pod.set(&path, value.clone());
+    }
+    let tolerations = class.get(&["scheduling", "tolerations"]).and_then(Value::as_array);
+    let own = pod.get(&["spec", "tolerations"]).and_then(Value::as_array).cloned();
+    let mut all = own.unwrap_or_default();
+    for toleration in tolerations.into_iter().flatten() {
+        if !all.contains(toleration) {
+            all.push(toleration.clone());
+        }
+    }
+    if !all.is_empty() {
+        pod.set(&["spec", "tolerations"], all.into());
+    }
+    Ok(())
+}
+
+fn mismatch(pod: &Object) -> StatusError {
+    rejected(pod, "Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+}
+
+fn rejected(pod: &Object, why: impl std::fmt::Display) -> StatusError {
+    StatusError::forbidden(Pods::TYPE.group_resource(), pod.name(), format!("pod rejected: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_pod_takes_over_what_its_class_says() {
+        let class = Object::from_value(json!({
+            "overhead": {"podFixed": {"cpu": "1"}},
+            "scheduling": {"nodeSelector": {"a": "b"}, "tolerations": [{"key": "k"}]},
+        }))
+        .unwrap();
+        let mut pod = Object::from_value(json!({"spec": {"tolerations": [{"key": "own"}]}})).unwrap();
+        set_overhead(&mut pod, &class).unwrap();
+        set_scheduling(&mut pod, &class).unwrap();
+        let expected = json!({"spec": {
+            "overhead": {"cpu": "1"}, "nodeSelector": {"a": "b"}, "tolerations": [{"key": "own"}, {"key": "k"}],
+        }});
+        assert_eq!(pod.clone().into_value(), expected);
+        pod.set(&["spec", "nodeSelector", "a"], "c".into());
+        assert!(set_scheduling(&mut pod, &class).unwrap_err().message.contains("conflict"));
+        pod.set(&OVERHEAD, json!({"cpu": "2"}));
+        assert!(set_overhead(&mut pod, &class).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! `v1 Binding`: ties a pod to a node. The oldest way to do so; schedulers use `pods/binding`.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::{CreateOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError};
+use registry_core::capabilities;
+use registry_core::registry::{Services, Stores, VirtualStorage};
+use registry_core::resource::ResourceType;
+use registry_core::rest::{Answer, Capabilities, Creater, Storage, ValidatingAdmission};
+use registry_core::schema::Schema;
+use registry_derive::Resource;
+
+use crate::core::pods::Pods;
+use crate::core::pods::binding::bind;
+use crate::lookup::Lookup;
+
+/// `bindings` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::Binding,
+    version = "v1",
+    plural = "bindings",
+    storage = BindingStorage,
+)]
+pub struct Bindings;
+
+/// Carries bindings out; nothing of them is stored.
+pub struct BindingStorage {
+    resource: &'static ResourceType,
+    stores: Stores,
+}
+
+impl VirtualStorage for BindingStorage {
+    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+        capabilities!(std::sync::Arc::new(Self { resource, stores: services.stores.clone() }); creater)
+    }
+}
+
+impl Storage for BindingStorage {
+    fn group_resource(&self) -> GroupResource {
+        self.resource.group_resource()
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        self.resource.kind
+    }
+
+    fn scope(&self) -> Scope {
+        self.resource.scope
+    }
+
+    fn schema(&self) -> &'static Schema {
+        (self.resource.schema)()
+    }
+}
+
+#[async_trait]
+impl Creater for BindingStorage {
+    async fn create(
+        &self,
+        context: &RequestContext,
+        object: Object,
+        admission: &dyn ValidatingAdmission,
+        options: &CreateOptions,
+    ) -> Result<Answer, StatusError> {
+        bind(Lookup::within::<Pods>(&self.stores)?.store(), context, &object, admission, options).await
+    }
+}

@@ -1,0 +1,160 @@
+//! `v1 ComponentStatus`: how the parts of the control plane are, asked at each read.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::{
+    GetOptions, GroupResource, GroupVersionKind, ListOptions, Object, Scope, StatusError,
+};
+use registry_core::capabilities;
+use registry_core::codec::stored;
+use registry_core::registry::{Services, VirtualStorage};
+use registry_core::resource::{Column, ObjectStrategy, ResourceType};
+use registry_core::rest::components::{Component, ComponentProbe};
+use registry_core::rest::{Answer, Capabilities, Getter, Lister, Storage};
+use registry_core::schema::Schema;
+use registry_core::storage::{Attributes, Entry, ListPage, StoredObject};
+use registry_derive::Resource;
+use serde_json::{Value, json};
+
+/// What error messages name.
+const RESOURCE: GroupResource = GroupResource { group: "", resource: "componentstatus" };
+/// What every component's JSON begins with; items of lists go without it.
+const HEAD: &str = r#"{"apiVersion":"v1","kind":"ComponentStatus","#;
+
+/// `componentstatuses` of `v1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::core::v1::ComponentStatus,
+    version = "v1",
+    plural = "componentstatuses",
+    cluster,
+    short("cs"),
+    columns = COLUMNS,
+    strategy = Deprecated,
+    storage = ComponentStatusStorage,
+)]
+pub struct ComponentStatuses;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Status", |object| match healthy(object, "status").as_str() {
+        Some("True") => "Healthy".into(),
+        Some("False") => "Unhealthy".into(),
+        _ => "Unknown".into(),
+    }),
+    Column::text("Message", |object| healthy(object, "message")),
+    Column::text("Error", |object| healthy(object, "error")),
+];
+
+/// A field of the one condition that counts.
+fn healthy(object: &Object, field: &str) -> Value {
+    let conditions = object.0.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    let mut healthy = conditions.filter(|one| one.get("type").and_then(Value::as_str) == Some("Healthy"));
+    healthy.next().and_then(|condition| condition.get(field)).cloned().unwrap_or_else(|| "".into())
+}
+
+struct Deprecated;
+
+impl ObjectStrategy for Deprecated {
+    fn deprecation(&self) -> Option<&'static str> {
+        Some("v1 ComponentStatus is deprecated in v1.19+")
+    }
+}
+
+/// Asks the components.
+pub struct ComponentStatusStorage {
+    resource: &'static ResourceType,
+    components: Arc<dyn ComponentProbe>,
+}
+
+impl VirtualStorage for ComponentStatusStorage {
+    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+        let components = services.components.clone();
+        capabilities!(Arc::new(Self { resource, components }); getter, lister)
+    }
+}
+
+impl Storage for ComponentStatusStorage {
+    fn group_resource(&self) -> GroupResource {
+        RESOURCE
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        self.resource.kind
+    }
+
+    fn scope(&self) -> Scope {
+        self.resource.scope
+    }
+
+    fn schema(&self) -> &'static Schema {
+        (self.resource.schema)()
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        self.resource.columns
+    }
+}
+
+#[async_trait]
+impl Getter for ComponentStatusStorage {
+    async fn get(
+        &self,
+        _context: &RequestContext,
+        name: &str,
+        _options: &GetOptions,
+    ) -> Result<Answer, StatusError> {
+        let component = self.components.probe(name).await;
+        component
+            .map(|component| Answer::Object(status_of(&component)))
+            .ok_or_else(|| StatusError::not_found(RESOURCE, name))
+    }
+}
+
+#[async_trait]
+impl Lister for ComponentStatusStorage {
+    async fn list(&self, _context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError> {
+        let mut items = Vec::new();
+        for name in self.components.names() {
+            let is_wanted = options.label_selector.matches(|_| None)
+                && options.field_selector.matches(|field| if field == "metadata.name" { &name } else { "" });
+            if !is_wanted {
+                continue;
+            }
+            if let Some(component) = self.components.probe(&name).await {
+                items.push(entry_of(&status_of(&component)));
+            }
+        }
+        Ok(ListPage { revision: 0, items, continue_token: None, remaining: None })
+    }
+
+    fn list_kind(&self) -> &'static str {
+        "ComponentStatusList"
+    }
+}
+
+fn status_of(component: &Component) -> Object {
+    let health = if component.is_healthy { "True" } else { "False" };
+    let mut condition = json!({ "type": "Healthy", "status": health });
+    if let (Some(fields), false) = (condition.as_object_mut(), component.message.is_empty()) {
+        fields.insert("message".to_owned(), component.message.as_str().into());
+    }
+    let mut status = Object::default();
+    status.set_type("v1", "ComponentStatus");
+    status.set(&["metadata", "name"], component.name.as_str().into());
+    status.0.insert("conditions".to_owned(), Value::Array(vec![condition]));
+    status
+}
+
+/// The status in the form lists take.
+fn entry_of(status: &Object) -> StoredObject {
+    Arc::new(Entry {
+        key: status.name().into(),
+        revision: 0,
+        json: stored::encode(status),
+        item_offset: u32::try_from(HEAD.len()).unwrap_or_default(),
+        attributes: Attributes::default(),
+    })
+}

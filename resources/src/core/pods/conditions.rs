@@ -1,0 +1,15 @@
+//! What a pod's status says about one matter each.
+
+use registry_core::api::Object;
+use serde_json::Value;
+
+/// Sets a pod's condition of one type.
+pub(super) fn set_condition(pod: &mut Object, condition: Value) {
+    let present = pod.get(&["status", "conditions"]).and_then(Value::as_array);
+    let mut conditions = present.cloned().unwrap_or_default();
+    match conditions.iter_mut().find(|one| one.get("type") == condition.get("type")) {
+        Some(present) => *present = condition,
+        None => conditions.push(condition),
+    }
+    pod.set(&["status", "conditions"], conditions.into());
+}

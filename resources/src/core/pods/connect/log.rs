@@ -1,0 +1,161 @@
+//! `pods/log`: what a container wrote.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
+use registry_core::api::{GroupResource, GroupVersionKind, Object, Scope, StatusError, time};
+use registry_core::capabilities;
+use registry_core::registry::{Services, Store, Subresource};
+use registry_core::resource::Resource;
+use registry_core::rest::connect::{
+    Accepted, ConnectRequest, Connecter, Connection, Exchange, OptionType, Peer, encode_query,
+};
+use registry_core::rest::{Capabilities, Storage};
+use registry_core::schema::Schema;
+
+use super::{container_of, node_of};
+use crate::core::kubelet::Kubelets;
+use crate::core::pods::Pods;
+use crate::lookup::read_newest;
+
+const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "PodLogOptions" };
+
+static ACCEPTED: Accepted = Accepted {
+    verbs: &["get"],
+    options_kind: OPTIONS,
+    options: &[
+        ("container", OptionType::Text),
+        ("follow", OptionType::Switch),
+        ("insecureSkipTLSVerifyBackend", OptionType::Switch),
+        ("limitBytes", OptionType::Integer),
+        ("previous", OptionType::Switch),
+        ("sinceSeconds", OptionType::Integer),
+        ("sinceTime", OptionType::Text),
+        ("stream", OptionType::Text),
+        ("tailLines", OptionType::Integer),
+        ("timestamps", OptionType::Switch),
+    ],
+    has_path: false,
+};
+
+/// The `log` subresource of pods.
+pub struct Log {
+    pods: Arc<Store>,
+    kubelets: Kubelets,
+}
+
+impl Subresource for Log {
+    type Parent = Pods;
+    type Storage = Self;
+    const NAME: &'static str = "log";
+
+    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
+        capabilities!(Arc::new(Self { pods: parent.clone(), kubelets: Kubelets::new(services) }); connecter)
+    }
+}
+
+impl Storage for Log {
+    fn group_resource(&self) -> GroupResource {
+        GroupResource { group: "", resource: "pods/log" }
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        Pods::TYPE.kind
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Namespaced
+    }
+
+    fn schema(&self) -> &'static Schema {
+        crate::schema::of(OPTIONS.group, OPTIONS.version, OPTIONS.kind)
+    }
+}
+
+#[async_trait]
+impl Connecter for Log {
+    fn accepts(&self) -> &'static Accepted {
+        &ACCEPTED
+    }
+
+    async fn connect(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        request: &ConnectRequest<'_>,
+    ) -> Result<Connection, StatusError> {
+        let options = request.options;
+        let errors = validate(options);
+        if !errors.is_empty() {
+            return Err(StatusError::invalid(OPTIONS, name, &errors));
+        }
+        let pod = read_newest(&self.pods, context, name).await?;
+        let container = container_of(&pod, options)?;
+        // Nobody runs it yet, so it has written nothing.
+        let Some(node) = node_of(&pod) else { return Ok(Connection::Nobody) };
+        let kubelet = self.kubelets.of_node(node).await?;
+        let path = format!("/containerLogs/{}/{name}/{container}", context.namespace);
+        let mut destination = kubelet.destination(path, Some(query(options)), Exchange::Text);
+        if options.get(&["insecureSkipTLSVerifyBackend"]) == Some(&true.into()) {
+            destination.peer = Peer::UnverifiedKubelet;
+        }
+        Ok(Connection::To(destination))
+    }
+}
+
+fn validate(options: &Object) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let field = FieldPath::new;
+    let number = |name: &str| options.get_i64(&[name]);
+    let stream = options.get_str(&["stream"]).unwrap_or("All");
+    if !matches!(stream, "All" | "Stdout" | "Stderr") {
+        errors.push(FieldError::not_supported(field("stream"), stream, &["All", "Stderr", "Stdout"]));
+    } else if stream != "All" && number("tailLines").is_some() {
+        let detail = "`tailLines` and specific `stream` are mutually exclusive for now";
+        errors.push(FieldError::forbidden(FieldPath::root().key(""), detail));
+    }
+    if let Some(lines) = number("tailLines").filter(|lines| *lines < 0) {
+        errors.push(FieldError::invalid(field("tailLines"), lines, "must be greater than or equal to 0"));
+    }
+    if let Some(bytes) = number("limitBytes").filter(|bytes| *bytes < 1) {
+        errors.push(FieldError::invalid(field("limitBytes"), bytes, "must be greater than 0"));
+    }
+    let since = options.get_str(&["sinceTime"]).filter(|since| !since.is_empty());
+    if number("sinceSeconds").is_some() && since.is_some() {
+        let detail = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+        errors.push(FieldError::forbidden(FieldPath::root().key(""), detail));
+    } else if let Some(seconds) = number("sinceSeconds").filter(|seconds| *seconds < 1) {
+        errors.push(FieldError::invalid(field("sinceSeconds"), seconds, "must be greater than 0"));
+    }
+    if since.is_some_and(|since| time::parse(since).is_none()) {
+        errors.push(FieldError::invalid(
+            field("sinceTime"),
+            since.unwrap_or_default(),
+            "must be a RFC 3339 time",
+        ));
+    }
+    errors
+}
+
+/// The options as kubelets take them.
+fn query(options: &Object) -> String {
+    let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::new();
+    for name in ["follow", "previous", "timestamps"] {
+        if options.get(&[name]) == Some(&true.into()) {
+            parameters.push((name, "true".into()));
+        }
+    }
+    for name in ["sinceSeconds", "tailLines", "limitBytes"] {
+        parameters.extend(options.get_i64(&[name]).map(|number| (name, number.to_string().into())));
+    }
+    if let Some(since) = options.get_str(&["sinceTime"]).filter(|since| !since.is_empty()) {
+        parameters.push(("sinceTime", since.into()));
+    }
+    if let Some(stream) = options.get_str(&["stream"]).filter(|stream| !matches!(*stream, "" | "All")) {
+        parameters.push(("stream", stream.into()));
+    }
+    encode_query(parameters)
+}

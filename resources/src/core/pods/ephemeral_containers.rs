@@ -1,0 +1,65 @@
+//! `pods/ephemeralcontainers`: containers that join a running pod, to look into it.
+//!
+//! Kubernetes concept: [ephemeral containers](https://kubernetes.io/docs/concepts/workloads/pods/ephemeral-containers/).
+
+use std::sync::Arc;
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::{ErrorList, FieldError};
+use registry_core::capabilities;
+use registry_core::registry::{Services, Store, Subresource, SubresourceStore, UpdateRules};
+use registry_core::resource::ResourceType;
+use registry_core::rest::Capabilities;
+
+use super::{Pods, part};
+use crate::core::pod_spec::validation;
+use crate::field::Field;
+
+/// The `ephemeralcontainers` subresource of pods: only these change, and only by additions.
+pub struct EphemeralContainers;
+
+impl Subresource for EphemeralContainers {
+    type Parent = Pods;
+    type Storage = SubresourceStore;
+    const NAME: &'static str = "ephemeralcontainers";
+
+    fn install(parent: &Arc<Store>, _: &Services) -> Capabilities {
+        capabilities!(SubresourceStore::new(parent.clone(), &EphemeralContainersRules); getter, updater, patcher)
+    }
+}
+
+struct EphemeralContainersRules;
+
+impl UpdateRules for EphemeralContainersRules {
+    fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
+        let asked = part::keep_old(new, old);
+        new.copy_field(&asked, &["spec", "ephemeralContainers"]);
+        part::count_change(new, old);
+    }
+
+    fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        if part::is_static(old) {
+            return FieldError::forbidden(
+                part::pod_itself(),
+                "static pods do not support ephemeral containers",
+            )
+            .into();
+        }
+        let spec = Field::of(new, "spec");
+        let mut errors = validation::validate(&spec);
+        let containers = spec.get("ephemeralContainers");
+        for before in Field::of(old, "spec").get("ephemeralContainers").elements() {
+            let name = before.get("name");
+            let now = containers.elements().find(|one| one.get("name").value() == name.value());
+            let what = match now {
+                None => "removed",
+                Some(now) if now.value() != before.value() => "changed",
+                Some(_) => continue,
+            };
+            let detail = format!("existing ephemeral containers {:?} may not be {what}\n", name.text());
+            errors.push(containers.forbidden(detail));
+        }
+        errors
+    }
+}

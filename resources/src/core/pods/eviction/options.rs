@@ -1,0 +1,52 @@
+//! How a pod that is evicted is to be deleted: the `deleteOptions` an eviction brings along.
+
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
+use registry_core::api::{
+    DeleteOptions, DryRun, GroupVersionKind, Object, Preconditions, PropagationPolicy, StatusError,
+};
+use serde_json::Value;
+
+const OPTIONS: GroupVersionKind =
+    GroupVersionKind { group: "meta.k8s.io", version: "v1", kind: "DeleteOptions" };
+
+/// The options of an eviction; `asked` is what the request itself says about dry runs.
+///
+/// # Errors
+/// 422: they make no sense.
+pub(super) fn delete_options(eviction: &Object, asked: DryRun) -> Result<DeleteOptions, StatusError> {
+    let at = |field: &str| eviction.get(&["deleteOptions", field]);
+    let text = |field: &str, name: &str| {
+        at(field).and_then(|value| value.get(name)).and_then(Value::as_str).map(str::to_owned)
+    };
+    let mut errors = ErrorList::default();
+    let dry_run = at("dryRun").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if dry_run.iter().any(|value| value != "All") {
+        errors.push(FieldError::not_supported(FieldPath::new("dryRun"), dry_run.to_vec(), &["All"]));
+    }
+    let policy = at("propagationPolicy").and_then(Value::as_str).unwrap_or_default();
+    let propagation_policy = PropagationPolicy::parse(policy);
+    if propagation_policy.is_none() && !policy.is_empty() {
+        let accepted = ["Background", "Foreground", "Orphan", "nil"];
+        errors.push(FieldError::not_supported(FieldPath::new("propagationPolicy"), policy, &accepted));
+    }
+    let orphans = at("orphanDependents").and_then(Value::as_bool);
+    if orphans.is_some() && propagation_policy.is_some() {
+        let detail = "orphanDependents and deletionPropagation cannot be both set";
+        errors.push(FieldError::invalid(FieldPath::new("propagationPolicy"), policy, detail));
+    }
+    if !errors.is_empty() {
+        return Err(StatusError::invalid(OPTIONS, "", &errors));
+    }
+    let orphans = orphans
+        .map(|orphans| if orphans { PropagationPolicy::Orphan } else { PropagationPolicy::Background });
+    Ok(DeleteOptions {
+        dry_run: if dry_run.is_empty() { asked } else { DryRun::All },
+        grace_period_seconds: at("gracePeriodSeconds").and_then(Value::as_i64),
+        preconditions: Preconditions {
+            uid: text("preconditions", "uid"),
+            resource_version: text("preconditions", "resourceVersion"),
+        },
+        propagation_policy: propagation_policy.or(orphans),
+        ignore_store_read_error: false,
+    })
+}

@@ -1,0 +1,94 @@
+//! What proxies to pods, services and nodes share.
+
+use registry_core::api::{Object, StatusError};
+use registry_core::rest::connect::{ConnectRequest, Destination, Exchange, Peer, Scheme, encode_path};
+
+/// Every HTTP method there is a verb for.
+pub(super) const PROXY_VERBS: &[&str] = &["create", "delete", "get", "patch", "update"];
+
+/// What a client asks to be connected with: `name`, `name:port` or `scheme:name:port`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Target<'a> {
+    /// The scheme; HTTP unless it is said.
+    pub(super) scheme: Scheme,
+    /// The object's name.
+    pub(super) name: &'a str,
+    /// The port, by number or name; empty when it is not said.
+    pub(super) port: &'a str,
+}
+
+// === impl Target ===
+
+impl<'a> Target<'a> {
+    /// Reads a name as it is in the URL; `None` when it is none.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let (scheme, name, port) = match parts.as_slice() {
+            [name] => ("", *name, ""),
+            [name, port] => ("", *name, *port),
+            [scheme, name, port] => (*scheme, *name, *port),
+            _ => return None,
+        };
+        let scheme = match scheme {
+            "" | "http" => Scheme::Http,
+            "https" => Scheme::Https,
+            _ => return None,
+        };
+        (!name.is_empty()).then_some(Self { scheme, name, port })
+    }
+
+    /// A port by its number.
+    ///
+    /// # Errors
+    /// 400: it is none.
+    pub(super) fn number(&self, port: &str) -> Result<u16, StatusError> {
+        let number = port.parse().ok().filter(|number| *number != 0);
+        number.ok_or_else(|| StatusError::bad_request(format!("invalid port {port:?}")))
+    }
+
+    /// A connection to this address, for the request as it is.
+    pub(super) fn destination(
+        &self,
+        host: &str,
+        port: Option<u16>,
+        request: &ConnectRequest<'_>,
+    ) -> Destination {
+        Destination {
+            scheme: self.scheme,
+            host: host.to_owned(),
+            port,
+            path: path_of(request),
+            query: None,
+            peer: Peer::Workload,
+            exchange: Exchange::Any,
+        }
+    }
+}
+
+/// The path a proxied request goes on to: as the URL has it, else as the option says.
+pub(super) fn path_of(request: &ConnectRequest<'_>) -> String {
+    let option = |options: &Object| options.get_str(&["path"]).map(encode_path).unwrap_or_default();
+    if request.path.is_empty() { option(request.options) } else { request.path.to_owned() }
+}
+
+/// 400: the address is none a workload can have.
+pub(super) fn not_allowed() -> StatusError {
+    StatusError::bad_request("address not allowed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_told_apart() {
+        let target = |text| Target::parse(text).map(|one| (one.scheme.as_str(), one.name, one.port));
+        assert_eq!(target("web"), Some(("http", "web", "")));
+        assert_eq!(target("web:metrics"), Some(("http", "web", "metrics")));
+        assert_eq!(target("https:web:"), Some(("https", "web", "")));
+        assert_eq!(target("https:web:443"), Some(("https", "web", "443")));
+        for wrong in ["", ":80", "ftp:web:21", "a:b:c:d"] {
+            assert_eq!(target(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! `services/proxy`: what one of a service's endpoints serves over HTTP.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
+use registry_core::capabilities;
+use registry_core::registry::{Services as ServerServices, Store, Stores, Subresource};
+use registry_core::resource::Resource;
+use registry_core::rest::connect::{Accepted, ConnectRequest, Connecter, Connection, OptionType};
+use registry_core::rest::{Capabilities, Storage};
+use registry_core::schema::Schema;
+use serde_json::Value;
+
+use super::Services;
+use crate::core::endpoints::Endpoints;
+use crate::core::pods::Pods;
+use crate::core::proxying::{PROXY_VERBS, Target};
+use crate::discovery::endpointslices::EndpointSlices;
+use crate::lookup::{Lookup, read_newest};
+
+const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "ServiceProxyOptions" };
+/// The label by which a slice names its service.
+const SERVICE_LABEL: &str = "kubernetes.io/service-name";
+
+static ACCEPTED: Accepted = Accepted {
+    verbs: PROXY_VERBS,
+    options_kind: OPTIONS,
+    options: &[("path", OptionType::Text)],
+    has_path: true,
+};
+
+/// The `proxy` subresource of services.
+pub struct ServiceProxy {
+    services: Arc<Store>,
+    stores: Stores,
+}
+
+/// Where a service's requests may go.
+struct Backend {
+    address: String,
+    port: u16,
+    /// The pod behind it.
+    pod: String,
+}
+
+impl Subresource for ServiceProxy {
+    type Parent = Services;
+    type Storage = Self;
+    const NAME: &'static str = "proxy";
+
+    fn install(parent: &Arc<Store>, server: &ServerServices) -> Capabilities {
+        capabilities!(Arc::new(Self { services: parent.clone(), stores: server.stores.clone() }); connecter)
+    }
+}
+
+impl Storage for ServiceProxy {
+    fn group_resource(&self) -> GroupResource {
+        Services::TYPE.group_resource()
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        OPTIONS
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Namespaced
+    }
+
+    fn schema(&self) -> &'static Schema {
+        crate::schema::of(OPTIONS.group, OPTIONS.version, OPTIONS.kind)
+    }
+}
+
+#[async_trait]
+impl Connecter for ServiceProxy {
+    fn accepts(&self) -> &'static Accepted {
+        &ACCEPTED
+    }
+
+    async fn connect(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        request: &ConnectRequest<'_>,
+    ) -> Result<Connection, StatusError> {
+        let target = Target::parse(name)
+            .ok_or_else(|| StatusError::bad_request(format!("invalid service request {name:?}")))?;
+        let service = read_newest(&self.services, context, target.name).await?;
+        let port = port_name(&service, target.port)?;
+        let backends = self.backends(&context.namespace, target.name, &port).await?;
+        let backend = self.reachable(&context.namespace, backends).await?.ok_or_else(|| {
+            let message = format!("no endpoints available for service {name:?}");
+            StatusError::new(Reason::ServiceUnavailable, message)
+        })?;
+        Ok(Connection::To(target.destination(&backend.address, Some(backend.port), request)))
+    }
+}
+
+// === impl ServiceProxy ===
+
+impl ServiceProxy {
+    /// What serves the port of this name: by the service's slices, or by its endpoints where it has no slices.
+    async fn backends(
+        &self,
+        namespace: &str,
+        service: &str,
+        port: &str,
+    ) -> Result<Vec<Backend>, StatusError> {
+        let mut backends = Vec::new();
+        for slice in Lookup::within::<EndpointSlices>(&self.stores)?.newest_in(namespace).await? {
+            if slice.labels().any(|label| label == (SERVICE_LABEL, service)) {
+                of_slice(&slice, port, &mut backends);
+            }
+        }
+        if backends.is_empty() {
+            match Lookup::within::<Endpoints>(&self.stores)?.newest(namespace, service).await {
+                Ok(endpoints) => of_endpoints(&endpoints, port, &mut backends),
+                Err(failure) if failure.is_not_found() => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(backends)
+    }
+
+    /// One of the backends, whichever: but one whose address is its pod's own, so that nobody is sent elsewhere.
+    async fn reachable(
+        &self,
+        namespace: &str,
+        mut backends: Vec<Backend>,
+    ) -> Result<Option<Backend>, StatusError> {
+        let pods = Lookup::within::<Pods>(&self.stores)?;
+        // The clock is random enough to spread requests.
+        let ticks = jiff::Timestamp::now().subsec_nanosecond().unsigned_abs() as usize;
+        if !backends.is_empty() {
+            let first = ticks / 1000 % backends.len();
+            backends.rotate_left(first);
+        }
+        for backend in backends {
+            let pod = pods.get(namespace, &backend.pod).await?;
+            if pod.is_some_and(|pod| has_address(&pod, &backend.address)) {
+                return Ok(Some(backend));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The name of the port that is asked for by name or number.
+fn port_name(service: &Object, wanted: &str) -> Result<String, StatusError> {
+    let Ok(number) = wanted.parse::<i64>() else { return Ok(wanted.to_owned()) };
+    let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
+    let mut fitting = ports.filter(|port| port.get("port").and_then(Value::as_i64) == Some(number));
+    match fitting.next() {
+        Some(port) => Ok(text(port, "name").to_owned()),
+        None => {
+            let message = format!("no service port {number} found for service {:?}", service.name());
+            Err(StatusError::new(Reason::ServiceUnavailable, message))
+        }
+    }
+}
+
+fn of_slice(slice: &Object, port: &str, backends: &mut Vec<Backend>) {
+    let Some(port) = port_of(slice.0.get("ports"), port) else { return };
+    for endpoint in list(slice.0.get("endpoints")) {
+        let is_ready = endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true);
+        let pod = endpoint.get("targetRef").map(|target| text(target, "name")).unwrap_or_default();
+        for address in list(endpoint.get("addresses")).filter_map(Value::as_str).filter(|_| is_ready) {
+            backends.push(Backend { address: address.to_owned(), port, pod: pod.to_owned() });
+        }
+    }
+}
+
+fn of_endpoints(endpoints: &Object, port: &str, backends: &mut Vec<Backend>) {
+    for subset in list(endpoints.0.get("subsets")) {
+        let Some(port) = port_of(subset.get("ports"), port) else { continue };
+        for address in list(subset.get("addresses")) {
+            let pod = address.get("targetRef").map(|target| text(target, "name")).unwrap_or_default();
+            backends.push(Backend { address: text(address, "ip").to_owned(), port, pod: pod.to_owned() });
+        }
+    }
+}
+
+/// The number of the port of this name.
+fn port_of(ports: Option<&Value>, name: &str) -> Option<u16> {
+    let port = list(ports).find(|port| text(port, "name") == name)?;
+    u16::try_from(port.get("port")?.as_u64()?).ok()
+}
+
+fn has_address(pod: &Object, address: &str) -> bool {
+    list(pod.get(&["status", "podIPs"])).any(|one| text(one, "ip") == address)
+}
+
+fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,94 @@
+//! Reading other resources' objects, as plug-ins and subresources need them.
+
+use std::sync::Arc;
+
+use registry_core::RequestContext;
+use registry_core::api::{GetOptions, ListOptions, Object, Reason, StatusError};
+use registry_core::registry::{InstalledApi, Store, Stores};
+use registry_core::resource::Resource;
+use registry_core::rest::{Answer, Getter, Lister};
+
+/// The objects of one resource.
+pub(crate) struct Lookup {
+    store: Arc<Store>,
+}
+
+impl Lookup {
+    /// Over an installed resource; `None` when it is not served.
+    pub(crate) fn of<R: Resource>(installed: &InstalledApi) -> Option<Self> {
+        Some(Self { store: installed.store(R::TYPE)? })
+    }
+
+    /// In a server's stores.
+    ///
+    /// # Errors
+    /// 404: the resource is not served.
+    pub(crate) fn within<R: Resource>(stores: &Stores) -> Result<Self, StatusError> {
+        let not_served =
+            || StatusError::new(Reason::NotFound, "the server could not find the requested resource");
+        Ok(Self { store: stores.get(R::TYPE).ok_or_else(not_served)? })
+    }
+
+    /// An object as it is now.
+    ///
+    /// # Errors
+    /// 404 when there is none.
+    pub(crate) async fn newest(&self, namespace: &str, name: &str) -> Result<Object, StatusError> {
+        let context = RequestContext::system(namespace);
+        read_newest(&self.store, &context, name).await
+    }
+
+    /// The objects of a namespace as they are now.
+    pub(crate) async fn newest_in(&self, namespace: &str) -> Result<Vec<Object>, StatusError> {
+        let page = self.store.list(&RequestContext::system(namespace), &ListOptions::default()).await?;
+        page.items.iter().map(|entry| self.store.read(entry)).collect()
+    }
+
+    /// The store itself.
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// An object: as cached, and once more for certain before it is called missing.
+    pub(crate) async fn get(&self, namespace: &str, name: &str) -> Result<Option<Object>, StatusError> {
+        let context = RequestContext::system(namespace);
+        for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
+            match self.store.get(&context, name, &options).await {
+                Ok(Answer::Stored(entry)) => return self.store.read(&entry).map(Some),
+                Ok(Answer::Object(object)) => return Ok(Some(object)),
+                Ok(Answer::Success(_)) => {}
+                Err(failure) if failure.is_not_found() => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(None)
+    }
+
+    /// All objects, as cached.
+    pub(crate) async fn all(&self) -> Result<Vec<Object>, StatusError> {
+        self.all_in("").await
+    }
+
+    /// All objects of a namespace, as cached.
+    pub(crate) async fn all_in(&self, namespace: &str) -> Result<Vec<Object>, StatusError> {
+        let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
+        let page = self.store.list(&RequestContext::system(namespace), &options).await?;
+        page.items.iter().map(|entry| self.store.read(entry)).collect()
+    }
+}
+
+/// An object as it is now.
+///
+/// # Errors
+/// 404 when there is none.
+pub(crate) async fn read_newest(
+    store: &Store,
+    context: &RequestContext,
+    name: &str,
+) -> Result<Object, StatusError> {
+    match store.get(context, name, &GetOptions::default()).await? {
+        Answer::Stored(entry) => store.read(&entry),
+        Answer::Object(object) => Ok(object),
+        Answer::Success(_) => Err(StatusError::not_found(store.resource().group_resource(), name)),
+    }
+}
