@@ -7,7 +7,7 @@
 //! (8); and the end, `3`, XXH3 of the items (8), `FJL\x03`. Journals are preallocated with zeros.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -30,7 +30,7 @@ pub(super) fn verify_journals(directory: &Path) -> Result<(), LogError> {
     let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", directory.display()));
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(io(error)),
     };
     for entry in entries {
@@ -52,7 +52,10 @@ fn verify_journal(path: &Path) -> Result<(), LogError> {
 fn read_written(mut file: File) -> std::io::Result<Vec<u8>> {
     let (mut written, mut block, mut zeros) = (Vec::new(), vec![0; READ_BYTES], 0);
     loop {
-        let read = file.read(&mut block)?;
+        let read = match file.read(&mut block) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read?,
+        };
         let Some(part) = block.get(..read).filter(|part| !part.is_empty()) else { return Ok(written) };
         if is_zero(part) {
             zeros += read;
