@@ -15,6 +15,8 @@ pub struct RequestContext {
     /// The group, version and resource in the request's path. Of a kind that is served in several, it is what
     /// messages name and what rules that differ by version go by; `None` for the server's own requests.
     pub resource: Option<GroupVersionResource>,
+    /// When the request came in, if it came from outside.
+    pub received: Option<Instant>,
     /// When the client no longer waits for the answer.
     pub deadline: Option<Instant>,
     /// The request's id in the audit log.
