@@ -65,7 +65,7 @@ impl<Source, T: TryFrom<Source, Error: std::fmt::Display>> MadeFrom<Source> for 
 ///
 /// # Errors
 /// It is no object of the one version, or cannot be said in the other.
-pub fn converted<Source, Target>(object: Object) -> Result<Object, ConversionError>
+pub fn converted<Source, Target>(object: &Object) -> Result<Object, ConversionError>
 where
     Source: DeserializeOwned,
     Target: MadeFrom<Source> + Serialize,

@@ -102,7 +102,7 @@ impl Border {
     }
 
     /// The spoke's object of one that is stored, or is about to be.
-    fn from_hub(self, object: Object) -> Result<Object, StatusError> {
+    fn to_spoke(self, object: Object) -> Result<Object, StatusError> {
         self.spoke.of_stored(object).map_err(|error| self.not_sayable(&error))
     }
 
@@ -129,7 +129,7 @@ impl Border {
     fn answer(self, answer: Answer) -> Result<Answer, StatusError> {
         Ok(match answer {
             Answer::Stored(entry) => Answer::Stored(self.entry(&entry)?),
-            Answer::Object(object) => Answer::Object(self.from_hub(object)?),
+            Answer::Object(object) => Answer::Object(self.to_spoke(object)?),
             success @ Answer::Success(_) => success,
         })
     }

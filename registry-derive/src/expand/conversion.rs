@@ -65,11 +65,11 @@ fn own(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
             type Hub = #hub;
 
             fn to_hub(object: #object) -> ::core::result::Result<#object, #error> {
-                #to_hub(object)
+                #to_hub(&object)
             }
 
             fn from_hub(object: #object) -> ::core::result::Result<#object, #error> {
-                #from_hub(object)
+                #from_hub(&object)
             }
         }
     }

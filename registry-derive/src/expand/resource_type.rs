@@ -70,9 +70,10 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
 /// Where objects are kept: of a spoke, where its hub's are.
 fn storage_prefix(model: &ResourceModel) -> TokenStream {
     let ResourceModel { hub, storage_prefix, .. } = model;
-    match hub {
-        Some(hub) => quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::TYPE.storage_prefix),
-        None => quote!(#storage_prefix),
+    if let Some(hub) = hub {
+        quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::TYPE.storage_prefix)
+    } else {
+        quote!(#storage_prefix)
     }
 }
 

@@ -113,7 +113,7 @@ impl UpdatedObject for ConvertedUpdate<'_> {
         context: &RequestContext,
         current: Option<&Object>,
     ) -> Result<Object, StatusError> {
-        let current = current.map(|current| self.border.from_hub(current.clone())).transpose()?;
+        let current = current.map(|current| self.border.to_spoke(current.clone())).transpose()?;
         self.border.to_hub(self.inner.updated_object(context, current.as_ref()).await?)
     }
 
@@ -138,7 +138,7 @@ impl ValidatingAdmission for ConvertedAdmission<'_> {
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
         let convert =
-            |object: Option<&Object>| object.map(|object| self.border.from_hub(object.clone())).transpose();
+            |object: Option<&Object>| object.map(|object| self.border.to_spoke(object.clone())).transpose();
         let (new, old) = (convert(new)?, convert(old)?);
         if let Some(new) = &new {
             let errors = self.border.errors(context, new, old.as_ref());
