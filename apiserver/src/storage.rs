@@ -16,7 +16,7 @@ use registry_core::storage::hub::Hub;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::{Identity, Transformer};
 use registry_core::storage::versioned::VersionedStore;
-use registry_core::storage::{Interface, StorageError};
+use registry_core::storage::{EncodingBudget, Interface, StorageError};
 
 use crate::options::{EtcdConnection, StorageChoice, StorageOptions};
 
@@ -158,6 +158,11 @@ impl Storages {
     /// The engine, for health checks and maintenance.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// What encodings of cached objects may take.
+    pub fn encodings(&self) -> &Arc<EncodingBudget> {
+        self.budget.encodings()
     }
 
     /// How many events the resource's watch cache keeps; 0: it has none.
