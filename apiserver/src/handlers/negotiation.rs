@@ -177,20 +177,24 @@ fn is_given(format: Format, shape: Shape, endpoint: Endpoint, formats: Formats) 
     }
 }
 
+/// What a clause's parameters ask for; `None` when that is not to be had. Parameters that mean nothing are ignored.
 fn shape(clause: &Clause<'_>, endpoint: Endpoint) -> Option<Shape> {
-    let (Some(kind), group, version) = (clause.parameter("as"), clause.parameter("g"), clause.parameter("v"))
-    else {
-        return Some(Shape::Whole);
-    };
-    if group != Some("meta.k8s.io") || endpoint == Endpoint::Document {
+    let parameter = |name| clause.parameter(name).unwrap_or_default();
+    if !matches!(parameter("stream"), "" | "watch") || !matches!(parameter("sv"), "" | "v1") {
         return None;
     }
-    let version = match version? {
+    if ["as", "g", "v"].iter().all(|name| clause.parameter(name).is_none()) {
+        return Some(Shape::Whole);
+    }
+    if parameter("g") != "meta.k8s.io" || endpoint == Endpoint::Document {
+        return None;
+    }
+    let version = match parameter("v") {
         "v1" => MetaVersion::V1,
         "v1beta1" => MetaVersion::V1Beta1,
         _ => return None,
     };
-    match kind {
+    match parameter("as") {
         "Table" => Some(Shape::Table(version)),
         "PartialObjectMetadata" => Some(Shape::Partial(version)),
         "PartialObjectMetadataList" => Some(Shape::PartialList(version)),
@@ -262,7 +266,16 @@ impl Format {
     /// # Errors
     /// 415 for what the server does not read.
     pub(crate) fn of_body(headers: &HeaderMap, formats: Formats) -> Result<Self, StatusError> {
-        match body_media_type(headers) {
+        // Letters are the same large and small, and parameters have values, or it is no media type.
+        let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let mut parameters = content_type.unwrap_or_default().split(';').skip(1).map(str::trim);
+        let has_value = |parameter: &str| {
+            parameter.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
+        };
+        if !parameters.all(|parameter| parameter.is_empty() || has_value(parameter)) {
+            return Err(unknown_body(&formats.media_types()));
+        }
+        match &*body_media_type(headers).to_ascii_lowercase() {
             "" | "application/json" => Ok(Self::Json),
             "application/yaml" => Ok(Self::Yaml),
             "application/vnd.kubernetes.protobuf" if formats.protobuf => Ok(Self::Protobuf),

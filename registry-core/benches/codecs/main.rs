@@ -1,7 +1,11 @@
 //! What it costs to read, write and own an object, against serde_json and prost as yardsticks. Figures of one machine
 //! are in `docs/benchmarks/codecs.md`. Run with `cargo bench -p registry-core`.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "a bench ends at what is missing, and divan's functions are its text")]
+#![allow(
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a bench ends at what is missing, and divan's functions are its text"
+)]
 
 mod samples;
 mod yardsticks;

@@ -30,6 +30,10 @@ fn falls_back_along_the_clauses() {
         "application/json;as=Wardrobe;v=v1;g=meta.k8s.io, application/json",
         "application/yaml;q=0.1, application/json;q=0.2",
         "application/yaml;q=0, application/json",
+        "application/yaml;as=Table, application/json",
+        "application/yaml;v=v1, application/json",
+        "application/yaml;stream=zork, application/json;stream=watch;zork=1",
+        "application/yaml;sv=v2, application/json;sv=v1",
     ] {
         assert_eq!(negotiate(accept, Endpoint::Object), json, "{accept}");
     }
@@ -74,6 +78,10 @@ fn reads_body_types_and_encodings() {
     assert_eq!(Format::of_body(&headers, PROTOBUF), Ok(Format::Json));
     headers.insert(http::header::CONTENT_TYPE, "application/yaml; charset=utf-8".parse().unwrap());
     assert_eq!(Format::of_body(&headers, PROTOBUF), Ok(Format::Yaml));
+    headers.insert(http::header::CONTENT_TYPE, "Application/JSON; charset=utf-8;".parse().unwrap());
+    assert_eq!(Format::of_body(&headers, PROTOBUF), Ok(Format::Json));
+    headers.insert(http::header::CONTENT_TYPE, "application/json; charset".parse().unwrap());
+    assert_eq!(Format::of_body(&headers, PROTOBUF).unwrap_err().code, 415);
     headers.insert(http::header::CONTENT_TYPE, "application/cbor".parse().unwrap());
     assert_eq!(Format::of_body(&headers, PROTOBUF).unwrap_err().code, 415);
 
