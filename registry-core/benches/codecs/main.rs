@@ -34,31 +34,31 @@ fn main() {
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn json_in(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn json_in(bencher: Bencher<'_, '_>, sample: Sample) {
     let body = &sample.prepared().json;
     bencher.bench(|| json::decode(body, &Limits::default()).unwrap());
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn json_in_by_serde_json(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn json_in_by_serde_json(bencher: Bencher<'_, '_>, sample: Sample) {
     let body = &sample.prepared().json;
     bencher.bench(|| serde_json::from_slice::<Value>(body).unwrap());
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn json_out(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn json_out(bencher: Bencher<'_, '_>, sample: Sample) {
     let object = &sample.prepared().object;
     bencher.bench(|| stored::encode(object));
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn json_out_by_serde_json(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn json_out_by_serde_json(bencher: Bencher<'_, '_>, sample: Sample) {
     let object = &sample.prepared().object;
     bencher.bench(|| serde_json::to_vec(object).unwrap());
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn protobuf_in(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn protobuf_in(bencher: Bencher<'_, '_>, sample: Sample) {
     let prepared = sample.prepared();
     let limits = Limits::default();
     bencher.bench(|| protobuf::decode_message(&prepared.message, &prepared.schema, &limits).unwrap());
@@ -71,7 +71,7 @@ fn protobuf_in_by_prost(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn protobuf_out(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn protobuf_out(bencher: Bencher<'_, '_>, sample: Sample) {
     let prepared = sample.prepared();
     bencher.bench(|| protobuf::encode_message(&prepared.value, &prepared.schema));
 }
@@ -83,36 +83,36 @@ fn protobuf_out_by_prost(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn cbor_in(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn cbor_in(bencher: Bencher<'_, '_>, sample: Sample) {
     let body = &sample.prepared().cbor;
     bencher.bench(|| cbor::decode(body, &Limits::default()).unwrap());
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn cbor_out(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn cbor_out(bencher: Bencher<'_, '_>, sample: Sample) {
     let prepared = sample.prepared();
     bencher.bench(|| cbor::encode(&prepared.value, Some(&prepared.schema)));
 }
 
 /// What a client that speaks protobuf costs: the first of them, and all others.
 #[divan::bench(args = [ConfigMap, Pod])]
-fn stored_as_protobuf_first(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn stored_as_protobuf_first(bencher: Bencher<'_, '_>, sample: Sample) {
     let budget = Arc::new(EncodingBudget::new(usize::MAX));
     bencher.with_inputs(|| entry(sample)).bench_refs(|entry| encoded(entry, sample, &budget));
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn stored_as_protobuf_again(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn stored_as_protobuf_again(bencher: Bencher<'_, '_>, sample: Sample) {
     let budget = Arc::new(EncodingBudget::new(usize::MAX));
     let entry = entry(sample);
     bencher.bench(|| encoded(&entry, sample, &budget));
 }
 
-fn entry(sample: &Sample) -> Entry {
+fn entry(sample: Sample) -> Entry {
     Entry::new("/registry/x".into(), 1, sample.prepared().json.clone(), 0, Attributes::default())
 }
 
-fn encoded(entry: &Entry, sample: &Sample, budget: &Arc<EncodingBudget>) -> bytes::Bytes {
+fn encoded(entry: &Entry, sample: Sample, budget: &Arc<EncodingBudget>) -> bytes::Bytes {
     let make = || {
         let value = stored::decode(&entry.json).ok()?.into_value();
         Some(protobuf::encode_message(&value, &sample.prepared().schema))
@@ -121,14 +121,14 @@ fn encoded(entry: &Entry, sample: &Sample, budget: &Arc<EncodingBudget>) -> byte
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn conform(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn conform(bencher: Bencher<'_, '_>, sample: Sample) {
     let prepared = sample.prepared();
     let value = || prepared.value.clone();
     bencher.with_inputs(value).bench_refs(|value| prepared.schema.conform(value, &mut Vec::new()).unwrap());
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
-fn defaults(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn defaults(bencher: Bencher<'_, '_>, sample: Sample) {
     let prepared = sample.prepared();
     let value = || prepared.value.clone();
     bencher.with_inputs(value).bench_refs(|value| prepared.schema.apply_defaults(value));
@@ -136,7 +136,7 @@ fn defaults(bencher: Bencher<'_, '_>, sample: &Sample) {
 
 /// Noting who manages a new object's fields: apply's share of a CREATE.
 #[divan::bench(args = [ConfigMap, Pod])]
-fn managers_of_create(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn managers_of_create(bencher: Bencher<'_, '_>, sample: Sample) {
     let prepared = sample.prepared();
     let manager = prepared.manager();
     let new = || prepared.object.clone();
@@ -145,7 +145,7 @@ fn managers_of_create(bencher: Bencher<'_, '_>, sample: &Sample) {
 
 /// The same of an UPDATE by another client, which changes a label.
 #[divan::bench(args = [ConfigMap, Pod])]
-fn managers_of_update(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn managers_of_update(bencher: Bencher<'_, '_>, sample: Sample) {
     let prepared = sample.prepared();
     let manager = prepared.manager();
     let live = prepared.managed();
@@ -156,7 +156,7 @@ fn managers_of_update(bencher: Bencher<'_, '_>, sample: &Sample) {
 
 /// Applying the whole object once more, of which a label changed: the merge as well as the managers.
 #[divan::bench(args = [ConfigMap, Pod])]
-fn apply_a_change(bencher: Bencher<'_, '_>, sample: &Sample) {
+fn apply_a_change(bencher: Bencher<'_, '_>, sample: Sample) {
     let prepared = sample.prepared();
     let manager = prepared.manager();
     let applied = &prepared.object;

@@ -69,9 +69,10 @@ impl Prepared {
         let table = Arc::new(TypeTable::parse(&std::fs::read_to_string(facts).unwrap()).unwrap());
         let kind = GroupVersionKind { group: "", version: "v1", kind };
         let schema = table.schema(kind).unwrap();
-        let conformed = |mut value: Value| {
-            value["apiVersion"] = "v1".into();
-            value["kind"] = kind.kind.into();
+        let conformed = |value: Value| {
+            let mut object = Object::from_value(value).unwrap();
+            object.set_type("v1", kind.kind);
+            let mut value = object.into_value();
             schema.conform(&mut value, &mut Vec::new()).unwrap();
             Object::from_value(value).unwrap()
         };
@@ -79,7 +80,7 @@ impl Prepared {
         let value = object.clone().into_value();
         let (json, message) = (stored::encode(&object), protobuf::encode_message(&value, &schema));
         let cbor = cbor::encode(&value, Some(&schema));
-        Self { object, value, json, message, cbor, kind, blank, schema }
+        Self { schema, object, value, json, message, cbor, kind, blank }
     }
 
     /// Who keeps the managers of such objects.

@@ -117,10 +117,6 @@ mod tests {
 
     use super::*;
 
-    fn bytes(text: &'static str) -> Option<Bytes> {
-        Some(Bytes::from_static(text.as_bytes()))
-    }
-
     #[test]
     fn an_unused_slot_is_two_words() {
         assert!(size_of::<Encodings>() <= 16);
@@ -128,24 +124,26 @@ mod tests {
 
     #[test]
     fn each_encoding_is_made_once_whoever_asks() {
+        const MESSAGE: Option<Bytes> = Some(Bytes::from_static(b"message"));
+        const MAP: Option<Bytes> = Some(Bytes::from_static(b"map"));
         let (encodings, budget) = (Encodings::default(), Arc::new(EncodingBudget::new(1 << 20)));
         let made = AtomicU32::new(0);
-        let ask = |encoding, text| {
+        let ask = |encoding, text: &'static [u8]| {
             encodings.get_or_make(encoding, &budget, || {
                 made.fetch_add(1, Ordering::Relaxed);
-                bytes(text)
+                Some(Bytes::from_static(text))
             })
         };
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    assert_eq!(ask(Encoding::Protobuf, "message"), bytes("message"));
-                    assert_eq!(ask(Encoding::Cbor, "map"), bytes("map"));
+                    assert_eq!(ask(Encoding::Protobuf, b"message"), MESSAGE);
+                    assert_eq!(ask(Encoding::Cbor, b"map"), MAP);
                 });
             }
         });
         assert_eq!(made.load(Ordering::Relaxed), 2);
-        let (one, other) = (ask(Encoding::Cbor, ""), ask(Encoding::Cbor, ""));
+        let (one, other) = (ask(Encoding::Cbor, b""), ask(Encoding::Cbor, b""));
         assert_eq!(one.unwrap().as_ptr(), other.unwrap().as_ptr(), "the bytes are shared");
     }
 
@@ -153,7 +151,7 @@ mod tests {
     fn what_cannot_be_encoded_is_not_tried_again() {
         let (encodings, budget) = (Encodings::default(), Arc::new(EncodingBudget::new(1 << 20)));
         assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || None), None);
-        assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || bytes("late")), None);
+        assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || Some(Bytes::new())), None);
     }
 
     #[test]
