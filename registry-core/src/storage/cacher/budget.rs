@@ -96,6 +96,7 @@ impl BudgetSource for CacheBudget {
         BudgetNumbers {
             limit_bytes: self.limit_bytes,
             used_bytes: self.used_bytes(),
+            encoding_bytes: self.encodings.used_bytes(),
             refusals: self.refusals.load(Ordering::Relaxed),
         }
     }
