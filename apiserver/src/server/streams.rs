@@ -241,32 +241,27 @@ mod tests {
             });
         }
         let mut settled = Settled::new(&streams);
-        let mut turns = 0;
-        let until = async |settled: &mut Settled, turns: &mut usize, expected: usize| {
-            std::future::poll_fn(|context| {
-                *turns += 1;
-                settled.turn(context);
-                if seen.load(Ordering::Relaxed) == expected { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
-        };
-        tokio::task::yield_now().await;
-        for (round, expected) in [STREAMS, 2 * STREAMS - 1, 3 * STREAMS - 2].into_iter().enumerate() {
-            std::future::poll_fn(|context| {
-                settled.turn(context);
-                Poll::Ready(())
-            })
-            .await;
+        for (round, seen_then) in [STREAMS, 2 * STREAMS - 1, 3 * STREAMS - 2].into_iter().enumerate() {
+            let alive = if round == 0 { STREAMS } else { STREAMS - 1 };
+            turn_until(&mut settled, |settled| settled.running.iter().flatten().count() == alive).await;
             bell.notify_waiters();
-            turns = 0;
-            tokio::time::timeout(
-                std::time::Duration::from_secs(10),
-                until(&mut settled, &mut turns, expected),
-            )
-            .await
-            .unwrap_or_else(|_| panic!("round {round} never ended"));
+            let turns = turn_until(&mut settled, |_| seen.load(Ordering::Relaxed) == seen_then).await;
             assert!(turns < STREAMS / 2, "{turns} turns for one event");
         }
         assert!(settled.running.iter().all(Option::is_none));
+    }
+
+    /// Runs turns as a connection's task does; how many it took.
+    async fn turn_until(settled: &mut Settled, is_done: impl Fn(&Settled) -> bool) -> usize {
+        let mut turns = 0;
+        let running = std::future::poll_fn(|context| {
+            turns += 1;
+            settled.turn(context);
+            if is_done(settled) { Poll::Ready(()) } else { Poll::Pending }
+        });
+        tokio::time::timeout(std::time::Duration::from_secs(10), running)
+            .await
+            .expect("it never comes to that");
+        turns
     }
 }

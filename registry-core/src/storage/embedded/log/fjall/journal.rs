@@ -7,7 +7,7 @@
 //! (8); and the end, `3`, XXH3 of the items (8), `FJL\x03`. Journals are preallocated with zeros.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -22,12 +22,15 @@ const SEARCH_BYTES: usize = 16 * 1024 * 1024;
 /// Zeros are skipped in blocks of this size.
 const BLOCK_BYTES: usize = 4096;
 
+/// Journals are read in pieces of this size.
+const READ_BYTES: usize = 256 * 1024;
+
 /// Refuses a directory with a journal that is broken before its end. Changes nothing.
 pub(super) fn verify_journals(directory: &Path) -> Result<(), LogError> {
     let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", directory.display()));
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(io(error)),
     };
     for entry in entries {
@@ -41,9 +44,31 @@ pub(super) fn verify_journals(directory: &Path) -> Result<(), LogError> {
 
 fn verify_journal(path: &Path) -> Result<(), LogError> {
     let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", path.display()));
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io)?;
+    let bytes = File::open(path).and_then(read_written).map_err(io)?;
     verify_batches(&bytes).map_err(|problem| LogError::Damaged(format!("{} {problem}", path.display())))
+}
+
+/// A journal without the zeros at its end, which are tens of megabytes as a rule.
+fn read_written(mut file: File) -> std::io::Result<Vec<u8>> {
+    let (mut written, mut block, mut zeros) = (Vec::new(), vec![0; READ_BYTES], 0);
+    loop {
+        let read = match file.read(&mut block) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        let Some(part) = block.get(..read).filter(|part| !part.is_empty()) else { return Ok(written) };
+        if is_zero(part) {
+            zeros += read;
+        } else {
+            written.resize(written.len() + std::mem::take(&mut zeros), 0);
+            written.extend_from_slice(part);
+        }
+    }
+}
+
+/// Without a branch per byte.
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 
 fn verify_batches(bytes: &[u8]) -> Result<(), String> {
@@ -94,9 +119,7 @@ fn has_batch(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while !rest.is_empty() {
         let (block, behind) = rest.split_at(BLOCK_BYTES.min(rest.len()));
-        // Without a branch per byte: preallocated journals are tens of megabytes of this.
-        let is_zero = block.iter().fold(0, |any, byte| any | byte) == 0;
-        if !is_zero && (0..block.len()).any(|at| rest.get(at..).and_then(split_batch).is_some()) {
+        if !is_zero(block) && (0..block.len()).any(|at| rest.get(at..).and_then(split_batch).is_some()) {
             return true;
         }
         rest = behind;
