@@ -7,6 +7,7 @@ use axum::body::Body;
 use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use registry_core::api::StatusError;
+use registry_core::metrics::MetricsError;
 use registry_core::storage::StorageError;
 
 use crate::authentication::TokenFileError;
@@ -57,6 +58,9 @@ pub enum ServerError {
         /// The system's words.
         source: std::io::Error,
     },
+    /// Two metrics have one name. Not retryable.
+    #[error("cannot set up metrics: {0}")]
+    Metrics(#[from] MetricsError),
     /// The server did not become ready in time. Retryable.
     #[error("the server is not ready: {0}")]
     NotReady(String),

@@ -20,6 +20,7 @@ use crate::authentication::{Authenticator, requested_impersonation};
 use crate::authorization::{Attributes, Authorizer, Decision};
 use crate::error::status_response;
 use crate::health::{Endpoint, Health};
+use crate::metrics::ServerMetrics;
 use crate::options::LimitOptions;
 use crate::request_info::{RequestInfo, Verb};
 use crate::version;
@@ -29,6 +30,7 @@ mod bounds;
 mod deadline;
 mod in_flight;
 mod panics;
+mod sending;
 #[cfg(test)]
 mod tests;
 
@@ -55,6 +57,14 @@ pub struct Filters<D> {
     in_flight: InFlight,
     audit_ids: AuditIds,
     request_timeout: Duration,
+    metrics: Arc<ServerMetrics>,
+}
+
+/// When a request came in, and when its answer is due.
+#[derive(Clone, Copy)]
+struct Times {
+    received: Instant,
+    deadline: Option<Instant>,
 }
 
 // === impl Filters ===
@@ -67,6 +77,7 @@ impl<D: Dispatch> Filters<D> {
         authorizer: Arc<dyn Authorizer>,
         health: Health,
         limits: &LimitOptions,
+        metrics: Arc<ServerMetrics>,
     ) -> Self {
         Self {
             inner,
@@ -76,7 +87,13 @@ impl<D: Dispatch> Filters<D> {
             in_flight: InFlight::new(limits.max_requests_inflight, limits.max_mutating_requests_inflight),
             audit_ids: AuditIds::default(),
             request_timeout: limits.request_timeout,
+            metrics,
         }
+    }
+
+    /// What the server counts.
+    pub fn metrics(&self) -> &ServerMetrics {
+        &self.metrics
     }
 
     /// How the server is.
@@ -113,15 +130,19 @@ impl<D: Dispatch> Filters<D> {
         let info = RequestInfo::parse(request.method(), request.uri());
 
         // Timeout: a client is answered in bounded time, and told that the outcome is unknown. Not for watches.
-        let deadline = deadline::of(&info, request.uri().query(), self.request_timeout)?;
-        let admitted = self.admit(certificate_user, info, request, audit_id, deadline);
-        match deadline {
-            None => admitted.await,
-            Some(at) => match tokio::time::timeout_at(at.into(), admitted).await {
-                Ok(answered) => answered,
-                Err(_) => Err(deadline::exceeded()),
-            },
-        }
+        // By the runtime's clock, which is the one that the timeout is measured by.
+        let received = tokio::time::Instant::now().into_std();
+        let deadline = deadline::of(&info, request.uri().query(), received, self.request_timeout)?;
+        let times = Times { received, deadline };
+        let verb = info.verb;
+        let admitted = self.admit(certificate_user, info, request, audit_id, times);
+        let Some(at) = deadline else { return admitted.await };
+        let answered = tokio::time::timeout_at(at.into(), admitted).await;
+        answered.unwrap_or_else(|_late| {
+            let failure = deadline::exceeded();
+            self.metrics.requests().terminated(verb, failure.code);
+            Err(failure)
+        })
     }
 
     async fn admit(
@@ -130,14 +151,16 @@ impl<D: Dispatch> Filters<D> {
         info: RequestInfo,
         mut request: Request<Body>,
         audit_id: &HeaderValue,
-        deadline: Option<Instant>,
+        times: Times,
     ) -> Result<Response<Body>, StatusError> {
         // Max in flight: more work than this machine does at once waits here, where it is cheap, and what
         // cannot even wait is told when to come back. Not for watches, and not for probes.
-        let _slot = self.in_flight.admit(&info).await?;
+        let place = self.in_flight.admit(&info).await.inspect_err(|refusal| {
+            self.metrics.requests().terminated(info.verb, refusal.code);
+        })?;
 
         // Authentication: who asks.
-        let mut user = self.authenticator.authenticate(certificate_user, request.headers()).await?;
+        let mut user = self.authenticate(certificate_user, request.headers()).await?;
         // Nothing behind this point, least of all a proxied backend, has any business with the credentials.
         request.headers_mut().remove(http::header::AUTHORIZATION);
 
@@ -150,28 +173,61 @@ impl<D: Dispatch> Filters<D> {
         self.authorize(&Attributes::of(&user, &info)).await?;
 
         // Dispatch: to whom the path belongs.
-        if info.resource.is_none() {
-            if let Some((endpoint, rest)) = Endpoint::of_path(&info.path) {
-                return Ok(self
-                    .health
-                    .respond(endpoint, rest, request.uri().query().unwrap_or_default())
-                    .await);
-            }
-            if matches!(info.path.as_str(), "/version" | "/version/") {
-                return Ok(version::response());
-            }
-            if info.verb == Verb::Get
-                && let Some(document) = self.authenticator.document(&info.path)
-            {
-                return Ok(document);
-            }
+        let query = request.uri().query().unwrap_or_default();
+        if let Some(answered) = self.own_path(&info, query, times.received).await {
+            return answered;
         }
-        let context = context_of(user, &info, request.headers(), audit_id, deadline);
-        Ok(self.inner.dispatch(info, context, request).await)
+        let context = context_of(user, &info, request.headers(), audit_id, times);
+        let response = self.inner.dispatch(info, context, request).await;
+
+        // Sending: a large answer is work in flight until it is sent, and is given up when that takes too long.
+        Ok(sending::within(times.deadline, place, response))
+    }
+
+    /// The answer of a path that is the server's own, and about no API.
+    async fn own_path(
+        &self,
+        info: &RequestInfo,
+        query: &str,
+        received: Instant,
+    ) -> Option<Result<Response<Body>, StatusError>> {
+        if info.resource.is_some() {
+            return None;
+        }
+        if let Some((endpoint, rest)) = Endpoint::of_path(&info.path) {
+            let response = self.health.respond(endpoint, rest, query).await;
+            return Some(Ok(self.metrics.requests().served_own(endpoint.path(), received, response)));
+        }
+        match info.path.as_str() {
+            "/version" | "/version/" => Some(Ok(version::response())),
+            "/metrics" => {
+                let (reads, writes) = self.in_flight.numbers();
+                Some(self.metrics.respond(reads, writes).await)
+            }
+            "/metrics/slis" => Some(self.metrics.health().respond(&self.health).await),
+            path if info.verb == Verb::Get => self.authenticator.document(path).map(Ok),
+            _ => None,
+        }
+    }
+
+    async fn authenticate(
+        &self,
+        certificate_user: Option<&UserInfo>,
+        headers: &HeaderMap,
+    ) -> Result<UserInfo, StatusError> {
+        let access = self.metrics.access();
+        let authenticated = self.authenticator.authenticate(certificate_user, headers).await;
+        match &authenticated {
+            Ok(user) => access.authenticated(&user.name),
+            Err(_) => access.not_authenticated(headers.contains_key(http::header::AUTHORIZATION)),
+        }
+        authenticated
     }
 
     async fn authorize(&self, attributes: &Attributes<'_>) -> Result<(), StatusError> {
-        match self.authorizer.authorize(attributes).await {
+        let decision = self.authorizer.authorize(attributes).await;
+        self.metrics.access().decided(&decision);
+        match decision {
             Decision::Allow { .. } => Ok(()),
             Decision::Deny { reason } | Decision::NoOpinion { reason } => Err(attributes.forbidden(&reason)),
         }
@@ -202,11 +258,12 @@ fn context_of(
     info: &RequestInfo,
     headers: &HeaderMap,
     audit_id: &HeaderValue,
-    deadline: Option<Instant>,
+    times: Times,
 ) -> RequestContext {
     let namespace = info.resource.as_ref().map(|resource| resource.namespace.clone()).unwrap_or_default();
     let mut context = RequestContext::new(user, namespace);
-    context.deadline = deadline;
+    context.received = Some(times.received);
+    context.deadline = times.deadline;
     audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
     let agent = headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
     let agent = agent.unwrap_or_default();

@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admission::AdmissionChain;
 use crate::discovery::Discovery;
+use crate::metrics::{Measure, RequestMetrics};
 use crate::openapi::{DescriptionsSource, OpenApi};
 use crate::proxy::Proxy;
 use crate::request_info::{RequestInfo, ResourceRequest, Verb};
@@ -76,18 +77,19 @@ impl Api {
         admission: AdmissionChain,
         shutdown: CancellationToken,
     ) -> Arc<Self> {
-        Self::with_descriptions(installed, admission, shutdown, || None)
+        Self::with_descriptions(installed, admission, shutdown, || None, &RequestMetrics::default())
     }
 
-    /// The same, with texts for the types in OpenAPI documents.
+    /// The same, with texts for the types in OpenAPI documents, and with metrics.
     pub fn with_descriptions(
         installed: Arc<InstalledApi>,
         admission: AdmissionChain,
         shutdown: CancellationToken,
         descriptions: DescriptionsSource,
+        metrics: &RequestMetrics,
     ) -> Arc<Self> {
         Arc::new(Self {
-            routes: Routes::new(&installed),
+            routes: Routes::new(&installed, metrics),
             admission,
             discovery: Discovery::new(&installed),
             openapi: OpenApi::new(installed, descriptions),
@@ -114,15 +116,16 @@ impl Api {
         request: Request<Body>,
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
+        let mut measure = Measure::begin(context.received);
         let result = match &info.resource {
-            Some(resource) => self.serve(&info, resource, &mut context, &parts, body).await,
+            Some(resource) => self.serve(&info, resource, &mut context, &parts, body, &mut measure).await,
             None => self.document(&info.path, &parts),
         };
         let mut response = result.unwrap_or_else(|failure| {
             respond::failure(&failure, &Output::of_errors(&parts.headers, Query::of(&parts.uri)))
         });
         respond::add_warnings(&mut response, &context.take_warnings());
-        response
+        measure.finish(response)
     }
 
     async fn serve(
@@ -132,11 +135,13 @@ impl Api {
         context: &mut RequestContext,
         parts: &Parts,
         body: Body,
+        measure: &mut Measure,
     ) -> Result<Response<Body>, StatusError> {
         let route = match self.routes.find(info, resource) {
             Ok(route) => route,
             Err(missing) => return missing.status().map_or_else(|| Ok(respond::page_not_found()), Err),
         };
+        route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::of(&parts.uri));
         route.namespace(resource).clone_into(&mut context.namespace);
         if let Some(deprecation) = route.path.resource.strategy.deprecation()
             && route.serves(info.verb)

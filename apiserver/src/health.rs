@@ -77,7 +77,17 @@ impl Endpoint {
         })
     }
 
-    const fn name(self) -> &'static str {
+    /// The endpoint's path.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Healthz => "/healthz",
+            Self::Livez => "/livez",
+            Self::Readyz => "/readyz",
+        }
+    }
+
+    /// The endpoint's path, without its slash.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Healthz => "healthz",
             Self::Livez => "livez",
@@ -110,6 +120,15 @@ impl Health {
                 }
             },
         }
+    }
+
+    /// Runs all checks of an endpoint: which there are, and whether they pass.
+    pub async fn results(&self, endpoint: Endpoint) -> Vec<(&str, bool)> {
+        let mut results = Vec::new();
+        for named in self.of(endpoint) {
+            results.push((named.name.as_str(), named.check.check().await.is_ok()));
+        }
+        results
     }
 
     /// What keeps an endpoint from passing, one text per failing check.

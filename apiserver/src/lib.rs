@@ -19,7 +19,7 @@
 //! | [`handlers`], [`admission`] | the verbs, and what may change or refuse a write |
 //! | [`discovery`], [`openapi`] | what the server says of its API |
 //! | `proxy` | passes connections on to kubelets, pods and services |
-//! | [`health`], [`version`] | how the server is, and which it is |
+//! | [`health`], [`metrics`], [`version`] | how the server is, what it counts, and which it is |
 //! | [`storage`] | opens the storage of every resource |
 //! | [`testing`] | servers for tests |
 
@@ -32,6 +32,7 @@ pub mod filters;
 pub mod handlers;
 pub mod health;
 mod json_fields;
+pub mod metrics;
 pub mod openapi;
 pub mod options;
 mod proxy;

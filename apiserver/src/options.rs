@@ -10,6 +10,7 @@ mod admission;
 mod duration;
 mod kubelet;
 mod lists;
+mod memory;
 mod runtime_config;
 mod service_accounts;
 mod storage;
@@ -210,10 +211,11 @@ pub struct StorageOptions {
     #[arg(long, value_name = "RESOURCE#SIZE,…", value_delimiter = ',')]
     pub watch_cache_sizes: Vec<CacheSize>,
 
-    /// How many MiB the histories of all watch caches may take together; over it the oldest events go first, and
-    /// watchers that still needed them list again
-    #[arg(long, value_name = "MIB", default_value_t = 128)]
-    pub watch_cache_memory: usize,
+    /// How many MiB all watch caches may take together, a quarter of it for their history. Over it the oldest
+    /// history goes first, and watchers that still needed it list again; then lists and watches are told to come back
+    /// (429) [default: half of the memory that the machine, or the container, has]
+    #[arg(long, value_name = "MIB")]
+    pub watch_cache_memory: Option<usize>,
 }
 
 /// Who may come in.

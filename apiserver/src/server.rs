@@ -18,6 +18,7 @@ use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::Api;
 use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
+use crate::metrics::ServerMetrics;
 use crate::options::{AdmissionOptions, Options, OptionsError};
 use crate::request_info::RequestInfo;
 use crate::storage::{Engine, Storages};
@@ -127,11 +128,15 @@ impl ServerBuilder {
         let (ca_pem, identities) = identities(&self.options)?;
         let tls = tls::acceptor(&identities)?;
 
-        let engine = Engine::open(storage_choice, &self.options.storage).await?;
+        let metrics = ServerMetrics::new()?;
+        let commits = metrics.storage().commits();
+        let engine = Engine::open(storage_choice, &self.options.storage, commits).await?;
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
         let edges = Edges::new(&self.options, &engine, authorizer.clone())?;
-        let storages = Storages::new(engine.clone(), &self.options.storage, edges.services.clone());
+        let (services, counted) = (edges.services.clone(), metrics.storage().clone());
+        let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
         let installed = Arc::new(self.install(&storages)?);
+        metrics.read_from(storages.reader());
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let hooks = PostStartHooks::new(&installed);
         let health = health_checks(&storages, &installed, &hooks, &lifecycle);
@@ -145,9 +150,10 @@ impl ServerBuilder {
             admission(&installed, &self.options.admission)?,
             lifecycle.stopping.clone(),
             resources::schema::descriptions,
+            metrics.requests(),
         );
         api.connect_by(edges.proxy(self.reaches_local_workloads, lifecycle.stopping.clone()));
-        let filters = Filters::new(api, authenticator, authorizer, health, &self.options.limits);
+        let filters = Filters::new(api, authenticator, authorizer, health, &self.options.limits, metrics);
         let filters = Arc::new(filters);
         Ok(Server {
             options: self.options,

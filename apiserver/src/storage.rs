@@ -2,10 +2,12 @@
 //!
 //! Kubernetes concept: `RESTOptionsGetter` in `k8s.io/apiserver/pkg/server/options`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use registry_core::ResourceType;
+use registry_core::api::GroupResource;
+use registry_core::metrics::{BudgetSource, CommitMetrics, StorageMetrics};
 use registry_core::registry::Services;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::store::StoreOptions;
@@ -13,6 +15,7 @@ use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consist
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
 use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
 use registry_core::storage::hub::Hub;
+use registry_core::storage::measured::Measured;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::{Identity, Transformer};
 use registry_core::storage::versioned::VersionedStore;
@@ -23,8 +26,6 @@ use crate::options::{EtcdConnection, StorageChoice, StorageOptions};
 #[cfg(test)]
 mod tests;
 
-/// `--watch-cache-memory` is in MiB.
-const MEBIBYTE: usize = 1024 * 1024;
 /// How many events one watch cache keeps at most, unless `--watch-cache-sizes` says otherwise.
 const HISTORY_EVENTS: usize = 100_000;
 /// How often watchers that want bookmarks get one.
@@ -42,6 +43,24 @@ pub struct Storages {
     services: Services,
     /// The one watch that feeds all caches.
     hub: Arc<Hub>,
+    metrics: StorageMetrics,
+    /// The stores that no cache is before.
+    uncached: Mutex<Vec<Uncached>>,
+}
+
+/// A store that no cache is before.
+#[derive(Clone)]
+struct Uncached {
+    resource: GroupResource,
+    /// What its keys begin with.
+    prefix: String,
+    store: Arc<dyn Interface>,
+}
+
+/// What metrics have to ask storage for: all else is counted as it happens, or read from the caches.
+pub struct StorageReader {
+    engine: Engine,
+    uncached: Vec<Uncached>,
 }
 
 /// The engine, as what it is: each has an end of its own.
@@ -68,9 +87,14 @@ pub enum EngineError {
 
 impl Engine {
     /// Opens the engine that the flags choose; etcd is waited for.
-    pub async fn open(choice: StorageChoice, options: &StorageOptions) -> Result<Self, EngineError> {
+    pub async fn open(
+        choice: StorageChoice,
+        options: &StorageOptions,
+        commits: CommitMetrics,
+    ) -> Result<Self, EngineError> {
         let embedded = |directory| {
             let mut embedded = EmbeddedOptions::new(directory);
+            embedded.metrics = commits.clone();
             embedded.auto_compaction = compaction(options.etcd_compaction_interval);
             embedded
         };
@@ -137,27 +161,61 @@ fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Et
     }
 }
 
+// === impl StorageReader ===
+
+impl StorageReader {
+    /// Asks, and notes the answers.
+    pub async fn refresh(&self, metrics: &StorageMetrics) {
+        let (cluster, size_bytes) = match &self.engine {
+            Engine::Embedded(engine) => ("embedded", Some(engine.statistics().disk_bytes)),
+            Engine::Etcd3(engine) => ("etcd-0", engine.size_bytes().await),
+        };
+        if let Some(size_bytes) = size_bytes {
+            metrics.set_size_bytes(cluster, size_bytes);
+        }
+        for one in &self.uncached {
+            metrics.set_objects(one.resource, one.store.count(&one.prefix).await.ok());
+        }
+    }
+}
+
 // === impl Storages ===
 
 impl Storages {
     /// The storages over this engine, with what resources may ask of the server. Must be called within a Tokio
     /// runtime.
-    pub fn new(engine: Engine, options: &StorageOptions, services: Services) -> Self {
+    pub fn new(
+        engine: Engine,
+        options: &StorageOptions,
+        services: Services,
+        metrics: StorageMetrics,
+    ) -> Self {
         let prefix = format!("/{}", options.etcd_prefix.trim_matches('/'));
+        let budget = Arc::new(CacheBudget::new(options.watch_cache_bytes()));
+        let source: Arc<dyn BudgetSource> = budget.clone();
+        metrics.observe_budget(Arc::downgrade(&source));
         Self {
             hub: Hub::new(engine.mvcc(), &format!("{prefix}/")),
             engine,
             options: options.clone(),
             prefix,
             transformer: Arc::new(Identity),
-            budget: Arc::new(CacheBudget::new(options.watch_cache_memory.saturating_mul(MEBIBYTE))),
+            budget,
             services,
+            metrics,
+            uncached: Mutex::default(),
         }
     }
 
     /// The engine, for health checks and maintenance.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// What metrics are read from.
+    pub fn reader(&self) -> StorageReader {
+        let uncached = self.uncached.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        StorageReader { engine: self.engine.clone(), uncached }
     }
 
     /// How many events the resource's watch cache keeps; 0: it has none.
@@ -174,21 +232,32 @@ impl Storages {
 
 impl OpenStorage for Storages {
     fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
-        let store =
-            |engine| Arc::new(VersionedStore::new(engine, self.transformer.clone(), Arc::new(resource)));
+        let named = resource.group_resource();
+        let metrics = self.metrics.engine(named);
+        let store = |engine| {
+            let engine = Measured::new(engine, metrics.clone());
+            let store = VersionedStore::new(engine, self.transformer.clone(), Arc::new(resource));
+            Arc::new(store.with_metrics(metrics.clone()))
+        };
+        let prefix = format!("{}/{}/", self.prefix, resource.storage_prefix);
         let history_events = self.cache_events(resource);
         if history_events == 0 {
-            return Ok(store(self.engine.mvcc()));
+            let store = store(self.engine.mvcc());
+            let one = Uncached { resource: named, prefix, store: store.clone() };
+            self.uncached.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+            return Ok(store);
         }
         let options = CacherOptions {
-            prefix: format!("{}/{}/", self.prefix, resource.storage_prefix),
+            prefix,
             consistency: self.engine.consistency(),
             indexes: resource.indexes,
             budget: self.budget.clone(),
             history_events,
             bookmark_period: BOOKMARK_PERIOD,
         };
-        Ok(Cacher::new(store(self.hub.client()), options))
+        let cacher = Cacher::with_metrics(store(self.hub.client()), options, self.metrics.cache(named));
+        self.metrics.observe_cache(named, cacher.source());
+        Ok(cacher)
     }
 
     fn prefix(&self) -> &str {

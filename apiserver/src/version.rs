@@ -11,10 +11,15 @@ use serde_json::json;
 /// The Kubernetes version whose API this server speaks, with this server's own version as build metadata.
 pub const GIT_VERSION: &str = concat!("v1.36.2+orlop-", env!("CARGO_PKG_VERSION"));
 
+/// The Kubernetes version whose API this server speaks.
+const VERSION: (&str, &str) = ("1", "36");
+/// The build is the same whenever it is made.
+const BUILD_DATE: &str = "1970-01-01T00:00:00Z";
+
 static BODY: LazyLock<Bytes> = LazyLock::new(|| {
     let version = json!({
-        "major": "1",
-        "minor": "36",
+        "major": VERSION.0,
+        "minor": VERSION.1,
         "emulationMajor": "1",
         "emulationMinor": "36",
         "minCompatibilityMajor": "1",
@@ -22,10 +27,10 @@ static BODY: LazyLock<Bytes> = LazyLock::new(|| {
         "gitVersion": GIT_VERSION,
         "gitCommit": "",
         "gitTreeState": "",
-        "buildDate": "1970-01-01T00:00:00Z",
+        "buildDate": BUILD_DATE,
         "goVersion": "",
         "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, architecture()),
+        "platform": platform(),
     });
     Bytes::from(format!("{version:#}"))
 });
@@ -35,6 +40,17 @@ pub fn response() -> Response<Body> {
     let mut response = Response::new(Body::from(BODY.clone()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// The values of `kubernetes_build_info`: major, minor, version, commit, tree state, date, Go's version, compiler and
+/// platform.
+pub(crate) fn build_info() -> [String; 9] {
+    let (major, minor) = VERSION;
+    [major, minor, GIT_VERSION, "", "", BUILD_DATE, "", "rustc", &platform()].map(str::to_owned)
+}
+
+fn platform() -> String {
+    format!("{}/{}", std::env::consts::OS, architecture())
 }
 
 /// The processor architecture, by the name Kubernetes' clients know.

@@ -10,6 +10,8 @@ pub struct RequestContext {
     pub user: UserInfo,
     /// The namespace in the request's path; empty for cluster-scoped requests and lists over all.
     pub namespace: String,
+    /// When the request came in, if it came from outside.
+    pub received: Option<Instant>,
     /// When the client no longer waits for the answer.
     pub deadline: Option<Instant>,
     /// The request's id in the audit log.

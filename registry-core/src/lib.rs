@@ -14,6 +14,7 @@
 //! | [`patch`] | JSON patch, merge patch, strategic merge patch |
 //! | [`codec`] | bytes to objects and back |
 //! | [`schema`] | one compiled form per kind: types, defaults, list keys |
+//! | [`metrics`] | what storage counts and measures, by Kubernetes' names |
 //! | [`context`] | who asks for what, until when |
 //! | [`api`] | meta types, `Status` errors, selectors, request options |
 
@@ -24,6 +25,7 @@ pub mod codec;
 pub mod context;
 #[doc(hidden)]
 pub mod expansion;
+pub mod metrics;
 pub mod patch;
 pub mod registry;
 pub mod resource;

@@ -7,6 +7,7 @@
 //! | [`versioned`] | the one implementation over any [`mvcc::Mvcc`] engine: retries, paging, selection, watch transitions |
 //! | [`cacher`] | the watch cache: a decorator of any [`Interface`] |
 //! | [`hub`] | one watch of the engine, shared by the caches of all resources |
+//! | [`measured`] | an engine, counted and measured for one resource |
 //! | [`transform`] | what a value looks like at rest: identity, encrypted |
 //! | [`mvcc`] | the contract of a multi-version key-value engine, etcd's |
 //! | [`etcd3`] | that contract by a real etcd |
@@ -25,6 +26,7 @@ pub mod etcd3;
 pub mod factory;
 pub mod hub;
 pub mod interface;
+pub mod measured;
 pub mod mvcc;
 pub mod predicate;
 pub mod testing;

@@ -14,14 +14,16 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use proptest::prelude::*;
-use registry_core::api::Preconditions;
 use registry_core::api::selector::FieldSelector;
+use registry_core::api::{Preconditions, StatusError};
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::Embedded;
-use registry_core::storage::interface::{AnyDeletion, ListRequest, WatchEvent, WatchRequest, WatchStream};
+use registry_core::storage::interface::{
+    AnyDeletion, ListRequest, TryUpdate, UpdateAction, WatchEvent, WatchRequest, WatchStream,
+};
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::testing::{Widget, widget_store};
-use registry_core::storage::{Interface, Predicate, Revision, StorageError, WatchError};
+use registry_core::storage::{Interface, Predicate, Revision, StorageError, StoredObject, WatchError};
 
 const PREFIX: &str = "/registry/widgets/";
 
@@ -37,8 +39,15 @@ fn options(history_events: usize, budget: &Arc<CacheBudget>) -> CacherOptions {
 }
 
 async fn cache(engine: &Arc<Embedded>, history_events: usize, budget_bytes: usize) -> Arc<Cacher> {
-    let budget = Arc::new(CacheBudget::new(budget_bytes));
-    let cacher = Cacher::new(widget_store(engine.clone()), options(history_events, &budget));
+    cache_within(engine, history_events, &Arc::new(CacheBudget::new(budget_bytes))).await
+}
+
+async fn cache_within(
+    engine: &Arc<Embedded>,
+    history_events: usize,
+    budget: &Arc<CacheBudget>,
+) -> Arc<Cacher> {
+    let cacher = Cacher::new(widget_store(engine.clone()), options(history_events, budget));
     while cacher.readiness().is_err() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -50,6 +59,28 @@ async fn create(cacher: &Cacher, widget: Widget) -> Revision {
     let revision = cacher.create(&key, widget.value(), None).await.unwrap().revision;
     settle(cacher).await;
     revision
+}
+
+/// Writes this, whatever is there.
+struct Put(Widget);
+
+#[async_trait::async_trait]
+impl TryUpdate for Put {
+    async fn try_update(&mut self, _current: Option<&StoredObject>) -> Result<UpdateAction, StatusError> {
+        Ok(self.0.write())
+    }
+}
+
+async fn put(cacher: &Cacher, name: &str, widget: Widget) {
+    let key = format!("{PREFIX}{name}");
+    cacher.guaranteed_update(&key, &Preconditions::default(), &mut Put(widget), None).await.unwrap();
+    settle(cacher).await;
+}
+
+async fn delete(cacher: &Cacher, name: &str) {
+    let key = format!("{PREFIX}{name}");
+    cacher.delete(&key, &Preconditions::default(), &mut AnyDeletion, None).await.unwrap();
+    settle(cacher).await;
 }
 
 /// A consistent read waits for the cache.
@@ -124,17 +155,75 @@ async fn a_slow_watcher_lives_until_it_falls_off() {
 
 #[tokio::test]
 async fn over_the_budget_the_oldest_history_goes_first_and_objects_stay() {
-    let cacher = cache(&Embedded::in_memory(), 1000, 5_000).await;
+    let cacher = cache(&Embedded::in_memory(), 1000, 100_000).await;
     let request = WatchRequest { send_initial_events: Some(false), ..WatchRequest::default() };
     let mut early = cacher.watch(PREFIX, &request).await.unwrap();
-    for number in 0..9 {
-        create(&cacher, Widget::named(&format!("w{number}")).text("x".repeat(1_000))).await;
+    for number in 0..30 {
+        // Each has a history of two events, which hold the first state.
+        let name = format!("w{number}");
+        create(&cacher, Widget::named(&name).text("x".repeat(1_000))).await;
+        put(&cacher, &name, Widget::named(&name).text("y".repeat(1_000))).await;
     }
     let mut late = cacher.watch(PREFIX, &request).await.unwrap();
     create(&cacher, Widget::named("last")).await;
     assert!(matches!(drain(&mut early, &Arc::default())[..], [Err(WatchError::Compacted { .. })]));
     assert!(matches!(drain(&mut late, &Arc::default())[..], [Ok(WatchEvent::Added(_))]));
-    assert_eq!(cacher.list(PREFIX, &ListRequest::default()).await.unwrap().items.len(), 10);
+    assert_eq!(cacher.list(PREFIX, &ListRequest::default()).await.unwrap().items.len(), 31);
+}
+
+#[tokio::test]
+async fn what_is_held_is_counted_to_the_byte_and_given_back() {
+    let budget = Arc::new(CacheBudget::new(1 << 20));
+    let cacher = cache_within(&Embedded::in_memory(), 2, &budget).await;
+    for number in 0..20 {
+        create(&cacher, Widget::named("one").text("x".repeat(number * 100))).await;
+        let entry = cacher.get(&format!("{PREFIX}one"), None).await.unwrap().unwrap();
+        assert!(budget.used_bytes() >= entry.size_bytes());
+        delete(&cacher, "one").await;
+    }
+    assert!(budget.used_bytes() < 3 * 4_000, "two events: {}", budget.used_bytes());
+    drop(cacher);
+    // The task that fills it has it, too, until it notices.
+    while budget.used_bytes() > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn beyond_the_budget_lists_and_watches_are_told_to_come_back() {
+    let cacher = cache(&Embedded::in_memory(), 1000, 50_000).await;
+    let big = |name: &str| Widget::named(name).text("x".repeat(10_000));
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        create(&cacher, big(name)).await;
+    }
+    let refused = cacher.list(PREFIX, &ListRequest::default()).await.unwrap_err();
+    assert!(matches!(refused, StorageError::Overloaded { retry_after_seconds: 1 }), "{refused:?}");
+    assert!(cacher.watch(PREFIX, &WatchRequest::default()).await.is_err());
+    // One object is no burden, and writes are the way out.
+    assert!(cacher.get(&format!("{PREFIX}a"), None).await.unwrap().is_some());
+    delete(&cacher, "a").await;
+    delete(&cacher, "b").await;
+    assert_eq!(cacher.list(PREFIX, &ListRequest::default()).await.unwrap().items.len(), 4);
+}
+
+#[tokio::test]
+async fn a_watch_that_stalls_in_its_initial_state_holds_nothing_that_the_history_has_not() {
+    let cacher = cache(&Embedded::in_memory(), 10, 1 << 20).await;
+    for number in 100..300 {
+        create(&cacher, Widget::named(&format!("w{number}"))).await;
+    }
+    let request = WatchRequest { send_initial_events: Some(true), ..WatchRequest::default() };
+    let mut stalled = cacher.watch(PREFIX, &request).await.unwrap();
+    assert!(matches!(stalled.next().await, Some(Ok(WatchEvent::Added(_)))));
+    let last = Arc::downgrade(&cacher.get(&format!("{PREFIX}w299"), None).await.unwrap().unwrap());
+    for number in (100..300).rev() {
+        let name = format!("w{number}");
+        put(&cacher, &name, Widget::named(&name).text("new")).await;
+    }
+    assert!(last.upgrade().is_none(), "let go although nobody listened");
+    let rest = drain(&mut stalled, &Arc::default());
+    assert!(rest.len() < 100, "{}", rest.len());
+    assert!(rest.iter().any(|item| matches!(item, Err(WatchError::Compacted { .. }))));
 }
 
 #[tokio::test]

@@ -357,6 +357,42 @@ async fn compaction_frees_records_and_keeps_the_newest_of_each_key() {
     assert_eq!(put(&store, "/next", 0, "1").await, last + 1);
 }
 
+/// What is overwritten and compacted is given back: the disk holds what is live, and journals up to their bound.
+#[tokio::test(flavor = "multi_thread")]
+async fn disk_use_stays_bounded_while_history_is_compacted() {
+    const CHURN_BYTES: u64 = 128 << 20;
+    const DISK_BYTES_MAX: u64 = 96 << 20;
+    const VALUE_BYTES: u64 = 100 << 10;
+    let directory = TempDir::new().unwrap();
+    let mut options = EmbeddedOptions::new(directory.path());
+    options.memtable_bytes = 2 << 20;
+    let store = Embedded::open(options).unwrap();
+    let writers = (0..16).map(|writer| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let (key, mut revision) = (format!("/{writer}"), 0);
+            let value = "x".repeat(usize::try_from(VALUE_BYTES).unwrap());
+            for turn in 0..CHURN_BYTES / VALUE_BYTES / 16 {
+                revision = put(&store, &key, revision, &value).await;
+                if turn % 8 == 7 {
+                    store.compact(revision.saturating_sub(50)).await.unwrap();
+                }
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.await.unwrap();
+    }
+    store.compact(store.current_revision().await.unwrap()).await.unwrap();
+    let begin = Instant::now();
+    while store.statistics().disk_bytes > DISK_BYTES_MAX {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", store.statistics());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    store.close().await;
+    assert_eq!(open(&directory).statistics().keys, 16);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_directory_has_one_user_at_a_time() {
     let directory = TempDir::new().unwrap();

@@ -16,6 +16,7 @@ use crate::request_info::{RequestInfo, query_pairs};
 pub(super) fn of(
     info: &RequestInfo,
     query: Option<&str>,
+    received: Instant,
     server_timeout: Duration,
 ) -> Result<Option<Instant>, StatusError> {
     if info.is_long_running() {
@@ -29,8 +30,7 @@ pub(super) fn of(
         },
         _ => server_timeout,
     };
-    // The runtime's clock, which is the one that the timeout is measured by.
-    Ok(tokio::time::Instant::now().into_std().checked_add(timeout))
+    Ok(received.checked_add(timeout))
 }
 
 /// 504: the answer took too long.

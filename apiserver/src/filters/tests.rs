@@ -44,6 +44,7 @@ fn filters(limits: impl FnOnce(&mut LimitOptions)) -> Arc<Filters<Scripted>> {
         Arc::new(BaselineAuthorizer),
         Health::default(),
         &options.limits,
+        ServerMetrics::new().unwrap(),
     ))
 }
 
@@ -111,6 +112,8 @@ async fn too_many_requests_wait_and_then_are_told_to_come_back() {
     assert_eq!(status_of(refused).await["reason"], "TooManyRequests");
     // Probes need no place.
     assert_eq!(filters.serve(None, get("/livez", &[])).await.status(), 200);
+    // Nor do watches, which stay.
+    assert_eq!(filters.serve(None, get("/api/v1/watch/nodes/quick", &[])).await.status(), 200);
     // Nor do writes take the readers'.
     let mut write = get("/api/v1/nodes", &[]);
     *write.method_mut() = http::Method::POST;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use axum::body::Body;
-use http::Response;
+use http::{HeaderMap, Response};
 use registry_core::RequestContext;
 use registry_core::api::{
     CreateOptions, DryRun, ErrorList, FieldError, FieldPath, FieldValidation, GroupVersionKind, Object,
@@ -108,6 +108,11 @@ impl<'a> Update<'a> {
 fn conflicts_with_managers(failure: &StatusError) -> bool {
     let causes = failure.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default();
     causes.iter().any(|cause| cause.reason == "FieldManagerConflict")
+}
+
+/// Whether a PATCH is a server-side apply.
+pub(super) fn is_apply(headers: &HeaderMap) -> bool {
+    body_media_type(headers).starts_with("application/apply-patch+")
 }
 
 fn patch_type(call: &Call<'_>) -> Result<Kind, StatusError> {

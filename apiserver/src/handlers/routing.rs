@@ -10,6 +10,7 @@ use registry_core::api::{GroupVersionKind, Object, Reason, Scope, StatusError};
 use registry_core::registry::{InstalledApi, InstalledPath};
 
 use crate::discovery::is_builtin_group;
+use crate::metrics::{RequestMetrics, RouteMetrics};
 use crate::request_info::{RequestInfo, ResourceRequest, Verb};
 
 use super::negotiation::with_empty_details;
@@ -36,6 +37,8 @@ pub(crate) struct Route {
     pub(crate) is_builtin: bool,
     /// A list's first bytes, up to its resource version; `None` where lists are not served.
     pub(crate) list_head: Option<Bytes>,
+    /// What is counted of it.
+    pub(crate) metrics: RouteMetrics,
     blank: OnceLock<Object>,
 }
 
@@ -54,10 +57,10 @@ pub(crate) enum Missing {
 
 impl Routes {
     /// The table of everything that is installed.
-    pub(crate) fn new(installed: &InstalledApi) -> Self {
+    pub(crate) fn new(installed: &InstalledApi, metrics: &RequestMetrics) -> Self {
         let mut routes = Self { groups: HashMap::new(), kinds: HashSet::new() };
         for path in &installed.paths {
-            let route = Route::new(path.clone());
+            let route = Route::new(path.clone(), metrics);
             let kind = route.kind;
             routes.kinds.insert((kind.group, kind.version, kind.kind));
             let at = path.resource.resource();
@@ -89,7 +92,9 @@ impl Routes {
 // === impl Route ===
 
 impl Route {
-    fn new(path: InstalledPath) -> Self {
+    fn new(path: InstalledPath, metrics: &RequestMetrics) -> Self {
+        let at = path.resource.resource();
+        let subresource = path.subresource.unwrap_or_default();
         let kind = path.capabilities.storage.kind();
         let api_version = kind.group_version().api_version().into_boxed_str();
         let list_head = path.capabilities.lister.as_ref().map(|lister| {
@@ -105,6 +110,7 @@ impl Route {
             scope: path.capabilities.storage.scope(),
             is_builtin: is_builtin_group(path.resource.kind.group),
             list_head,
+            metrics: metrics.route(at.group, at.version, at.resource, subresource),
             blank: OnceLock::new(),
             path,
         }

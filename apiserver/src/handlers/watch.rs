@@ -17,6 +17,7 @@ use super::negotiation::{Endpoint, Format, Output, Shape};
 use super::options::ListPurpose;
 use super::protobuf::{self, Messages};
 use super::table::Table;
+use crate::metrics::WatchMetrics;
 
 mod body;
 #[cfg(test)]
@@ -70,6 +71,7 @@ struct Frames {
     sent_columns: bool,
     /// How objects become messages, for clients that take protobuf.
     messages: Option<Messages>,
+    metrics: WatchMetrics,
 }
 
 // === impl Frames ===
@@ -90,11 +92,18 @@ impl Frames {
             Format::Protobuf => Some(Messages::new(call, output.shape)?),
             Format::Json | Format::Yaml => None,
         };
-        Ok(Self { form, bookmark_type, sends_bookmarks, sent_columns: false, messages })
+        let metrics = call.route.metrics.watch();
+        Ok(Self { form, bookmark_type, sends_bookmarks, sent_columns: false, messages, metrics })
     }
 
-    /// Writes an event's frame.
+    /// Writes an event's frame, and counts it.
     fn write(&mut self, buffer: &mut Vec<u8>, event: &WatchEvent) {
+        let before = buffer.len();
+        self.write_event(buffer, event);
+        self.metrics.sent(buffer.len() - before);
+    }
+
+    fn write_event(&mut self, buffer: &mut Vec<u8>, event: &WatchEvent) {
         let (kind, entry) = match event {
             WatchEvent::Added(entry) => ("ADDED", entry),
             WatchEvent::Modified(entry) => ("MODIFIED", entry),

@@ -90,11 +90,14 @@ impl ReadinessCheck {
 impl Check for ReadinessCheck {
     async fn check(&self) -> Result<(), String> {
         let resources = self.installed.paths.iter().filter(|path| path.subresource.is_none());
-        for (path, store) in resources.filter_map(|path| Some((path, path.store.as_ref()?))) {
-            let ready = store.storage().readiness();
-            ready.map_err(|reason| format!("{}: {reason}", path.resource.group_resource()))?;
-        }
-        Ok(())
+        let stores = resources.filter_map(|path| Some((path, path.store.as_ref()?)));
+        let waiting = stores.filter_map(|(path, store)| {
+            let reason = store.storage().readiness().err()?;
+            Some(format!("{}: {reason}", path.resource.group_resource()))
+        });
+        // Each by its name: who waits wants to know for what.
+        let waiting: Vec<String> = waiting.collect();
+        if waiting.is_empty() { Ok(()) } else { Err(waiting.join("; ")) }
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) enum DialError {
     #[error("address not allowed")]
     NotAllowed,
     /// The name means nothing, or nobody answers. Retryable.
-    #[error("dial tcp {address}: {source}")]
+    #[error("dial tcp {address}: {}", words(source))]
     Connect {
         /// Who was called.
         address: String,
@@ -40,6 +40,18 @@ pub(super) enum DialError {
     /// Nobody answered in time. Retryable.
     #[error("dial tcp {0}: i/o timeout")]
     Timeout(String),
+}
+
+/// Common failures in the words that clients know from Go.
+fn words(failure: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    match failure.kind() {
+        ErrorKind::ConnectionRefused => "connect: connection refused".to_owned(),
+        ErrorKind::HostUnreachable => "connect: no route to host".to_owned(),
+        ErrorKind::NetworkUnreachable => "connect: network is unreachable".to_owned(),
+        ErrorKind::TimedOut => "i/o timeout".to_owned(),
+        _ => failure.to_string(),
+    }
 }
 
 // === impl Proxy ===

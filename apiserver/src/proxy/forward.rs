@@ -16,14 +16,17 @@ use hyper_util::rt::TokioIo;
 use registry_core::api::{GroupResource, Reason, StatusError};
 use registry_core::rest::connect::{Destination, Exchange};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::Proxy;
 use super::dial::DialError;
 use super::headers;
 use super::tunnel;
 
-/// So much is shown of what a kubelet complains of.
-const MOST_COMPLAINT_BYTES: usize = 2048;
+/// So much is read of what a kubelet complains of.
+const MOST_COMPLAINT_BYTES: usize = 64 * 1024;
+/// So much of that is told.
+const MOST_COMPLAINT_CHARS: usize = 2048;
 
 /// A request that is to be passed on.
 pub(crate) struct ProxiedRequest<'a> {
@@ -43,6 +46,8 @@ pub(crate) struct ProxiedRequest<'a> {
 struct HeldBody {
     inner: Incoming,
     _permit: OwnedSemaphorePermit,
+    /// A log that is followed has no end of its own: it ends with the server.
+    end: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
 }
 
 // === impl Proxy ===
@@ -86,14 +91,40 @@ impl Proxy {
             return tunnel::open(parts, &mut answer, permit, self.shutdown.clone());
         }
         if to.exchange == Exchange::Text {
-            return text_answer(answer, permit, resource, name).await;
+            return self.text_answer(answer, permit, resource, name).await;
         }
         let (mut head, inner) = answer.into_parts();
         headers::clean_response(&mut head.headers);
         headers::rewrite_location(&mut head.headers, to, prefix);
         head.version = Version::default();
         head.extensions = http::Extensions::default();
-        Ok(Response::from_parts(head, Body::new(HeldBody { inner, _permit: permit })))
+        Ok(Response::from_parts(head, Body::new(HeldBody { inner, _permit: permit, end: None })))
+    }
+
+    /// Text as it comes, or the complaint that came in its place.
+    async fn text_answer(
+        &self,
+        answer: Response<Incoming>,
+        permit: OwnedSemaphorePermit,
+        resource: GroupResource,
+        name: &str,
+    ) -> Result<Response<Body>, StatusError> {
+        let status = answer.status();
+        if status.is_redirection() {
+            return Err(StatusError::new(Reason::Unknown, "redirects forbidden"));
+        }
+        if !status.is_success() {
+            let complaint = Limited::new(answer.into_body(), MOST_COMPLAINT_BYTES).collect().await;
+            let complaint = complaint.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            let complaint: String =
+                String::from_utf8_lossy(&complaint).chars().take(MOST_COMPLAINT_CHARS).collect();
+            return Err(complaint_of(status, &complaint, resource, name));
+        }
+        let end = Some(Box::pin(self.shutdown.clone().cancelled_owned()));
+        let mut response =
+            Response::new(Body::new(HeldBody { inner: answer.into_body(), _permit: permit, end }));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+        Ok(response)
     }
 }
 
@@ -144,27 +175,6 @@ fn request_to(
     *request.uri_mut() = uri;
     *request.headers_mut() = own;
     Ok(request)
-}
-
-/// Text as it comes, or the complaint that came in its place.
-async fn text_answer(
-    answer: Response<Incoming>,
-    permit: OwnedSemaphorePermit,
-    resource: GroupResource,
-    name: &str,
-) -> Result<Response<Body>, StatusError> {
-    let status = answer.status();
-    if status.is_redirection() {
-        return Err(StatusError::new(Reason::Unknown, "redirects forbidden"));
-    }
-    if !status.is_success() {
-        let complaint = Limited::new(answer.into_body(), MOST_COMPLAINT_BYTES).collect().await;
-        let complaint = complaint.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        return Err(complaint_of(status, &String::from_utf8_lossy(&complaint), resource, name));
-    }
-    let mut response = Response::new(Body::new(HeldBody { inner: answer.into_body(), _permit: permit }));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    Ok(response)
 }
 
 /// What a client is told of a kubelet's failure. (`NewGenericServerResponse`)
@@ -234,6 +244,9 @@ impl HttpBody for HeldBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if self.end.as_mut().is_some_and(|end| end.as_mut().poll(context).is_ready()) {
+            return Poll::Ready(None);
+        }
         Pin::new(&mut self.inner).poll_frame(context)
     }
 
@@ -242,6 +255,6 @@ impl HttpBody for HeldBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        if self.end.is_some() { SizeHint::default() } else { self.inner.size_hint() }
     }
 }

@@ -49,6 +49,9 @@ const MAX_LOCAL_RESETS: usize = 200;
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 /// How much of all requests' bodies of a connection may be under way.
 const CONNECTION_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+/// How much of one answer waits for the client to take it: a client that stalls with all its streams open costs this
+/// for each, and no more.
+const STREAM_SEND_BYTES: usize = 128 * 1024;
 /// How often an HTTP/2 client is asked whether it is still there, and how long it may take to answer.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
@@ -81,8 +84,14 @@ pub(super) async fn serve<D: Dispatch>(
         () = stopping.cancelled() => return,
         stream = handshake => match stream {
             Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return tracing::debug!("TLS handshake failed: {error}"),
-            Err(_) => return tracing::debug!("TLS handshake took too long"),
+            Ok(Err(error)) => {
+                serving.filters.metrics().failed_tls_handshake();
+                return tracing::debug!("TLS handshake failed: {error}");
+            }
+            Err(_) => {
+                serving.filters.metrics().failed_tls_handshake();
+                return tracing::debug!("TLS handshake took too long");
+            }
         },
     };
     let user = certificate_user(&stream).map(Arc::new);
@@ -169,6 +178,7 @@ fn http_builder(stream: &TlsStream<TcpStream>, streams: Streams) -> Builder<Stre
         .max_concurrent_streams(MAX_STREAMS)
         .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
         .max_local_error_reset_streams(MAX_LOCAL_RESETS)
+        .max_send_buf_size(STREAM_SEND_BYTES)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .keep_alive_interval(PING.0)

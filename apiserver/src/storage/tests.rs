@@ -6,17 +6,21 @@ fn storage_options(flags: &[&str]) -> StorageOptions {
     Options::parse_from([&["apiserver"], flags].concat()).storage
 }
 
+async fn open(choice: StorageChoice, options: &StorageOptions) -> Result<Engine, EngineError> {
+    Engine::open(choice, options, CommitMetrics::default()).await
+}
+
 #[tokio::test]
 async fn engines_open_where_the_flags_say_and_give_their_directory_up() {
     let directory = tempfile::tempdir().unwrap();
     let choice = StorageChoice::Embedded { directory: directory.path().join("storage") };
     let options = storage_options(&[]);
-    let engine = Engine::open(choice.clone(), &options).await.unwrap();
+    let engine = open(choice.clone(), &options).await.unwrap();
     engine.mvcc().put_if("/registry/x", 0, "{}".into(), None).await.unwrap();
-    assert!(Engine::open(choice.clone(), &options).await.is_err(), "one process at a time");
+    assert!(open(choice.clone(), &options).await.is_err(), "one process at a time");
     engine.close().await;
 
-    let again = Engine::open(choice, &options).await.unwrap();
+    let again = open(choice, &options).await.unwrap();
     let got = again.mvcc().get("/registry/x").await.unwrap();
     assert_eq!(got.key_value.unwrap().value, "{}");
     again.close().await;
@@ -26,7 +30,7 @@ async fn engines_open_where_the_flags_say_and_give_their_directory_up() {
 #[tokio::test]
 async fn etcd_that_does_not_answer_is_told() {
     let connection = EtcdConnection { servers: vec![], ..EtcdConnection::default() };
-    let refused = Engine::open(StorageChoice::Etcd3(connection), &storage_options(&[])).await;
+    let refused = open(StorageChoice::Etcd3(connection), &storage_options(&[])).await;
     assert!(refused.map(|_| ()).unwrap_err().to_string().contains("--etcd-servers"));
 }
 

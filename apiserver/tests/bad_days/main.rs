@@ -7,6 +7,7 @@ mod disk;
 mod etcd;
 mod http2;
 mod killed;
+mod maintenance;
 mod process;
 mod proxy;
 mod reflectors;

@@ -13,6 +13,7 @@ mod bell;
 mod budget;
 mod feed;
 mod handover;
+mod initial;
 mod lane;
 mod lister;
 mod state;
@@ -26,6 +27,7 @@ use async_trait::async_trait;
 use tokio::task::AbortHandle;
 
 use crate::api::Preconditions;
+use crate::metrics::{CacheMetrics, CacheSource};
 
 use super::Revision;
 use super::entry::StoredObject;
@@ -88,7 +90,16 @@ pub struct Cacher {
 impl Cacher {
     /// Puts a cache before a store, and begins to fill it. Must be called within a Tokio runtime.
     pub fn new(inner: Arc<dyn Interface>, options: CacherOptions) -> Arc<Self> {
-        let state = Arc::new(State::new(&options));
+        Self::with_metrics(inner, options, CacheMetrics::default())
+    }
+
+    /// The same, and counts what it does.
+    pub fn with_metrics(
+        inner: Arc<dyn Interface>,
+        options: CacherOptions,
+        metrics: CacheMetrics,
+    ) -> Arc<Self> {
+        let state = Arc::new(State::new(&options, metrics));
         let feed =
             tokio::spawn(feed::run(inner.clone(), state.clone(), options.prefix.clone())).abort_handle();
         Arc::new_cyclic(|own| Self {
@@ -100,6 +111,12 @@ impl Cacher {
             feed,
             own: own.clone(),
         })
+    }
+
+    /// How the cache is, for metrics.
+    pub fn source(&self) -> Weak<dyn CacheSource> {
+        let state: Arc<dyn CacheSource> = self.state.clone();
+        Arc::downgrade(&state)
     }
 
     /// Notes what somebody is told of.
@@ -117,14 +134,20 @@ impl Cacher {
             return Ok(false);
         }
         let newest = self.inner.current_revision().await?;
-        Ok(self.catch_up_to(newest).await)
+        let caught_up = self.catch_up_to(newest).await;
+        self.state.metrics.read_consistently(caught_up);
+        Ok(caught_up)
     }
 
     /// The same for a read of objects without their revision: it must see every write to this resource.
     async fn catch_up_with_writes(&self) -> Result<bool, StorageError> {
         match self.options.consistency {
             Consistency::Store => self.catch_up().await,
-            Consistency::OwnWrites => Ok(self.catch_up_with_told().await),
+            Consistency::OwnWrites => {
+                let caught_up = self.catch_up_with_told().await;
+                self.state.metrics.read_consistently(caught_up);
+                Ok(caught_up)
+            }
         }
     }
 
@@ -199,6 +222,7 @@ impl Interface for Cacher {
     }
 
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
+        self.state.admit()?;
         match self.snapshot_for(prefix, request).await? {
             Some(source) => self.state.page(source, prefix, request),
             None => {
@@ -210,6 +234,7 @@ impl Interface for Cacher {
     }
 
     async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
+        self.state.admit()?;
         self.open_watch(prefix, request).await
     }
 

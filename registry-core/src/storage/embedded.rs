@@ -46,6 +46,8 @@ use self::log::memory::MemoryLog;
 use self::log::{Log, LogError};
 use self::state::{Head, Shared, State, Tail};
 use self::writer::{Action, Queue, Request, Write};
+use crate::metrics::CommitMetrics;
+
 use super::Revision;
 use super::mvcc::{
     Change, ChangeBatch, ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged,
@@ -77,6 +79,8 @@ pub struct EmbeddedOptions {
     pub block_cache_bytes: u64,
     /// What the log gathers in memory before it writes a table (it may hold some of these at once). Default 16 MiB.
     pub memtable_bytes: u64,
+    /// What is told of commits. Default: nothing.
+    pub metrics: CommitMetrics,
 }
 
 /// Compaction by the store itself.
@@ -168,6 +172,7 @@ impl EmbeddedOptions {
             history_revisions_max: 500_000,
             block_cache_bytes: 8 * 1024 * 1024,
             memtable_bytes: 16 * 1024 * 1024,
+            metrics: CommitMetrics::default(),
         }
     }
 }

@@ -59,7 +59,26 @@ pub trait AttributesOf: Send + Sync + 'static {
     }
 }
 
+impl Entry {
+    /// What holding the object costs, in bytes: its texts, and what stands around them.
+    pub fn size_bytes(&self) -> usize {
+        /// The structs, their counts of references, and the allocator's rounding.
+        const OVERHEAD_BYTES: usize = 200;
+        OVERHEAD_BYTES + self.key.len() + self.json.len() + self.attributes.size_bytes()
+    }
+}
+
 impl Attributes {
+    /// What the texts cost, in bytes.
+    fn size_bytes(&self) -> usize {
+        /// Two pointers with lengths.
+        const LABEL_BYTES: usize = 32;
+        const FIELD_BYTES: usize = 16;
+        let labels = self.labels.iter().map(|(key, value)| LABEL_BYTES + key.len() + value.len());
+        let fields = self.fields.iter().map(|value| FIELD_BYTES + value.len());
+        labels.sum::<usize>() + fields.sum::<usize>()
+    }
+
     /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         let at = self.labels.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;

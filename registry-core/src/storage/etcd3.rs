@@ -65,6 +65,11 @@ impl Etcd3 {
         }))
     }
 
+    /// How large the database of a member is on its disk; `None` when it does not tell.
+    pub async fn size_bytes(&self) -> Option<u64> {
+        self.connection.database_bytes().await
+    }
+
     async fn fetch(&self, key: &str, options: GetOptions) -> Result<GetResponse, Failure> {
         self.connection
             .call(Safety::Read, || {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::api::Preconditions;
+use crate::metrics::EngineMetrics;
 
 use super::Revision;
 use super::entry::{Attributes, AttributesOf, StoredObject};
@@ -37,6 +38,7 @@ pub struct VersionedStore {
     engine: Arc<dyn Mvcc>,
     transformer: Arc<dyn Transformer>,
     attributes: Arc<dyn AttributesOf>,
+    metrics: EngineMetrics,
 }
 
 /// The keys an operation is about: a prefix with a trailing `/` is a range, anything else one exact key.
@@ -73,7 +75,12 @@ impl VersionedStore {
         transformer: Arc<dyn Transformer>,
         attributes: Arc<dyn AttributesOf>,
     ) -> Self {
-        Self { engine, transformer, attributes }
+        Self { engine, transformer, attributes, metrics: EngineMetrics::default() }
+    }
+
+    /// Counts what is listed. What is asked of the engine counts the [engine](super::measured) itself.
+    pub fn with_metrics(self, metrics: EngineMetrics) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Reads one key, newest.

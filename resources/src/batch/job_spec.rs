@@ -1,7 +1,7 @@
 //! What must hold of the spec of a job, its own or in the template of a CronJob.
 
 use registry_core::api::FieldError;
-use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::{ErrorList, names};
 
 use crate::apps::workload;
 use crate::field::Field;
@@ -50,7 +50,81 @@ pub(crate) fn validate(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let failure = spec.get("podFailurePolicy");
     let accepted: &[&str] = if failure.exists() { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
     spec.get("podReplacementPolicy").check_one_of(accepted, errors);
+    for rule in failure.get("rules").elements() {
+        check_failure_rule(&rule, errors);
+    }
     check_template(spec, failure.exists(), errors);
+}
+
+/// A rule looks at exit codes or at conditions, and says what follows.
+fn check_failure_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
+    const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
+    let (action, codes, conditions) =
+        (rule.get("action"), rule.get("onExitCodes"), rule.get("onPodConditions"));
+    if action.text().is_empty() {
+        errors.push(action.required(format!("valid values: {}", quoted(&ACTIONS))));
+    } else {
+        action.check_one_of(&ACTIONS, errors);
+    }
+    match (codes.exists(), conditions.len() > 0) {
+        (true, true) => {
+            let detail = "specifying both OnExitCodes and OnPodConditions is not supported";
+            errors.push(FieldError::invalid(rule.path(), "", detail));
+        }
+        (false, false) => {
+            let detail = "specifying one of OnExitCodes and OnPodConditions is required";
+            errors.push(FieldError::invalid(rule.path(), "", detail));
+        }
+        _ => {}
+    }
+    if codes.exists() {
+        check_exit_codes(&codes, errors);
+    }
+    for condition in conditions.elements() {
+        condition.get("type").check(names::qualified_name, errors);
+        let status = condition.get("status");
+        if status.check_present(errors) {
+            status.check_one_of(&["False", "True", "Unknown"], errors);
+        }
+    }
+}
+
+fn check_exit_codes(codes: &Field<'_, '_>, errors: &mut ErrorList) {
+    const MOST_CODES: usize = 255;
+    const OPERATORS: [&str; 2] = ["In", "NotIn"];
+    let (operator, values) = (codes.get("operator"), codes.get("values"));
+    if operator.text().is_empty() {
+        errors.push(operator.required(format!("valid values: {}", quoted(&OPERATORS))));
+    } else {
+        operator.check_one_of(&OPERATORS, errors);
+    }
+    if values.len() == 0 {
+        errors.push(values.invalid("at least one value is required"));
+    } else if values.len() > MOST_CODES {
+        errors.push(FieldError::too_many(values.path(), values.len(), MOST_CODES));
+    }
+    let mut before: Option<i64> = None;
+    let mut is_ordered = true;
+    let mut seen = Vec::new();
+    for value in values.elements() {
+        let code = value.integer().unwrap_or_default();
+        if operator.text() == "In" && code == 0 {
+            errors.push(value.invalid("must not be 0 for the In operator"));
+        }
+        if seen.contains(&code) {
+            errors.push(value.duplicate());
+        }
+        seen.push(code);
+        is_ordered &= before.is_none_or(|before| before <= code);
+        before = Some(code);
+    }
+    if !is_ordered {
+        errors.push(values.invalid("must be ordered"));
+    }
+}
+
+fn quoted(texts: &[&str]) -> String {
+    texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Pods of a job end.

@@ -82,6 +82,30 @@ pub(crate) fn check_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
+/// Notes when the text is no address that another machine can reach.
+pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
+    let Ok(address) = field.text().parse::<IpAddr>() else {
+        errors.push(field.invalid("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+        return;
+    };
+    let (link_local, link_local_multicast) = match address {
+        IpAddr::V4(four) => (four.is_link_local(), four.octets().starts_with(&[224, 0, 0])),
+        IpAddr::V6(six) => (six.is_unicast_link_local(), six.segments().first() == Some(&0xff02)),
+    };
+    if address.is_unspecified() {
+        errors.push(field.invalid(format!("may not be unspecified ({address})")));
+    }
+    if address.is_loopback() {
+        errors.push(field.invalid("may not be in the loopback range (127.0.0.0/8, ::1/128)"));
+    }
+    if link_local {
+        errors.push(field.invalid("may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
+    }
+    if link_local_multicast {
+        errors.push(field.invalid("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
+    }
+}
+
 /// Notes when the text is no network: an address and the length of its prefix.
 pub(crate) fn check_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
     check_parsed(field, Network::parse(field.text()), errors);

@@ -1,5 +1,6 @@
 //! `v1 ResourceQuota`: ResourceQuota sets aggregate quota restrictions enforced per namespace.
 
+mod scopes;
 mod strategy;
 
 use registry_core::api::Object;

@@ -1,5 +1,6 @@
 //! `discovery.k8s.io/v1 EndpointSlice`: EndpointSlice represents a set of service endpoints.
 
+mod endpoints;
 mod strategy;
 
 use registry_core::api::Object;

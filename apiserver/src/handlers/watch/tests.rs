@@ -30,6 +30,7 @@ fn frames(form: ItemForm) -> Frames {
         sends_bookmarks: true,
         sent_columns: false,
         messages: None,
+        metrics: WatchMetrics::default(),
     }
 }
 

@@ -52,10 +52,13 @@ pub(super) struct Lane {
 }
 
 impl Event {
-    /// What keeping the event costs, in bytes.
+    /// What keeping the event costs beside the present objects, in bytes: the state it ended, which nobody else
+    /// holds any more, and of a deletion the last state. What it led to is held as an object, or by the event after.
     pub(super) fn size_bytes(&self) -> usize {
         const OVERHEAD_BYTES: usize = 160;
-        self.object.json.len() + OVERHEAD_BYTES
+        let previous = self.previous.as_ref().map_or(0, |previous| previous.size_bytes());
+        let last = if self.is_deletion { self.object.size_bytes() } else { 0 };
+        OVERHEAD_BYTES + previous + last
     }
 }
 

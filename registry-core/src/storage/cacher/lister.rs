@@ -45,6 +45,12 @@ impl Pages {
         kept.push_back((Instant::now(), snapshot.clone()));
     }
 
+    /// Forgets the snapshots of a time before a revision: the store has to tell further pages of them.
+    pub(super) fn forget_before(&self, floor: Revision) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(_, own)| own.revision >= floor);
+    }
+
     fn at(&self, revision: Revision) -> Option<Snapshot> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().find(|(_, own)| own.revision == revision).map(|(_, own)| own.clone())
@@ -119,8 +125,10 @@ impl State {
         // As Kubernetes' cache has it, "whatever is at hand" comes whole, whatever the limit.
         let whole = request.revision == Some(0) && position.is_none();
         let limit = if whole { 0 } else { usize::try_from(request.limit).unwrap_or(usize::MAX) };
+        let mut fetched = 0;
         let mut objects = snapshot.objects.range::<_, str>(range).map(|(_, object)| object);
         for object in objects.by_ref() {
+            fetched += 1;
             if !everything && !request.predicate.matches(&object.attributes) {
                 continue;
             }
@@ -136,6 +144,7 @@ impl State {
             }
             page.items.push(object.clone());
         }
+        self.metrics.listed(fetched, page.items.len());
         Ok(page)
     }
 }

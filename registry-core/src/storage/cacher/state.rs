@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use imbl::OrdMap;
 use tokio::sync::watch;
 
+use crate::metrics::{CacheMetrics, CacheNumbers, CacheSource};
 use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
 use crate::storage::error::StorageError;
@@ -15,11 +16,15 @@ use crate::storage::interface::WatchEvent;
 use super::CacherOptions;
 use super::bell::Bell;
 use super::budget::CacheBudget;
+use super::initial::StandingSnapshots;
 use super::lane::{Event, Lane, LaneKey};
 use super::lister::Pages;
 
 /// Events older than this are dropped even when there is room: as long as stores keep their history.
 const HISTORY_AGE: Duration = Duration::from_mins(5);
+
+/// When those may come back who were refused because the budget is exhausted, in seconds.
+const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// All objects at one revision. Cloning shares everything.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +42,10 @@ pub(super) struct State {
     reached: watch::Sender<Revision>,
     /// Snapshots that lists still being paged stand at.
     pub(super) pages: Pages,
+    /// Snapshots that watches still begin with.
+    pub(super) standing: StandingSnapshots,
     budget: Arc<CacheBudget>,
+    pub(super) metrics: CacheMetrics,
     history_events: usize,
     indexes: &'static [&'static str],
 }
@@ -49,6 +57,7 @@ struct Contents {
     log: Lane,
     floor: Revision,
     lanes: HashMap<LaneKey, Lane>,
+    object_bytes: usize,
     history_bytes: usize,
 }
 
@@ -76,11 +85,13 @@ pub(super) struct Fallen {
 // === impl State: filling ===
 
 impl State {
-    pub(super) fn new(options: &CacherOptions) -> Self {
+    pub(super) fn new(options: &CacherOptions, metrics: CacheMetrics) -> Self {
         Self {
             contents: RwLock::default(),
             reached: watch::Sender::new(0),
             pages: Pages::default(),
+            standing: StandingSnapshots::default(),
+            metrics,
             budget: options.budget.clone(),
             history_events: options.history_events,
             indexes: options.indexes,
@@ -89,6 +100,7 @@ impl State {
 
     /// Starts over from a complete list: watchers that stood in the old history must list again.
     pub(super) fn fill(&self, snapshot: Snapshot) {
+        self.metrics.filled();
         let reached = snapshot.revision;
         self.start_over(snapshot, reached);
     }
@@ -100,13 +112,17 @@ impl State {
 
     fn start_over(&self, snapshot: Snapshot, reached: Revision) {
         let revision = snapshot.revision;
+        let object_bytes = snapshot.objects.values().map(|object| object.size_bytes()).sum();
         let mut contents = self.write();
-        self.budget.give_back(contents.history_bytes);
+        self.budget.give_back_history(contents.history_bytes);
+        self.budget.exchange_objects(object_bytes, contents.object_bytes);
         contents.history_bytes = 0;
+        contents.object_bytes = object_bytes;
         let mut bells = Vec::from_iter(contents.log.clear());
         bells.extend(contents.lanes.values_mut().filter_map(Lane::clear));
         contents.floor = revision;
         contents.snapshot = snapshot;
+        self.forget_snapshots(revision);
         drop(contents);
         self.reached.send_replace(reached);
         for bell in bells {
@@ -117,6 +133,7 @@ impl State {
     /// Takes in what happened, in order, in one step; then wakes whom it concerns.
     pub(super) fn apply(&self, happened: impl IntoIterator<Item = WatchEvent>) {
         let mut bells = Vec::new();
+        let mut events = 0;
         let mut contents = self.write();
         for change in happened {
             match change {
@@ -125,11 +142,16 @@ impl State {
                     // Watchers that wait for bookmarks only look at the revision; they need no bell.
                 }
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    events += 1;
                     self.take_in(&mut contents, object, false, &mut bells);
                 }
-                WatchEvent::Deleted(object) => self.take_in(&mut contents, object, true, &mut bells),
+                WatchEvent::Deleted(object) => {
+                    events += 1;
+                    self.take_in(&mut contents, object, true, &mut bells);
+                }
             }
         }
+        self.metrics.received(events);
         self.trim(&mut contents);
         let revision = contents.snapshot.revision;
         drop(contents);
@@ -137,6 +159,7 @@ impl State {
         for bell in bells {
             bell.ring();
         }
+        self.metrics.dispatched(events);
     }
 
     fn take_in(
@@ -146,18 +169,22 @@ impl State {
         is_deletion: bool,
         bells: &mut Vec<Arc<Bell>>,
     ) {
-        let previous = if is_deletion {
-            contents.snapshot.objects.remove(&object.key)
+        let (previous, taken_bytes) = if is_deletion {
+            (contents.snapshot.objects.remove(&object.key), 0)
         } else {
-            contents.snapshot.objects.insert(object.key.clone(), object.clone())
+            let previous = contents.snapshot.objects.insert(object.key.clone(), object.clone());
+            (previous, object.size_bytes())
         };
+        let given_back_bytes = previous.as_ref().map_or(0, |previous| previous.size_bytes());
+        contents.object_bytes = contents.object_bytes + taken_bytes - given_back_bytes;
+        self.budget.exchange_objects(taken_bytes, given_back_bytes);
         let revision = object.revision;
         contents.snapshot.revision = contents.snapshot.revision.max(revision);
         let arrived = Instant::now();
         let event =
             Arc::new(Event { revision, arrived, object, is_deletion, previous, departed: OnceLock::new() });
         contents.history_bytes += event.size_bytes();
-        self.budget.take(event.size_bytes());
+        self.budget.take_history(event.size_bytes());
         bells.extend(contents.log.push(event.clone()));
         if contents.lanes.is_empty() {
             return;
@@ -197,14 +224,57 @@ impl State {
             let (bytes, revision) = (oldest.size_bytes(), oldest.revision);
             contents.log.drop_oldest();
             contents.history_bytes -= bytes;
-            self.budget.give_back(bytes);
+            self.budget.give_back_history(bytes);
             contents.floor = revision;
         }
         let floor = contents.floor;
+        self.forget_snapshots(floor);
         for lane in contents.lanes.values_mut() {
             if lane.oldest().is_some_and(|oldest| oldest.revision <= floor) {
                 lane.drop_until(floor);
             }
+        }
+    }
+}
+
+// === impl State: the budget ===
+
+impl State {
+    /// Snapshots of a time before the history hold what nobody counts any more: who still stands there begins again.
+    fn forget_snapshots(&self, floor: Revision) {
+        self.pages.forget_before(floor);
+        self.standing.forget_before(floor);
+    }
+
+    /// Whether there is room for what one more list or watch holds on to, after history went.
+    ///
+    /// # Errors
+    /// [`StorageError::Overloaded`]: there is none.
+    pub(super) fn admit(&self) -> Result<(), StorageError> {
+        if !self.budget.is_exhausted() {
+            return Ok(());
+        }
+        self.trim(&mut self.write());
+        if !self.budget.is_exhausted() {
+            return Ok(());
+        }
+        self.budget.refuse();
+        Err(StorageError::Overloaded { retry_after_seconds: RETRY_AFTER_SECONDS })
+    }
+}
+
+impl CacheSource for State {
+    fn numbers(&self) -> CacheNumbers {
+        let contents = self.read();
+        let lanes = contents.lanes.values().map(|lane| lane.watchers);
+        CacheNumbers {
+            revision: self.reached(),
+            objects: contents.snapshot.objects.len(),
+            object_bytes: contents.object_bytes,
+            history_events: contents.log.len(),
+            history_bytes: contents.history_bytes,
+            capacity_events: self.history_events,
+            watchers: contents.log.watchers + lanes.sum::<usize>(),
         }
     }
 }
@@ -231,10 +301,13 @@ impl State {
     /// Waits until the cache has reached a revision.
     pub(super) async fn reach(&self, revision: Revision, timeout: Duration) -> Result<(), StorageError> {
         if *self.reached.borrow() >= revision {
+            self.metrics.waited(Duration::ZERO);
             return Ok(());
         }
+        let begun = Instant::now();
         let mut reached = self.reached.subscribe();
         let arrival = tokio::time::timeout(timeout, reached.wait_for(|reached| *reached >= revision)).await;
+        self.metrics.waited(begun.elapsed());
         match arrival {
             Ok(Ok(_)) => Ok(()),
             _ => Err(StorageError::FutureRevision { requested: revision, current: *self.reached.borrow() }),
@@ -288,7 +361,9 @@ impl State {
     /// Detaches a watcher; a lane nobody reads is removed.
     pub(super) fn detach(&self, lane: &LaneKey) {
         let mut contents = self.write();
-        if let Some(own) = contents.lanes.get_mut(lane) {
+        if *lane == LaneKey::All {
+            contents.log.watchers -= 1;
+        } else if let Some(own) = contents.lanes.get_mut(lane) {
             own.watchers -= 1;
             if own.watchers == 0 {
                 contents.lanes.remove(lane);
@@ -337,7 +412,8 @@ impl Contents {
 
 impl Drop for State {
     fn drop(&mut self) {
-        let bytes = self.read().history_bytes;
-        self.budget.give_back(bytes);
+        let contents = self.read();
+        self.budget.give_back_history(contents.history_bytes);
+        self.budget.exchange_objects(0, contents.object_bytes);
     }
 }

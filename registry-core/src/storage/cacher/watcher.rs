@@ -18,6 +18,7 @@ use crate::storage::predicate::Predicate;
 use crate::storage::versioned::metadata::replace_resource_version;
 
 use super::bell::Listener;
+use super::initial::Initial;
 use super::lane::{Event, LaneKey};
 use super::state::{Attached, Fallen, State};
 use super::{Cacher, FRESH_TIMEOUT};
@@ -109,10 +110,12 @@ impl Cacher {
             ready.extend(watcher.see(event));
         }
         watcher.ready = ready;
-        let initial =
-            initial.then(|| watcher.initial(&attached.snapshot, request.send_initial_events == Some(true)));
+        let initial = initial.then(|| {
+            let closes = request.send_initial_events == Some(true);
+            Initial::new(self.state.clone(), attached.snapshot, prefix, &request.predicate, closes)
+        });
         match initial {
-            Some(initial) => futures::stream::iter(initial.into_iter().map(Ok)).chain(watcher).boxed(),
+            Some(initial) => futures::stream::iter(initial).chain(watcher).boxed(),
             None => watcher.boxed(),
         }
     }
@@ -153,25 +156,6 @@ struct Bookmarks {
 }
 
 impl Watcher {
-    /// The present objects that are watched, and the bookmark that closes them if it is wanted.
-    fn initial(&self, snapshot: &super::state::Snapshot, close: bool) -> Vec<WatchEvent> {
-        let end = crate::storage::mvcc::prefix_end(&self.prefix);
-        let exact = !self.prefix.ends_with('/');
-        let wanted = |object: &&StoredObject| {
-            (!exact || *object.key == *self.prefix) && self.predicate.matches(&object.attributes)
-        };
-        let range = snapshot.objects.range::<_, str>((
-            std::ops::Bound::Included(&*self.prefix),
-            std::ops::Bound::Excluded(end.as_str()),
-        ));
-        let mut events: Vec<_> =
-            range.map(|(_, object)| object).filter(wanted).cloned().map(WatchEvent::Added).collect();
-        if close {
-            events.push(WatchEvent::Bookmark { revision: snapshot.revision, initial_events_end: true });
-        }
-        events
-    }
-
     /// What an event is to this watcher, if anything.
     fn see(&self, event: &Event) -> Option<WatchEvent> {
         let key = &*event.object.key;
@@ -223,6 +207,7 @@ impl Stream for Watcher {
             if own.listener.end() != own.cursor {
                 if let Err(Fallen { oldest }) = own.read() {
                     own.over = true;
+                    own.place.state.metrics.terminated_watcher();
                     return Poll::Ready(Some(Err(WatchError::Compacted { requested: own.after, oldest })));
                 }
                 continue;

@@ -7,7 +7,10 @@ use std::time::Instant;
 
 use futures::StreamExt;
 
+use super::load::Loaded;
 use super::log::Commit;
+use super::record::{Kind, META_REVISION, Record};
+use super::state::EMPTY_REVISION;
 use super::*;
 
 /// A memory log whose commits can be held up and made to fail.
@@ -204,4 +207,24 @@ async fn history_is_compacted_by_age_and_by_length() {
         assert!(store.statistics().compacted_revision <= revision - 3);
         assert_eq!(store.get("/key").await.unwrap().key_value.unwrap().mod_revision, revision);
     }
+}
+
+/// A log that lost a record in the middle is refused, and the message says which.
+#[test]
+fn a_gap_in_the_history_is_refused() {
+    let put = |revision| Record {
+        kind: Kind::Put,
+        revision,
+        create_revision: revision,
+        previous_revision: 0,
+        expires_at_seconds: 0,
+        key: format!("/{revision}"),
+        value: Bytes::new(),
+    };
+    let log = MemoryLog::default();
+    let mut records = vec![(META_REVISION, Record::meta(EMPTY_REVISION).encode())];
+    records.extend([2, 3, 6].map(|revision| (revision, put(revision).encode())));
+    log.commit(&Commit { records, removals: Vec::new() }).unwrap();
+    let Err(LogError::Damaged(problem)) = Loaded::from_log(&log) else { panic!("a gap goes unnoticed") };
+    assert!(problem.contains("the records of the revisions 4 to 5 are missing"), "{problem}");
 }

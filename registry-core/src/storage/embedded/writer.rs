@@ -18,8 +18,10 @@ use tokio::sync::oneshot;
 
 use self::batch::Batch;
 use self::housekeeping::Housekeeping;
+use crate::metrics::CommitMetrics;
+
 use super::index::Superseded;
-use super::log::LogError;
+use super::log::{Commit, LogError};
 use super::state::{Expiry, Shared};
 use super::{Committed, EmbeddedOptions, MvccError, Revision};
 
@@ -73,6 +75,7 @@ struct Writer {
     housekeeping: Housekeeping,
     /// After a failed commit: when to look again whether writes work.
     next_probe: Option<Instant>,
+    metrics: CommitMetrics,
 }
 
 /// Starts the thread.
@@ -92,6 +95,7 @@ pub(super) fn start(
         expiries: expiries.into_iter().map(Reverse).collect(),
         housekeeping: Housekeeping::new(options.auto_compaction, options.history_revisions_max),
         next_probe: None,
+        metrics: options.metrics.clone(),
     };
     let thread = std::thread::Builder::new().name("embedded-writer".to_owned());
     let thread = thread.spawn(move || writer.run())?;
@@ -229,11 +233,18 @@ impl Writer {
         batch.compact_to(self.housekeeping.compaction_due(current, compacted));
         batch.remove(self.superseded.iter().take(self.removable()).map(|gone| gone.revision));
         let commit = batch.seal();
-        let outcome = if commit.is_empty() { Ok(()) } else { self.shared.log.commit(&commit) };
+        let outcome = if commit.is_empty() { Ok(()) } else { self.commit(&commit, batch.changes.len()) };
         match outcome {
             Ok(()) => self.publish(batch),
             Err(error) => self.fail(batch, &error),
         }
+    }
+
+    fn commit(&self, commit: &Commit, writes: usize) -> Result<(), LogError> {
+        let begun = Instant::now();
+        self.shared.log.commit(commit)?;
+        self.metrics.committed(writes, begun.elapsed());
+        Ok(())
     }
 
     fn add_expired(&mut self, batch: &mut Batch) {

@@ -140,6 +140,13 @@ impl Connection {
         }
     }
 
+    /// How large the database of the member that answers is.
+    pub(super) async fn database_bytes(&self) -> Option<u64> {
+        let mut maintenance = self.client().maintenance_client();
+        let status = timeout(self.health_timeout, maintenance.status()).await.ok()?.ok()?;
+        u64::try_from(status.db_size()).ok()
+    }
+
     fn client(&self) -> &Client {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.clients.len().max(1);
         self.clients.get(turn).unwrap_or(&self.watches)

@@ -28,6 +28,9 @@ struct Listing<'a> {
     items: Vec<StoredObject>,
     /// The last key that was looked at.
     last_key: Option<String>,
+    /// How many objects were read, and how many of them tested by a selector.
+    fetched: usize,
+    evaluated: usize,
     /// How many keys of the last read were left.
     left: u64,
 }
@@ -50,9 +53,12 @@ pub(super) async fn list(
         range,
         items: Vec::new(),
         last_key: None,
+        fetched: 0,
+        evaluated: 0,
         left: 0,
     };
     listing.fill().await?;
+    store.metrics.listed(listing.fetched, listing.evaluated, listing.items.len());
     listing.into_page()
 }
 
@@ -104,6 +110,7 @@ impl Listing<'_> {
         not_in_the_future(self.request.revision, ranged.revision)?;
         self.revision.get_or_insert(ranged.revision);
         self.left = ranged.count;
+        self.fetched += ranged.key_values.len();
         for key_value in ranged.key_values {
             if self.is_full() {
                 return Ok(true);
@@ -127,6 +134,7 @@ impl Listing<'_> {
             return Ok(());
         }
         let object = self.store.entry_with_attributes(key, value, mod_revision).await?;
+        self.evaluated += usize::from(!predicate.is_everything());
         if predicate.matches(&object.attributes) {
             self.items.push(object);
         }

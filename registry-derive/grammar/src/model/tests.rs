@@ -150,12 +150,12 @@ fn words_outside_the_grammar_are_refused() {
         ),
         (
             parse_quote!(
-                #[resource(version = "v1", subresource(Log, verbs(connect)))]
+                #[resource(version = "v1", subresource(Log, verbs(list)))]
                 struct A {
                     metadata: ObjectMeta,
                 }
             ),
-            "no verb `connect`",
+            "no verb `list`",
         ),
         (
             parse_quote!(

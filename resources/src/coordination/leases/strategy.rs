@@ -2,7 +2,7 @@
 
 use registry_core::RequestContext;
 use registry_core::api::Object;
-use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::resource::ObjectStrategy;
 
 use crate::field::Field;
@@ -31,6 +31,27 @@ impl ObjectStrategy for LeaseStrategy {
             errors.push(duration.invalid("must be greater than 0"));
         }
         spec.get("leaseTransitions").check_not_negative(&mut errors);
+        check_election(&spec, &mut errors);
         errors
+    }
+}
+
+/// How a leader is chosen by those who want to be it: in a way Kubernetes knows, or one of a domain's own.
+fn check_election(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    const KNOWN: [&str; 1] = ["OldestEmulationVersion"];
+    let (strategy, preferred) = (spec.get("strategy"), spec.get("preferredHolder"));
+    if strategy.exists() {
+        // Told below the field itself.
+        let place = strategy.path().child("strategy");
+        if strategy.text().contains('/') {
+            for complaint in names::qualified_name(strategy.text()) {
+                errors.push(FieldError::invalid(place.clone(), strategy.text(), complaint));
+            }
+        } else if !KNOWN.contains(&strategy.text()) {
+            errors.push(FieldError::not_supported(place, strategy.text(), &KNOWN));
+        }
+    }
+    if !preferred.text().is_empty() && strategy.text().is_empty() {
+        errors.push(preferred.forbidden("may only be specified if `strategy` is defined"));
     }
 }

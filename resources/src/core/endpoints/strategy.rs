@@ -1,12 +1,11 @@
 //! Rules of Endpoints.
 
-use std::net::IpAddr;
-
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
 
+use crate::core::address;
 use crate::edit::{each, fill};
 use crate::field::Field;
 
@@ -43,13 +42,13 @@ fn check_subset(subset: &Field<'_, '_>, errors: &mut ErrorList) {
     if ready.len() + not_ready.len() == 0 {
         errors.push(subset.required("must specify `addresses` or `notReadyAddresses`"));
     }
-    for address in ready.elements().chain(not_ready.elements()) {
-        check_address(&address.get("ip"), errors);
-        let hostname = address.get("hostname");
+    for endpoint in ready.elements().chain(not_ready.elements()) {
+        address::check_reachable(&endpoint.get("ip"), errors);
+        let hostname = endpoint.get("hostname");
         if !hostname.text().is_empty() {
             hostname.check(names::dns_label, errors);
         }
-        let node = address.get("nodeName");
+        let node = endpoint.get("nodeName");
         if !node.text().is_empty() {
             node.check(names::dns_subdomain, errors);
         }
@@ -71,29 +70,5 @@ fn check_subset(subset: &Field<'_, '_>, errors: &mut ErrorList) {
         if application.exists() {
             application.check(names::qualified_name, errors);
         }
-    }
-}
-
-/// An address that another machine can reach.
-fn check_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
-    let Ok(address) = field.text().parse::<IpAddr>() else {
-        errors.push(field.invalid("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
-        return;
-    };
-    let (link_local, link_local_multicast) = match address {
-        IpAddr::V4(four) => (four.is_link_local(), four.octets().starts_with(&[224, 0, 0])),
-        IpAddr::V6(six) => (six.is_unicast_link_local(), six.segments().first() == Some(&0xff02)),
-    };
-    if address.is_unspecified() {
-        errors.push(field.invalid(format!("may not be unspecified ({address})")));
-    }
-    if address.is_loopback() {
-        errors.push(field.invalid("may not be in the loopback range (127.0.0.0/8, ::1/128)"));
-    }
-    if link_local {
-        errors.push(field.invalid("may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
-    }
-    if link_local_multicast {
-        errors.push(field.invalid("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
     }
 }

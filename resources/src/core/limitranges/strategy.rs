@@ -1,6 +1,6 @@
 //! Rules of LimitRanges.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
@@ -12,6 +12,8 @@ use serde_json::Value;
 use crate::edit::{Fields, each, with};
 use crate::field::Field;
 
+/// Billionths in a whole.
+const NANOS: i128 = 1_000_000_000;
 const TYPES: [&str; 3] = ["Container", "Pod", "PersistentVolumeClaim"];
 
 /// Defaults that follow from each other, and their order.
@@ -98,34 +100,90 @@ fn check_limit(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
             errors.push(limit.get("limits").required(detail));
         }
     }
-    let order: [(&str, &str, &str, &str); 6] = [
-        ("min", "max", "min", "minimum"),
-        ("min", "defaultRequest", "min", "minimum"),
-        ("defaultRequest", "max", "defaultRequest", "default request"),
-        ("defaultRequest", "default", "defaultRequest", "default request"),
-        ("default", "max", "default", "default"),
-        ("min", "default", "min", "minimum"),
-    ];
-    let other_words =
-        BTreeMap::from([("max", "max"), ("defaultRequest", "default request"), ("default", "default limit")]);
-    for (low, high, at, word) in order {
-        let (lows, highs, place) = (limit.get(low), limit.get(high), limit.get(at));
+    check_order(limit, errors);
+    check_ratios(limit, errors);
+}
+
+/// Which amount may not be above which, where that is told, whether the lower or the higher is shown, and their
+/// words.
+const ORDER: [(&str, &str, &str, bool, &str, &str); 6] = [
+    ("min", "max", "min", true, "min", "max"),
+    ("min", "defaultRequest", "defaultRequest", false, "min", "default request"),
+    ("defaultRequest", "max", "defaultRequest", true, "default request", "max"),
+    ("defaultRequest", "default", "defaultRequest", true, "default request", "default limit"),
+    ("min", "default", "default", true, "min", "default"),
+    ("default", "max", "default", false, "default", "max"),
+];
+
+fn check_order(limit: &Field<'_, '_>, errors: &mut ErrorList) {
+    for (low, high, place, shows_low, low_word, high_word) in ORDER {
+        let (lows, highs, place) = (limit.get(low), limit.get(high), limit.get(place));
         for (resource, least) in lows.entries() {
             let most = highs.get(resource);
             let (Ok(one), Ok(other)) = (Quantity::parse(least.text()), Quantity::parse(most.text())) else {
                 continue;
             };
             if one.compare(&other).is_gt() {
-                let other_word = other_words.get(high).copied().unwrap_or_default();
                 let detail = format!(
-                    "{word} value {} is greater than {other_word} value {}",
+                    "{low_word} value {} is greater than {high_word} value {}",
                     least.text(),
                     most.text()
                 );
-                // Of a default above the maximum, the maximum is shown.
-                let shown = if low == "default" { most } else { least };
+                let shown = if shows_low { least } else { most };
                 errors.push(FieldError::invalid(place.path().key(resource), shown.text(), detail));
             }
         }
+    }
+}
+
+/// A limit is at least what is requested, and not further from it than the bounds are apart.
+fn check_ratios(limit: &Field<'_, '_>, errors: &mut ErrorList) {
+    let (least, most) = (limit.get("min"), limit.get("max"));
+    let nanos = |field: &Field<'_, '_>| Quantity::parse(field.text()).ok()?.nanos();
+    for (resource, ratio) in limit.get("maxLimitRequestRatio").entries() {
+        let Some(number) = nanos(&ratio) else { continue };
+        if number < NANOS {
+            errors.push(ratio.invalid(format!("ratio {} is less than 1", ratio.text())));
+        }
+        let (Some(low), Some(high)) = (nanos(&least.get(resource)), nanos(&most.get(resource))) else {
+            continue;
+        };
+        #[expect(clippy::cast_precision_loss, reason = "a ratio is told with six digits")]
+        let (wanted, apart) = (number as f64 / NANOS as f64, high as f64 / low as f64);
+        if wanted > apart {
+            errors
+                .push(ratio.invalid(format!("ratio {} is greater than max/min = {apart:.6}", ratio.text())));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_bounds_of_a_limit_are_in_order() {
+        let causes = |limit: Value| {
+            let mut limit = limit;
+            limit["type"] = "Container".into();
+            let range = Object::from_value(json!({"spec": {"limits": [limit]}})).unwrap();
+            let errors = LimitRangeStrategy.validate(&RequestContext::default(), &range);
+            errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
+        };
+        let cpu = |amount: &str| json!({"cpu": amount});
+        let none: [&str; 0] = [];
+        assert_eq!(causes(json!({"min": cpu("1"), "max": cpu("2"), "maxLimitRequestRatio": cpu("2")})), none);
+        assert_eq!(causes(json!({"min": cpu("2"), "max": cpu("1")})), ["spec.limits[0].min[cpu]"]);
+        assert_eq!(
+            causes(json!({"min": cpu("2"), "defaultRequest": cpu("1")})),
+            ["spec.limits[0].defaultRequest[cpu]"]
+        );
+        let ratio = ["spec.limits[0].maxLimitRequestRatio[cpu]"];
+        assert_eq!(causes(json!({"maxLimitRequestRatio": cpu("500m")})), ratio);
+        assert_eq!(
+            causes(json!({"min": cpu("1"), "max": cpu("2"), "maxLimitRequestRatio": cpu("3")})),
+            ratio
+        );
     }
 }

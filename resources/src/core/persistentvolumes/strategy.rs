@@ -146,6 +146,9 @@ fn check_sources(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     if host.exists() && path.check_present(errors) && path.text().split('/').any(|step| step == "..") {
         errors.push(path.invalid("must not contain '..'"));
     }
+    if spec.get("local").exists() && !spec.get("nodeAffinity").exists() {
+        errors.push(spec.get("nodeAffinity").required("Local volume requires node affinity"));
+    }
     let needs: [(&str, &[&str]); 3] =
         [("csi", &["driver", "volumeHandle"]), ("nfs", &["server", "path"]), ("local", &["path"])];
     for (source, fields) in needs {

@@ -6,6 +6,7 @@ use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 use registry_core::schema::Quantity;
 
+use super::scopes;
 use crate::field::Field;
 
 /// What a quota may bound beside requests, limits and counts.
@@ -36,6 +37,7 @@ impl ObjectStrategy for ResourceQuotaStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         check_amounts(&spec.get("hard"), &mut errors);
+        scopes::check(&spec, &mut errors);
         errors
     }
 

@@ -6,6 +6,7 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 
+use super::endpoints;
 use crate::edit;
 use crate::field::Field;
 
@@ -29,12 +30,11 @@ impl ObjectStrategy for EndpointSliceStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        Field::of(object, "addressType").check_one_of(&["FQDN", "IPv4", "IPv6"], &mut errors);
-        for endpoint in Field::of(object, "endpoints").elements() {
-            if endpoint.get("addresses").len() == 0 {
-                errors.push(endpoint.get("addresses").required("must contain at least 1 address"));
-            }
+        let kind = Field::of(object, "addressType");
+        if kind.check_present(&mut errors) {
+            kind.check_one_of(&["FQDN", "IPv4", "IPv6"], &mut errors);
         }
+        endpoints::check(&Field::of(object, "endpoints"), kind.text(), &mut errors);
         let mut seen = Vec::new();
         for port in Field::of(object, "ports").elements() {
             let name = port.get("name");
@@ -44,6 +44,10 @@ impl ObjectStrategy for EndpointSliceStrategy {
             seen.push(name.text());
             if !name.text().is_empty() {
                 name.check(names::dns_label, &mut errors);
+            }
+            let application = port.get("appProtocol");
+            if application.exists() {
+                application.check(names::qualified_name, &mut errors);
             }
             port.get("protocol").check_one_of(&["SCTP", "TCP", "UDP"], &mut errors);
         }

@@ -5,6 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
+use registry_core::schema::Quantity;
 
 use crate::field::Field;
 use crate::label_selector;
@@ -21,6 +22,12 @@ impl ObjectStrategy for CSIStorageCapacityStrategy {
         let mut errors = ErrorList::default();
         Field::of(object, "storageClassName").check(names::dns_subdomain, &mut errors);
         label_selector::check(&Field::of(object, "nodeTopology"), &mut errors);
+        for amount in ["capacity", "maximumVolumeSize"] {
+            let amount = Field::of(object, amount);
+            if Quantity::parse(amount.text()).is_ok_and(|quantity| quantity.nanos() < Some(0)) {
+                errors.push(amount.invalid("must be greater than or equal to 0"));
+            }
+        }
         errors
     }
 

@@ -2,7 +2,7 @@
 
 use registry_core::RequestContext;
 use registry_core::api::Object;
-use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::resource::ObjectStrategy;
 
 use crate::edit;
@@ -25,11 +25,7 @@ impl ObjectStrategy for StorageClassStrategy {
         Field::of(object, "volumeBindingMode").check_one_of(&modes, &mut errors);
         super::super::parameters::check(&Field::of(object, "parameters"), false, &mut errors);
         for term in Field::of(object, "allowedTopologies").elements() {
-            for expression in term.get("matchLabelExpressions").elements() {
-                if expression.get("values").len() == 0 {
-                    errors.push(expression.get("values").required(""));
-                }
-            }
+            check_term(&term, &mut errors);
         }
         errors
     }
@@ -42,5 +38,28 @@ impl ObjectStrategy for StorageClassStrategy {
         Field::of(new, "volumeBindingMode")
             .check_immutable(&Field::of(old, "volumeBindingMode"), &mut errors);
         errors
+    }
+}
+
+/// Where volumes may be: each label once, with values that differ.
+fn check_term(term: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut keys = Vec::new();
+    for expression in term.get("matchLabelExpressions").elements() {
+        let (key, values) = (expression.get("key"), expression.get("values"));
+        if values.len() == 0 {
+            errors.push(values.required(""));
+        }
+        let mut seen = Vec::new();
+        for value in values.elements() {
+            if seen.contains(&value.text()) {
+                errors.push(value.duplicate());
+            }
+            seen.push(value.text());
+        }
+        key.check(names::qualified_name, errors);
+        if keys.contains(&key.text()) {
+            errors.push(FieldError::duplicate(key.path(), ""));
+        }
+        keys.push(key.text());
     }
 }

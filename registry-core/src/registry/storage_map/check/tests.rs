@@ -43,7 +43,7 @@ const fn entry(resource: &'static ResourceType, subresource: Option<&'static str
     MapEntry {
         resource,
         subresource,
-        install: Install::OverStore(|_| unreachable!("the check installs nothing")),
+        install: Install::OverStore(|_, _| unreachable!("the check installs nothing")),
         declared_at: resource.declared_at,
     }
 }

@@ -1,0 +1,160 @@
+//! `/metrics`: what the server counts and measures, in Prometheus' text format.
+//!
+//! Names, labels and buckets are Kubernetes'; what only this server has begins with `orlop_`. The whole list is in
+//! `docs/reference/metrics.md`. Handles are bound to their labels once (a route's when it is first used), so that
+//! counting a request hashes nothing and locks nothing.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | `names` | every metric of HTTP by name; those of storage are in [`registry_core::metrics`] |
+//! | `requests` | requests by route, verb and code; watch events |
+//! | `access` | who came in, and who may |
+//! | `health` | `/metrics/slis`: the health checks as metrics |
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/metrics`, `k8s.io/component-base/metrics`.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::body::Body;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+use prometheus::{IntCounter, IntGaugeVec};
+use registry_core::api::StatusError;
+use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
+
+use crate::storage::StorageReader;
+use crate::version;
+
+mod access;
+mod health;
+mod names;
+mod requests;
+
+pub use access::AccessMetrics;
+pub use health::HealthMetrics;
+pub use requests::RequestMetrics;
+pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics};
+
+/// Prometheus' text format, as scrapers ask for it.
+const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// How long the store may take to say how large it is.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// All metrics of one server.
+pub struct ServerMetrics {
+    families: Families,
+    storage: StorageMetrics,
+    requests: RequestMetrics,
+    access: AccessMetrics,
+    in_flight: IntGaugeVec,
+    in_queue: IntGaugeVec,
+    tls_handshake_errors: IntCounter,
+    health: HealthMetrics,
+    reader: OnceLock<StorageReader>,
+}
+
+/// How many requests are being worked on, and wait for that.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InFlightNumbers {
+    /// Being worked on.
+    pub working: usize,
+    /// Waiting.
+    pub waiting: usize,
+}
+
+// === impl ServerMetrics ===
+
+impl ServerMetrics {
+    /// A server's metrics, all at zero.
+    ///
+    /// # Errors
+    /// Two metrics have one name.
+    pub fn new() -> Result<Arc<Self>, MetricsError> {
+        let mut families = Families::default();
+        let build_info = families.gauge(&names::BUILD_INFO)?;
+        build_info.with_label_values(&version::build_info()).set(1);
+        #[cfg(target_os = "linux")]
+        families.foreign(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
+        Ok(Arc::new(Self {
+            storage: StorageMetrics::new(&mut families)?,
+            requests: RequestMetrics::new(&mut families)?,
+            access: AccessMetrics::new(&mut families)?,
+            in_flight: families.gauge(&names::IN_FLIGHT)?,
+            in_queue: families.gauge(&names::IN_QUEUE)?,
+            tls_handshake_errors: families
+                .counter(&names::TLS_HANDSHAKE_ERRORS)?
+                .with_label_values::<&str>(&[]),
+            health: HealthMetrics::new()?,
+            reader: OnceLock::new(),
+            families,
+        }))
+    }
+
+    /// What storage counts.
+    pub fn storage(&self) -> &StorageMetrics {
+        &self.storage
+    }
+
+    /// What handlers count.
+    pub fn requests(&self) -> &RequestMetrics {
+        &self.requests
+    }
+
+    /// What authentication and authorization count.
+    pub fn access(&self) -> &AccessMetrics {
+        &self.access
+    }
+
+    /// The health checks as metrics.
+    pub fn health(&self) -> &HealthMetrics {
+        &self.health
+    }
+
+    /// A TLS handshake failed.
+    pub fn failed_tls_handshake(&self) {
+        self.tls_handshake_errors.inc();
+    }
+
+    /// Asks this storage for what it has to be asked for, whenever somebody asks for metrics.
+    pub fn read_from(&self, reader: StorageReader) {
+        let _only_the_first_counts = self.reader.set(reader);
+    }
+
+    /// The answer to `/metrics`.
+    pub async fn respond(
+        &self,
+        reads: InFlightNumbers,
+        writes: InFlightNumbers,
+    ) -> Result<Response<Body>, StatusError> {
+        for (kind, numbers) in [("readOnly", reads), ("mutating", writes)] {
+            self.in_flight.with_label_values(&[kind]).set(signed(numbers.working));
+            self.in_queue.with_label_values(&[kind]).set(signed(numbers.waiting));
+        }
+        if let Some(reader) = self.reader.get() {
+            // A store that does not answer does not keep the rest from being told.
+            let _ = tokio::time::timeout(REFRESH_TIMEOUT, reader.refresh(&self.storage)).await;
+        }
+        page(&self.families)
+    }
+
+    /// What there is, by name.
+    pub fn described(&self) -> Vec<Described> {
+        let mut described = self.families.described();
+        described.extend(self.health.described());
+        described.sort();
+        described
+    }
+}
+
+fn signed(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn page(families: &Families) -> Result<Response<Body>, StatusError> {
+    let text = families.write().map_err(StatusError::internal)?;
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = StatusCode::OK;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(TEXT_FORMAT));
+    Ok(response)
+}

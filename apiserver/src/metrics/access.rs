@@ -1,0 +1,74 @@
+//! Who came in, and who may.
+
+use prometheus::{IntCounter, IntCounterVec};
+use registry_core::metrics::{Families, MetricsError};
+
+use crate::authorization::Decision;
+
+use super::names;
+
+/// Users that have a label of their own; all others share one, because names are without end.
+const KNOWN_USERS: [&str; 5] =
+    ["admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"];
+
+/// What authentication and authorization count.
+pub struct AccessMetrics {
+    authenticated: IntCounter,
+    failed: IntCounter,
+    erroneous: IntCounter,
+    known_users: [IntCounter; KNOWN_USERS.len()],
+    mail_users: IntCounter,
+    other_users: IntCounter,
+    allowed: IntCounter,
+    denied: IntCounter,
+    no_opinion: IntCounter,
+}
+
+// === impl AccessMetrics ===
+
+impl AccessMetrics {
+    pub(super) fn new(families: &mut Families) -> Result<Self, MetricsError> {
+        let attempts = families.counter(&names::AUTHENTICATION_ATTEMPTS)?;
+        let users = families.counter(&names::AUTHENTICATED_REQUESTS)?;
+        let authorizations = families.counter(&names::AUTHORIZATION_ATTEMPTS)?;
+        let one = |family: &IntCounterVec, label| family.with_label_values(&[label]);
+        Ok(Self {
+            authenticated: one(&attempts, "success"),
+            failed: one(&attempts, "failure"),
+            erroneous: one(&attempts, "error"),
+            known_users: KNOWN_USERS.map(|name| one(&users, name)),
+            mail_users: one(&users, "email_id"),
+            other_users: one(&users, "other"),
+            allowed: one(&authorizations, "allowed"),
+            denied: one(&authorizations, "denied"),
+            no_opinion: one(&authorizations, "no-opinion"),
+        })
+    }
+
+    /// Somebody came in.
+    pub fn authenticated(&self, user: &str) {
+        self.authenticated.inc();
+        let mut known = KNOWN_USERS.iter().zip(&self.known_users);
+        let counter = match known.find(|(name, _)| **name == user) {
+            Some((_, counter)) => counter,
+            None if user.contains('@') => &self.mail_users,
+            None => &self.other_users,
+        };
+        counter.inc();
+    }
+
+    /// Somebody did not: with credentials that are wrong, or with none.
+    pub fn not_authenticated(&self, with_credentials: bool) {
+        if with_credentials { &self.erroneous } else { &self.failed }.inc();
+    }
+
+    /// An authorizer decided.
+    pub fn decided(&self, decision: &Decision) {
+        match decision {
+            Decision::Allow { .. } => &self.allowed,
+            Decision::Deny { .. } => &self.denied,
+            Decision::NoOpinion { .. } => &self.no_opinion,
+        }
+        .inc();
+    }
+}

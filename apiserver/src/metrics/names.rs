@@ -1,0 +1,115 @@
+//! The metrics of HTTP, each with its name, what it says, its labels and its buckets. Those of storage are in
+//! [`registry_core::metrics`].
+
+use registry_core::metrics::{Definition, REQUEST_SECONDS};
+
+/// From 1 KB to 1 GB.
+const RESPONSE_BYTES: &[f64] = &[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+/// From 1 KiB to 128 KiB.
+const WATCH_EVENT_BYTES: &[f64] = &[1024.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0];
+
+const REQUEST: &[&str] = &["verb", "group", "version", "resource", "subresource", "scope", "component"];
+
+pub(super) const REQUESTS: Definition = Definition::new(
+    "apiserver_request_total",
+    "Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.",
+    &["verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"],
+);
+
+pub(super) const REQUEST_DURATION: Definition = Definition::new(
+    "apiserver_request_duration_seconds",
+    "Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.",
+    &["verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"],
+).with_buckets(REQUEST_SECONDS);
+
+pub(super) const RESPONSE_SIZES: Definition = Definition::new(
+    "apiserver_response_sizes",
+    "Response size distribution in bytes for each group, version, verb, resource, subresource, scope and component.",
+    REQUEST,
+).with_buckets(RESPONSE_BYTES);
+
+pub(super) const LONG_RUNNING: Definition = Definition::new(
+    "apiserver_longrunning_requests",
+    "Gauge of all active long-running apiserver requests broken out by verb, group, version, resource, scope and component. Not all requests are tracked this way.",
+    REQUEST,
+);
+
+pub(super) const TERMINATIONS: Definition = Definition::new(
+    "apiserver_request_terminations_total",
+    "Number of requests which apiserver terminated in self-defense. What they were about is not told: they are refused before anybody has looked.",
+    &["verb", "group", "version", "resource", "subresource", "scope", "component", "code"],
+);
+
+pub(super) const WATCH_EVENTS: Definition = Definition::new(
+    "apiserver_watch_events_total",
+    "Number of events sent in watch clients",
+    &["group", "version", "resource"],
+);
+
+pub(super) const WATCH_EVENT_SIZES: Definition = Definition::new(
+    "apiserver_watch_events_sizes",
+    "Watch event size distribution in bytes",
+    &["group", "version", "resource"],
+)
+.with_buckets(WATCH_EVENT_BYTES);
+
+pub(super) const IN_FLIGHT: Definition = Definition::new(
+    "apiserver_current_inflight_requests",
+    "Number of currently used inflight request limit of this apiserver per request kind.",
+    &["request_kind"],
+);
+
+pub(super) const IN_QUEUE: Definition = Definition::new(
+    "apiserver_current_inqueue_requests",
+    "Number of queued requests in this apiserver per request kind.",
+    &["request_kind"],
+);
+
+pub(super) const TLS_HANDSHAKE_ERRORS: Definition = Definition::new(
+    "apiserver_tls_handshake_errors_total",
+    "Number of connections dropped because the TLS handshake failed or took too long",
+    &[],
+);
+
+pub(super) const AUTHENTICATION_ATTEMPTS: Definition =
+    Definition::new("authentication_attempts", "Counter of authenticated attempts.", &["result"]);
+
+pub(super) const AUTHENTICATED_REQUESTS: Definition = Definition::new(
+    "authenticated_user_requests",
+    "Counter of authenticated requests broken out by username.",
+    &["username"],
+);
+
+pub(super) const AUTHORIZATION_ATTEMPTS: Definition = Definition::new(
+    "authorization_attempts_total",
+    "Counter of authorization attempts broken down by result. It can be either 'allowed', 'denied' or 'no-opinion'.",
+    &["result"],
+);
+
+pub(super) const BUILD_INFO: Definition = Definition::new(
+    "kubernetes_build_info",
+    "A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.",
+    &[
+        "major",
+        "minor",
+        "git_version",
+        "git_commit",
+        "git_tree_state",
+        "build_date",
+        "go_version",
+        "compiler",
+        "platform",
+    ],
+);
+
+pub(super) const HEALTH_CHECK: Definition = Definition::new(
+    "kubernetes_healthcheck",
+    "This metric records the result of a single healthcheck.",
+    &["name", "type"],
+);
+
+pub(super) const HEALTH_CHECKS: Definition = Definition::new(
+    "kubernetes_healthchecks_total",
+    "This metric records the results of all healthcheck.",
+    &["name", "type", "status"],
+);

@@ -1,0 +1,330 @@
+//! Requests by route, verb and code; watch events.
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use axum::body::{Body, HttpBody};
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use http_body::{Frame, SizeHint};
+use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
+use registry_core::metrics::{Families, MetricsError};
+
+use crate::handlers::query::Query;
+use crate::request_info::{RequestInfo, Verb};
+
+use super::names;
+
+/// `component`: who counts.
+const COMPONENT: &str = "apiserver";
+/// Answers up to this size are counted as sent when they are made.
+const SMALL_BYTES: u64 = 64 * 1024;
+/// The codes that have a counter at hand.
+const CODES: [u16; 14] = [200, 201, 202, 400, 403, 404, 405, 409, 410, 415, 422, 429, 500, 504];
+
+/// What handlers count. The default counts nothing.
+#[derive(Clone, Default)]
+pub struct RequestMetrics(Option<Arc<RequestFamilies>>);
+
+struct RequestFamilies {
+    requests: IntCounterVec,
+    seconds: HistogramVec,
+    sizes: HistogramVec,
+    long_running: IntGaugeVec,
+    terminations: IntCounterVec,
+    watch_events: IntCounterVec,
+    watch_event_sizes: HistogramVec,
+}
+
+/// What is counted of one route.
+pub(crate) struct RouteMetrics {
+    families: RequestMetrics,
+    /// Group, version, resource, subresource.
+    labels: [&'static str; 4],
+    operations: [OnceLock<Arc<OperationMetrics>>; OPERATIONS.len()],
+    watch: OnceLock<WatchMetrics>,
+}
+
+/// A verb, and what it is about: an object, a namespace or the cluster.
+type Operation = (&'static str, &'static str);
+
+const OPERATIONS: [Operation; 13] = [
+    ("GET", "resource"),
+    ("LIST", "namespace"),
+    ("LIST", "cluster"),
+    ("WATCH", "namespace"),
+    ("WATCH", "cluster"),
+    ("POST", "resource"),
+    ("PUT", "resource"),
+    ("PATCH", "resource"),
+    ("APPLY", "resource"),
+    ("DELETE", "resource"),
+    ("DELETECOLLECTION", "namespace"),
+    ("DELETECOLLECTION", "cluster"),
+    ("CONNECT", "resource"),
+];
+
+/// What is counted of one operation of a route.
+struct OperationMetrics {
+    families: Arc<RequestFamilies>,
+    /// Verb, dry run, group, version, resource, subresource, scope, component.
+    labels: [&'static str; 8],
+    seconds: Histogram,
+    /// Only of reads.
+    sizes: Option<Histogram>,
+    codes: [OnceLock<IntCounter>; CODES.len()],
+    /// Only of what stays: watches and connections.
+    running: Option<IntGauge>,
+}
+
+/// What is counted of the events of one resource's watches. The default counts nothing.
+#[derive(Clone, Default)]
+pub(crate) struct WatchMetrics(Option<(IntCounter, Histogram)>);
+
+/// One request that is being answered.
+pub(crate) struct Measure {
+    begun: Instant,
+    operation: Option<Arc<OperationMetrics>>,
+}
+
+/// An answer on its way: it counts when it is sent, or given up.
+struct MeasuredBody {
+    inner: Body,
+    sent_bytes: u64,
+    status: StatusCode,
+    measure: Measure,
+}
+
+// === impl RequestMetrics ===
+
+impl RequestMetrics {
+    pub(super) fn new(families: &mut Families) -> Result<Self, MetricsError> {
+        Ok(Self(Some(Arc::new(RequestFamilies {
+            requests: families.counter(&names::REQUESTS)?,
+            seconds: families.histogram(&names::REQUEST_DURATION)?,
+            sizes: families.histogram(&names::RESPONSE_SIZES)?,
+            long_running: families.gauge(&names::LONG_RUNNING)?,
+            terminations: families.counter(&names::TERMINATIONS)?,
+            watch_events: families.counter(&names::WATCH_EVENTS)?,
+            watch_event_sizes: families.histogram(&names::WATCH_EVENT_SIZES)?,
+        }))))
+    }
+
+    /// What is counted of a route.
+    pub(crate) fn route(
+        &self,
+        group: &'static str,
+        version: &'static str,
+        resource: &'static str,
+        subresource: &'static str,
+    ) -> RouteMetrics {
+        RouteMetrics {
+            families: self.clone(),
+            labels: [group, version, resource, subresource],
+            operations: Default::default(),
+            watch: OnceLock::new(),
+        }
+    }
+
+    /// A path of the server itself was answered.
+    pub(crate) fn served_own(
+        &self,
+        path: &'static str,
+        begun: Instant,
+        response: Response<Body>,
+    ) -> Response<Body> {
+        let Some(families) = &self.0 else { return response };
+        let labels = ["GET", "", "", "", "", path, "", COMPONENT];
+        let operation = Some(Arc::new(OperationMetrics::new(families, labels)));
+        Measure { begun, operation }.finish(response)
+    }
+
+    /// A request was refused before anybody knew what it is about: its words are not to be trusted as labels.
+    pub(crate) fn terminated(&self, verb: Verb, code: u16) {
+        let Some(families) = &self.0 else { return };
+        let labels = [verb_label(verb, false), "", "", "", "", "", COMPONENT, &code.to_string()];
+        families.terminations.with_label_values(&labels).inc();
+    }
+}
+
+// === impl RouteMetrics ===
+
+impl RouteMetrics {
+    /// Notes that a request is about this route.
+    pub(crate) fn count(&self, measure: &mut Measure, info: &RequestInfo, is_apply: bool, query: Query<'_>) {
+        let Some(families) = &self.families.0 else { return };
+        let is_read = matches!(info.verb, Verb::Get | Verb::List | Verb::Watch);
+        let is_dry_run = !is_read && query.first("dryRun").is_some_and(|value| value == "All");
+        // What is passed on to others is neither read nor written here.
+        let is_connection = info.verb != Verb::Watch && info.is_long_running();
+        let verb = if is_connection { "CONNECT" } else { verb_label(info.verb, is_apply) };
+        let scope = match verb {
+            "LIST" | "WATCH" | "DELETECOLLECTION" => {
+                let namespace = info.resource.as_ref().map_or("", |resource| resource.namespace.as_str());
+                if namespace.is_empty() { "cluster" } else { "namespace" }
+            }
+            _ => "resource",
+        };
+        let [group, version, resource, subresource] = self.labels;
+        let make = |dry_run| {
+            let labels = [verb, dry_run, group, version, resource, subresource, scope, COMPONENT];
+            Arc::new(OperationMetrics::new(families, labels))
+        };
+        let position = OPERATIONS.iter().position(|one| *one == (verb, scope));
+        let cell = position.and_then(|at| self.operations.get(at));
+        measure.operation = Some(match cell {
+            Some(cell) if !is_dry_run => cell.get_or_init(|| make("")).clone(),
+            _ => make(if is_dry_run { "All" } else { "" }),
+        });
+    }
+
+    /// What is counted of the events of this route's watches.
+    pub(crate) fn watch(&self) -> WatchMetrics {
+        let Some(families) = &self.families.0 else { return WatchMetrics::default() };
+        let made = self.watch.get_or_init(|| {
+            let [group, version, resource, _] = self.labels;
+            let labels = [group, version, resource];
+            let events = families.watch_events.with_label_values(&labels);
+            WatchMetrics(Some((events, families.watch_event_sizes.with_label_values(&labels))))
+        });
+        made.clone()
+    }
+}
+
+/// The verb as metrics have it: methods for what is done to one object, else the API verb.
+fn verb_label(verb: Verb, is_apply: bool) -> &'static str {
+    match verb {
+        Verb::Get | Verb::Head | Verb::Options => "GET",
+        Verb::List => "LIST",
+        Verb::Watch => "WATCH",
+        Verb::Create | Verb::Post => "POST",
+        Verb::Update | Verb::Put => "PUT",
+        Verb::Patch if is_apply => "APPLY",
+        Verb::Patch => "PATCH",
+        Verb::Delete => "DELETE",
+        Verb::DeleteCollection => "DELETECOLLECTION",
+        Verb::Proxy => "CONNECT",
+        Verb::Unknown => "other",
+    }
+}
+
+// === impl OperationMetrics ===
+
+impl OperationMetrics {
+    fn new(families: &Arc<RequestFamilies>, labels: [&'static str; 8]) -> Self {
+        let [verb, _, group, version, resource, subresource, scope, component] = labels;
+        let of_request = [verb, group, version, resource, subresource, scope, component];
+        let is_read = matches!(verb, "GET" | "LIST");
+        Self {
+            seconds: families.seconds.with_label_values(&labels),
+            sizes: is_read.then(|| families.sizes.with_label_values(&of_request)),
+            running: matches!(verb, "WATCH" | "CONNECT")
+                .then(|| families.long_running.with_label_values(&of_request)),
+            codes: Default::default(),
+            families: families.clone(),
+            labels,
+        }
+    }
+
+    fn code(&self, status: StatusCode) -> IntCounter {
+        let make = || {
+            let [verb, dry_run, group, version, resource, subresource, scope, component] = self.labels;
+            let labels =
+                [verb, dry_run, group, version, resource, subresource, scope, component, status.as_str()];
+            self.families.requests.with_label_values(&labels)
+        };
+        let position = CODES.iter().position(|code| *code == status.as_u16());
+        match position.and_then(|at| self.codes.get(at)) {
+            Some(cell) => cell.get_or_init(make).clone(),
+            None => make(),
+        }
+    }
+}
+
+// === impl WatchMetrics ===
+
+impl WatchMetrics {
+    /// An event of so many bytes is on its way.
+    #[allow(clippy::cast_precision_loss, reason = "sizes of events are far below 2^52")]
+    pub(crate) fn sent(&self, bytes: usize) {
+        let Some((events, sizes)) = &self.0 else { return };
+        if bytes > 0 {
+            events.inc();
+            sizes.observe(bytes as f64);
+        }
+    }
+}
+
+// === impl Measure ===
+
+impl Measure {
+    /// A request that came in then, or now.
+    pub(crate) fn begin(received: Option<Instant>) -> Self {
+        Self { begun: received.unwrap_or_else(Instant::now), operation: None }
+    }
+
+    /// The request is answered: it counts, now or when the answer is sent.
+    pub(crate) fn finish(self, response: Response<Body>) -> Response<Body> {
+        let Some(operation) = &self.operation else { return response };
+        let status = response.status();
+        match response.body().size_hint().exact() {
+            Some(bytes) if bytes <= SMALL_BYTES => {
+                self.record(status, bytes);
+                response
+            }
+            _ => {
+                if let Some(running) = &operation.running {
+                    running.inc();
+                }
+                response.map(|inner| Body::new(MeasuredBody { inner, sent_bytes: 0, status, measure: self }))
+            }
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "sizes of answers are far below 2^52")]
+    fn record(&self, status: StatusCode, bytes: u64) {
+        let Some(operation) = &self.operation else { return };
+        operation.code(status).inc();
+        operation.seconds.observe(self.begun.elapsed().as_secs_f64());
+        if let Some(sizes) = &operation.sizes {
+            sizes.observe(bytes as f64);
+        }
+    }
+}
+
+// === impl MeasuredBody ===
+
+impl HttpBody for MeasuredBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = std::task::ready!(Pin::new(&mut self.inner).poll_frame(task));
+        if let Some(Ok(frame)) = &frame {
+            self.sent_bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl Drop for MeasuredBody {
+    fn drop(&mut self) {
+        if let Some(running) = self.measure.operation.as_ref().and_then(|one| one.running.as_ref()) {
+            running.dec();
+        }
+        self.measure.record(self.status, self.sent_bytes);
+    }
+}

@@ -1,0 +1,158 @@
+//! What is asked of the engine, and what its commits take.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus::{Histogram, HistogramVec, IntCounterVec};
+
+use crate::api::GroupResource;
+
+use super::families::{Bound, Families, MetricsError};
+use super::names;
+
+/// What is asked of the engine for one resource. The default counts nothing.
+#[derive(Clone, Default)]
+pub struct EngineMetrics(Option<Arc<Counters>>);
+
+/// What the embedded engine's commits take. The default counts nothing.
+#[derive(Clone, Debug, Default)]
+pub struct CommitMetrics(Option<Commits>);
+
+/// What an engine is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// One key.
+    Get,
+    /// A range of keys.
+    List,
+    /// A new key.
+    Create,
+    /// A new value.
+    Update,
+    /// The end of a key.
+    Delete,
+}
+
+#[derive(Clone, Debug)]
+struct Commits {
+    seconds: Histogram,
+    writes: Histogram,
+}
+
+/// The families of all resources.
+#[derive(Clone)]
+pub(super) struct EngineFamilies {
+    seconds: HistogramVec,
+    requests: IntCounterVec,
+    errors: IntCounterVec,
+    lists: IntCounterVec,
+    list_fetched: IntCounterVec,
+    list_evaluated: IntCounterVec,
+    list_returned: IntCounterVec,
+}
+
+/// Those of one resource.
+struct Counters {
+    get: OperationCounters,
+    list: OperationCounters,
+    create: OperationCounters,
+    update: OperationCounters,
+    delete: OperationCounters,
+    lists: Bound<IntCounterVec, 2>,
+    list_fetched: Bound<IntCounterVec, 2>,
+    list_evaluated: Bound<IntCounterVec, 2>,
+    list_returned: Bound<IntCounterVec, 2>,
+}
+
+struct OperationCounters {
+    seconds: Bound<HistogramVec, 3>,
+    requests: Bound<IntCounterVec, 3>,
+    errors: Bound<IntCounterVec, 3>,
+}
+
+// === impl EngineFamilies ===
+
+impl EngineFamilies {
+    pub(super) fn new(families: &mut Families) -> Result<Self, MetricsError> {
+        Ok(Self {
+            seconds: families.histogram(&names::ENGINE_SECONDS)?,
+            requests: families.counter(&names::ENGINE_REQUESTS)?,
+            errors: families.counter(&names::ENGINE_ERRORS)?,
+            lists: families.counter(&names::STORAGE_LISTS)?,
+            list_fetched: families.counter(&names::STORAGE_LIST_FETCHED)?,
+            list_evaluated: families.counter(&names::STORAGE_LIST_EVALUATED)?,
+            list_returned: families.counter(&names::STORAGE_LIST_RETURNED)?,
+        })
+    }
+
+    pub(super) fn of(&self, resource: GroupResource) -> EngineMetrics {
+        let operation = |name| {
+            let labels = [name, resource.group, resource.resource];
+            OperationCounters {
+                seconds: Bound::new(&self.seconds, labels),
+                requests: Bound::new(&self.requests, labels),
+                errors: Bound::new(&self.errors, labels),
+            }
+        };
+        let counter = |family| Bound::new(family, [resource.group, resource.resource]);
+        EngineMetrics(Some(Arc::new(Counters {
+            get: operation("get"),
+            list: operation("list"),
+            create: operation("create"),
+            update: operation("update"),
+            delete: operation("delete"),
+            lists: counter(&self.lists),
+            list_fetched: counter(&self.list_fetched),
+            list_evaluated: counter(&self.list_evaluated),
+            list_returned: counter(&self.list_returned),
+        })))
+    }
+}
+
+// === impl EngineMetrics ===
+
+impl EngineMetrics {
+    /// Something was asked of the engine, and took so long.
+    pub fn asked(&self, operation: Operation, took: Duration, failed: bool) {
+        let Some(counters) = &self.0 else { return };
+        let counters = match operation {
+            Operation::Get => &counters.get,
+            Operation::List => &counters.list,
+            Operation::Create => &counters.create,
+            Operation::Update => &counters.update,
+            Operation::Delete => &counters.delete,
+        };
+        counters.requests.get().inc();
+        counters.seconds.get().observe(took.as_secs_f64());
+        if failed {
+            counters.errors.get().inc();
+        }
+    }
+
+    /// A list was answered from the engine: so many objects were read, tested by a selector, and given.
+    pub fn listed(&self, fetched: usize, evaluated: usize, returned: usize) {
+        let Some(counters) = &self.0 else { return };
+        counters.lists.get().inc();
+        counters.list_fetched.get().inc_by(fetched as u64);
+        counters.list_evaluated.get().inc_by(evaluated as u64);
+        counters.list_returned.get().inc_by(returned as u64);
+    }
+}
+
+// === impl CommitMetrics ===
+
+impl CommitMetrics {
+    pub(super) fn new(families: &mut Families) -> Result<Self, MetricsError> {
+        let seconds = families.histogram(&names::COMMIT_DURATION)?.with_label_values::<&str>(&[]);
+        let writes = families.histogram(&names::COMMIT_WRITES)?.with_label_values::<&str>(&[]);
+        Ok(Self(Some(Commits { seconds, writes })))
+    }
+
+    /// A commit of so many writes took so long.
+    #[allow(clippy::cast_precision_loss, reason = "a commit has some hundred writes")]
+    pub fn committed(&self, writes: usize, took: Duration) {
+        let Some(commits) = &self.0 else { return };
+        commits.writes.observe(writes as f64);
+        commits.seconds.observe(took.as_secs_f64());
+    }
+}

@@ -1,0 +1,173 @@
+//! Registers, describes and writes out metrics.
+
+use std::sync::OnceLock;
+
+use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
+
+/// A metric cannot be registered or written: a mistake of the program, not of its use.
+pub type MetricsError = prometheus::Error;
+
+/// What a metric is.
+#[derive(Clone, Copy, Debug)]
+pub struct Definition {
+    name: &'static str,
+    help: &'static str,
+    labels: &'static [&'static str],
+    buckets: &'static [f64],
+}
+
+/// All metrics of one server, or of one of its endpoints.
+#[derive(Default)]
+pub struct Families {
+    registry: Registry,
+    described: Vec<Described>,
+}
+
+/// What a registered metric is, for the reference.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Described {
+    /// Its name.
+    pub name: String,
+    /// `counter`, `gauge` or `histogram`.
+    pub kind: &'static str,
+    /// Its labels.
+    pub labels: Vec<String>,
+    /// What it says.
+    pub help: String,
+}
+
+/// A family of metrics, one for each set of labels.
+pub trait Family: Clone {
+    /// One of them.
+    type Metric: Clone;
+
+    /// The one with these labels.
+    fn metric(&self, labels: &[&'static str]) -> Self::Metric;
+}
+
+/// A metric with one set of labels, looked up when it is first used.
+pub struct Bound<F: Family, const LABELS: usize> {
+    family: F,
+    labels: [&'static str; LABELS],
+    metric: OnceLock<F::Metric>,
+}
+
+// === impl Definition ===
+
+impl Definition {
+    /// A metric with this name and these labels.
+    pub const fn new(name: &'static str, help: &'static str, labels: &'static [&'static str]) -> Self {
+        Self { name, help, labels, buckets: &[] }
+    }
+
+    /// With these upper bounds: a histogram.
+    pub const fn with_buckets(self, buckets: &'static [f64]) -> Self {
+        Self { buckets, ..self }
+    }
+
+    fn options(&self) -> Opts {
+        Opts::new(self.name, self.help)
+    }
+}
+
+// === impl Families ===
+
+impl Families {
+    /// A family of counters.
+    pub fn counter(&mut self, definition: &Definition) -> Result<IntCounterVec, MetricsError> {
+        let family = IntCounterVec::new(definition.options(), definition.labels)?;
+        self.register("counter", Box::new(family.clone()))?;
+        Ok(family)
+    }
+
+    /// A family of gauges.
+    pub fn gauge(&mut self, definition: &Definition) -> Result<IntGaugeVec, MetricsError> {
+        let family = self.unregistered_gauge(definition)?;
+        self.registry.register(Box::new(family.clone()))?;
+        Ok(family)
+    }
+
+    /// A family of gauges that a collector of one's own gives.
+    pub fn unregistered_gauge(&mut self, definition: &Definition) -> Result<IntGaugeVec, MetricsError> {
+        let family = IntGaugeVec::new(definition.options(), definition.labels)?;
+        self.describe("gauge", &family);
+        Ok(family)
+    }
+
+    /// A family of counters that a collector of one's own gives.
+    pub fn unregistered_counter(&mut self, definition: &Definition) -> Result<IntCounterVec, MetricsError> {
+        let family = IntCounterVec::new(definition.options(), definition.labels)?;
+        self.describe("counter", &family);
+        Ok(family)
+    }
+
+    /// A family of histograms.
+    pub fn histogram(&mut self, definition: &Definition) -> Result<HistogramVec, MetricsError> {
+        let options = HistogramOpts::from(definition.options()).buckets(definition.buckets.to_vec());
+        let family = HistogramVec::new(options, definition.labels)?;
+        self.register("histogram", Box::new(family.clone()))?;
+        Ok(family)
+    }
+
+    /// Gauges and counters that a library's collector gives.
+    pub fn foreign(&mut self, collector: Box<dyn Collector>) -> Result<(), MetricsError> {
+        self.register("gauge", collector)
+    }
+
+    /// A collector of [gauges](Self::unregistered_gauge) and [counters](Self::unregistered_counter).
+    pub fn collect(&mut self, collector: Box<dyn Collector>) -> Result<(), MetricsError> {
+        self.registry.register(collector)
+    }
+
+    fn register(&mut self, kind: &'static str, collector: Box<dyn Collector>) -> Result<(), MetricsError> {
+        self.describe(kind, &*collector);
+        self.registry.register(collector)
+    }
+
+    fn describe(&mut self, kind: &'static str, collector: &dyn Collector) {
+        // Collectors do not say what their metrics are, but names do.
+        let kind = |name: &str| if name.ends_with("_total") { "counter" } else { kind };
+        self.described.extend(collector.desc().into_iter().map(|one| Described {
+            name: one.fq_name.clone(),
+            kind: kind(&one.fq_name),
+            labels: one.variable_labels.clone(),
+            help: one.help.clone(),
+        }));
+    }
+
+    /// What there is, by name.
+    pub fn described(&self) -> Vec<Described> {
+        let mut described = self.described.clone();
+        described.sort();
+        described
+    }
+
+    /// All values, in Prometheus' text format.
+    pub fn write(&self) -> Result<String, MetricsError> {
+        TextEncoder::new().encode_to_string(&self.registry.gather())
+    }
+}
+
+// === impl Bound ===
+
+impl<B: MetricVecBuilder> Family for MetricVec<B> {
+    type Metric = B::M;
+
+    fn metric(&self, labels: &[&'static str]) -> B::M {
+        self.with_label_values(labels)
+    }
+}
+
+impl<F: Family, const LABELS: usize> Bound<F, LABELS> {
+    /// The metric of a family that has these labels.
+    pub fn new(family: &F, labels: [&'static str; LABELS]) -> Self {
+        Self { family: family.clone(), labels, metric: OnceLock::new() }
+    }
+
+    /// The metric.
+    #[inline]
+    pub fn get(&self) -> &F::Metric {
+        self.metric.get_or_init(|| self.family.metric(&self.labels))
+    }
+}

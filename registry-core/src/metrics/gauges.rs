@@ -1,0 +1,181 @@
+//! What is read from all caches when somebody asks for metrics.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::MetricFamily;
+use prometheus::{IntCounterVec, IntGaugeVec};
+
+use crate::api::GroupResource;
+
+use super::families::{Families, MetricsError};
+use super::names;
+
+/// So much of a revision is shown, as Kubernetes does: a gauge is a float, exact below 2^53 only.
+const REVISION_MODULUS: u64 = 1_000_000_000_000_000;
+
+/// A watch cache, as far as metrics go.
+pub trait CacheSource: Send + Sync {
+    /// How it is now.
+    fn numbers(&self) -> CacheNumbers;
+}
+
+/// How a watch cache is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CacheNumbers {
+    /// The revision it has come to; 0 before it is filled.
+    pub revision: u64,
+    /// How many objects there are.
+    pub objects: usize,
+    /// What they take, in bytes.
+    pub object_bytes: usize,
+    /// How many events are in its history.
+    pub history_events: usize,
+    /// What the history takes beside the present objects, in bytes.
+    pub history_bytes: usize,
+    /// How many events the history may have.
+    pub capacity_events: usize,
+    /// How many watches it serves.
+    pub watchers: usize,
+}
+
+/// What all caches share, as far as metrics go.
+pub trait BudgetSource: Send + Sync {
+    /// How it is now.
+    fn numbers(&self) -> BudgetNumbers;
+}
+
+/// How much the caches may take, and do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BudgetNumbers {
+    /// What they may take, in bytes.
+    pub limit_bytes: usize,
+    /// What they take, in bytes.
+    pub used_bytes: usize,
+    /// How many lists and watches were refused since the start.
+    pub refusals: u64,
+}
+
+/// The gauges, and where they are read.
+pub(super) struct Gauges {
+    sources: Mutex<Vec<(GroupResource, Weak<dyn CacheSource>)>>,
+    budget: Mutex<Option<Weak<dyn BudgetSource>>>,
+    storage_objects: IntGaugeVec,
+    resource_objects: IntGaugeVec,
+    revision: IntGaugeVec,
+    capacity: IntGaugeVec,
+    object_bytes: IntGaugeVec,
+    history_bytes: IntGaugeVec,
+    history_events: IntGaugeVec,
+    watchers: IntGaugeVec,
+    limit_bytes: IntGaugeVec,
+    used_bytes: IntGaugeVec,
+    refusals: IntCounterVec,
+}
+
+/// What the registry holds of them.
+struct Reader(Arc<Gauges>);
+
+// === impl Gauges ===
+
+impl Gauges {
+    pub(super) fn new(families: &mut Families) -> Result<Arc<Self>, MetricsError> {
+        let refusals = families.unregistered_counter(&names::CACHE_REFUSALS)?;
+        let mut gauge = |definition| families.unregistered_gauge(definition);
+        let gauges = Arc::new(Self {
+            sources: Mutex::default(),
+            budget: Mutex::default(),
+            storage_objects: gauge(&names::STORAGE_OBJECTS)?,
+            resource_objects: gauge(&names::RESOURCE_OBJECTS)?,
+            revision: gauge(&names::CACHE_REVISION)?,
+            capacity: gauge(&names::CACHE_CAPACITY)?,
+            object_bytes: gauge(&names::CACHE_OBJECT_BYTES)?,
+            history_bytes: gauge(&names::CACHE_HISTORY_BYTES)?,
+            history_events: gauge(&names::CACHE_HISTORY_EVENTS)?,
+            watchers: gauge(&names::CACHE_WATCHERS)?,
+            limit_bytes: gauge(&names::CACHE_LIMIT)?,
+            used_bytes: gauge(&names::CACHE_USED)?,
+            refusals,
+        });
+        families.collect(Box::new(Reader(gauges.clone())))?;
+        Ok(gauges)
+    }
+
+    pub(super) fn observe_cache(&self, resource: GroupResource, source: Weak<dyn CacheSource>) {
+        self.sources().push((resource, source));
+    }
+
+    pub(super) fn observe_budget(&self, source: Weak<dyn BudgetSource>) {
+        *self.budget.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+    }
+
+    pub(super) fn set_objects(&self, resource: GroupResource, objects: Option<u64>) {
+        let objects = objects.map_or(-1, |objects| i64::try_from(objects).unwrap_or(i64::MAX));
+        self.storage_objects.with_label_values(&[resource.to_string()]).set(objects);
+        self.resource_objects.with_label_values(&[resource.group, resource.resource]).set(objects);
+    }
+
+    fn sources(&self) -> MutexGuard<'_, Vec<(GroupResource, Weak<dyn CacheSource>)>> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) {
+        self.sources().retain(|(resource, source)| {
+            let Some(source) = source.upgrade() else { return false };
+            self.read_cache(*resource, source.numbers());
+            true
+        });
+        let budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(budget) = budget.as_ref().and_then(Weak::upgrade) {
+            let numbers = budget.numbers();
+            set(&self.limit_bytes, &[], numbers.limit_bytes as u64);
+            set(&self.used_bytes, &[], numbers.used_bytes as u64);
+            let refusals = self.refusals.with_label_values::<&str>(&[]);
+            refusals.inc_by(numbers.refusals.saturating_sub(refusals.get()));
+        }
+    }
+
+    fn read_cache(&self, resource: GroupResource, numbers: CacheNumbers) {
+        let labels = &[resource.group, resource.resource];
+        if numbers.revision != 0 {
+            self.set_objects(resource, Some(numbers.objects as u64));
+        }
+        set(&self.revision, labels, numbers.revision % REVISION_MODULUS);
+        set(&self.capacity, labels, numbers.capacity_events as u64);
+        set(&self.object_bytes, labels, numbers.object_bytes as u64);
+        set(&self.history_bytes, labels, numbers.history_bytes as u64);
+        set(&self.history_events, labels, numbers.history_events as u64);
+        set(&self.watchers, labels, numbers.watchers as u64);
+    }
+
+    fn all(&self) -> [&dyn Collector; 11] {
+        [
+            &self.storage_objects,
+            &self.resource_objects,
+            &self.revision,
+            &self.capacity,
+            &self.object_bytes,
+            &self.history_bytes,
+            &self.history_events,
+            &self.watchers,
+            &self.limit_bytes,
+            &self.used_bytes,
+            &self.refusals,
+        ]
+    }
+}
+
+fn set(gauge: &IntGaugeVec, labels: &[&str], value: u64) {
+    gauge.with_label_values(labels).set(i64::try_from(value).unwrap_or(i64::MAX));
+}
+
+impl Collector for Reader {
+    fn desc(&self) -> Vec<&Desc> {
+        self.0.all().into_iter().flat_map(|one| one.desc()).collect()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        self.0.read();
+        self.0.all().into_iter().flat_map(Collector::collect).collect()
+    }
+}

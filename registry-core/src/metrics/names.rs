@@ -1,0 +1,205 @@
+//! The metrics of storage, each with its name, what it says, its labels and its buckets.
+
+use super::families::Definition;
+
+/// How long requests take, in seconds: finely where service levels are set.
+pub const REQUEST_SECONDS: &[f64] = &[
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
+    20.0, 30.0, 45.0, 60.0,
+];
+/// How long reads wait for a cache, in seconds.
+const READ_WAIT_SECONDS: &[f64] = &[0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0];
+/// How long durable commits take, in seconds: from a fast disk's to a dying one's.
+const COMMIT_SECONDS: &[f64] =
+    &[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
+/// How many writes share a commit.
+const WRITES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+const NONE: &[&str] = &[];
+const RESOURCE: &[&str] = &["group", "resource"];
+const CACHE_LIST: &[&str] = &["group", "resource", "index"];
+const OPERATION: &[&str] = &["operation", "group", "resource"];
+
+pub(super) const CACHE_LISTS: Definition = Definition::new(
+    "apiserver_cache_list_total",
+    "Number of LIST requests served from watch cache",
+    CACHE_LIST,
+);
+
+pub(super) const CACHE_LIST_FETCHED: Definition = Definition::new(
+    "apiserver_cache_list_fetched_objects_total",
+    "Number of objects read from watch cache in the course of serving a LIST request",
+    CACHE_LIST,
+);
+
+pub(super) const CACHE_LIST_RETURNED: Definition = Definition::new(
+    "apiserver_cache_list_returned_objects_total",
+    "Number of objects returned for a LIST request from watch cache",
+    RESOURCE,
+);
+
+pub(super) const INIT_EVENTS: Definition = Definition::new(
+    "apiserver_init_events_total",
+    "Counter of init events processed in watch cache broken by resource type.",
+    RESOURCE,
+);
+
+pub(super) const EVENTS_RECEIVED: Definition = Definition::new(
+    "apiserver_watch_cache_events_received_total",
+    "Counter of events received in watch cache broken by resource type.",
+    RESOURCE,
+);
+
+pub(super) const EVENTS_DISPATCHED: Definition = Definition::new(
+    "apiserver_watch_cache_events_dispatched_total",
+    "Counter of events dispatched in watch cache broken by resource type.",
+    RESOURCE,
+);
+
+pub(super) const TERMINATED_WATCHERS: Definition = Definition::new(
+    "apiserver_terminated_watchers_total",
+    "Counter of watchers closed due to unresponsiveness broken by resource type.",
+    RESOURCE,
+);
+
+pub(super) const INITIALIZATIONS: Definition = Definition::new(
+    "apiserver_watch_cache_initializations_total",
+    "Counter of watch cache initializations broken by resource type.",
+    RESOURCE,
+);
+
+pub(super) const CONSISTENT_READS: Definition = Definition::new(
+    "apiserver_watch_cache_consistent_read_total",
+    "Counter for consistent reads from cache.",
+    &["group", "resource", "success", "fallback"],
+);
+
+pub(super) const READ_WAIT: Definition = Definition::new(
+    "apiserver_watch_cache_read_wait_seconds",
+    "Histogram of time spent waiting for a watch cache to become fresh.",
+    RESOURCE,
+)
+.with_buckets(READ_WAIT_SECONDS);
+
+pub(super) const CACHE_REVISION: Definition = Definition::new(
+    "apiserver_watch_cache_resource_version",
+    "Current resource version of watch cache broken by resource type. This is truncated to the 15 least significant digits.",
+    RESOURCE,
+);
+
+pub(super) const CACHE_CAPACITY: Definition = Definition::new(
+    "watch_cache_capacity",
+    "Total capacity of watch cache broken by resource type, in events.",
+    RESOURCE,
+);
+
+pub(super) const CACHE_OBJECT_BYTES: Definition = Definition::new(
+    "orlop_watch_cache_object_bytes",
+    "What the watch cache's present objects take, in bytes.",
+    RESOURCE,
+);
+
+pub(super) const CACHE_HISTORY_BYTES: Definition = Definition::new(
+    "orlop_watch_cache_history_bytes",
+    "What the watch cache's history takes beside the present objects, in bytes.",
+    RESOURCE,
+);
+
+pub(super) const CACHE_HISTORY_EVENTS: Definition = Definition::new(
+    "orlop_watch_cache_history_events",
+    "How many events the watch cache has in its history.",
+    RESOURCE,
+);
+
+pub(super) const CACHE_WATCHERS: Definition = Definition::new(
+    "orlop_watch_cache_watchers",
+    "How many watches are served from the watch cache.",
+    RESOURCE,
+);
+
+pub(super) const CACHE_LIMIT: Definition = Definition::new(
+    "orlop_watch_cache_limit_bytes",
+    "What all watch caches together may take, in bytes (--watch-cache-memory).",
+    NONE,
+);
+
+pub(super) const CACHE_USED: Definition =
+    Definition::new("orlop_watch_cache_used_bytes", "What all watch caches together take, in bytes.", NONE);
+
+pub(super) const CACHE_REFUSALS: Definition = Definition::new(
+    "orlop_watch_cache_refusals_total",
+    "How many lists and watches were answered with 429 because the watch caches take more than they may.",
+    NONE,
+);
+
+pub(super) const ENGINE_REQUESTS: Definition = Definition::new(
+    "etcd_requests_total",
+    "Request counts of the engine (etcd or the embedded one) for each operation and object type.",
+    OPERATION,
+);
+
+pub(super) const ENGINE_ERRORS: Definition = Definition::new(
+    "etcd_request_errors_total",
+    "Failed request counts of the engine for each operation and object type.",
+    OPERATION,
+);
+
+pub(super) const ENGINE_SECONDS: Definition = Definition::new(
+    "etcd_request_duration_seconds",
+    "Request latency of the engine (etcd or the embedded one) in seconds for each operation and object type.",
+    OPERATION,
+)
+.with_buckets(REQUEST_SECONDS);
+
+pub(super) const STORAGE_LISTS: Definition =
+    Definition::new("apiserver_storage_list_total", "Number of LIST requests served from storage", RESOURCE);
+
+pub(super) const STORAGE_LIST_FETCHED: Definition = Definition::new(
+    "apiserver_storage_list_fetched_objects_total",
+    "Number of objects read from storage in the course of serving a LIST request",
+    RESOURCE,
+);
+
+pub(super) const STORAGE_LIST_EVALUATED: Definition = Definition::new(
+    "apiserver_storage_list_evaluated_objects_total",
+    "Number of objects tested in the course of serving a LIST request from storage",
+    RESOURCE,
+);
+
+pub(super) const STORAGE_LIST_RETURNED: Definition = Definition::new(
+    "apiserver_storage_list_returned_objects_total",
+    "Number of objects returned for a LIST request from storage",
+    RESOURCE,
+);
+
+pub(super) const STORAGE_OBJECTS: Definition = Definition::new(
+    "apiserver_storage_objects",
+    "Number of stored objects split by kind. In case of a fetching error, the value will be -1.",
+    &["resource"],
+);
+
+pub(super) const RESOURCE_OBJECTS: Definition = Definition::new(
+    "apiserver_resource_objects",
+    "Number of stored objects split by kind. In case of a fetching error, the value will be -1.",
+    RESOURCE,
+);
+
+pub(super) const STORAGE_SIZE: Definition = Definition::new(
+    "apiserver_storage_size_bytes",
+    "Size of the storage database file physically allocated in bytes.",
+    &["storage_cluster_id"],
+);
+
+pub(super) const COMMIT_DURATION: Definition = Definition::new(
+    "orlop_embedded_commit_duration_seconds",
+    "How long durable commits of the embedded engine take, the disk's flush included.",
+    NONE,
+)
+.with_buckets(COMMIT_SECONDS);
+
+pub(super) const COMMIT_WRITES: Definition = Definition::new(
+    "orlop_embedded_commit_writes",
+    "How many writes share one commit of the embedded engine.",
+    NONE,
+)
+.with_buckets(WRITES);

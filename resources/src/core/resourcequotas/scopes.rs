@@ -1,0 +1,148 @@
+//! Scopes of ResourceQuotas: what of a namespace a quota is about.
+
+use registry_core::api::validation::ErrorList;
+
+use crate::field::Field;
+
+const OF_PODS: [&str; 6] = [
+    "BestEffort",
+    "CrossNamespacePodAffinity",
+    "NotBestEffort",
+    "NotTerminating",
+    "PriorityClass",
+    "Terminating",
+];
+const OF_CLAIMS: &str = "VolumeAttributesClass";
+/// No object is in both.
+const CONTRARY: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
+/// What quotas with a scope of pods may bound.
+const POD_RESOURCES: [&str; 7] =
+    ["cpu", "limits.cpu", "limits.memory", "memory", "pods", "requests.cpu", "requests.memory"];
+/// What quotas may bound of things that are not pods.
+const OTHER_RESOURCES: [&str; 8] = [
+    "configmaps",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+    "persistentvolumeclaims",
+];
+
+/// Checks the scopes of a quota, listed and selected.
+pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    let (hard, scopes) = (spec.get("hard"), spec.get("scopes"));
+    let mut names = Vec::new();
+    for scope in scopes.elements() {
+        if !is_known(scope.text()) {
+            errors.push(scopes.invalid("unsupported scope"));
+        } else if !fits(scope.text(), &hard) {
+            errors.push(scopes.invalid("unsupported scope applied to resource"));
+        }
+        names.push(scope.text());
+    }
+    check_contrary(&scopes, &names, errors);
+    let selector = spec.get("scopeSelector");
+    let requirements = selector.get("matchExpressions");
+    let mut selected = Vec::new();
+    for requirement in requirements.elements() {
+        check_requirement(&requirements, &requirement, errors);
+        if is_known(requirement.get("scopeName").text()) && !fits(requirement.get("scopeName").text(), &hard)
+        {
+            errors.push(requirements.invalid("unsupported scope applied to resource"));
+        }
+        selected.push(requirement.get("scopeName").text());
+    }
+    check_contrary(&requirements, &selected, errors);
+}
+
+/// What is wrong with a requirement is told at the list, without saying at which.
+fn check_requirement(list: &Field<'_, '_>, requirement: &Field<'_, '_>, errors: &mut ErrorList) {
+    let (name, operator, values) =
+        (requirement.get("scopeName"), requirement.get("operator"), requirement.get("values"));
+    let mut complain = |field: &Field<'_, '_>, child: &str, detail: &str| {
+        let mut error = field.invalid(detail);
+        error.field = list.path().child(child);
+        errors.push(error);
+    };
+    if !is_known(name.text()) {
+        complain(&name, "scopeName", "unsupported scope");
+    }
+    let has_no_values = !matches!(name.text(), "PriorityClass" | OF_CLAIMS) && is_known(name.text());
+    if has_no_values && operator.text() != "Exists" {
+        let detail = "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, \
+                      ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, \
+                      ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+        complain(&operator, "operator", detail);
+    }
+    match operator.text() {
+        "In" | "NotIn" if values.len() == 0 => {
+            let mut error = values
+                .required("must be at least one value when `operator` is 'In' or 'NotIn' for scope selector");
+            error.field = list.path().child("values");
+            errors.push(error);
+        }
+        "Exists" | "DoesNotExist" if values.len() > 0 => {
+            let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+            complain(&values, "values", detail);
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        _ => complain(&operator, "operator", "not a valid selector operator"),
+    }
+}
+
+fn check_contrary(list: &Field<'_, '_>, names: &[&str], errors: &mut ErrorList) {
+    for pair in CONTRARY {
+        if pair.iter().all(|scope| names.contains(scope)) {
+            errors.push(list.invalid("conflicting scopes"));
+        }
+    }
+}
+
+fn is_known(scope: &str) -> bool {
+    scope == OF_CLAIMS || OF_PODS.contains(&scope)
+}
+
+/// Whether all that is bounded can be in a scope.
+fn fits(scope: &str, hard: &Field<'_, '_>) -> bool {
+    hard.entries().all(|(resource, _)| match scope {
+        OF_CLAIMS => !POD_RESOURCES.contains(&resource),
+        "BestEffort" => {
+            resource == "pods" || !(POD_RESOURCES.contains(&resource) || OTHER_RESOURCES.contains(&resource))
+        }
+        _ => !OTHER_RESOURCES.contains(&resource),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use registry_core::api::Object;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn scopes_fit_each_other_and_what_is_bounded() {
+        let causes = |spec: Value| {
+            let quota = Object::from_value(json!({"spec": spec})).unwrap();
+            let mut errors = ErrorList::default();
+            check(&Field::of(&quota, "spec"), &mut errors);
+            errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(causes(json!({"hard": {"pods": "1"}, "scopes": ["BestEffort"]})), none);
+        assert_eq!(causes(json!({"scopes": ["X"]})), ["spec.scopes"]);
+        assert_eq!(causes(json!({"scopes": ["BestEffort", "NotBestEffort"]})), ["spec.scopes"]);
+        assert_eq!(causes(json!({"hard": {"services": "1"}, "scopes": ["Terminating"]})), ["spec.scopes"]);
+        let selected =
+            |requirement: Value| causes(json!({"scopeSelector": {"matchExpressions": [requirement]}}));
+        let path = |field: &str| vec![format!("spec.scopeSelector.matchExpressions.{field}")];
+        assert_eq!(selected(json!({"scopeName": "PriorityClass", "operator": "In", "values": ["a"]})), none);
+        assert_eq!(selected(json!({"scopeName": "PriorityClass", "operator": "In"})), path("values"));
+        assert_eq!(
+            selected(json!({"scopeName": "Terminating", "operator": "DoesNotExist"})),
+            path("operator")
+        );
+        assert_eq!(selected(json!({"scopeName": "X", "operator": "Exists"})), path("scopeName"));
+    }
+}

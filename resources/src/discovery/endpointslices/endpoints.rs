@@ -1,0 +1,119 @@
+//! The endpoints of a slice: addresses of one kind, that another machine can reach.
+
+use std::net::IpAddr;
+
+use registry_core::api::validation::{ErrorList, FieldError, names};
+
+use crate::core::address;
+use crate::field::Field;
+use crate::label_selector;
+
+const MOST_ENDPOINTS: usize = 1000;
+const MOST_ADDRESSES: usize = 100;
+const MOST_HINTS: usize = 8;
+
+/// Checks the endpoints of a slice whose addresses are of a kind.
+pub(super) fn check(endpoints: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
+    if endpoints.len() > MOST_ENDPOINTS {
+        errors.push(FieldError::too_many(endpoints.path(), endpoints.len(), MOST_ENDPOINTS));
+        return;
+    }
+    for endpoint in endpoints.elements() {
+        let addresses = endpoint.get("addresses");
+        if addresses.len() == 0 {
+            errors.push(addresses.required("must contain at least 1 address"));
+        } else if addresses.len() > MOST_ADDRESSES {
+            errors.push(FieldError::too_many(addresses.path(), addresses.len(), MOST_ADDRESSES));
+        }
+        for address in addresses.elements() {
+            check_address(&address, kind, errors);
+        }
+        endpoint.get("nodeName").check_if_set(names::dns_subdomain, errors);
+        label_selector::check_labels(&endpoint.get("deprecatedTopology"), errors);
+        let hostname = endpoint.get("hostname");
+        if hostname.exists() {
+            hostname.check(names::dns_label, errors);
+        }
+        let hints = endpoint.get("hints");
+        for (list, name) in [("forZones", "name"), ("forNodes", "name")] {
+            check_hints(&hints.get(list), name, errors);
+        }
+    }
+}
+
+fn check_address(address: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
+    let parsed = address.text().parse::<IpAddr>();
+    match (kind, parsed) {
+        ("IPv4", Ok(IpAddr::V4(_))) | ("IPv6", Ok(IpAddr::V6(_))) => {
+            address::check_reachable(address, errors)
+        }
+        ("IPv4", _) => errors.push(address.invalid("must be a valid IPv4 address")),
+        ("IPv6", _) => errors.push(address.invalid("must be a valid IPv6 address")),
+        ("FQDN", _) => check_domain(address, errors),
+        _ => {}
+    }
+}
+
+/// A domain of at least two labels, which may end in a dot.
+fn check_domain(name: &Field<'_, '_>, errors: &mut ErrorList) {
+    let text = name.text().strip_suffix('.').unwrap_or(name.text());
+    let complaints = names::dns_subdomain(text);
+    if complaints.is_empty() && !text.contains('.') {
+        errors.push(FieldError::invalid(
+            name.path(),
+            text,
+            "should be a domain with at least two segments separated by dots",
+        ));
+    }
+    for complaint in complaints {
+        errors.push(FieldError::invalid(name.path(), text, complaint));
+    }
+}
+
+fn check_hints(hints: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
+    if hints.len() > MOST_HINTS {
+        errors.push(FieldError::too_many(hints.path(), hints.len(), MOST_HINTS));
+        return;
+    }
+    let mut seen = Vec::new();
+    for hint in hints.elements() {
+        let name = hint.get(name);
+        if seen.contains(&name.text()) {
+            errors.push(name.duplicate());
+        }
+        seen.push(name.text());
+        name.check(names::label_value, errors);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use registry_core::api::Object;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn addresses_are_of_the_slices_kind() {
+        let causes = |kind: &str, endpoint: Value| {
+            let slice = Object::from_value(json!({"endpoints": [endpoint]})).unwrap();
+            let mut errors = ErrorList::default();
+            check(&Field::of(&slice, "endpoints"), kind, &mut errors);
+            errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
+        };
+        let at = |address: &str| json!({"addresses": [address]});
+        let none: [&str; 0] = [];
+        let place = ["endpoints[0].addresses[0]"];
+        for (kind, good, bad) in [
+            ("IPv4", "10.0.0.1", "fd00::1"),
+            ("IPv4", "10.0.0.1", "127.0.0.1"),
+            ("IPv6", "fd00::1", "10.0.0.1"),
+            ("FQDN", "a.example.", "a"),
+        ] {
+            assert_eq!(causes(kind, at(good)), none, "{good}");
+            assert_eq!(causes(kind, at(bad)), place, "{bad}");
+        }
+        assert_eq!(causes("IPv4", json!({})), ["endpoints[0].addresses"]);
+        let named = json!({"addresses": ["10.0.0.1"], "hostname": "A"});
+        assert_eq!(causes("IPv4", named), ["endpoints[0].hostname"]);
+    }
+}
