@@ -10,8 +10,8 @@ use registry_core::schema::Quantity;
 use serde_json::Value;
 
 use super::concerns;
-use crate::lookup::Lookup;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::lookup::Lookup;
 use crate::storage::storageclasses::StorageClasses;
 
 /// The plug-in.

@@ -14,11 +14,11 @@ use registry_core::resource::Resource;
 use serde_json::{Value, json};
 
 use super::concerns;
-use crate::lookup::Lookup;
 use crate::core::limitranges::LimitRanges;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::core::pod_spec::totals;
 use crate::core::pods::Pods;
+use crate::lookup::Lookup;
 
 /// Tells what the plug-in filled in.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";

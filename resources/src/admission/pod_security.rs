@@ -16,10 +16,10 @@ use registry_core::resource::Resource;
 use serde_json::Value;
 
 use super::concerns;
-use crate::lookup::Lookup;
 use crate::core::namespaces::Namespaces;
 use crate::core::pods::Pods;
 use crate::field::Field;
+use crate::lookup::Lookup;
 use checks::{PodView, Violations};
 use policy::{Bar, Level, Policy};
 

@@ -20,9 +20,9 @@ use registry_core::resource::{Resource, ResourceType};
 use registry_core::rest::{AdmitAll, UpdatedObject};
 use serde_json::Value;
 
-use crate::lookup::Lookup;
 use crate::core::pod_spec::totals::{self, Amounts};
 use crate::core::resourcequotas::ResourceQuotas;
+use crate::lookup::Lookup;
 
 const HARD: [&str; 2] = ["status", "hard"];
 const USED: [&str; 2] = ["status", "used"];

@@ -1,19 +1,26 @@
 //! What all caches of a server together may hold.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::metrics::{BudgetNumbers, BudgetSource};
+use crate::storage::entry::EncodingBudget;
 
 /// History takes at most this part of the budget, so that it is cheap to keep and never drives objects out.
 const HISTORY_PART: usize = 4;
 
-/// Bytes that all caches share: of the present objects, and of the history beside them. Over the limit each cache
-/// drops its oldest events first; when that does not help, lists and watches are refused until there is room again.
+/// Encodings take at most this part of the budget, so that they never drive history out.
+const ENCODINGS_PART: usize = 4;
+
+/// Bytes that all caches share: of the present objects, of what they were encoded as, and of the history beside them.
+/// Over the limit each cache drops its oldest events first; when that does not help, lists and watches are refused
+/// until there is room again.
 #[derive(Debug)]
 pub struct CacheBudget {
     limit_bytes: usize,
     object_bytes: AtomicUsize,
     history_bytes: AtomicUsize,
+    encodings: Arc<EncodingBudget>,
     refusals: AtomicU64,
 }
 
@@ -24,18 +31,26 @@ impl CacheBudget {
             limit_bytes,
             object_bytes: AtomicUsize::new(0),
             history_bytes: AtomicUsize::new(0),
+            encodings: Arc::new(EncodingBudget::new(limit_bytes / ENCODINGS_PART)),
             refusals: AtomicU64::new(0),
         }
     }
 
     /// How many bytes are held now.
     pub fn used_bytes(&self) -> usize {
-        self.object_bytes.load(Ordering::Relaxed) + self.history_bytes.load(Ordering::Relaxed)
+        self.object_bytes.load(Ordering::Relaxed)
+            + self.history_bytes.load(Ordering::Relaxed)
+            + self.encodings.used_bytes()
     }
 
     /// How many bytes may be held.
     pub fn limit_bytes(&self) -> usize {
         self.limit_bytes
+    }
+
+    /// The part that is for encodings of cached objects: for those who make them.
+    pub fn encodings(&self) -> &Arc<EncodingBudget> {
+        &self.encodings
     }
 
     /// How many bytes the history of all caches may have.

@@ -261,13 +261,13 @@ impl Event {
         let made = self.departed.get_or_init(|| {
             let Some(previous) = &self.previous else { return self.object.clone() };
             match replace_resource_version(&previous.json, self.revision) {
-                Ok(json) => Arc::new(Entry {
-                    key: previous.key.clone(),
-                    revision: self.revision,
+                Ok(json) => Arc::new(Entry::new(
+                    previous.key.clone(),
+                    self.revision,
                     json,
-                    item_offset: previous.item_offset,
-                    attributes: previous.attributes.clone(),
-                }),
+                    previous.item_offset,
+                    previous.attributes.clone(),
+                )),
                 Err(_) => previous.clone(),
             }
         });

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use registry_core::RequestContext;
-use registry_core::api::validation::ErrorList;
 use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
 use registry_core::capabilities;
 use registry_core::registry::{Services, Store, Subresource, SubresourceStore, UpdateRules};
 use registry_core::resource::ResourceType;
