@@ -240,13 +240,18 @@ impl Bookmarks {
         if !is_new_task && !self.timer.is_elapsed() {
             return false;
         }
-        let is_due = self.timer.as_mut().poll(context).is_ready();
+        let is_due = self.poll(context).is_ready();
         if is_due {
             self.timer.as_mut().reset(Instant::now() + self.period);
             // What is due at once is due at the next look.
-            let _is_pending = self.timer.as_mut().poll(context);
+            let _is_pending = self.poll(context);
         }
         is_due
+    }
+
+    /// Asked once per task, the timer may not put off noting it because the task has done much already.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut tokio::task::unconstrained(self.timer.as_mut())).poll(context)
     }
 }
 
