@@ -13,7 +13,7 @@ use registry_core::api::StatusError;
 use registry_core::registry::InstalledApi;
 use serde_json::{Value, json};
 
-use crate::handlers::negotiation::{Endpoint, Format, Output, clauses};
+use crate::handlers::negotiation::{Endpoint, Format, Formats, Output, clauses};
 use crate::handlers::query::Query;
 use crate::handlers::respond;
 
@@ -102,25 +102,34 @@ impl Discovery {
         }
     }
 
-    /// The document at a path, if there is one, in the form the client wants.
+    /// The document at a path, if there is one, in the form the client wants; `cbor` says whether the server speaks
+    /// that.
     ///
     /// # Errors
     /// 406.
-    pub(crate) fn get(&self, path: &str, parts: &Parts) -> Result<Option<Response<Body>>, StatusError> {
+    pub(crate) fn get(
+        &self,
+        path: &str,
+        parts: &Parts,
+        cbor: bool,
+    ) -> Result<Option<Response<Body>>, StatusError> {
         let path = path.trim_end_matches('/');
         let Some(document) = self.documents.get(path) else { return Ok(None) };
-        if let Some(aggregated) = self.aggregated.get(path).filter(|_| prefers_aggregated(&parts.headers)) {
+        if let Some(aggregated) =
+            self.aggregated.get(path).filter(|_| prefers_aggregated(&parts.headers, cbor))
+        {
             return Ok(Some(aggregated.cacheable_answer(&parts.headers, AGGREGATED)));
         }
-        let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document, true)?;
+        let formats = Formats { protobuf: true, cbor };
+        let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document, formats)?;
         Ok(Some(document.answer(&output)))
     }
 }
 
 /// Whether the client wants the aggregated form more than the plain one.
-fn prefers_aggregated(headers: &HeaderMap) -> bool {
+fn prefers_aggregated(headers: &HeaderMap, cbor: bool) -> bool {
     for clause in clauses(headers) {
-        match (clause.format(), clause.parameter("as")) {
+        match (clause.format(Endpoint::Document, cbor), clause.parameter("as")) {
             (Some(_), None) => return false,
             (Some(Format::Json | Format::Yaml), Some("APIGroupDiscoveryList")) => {
                 let is_v2 = clause.parameter("v") == Some("v2");

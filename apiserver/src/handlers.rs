@@ -9,6 +9,7 @@
 //! | `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `connect` | one verb each |
 //! | `respond`, `encoding`, `yaml` | answers: status, headers, pretty-printing, gzip |
 //! | `items`, `table`, `partial` | the forms objects are given in |
+//! | `protobuf`, `cbor` | objects in binary, as they were encoded once for everybody |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/handlers`.
 
@@ -20,6 +21,7 @@ use http::{Method, Request, Response};
 use registry_core::RequestContext;
 use registry_core::api::{Reason, StatusError};
 use registry_core::registry::InstalledApi;
+use registry_core::storage::EncodingBudget;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::AdmissionChain;
@@ -30,6 +32,7 @@ use crate::proxy::Proxy;
 use crate::request_info::{RequestInfo, ResourceRequest, Verb};
 
 mod call;
+mod cbor;
 mod connect;
 mod content;
 mod create;
@@ -58,14 +61,40 @@ use query::Query;
 use routing::{Missing, Routes};
 pub(crate) use watch::LongRunning;
 
+/// What encodings may take unless a server's watch caches share a budget with them.
+const DEFAULT_ENCODINGS_BYTES: usize = 16 * 1024 * 1024;
+
+/// How a server answers, beside what is installed.
+#[derive(Clone, Debug)]
+pub struct ApiConfig {
+    /// Gives texts for the types in OpenAPI documents.
+    pub descriptions: DescriptionsSource,
+    /// Whether CBOR is read and written.
+    pub cbor: bool,
+    /// What the encodings that are kept of stored objects may take in memory.
+    pub encodings: Arc<EncodingBudget>,
+    /// Where requests are counted.
+    pub metrics: RequestMetrics,
+}
+
 /// The API of everything installed: all paths except health and version.
 pub struct Api {
+    config: ApiConfig,
     routes: Routes,
     admission: AdmissionChain,
     discovery: Discovery,
     openapi: OpenApi,
     shutdown: CancellationToken,
     proxy: OnceLock<Proxy>,
+}
+
+// === impl ApiConfig ===
+
+impl Default for ApiConfig {
+    fn default() -> Self {
+        let encodings = Arc::new(EncodingBudget::new(DEFAULT_ENCODINGS_BYTES));
+        Self { descriptions: || None, cbor: false, encodings, metrics: RequestMetrics::default() }
+    }
 }
 
 // === impl Api ===
@@ -77,24 +106,24 @@ impl Api {
         admission: AdmissionChain,
         shutdown: CancellationToken,
     ) -> Arc<Self> {
-        Self::with_descriptions(installed, admission, shutdown, || None, &RequestMetrics::default())
+        Self::with_config(installed, admission, shutdown, ApiConfig::default())
     }
 
-    /// The same, with texts for the types in OpenAPI documents, and with metrics.
-    pub fn with_descriptions(
+    /// The same, configured.
+    pub fn with_config(
         installed: Arc<InstalledApi>,
         admission: AdmissionChain,
         shutdown: CancellationToken,
-        descriptions: DescriptionsSource,
-        metrics: &RequestMetrics,
+        config: ApiConfig,
     ) -> Arc<Self> {
         Arc::new(Self {
-            routes: Routes::new(&installed, metrics),
+            routes: Routes::new(&installed, &config.metrics),
             admission,
             discovery: Discovery::new(&installed),
-            openapi: OpenApi::new(installed, descriptions),
+            openapi: OpenApi::new(installed, config.descriptions),
             shutdown,
             proxy: OnceLock::new(),
+            config,
         })
     }
 
@@ -121,11 +150,14 @@ impl Api {
             Some(resource) => self.serve(&info, resource, &mut context, &parts, body, &mut measure).await,
             None => self.document(&info.path, &parts),
         };
-        let mut response = result.unwrap_or_else(|failure| {
-            respond::failure(&failure, &Output::of_errors(&parts.headers, Query::of(&parts.uri)))
-        });
+        let mut response =
+            result.unwrap_or_else(|failure| respond::failure(&failure, &self.output_of_errors(&parts)));
         respond::add_warnings(&mut response, &context.take_warnings());
         measure.finish(response)
+    }
+
+    fn output_of_errors(&self, parts: &Parts) -> Output {
+        Output::of_errors(&parts.headers, Query::of(&parts.uri), self.config.cbor)
     }
 
     async fn serve(
@@ -183,7 +215,7 @@ impl Api {
         if let Some(result) = self.openapi.get(path, parts) {
             return result;
         }
-        match self.discovery.get(path, parts)? {
+        match self.discovery.get(path, parts, self.config.cbor)? {
             Some(response) => Ok(response),
             // A version that a served group does not have is told as a missing resource.
             None if self.discovery.serves_group_of(path) => {

@@ -18,7 +18,7 @@ use registry_core::schema::openapi::Descriptions;
 use serde_json::{Map, Value, json};
 
 use crate::discovery::Document;
-use crate::handlers::negotiation::{Endpoint, Format, Output};
+use crate::handlers::negotiation::{Endpoint, Format, Formats, Output};
 use crate::handlers::query::Query;
 use crate::handlers::respond;
 
@@ -80,8 +80,10 @@ impl OpenApi {
         if below.is_empty() {
             return Some(Ok(self.index(parts)));
         }
-        let version = self.versions.get(below)?;
-        Some(self.version(below, version, parts))
+        match self.versions.get(below) {
+            Some(version) => Some(self.version(below, version, parts)),
+            None => Some(Ok(no_document())),
+        }
     }
 
     fn index(&self, parts: &Parts) -> Response<Body> {
@@ -108,7 +110,8 @@ impl OpenApi {
         parts: &Parts,
     ) -> Result<Response<Body>, StatusError> {
         let query = Query::of(&parts.uri);
-        let output = Output::negotiate(&parts.headers, query, Endpoint::Document, false)?;
+        let formats = Formats { protobuf: false, cbor: false };
+        let output = Output::negotiate(&parts.headers, query, Endpoint::Document, formats)?;
         let document = version.document(&self.installed, self.descriptions);
         let asked_hash = query.first("hash");
         if asked_hash.as_ref().is_some_and(|hash| **hash != *document.hash) {
@@ -173,6 +176,13 @@ fn below_index(path: &str) -> Option<&str> {
 
 fn hashed_url(path: &str, hash: &str) -> String {
     format!("{INDEX}/{path}?hash={hash}")
+}
+
+/// Below the index, what is not there is told without words, as Kubernetes does.
+fn no_document() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
 }
 
 /// The document has changed since the client learned of it.

@@ -8,6 +8,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 mod admission;
 mod duration;
+mod feature_gates;
 mod kubelet;
 mod lists;
 mod memory;
@@ -19,6 +20,7 @@ mod tests;
 
 pub use admission::{AdmissionOptions, PluginName};
 pub use duration::parse_duration;
+pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
 pub use kubelet::KubeletOptions;
 pub use lists::{CacheSize, ServiceRange};
 pub use runtime_config::{RuntimeConfig, RuntimeSwitch};
@@ -211,9 +213,10 @@ pub struct StorageOptions {
     #[arg(long, value_name = "RESOURCE#SIZE,…", value_delimiter = ',')]
     pub watch_cache_sizes: Vec<CacheSize>,
 
-    /// How many MiB all watch caches may take together, a quarter of it for their history. Over it the oldest
-    /// history goes first, and watchers that still needed it list again; then lists and watches are told to come back
-    /// (429) [default: half of the memory that the machine, or the container, has]
+    /// How many MiB all watch caches may take together, a quarter of it for their history. Over it the oldest history
+    /// goes first, and watchers that still needed it list again; then lists and watches are told to come back (429).
+    /// What objects were encoded as takes an eighth of it more, at most [default: half of the memory that the machine,
+    /// or the container, has]
     #[arg(long, value_name = "MIB")]
     pub watch_cache_memory: Option<usize>,
 }
@@ -245,6 +248,10 @@ pub struct ApiOptions {
     /// api/ga, api/beta, api/alpha; separated by commas
     #[arg(long, value_name = "API=BOOL,…", value_delimiter = ',')]
     pub runtime_config: Vec<RuntimeSwitch>,
+
+    /// Switch features on or off: CBORServingAndStorage=BOOL (alpha; off) reads and writes CBOR
+    #[arg(long, value_name = "FEATURE=BOOL,…", value_delimiter = ',')]
+    pub feature_gates: Vec<FeatureSwitch>,
 }
 
 /// How much at once, and for how long.
@@ -300,6 +307,11 @@ impl Options {
     /// What `--runtime-config` says.
     pub fn runtime_config(&self) -> RuntimeConfig {
         RuntimeConfig::new(&self.api.runtime_config)
+    }
+
+    /// What `--feature-gates` says.
+    pub fn feature_gates(&self) -> FeatureGates {
+        FeatureGates::new(&self.api.feature_gates)
     }
 
     /// Checks what no single flag's parser can see, and says where objects are kept.

@@ -16,10 +16,10 @@ use crate::admission::{AdmissionChain, NamespaceLifecycle};
 use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
-use crate::handlers::Api;
+use crate::handlers::{Api, ApiConfig};
 use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
 use crate::metrics::ServerMetrics;
-use crate::options::{AdmissionOptions, Options, OptionsError};
+use crate::options::{AdmissionOptions, Feature, Options, OptionsError};
 use crate::request_info::RequestInfo;
 use crate::storage::{Engine, Storages};
 
@@ -145,12 +145,11 @@ impl ServerBuilder {
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         edges.publish_keys(&self.options, address);
         let authenticator = edges.authenticator.clone();
-        let api = Api::with_descriptions(
+        let api = Api::with_config(
             installed.clone(),
             admission(&installed, &self.options.admission)?,
             lifecycle.stopping.clone(),
-            resources::schema::descriptions,
-            metrics.requests(),
+            api_config(&self.options, &storages, &metrics),
         );
         api.connect_by(edges.proxy(self.reaches_local_workloads, lifecycle.stopping.clone()));
         let filters = Filters::new(api, authenticator, authorizer, health, &self.options.limits, metrics);
@@ -287,6 +286,16 @@ fn admission(installed: &InstalledApi, options: &AdmissionOptions) -> Result<Adm
     chain.validating.extend(plugins.validating);
     options.apply(&mut chain)?;
     Ok(chain)
+}
+
+/// How the options say that the API answers.
+fn api_config(options: &Options, storages: &Storages, metrics: &ServerMetrics) -> ApiConfig {
+    ApiConfig {
+        descriptions: resources::schema::descriptions,
+        cbor: options.feature_gates().is_enabled(Feature::CborServingAndStorage),
+        encodings: storages.encodings().clone(),
+        metrics: metrics.requests().clone(),
+    }
 }
 
 /// The keys and certificates that the options ask for, and the authority by which clients know the server.

@@ -20,7 +20,7 @@ use registry_core::storage::measured::Measured;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::{Identity, Transformer};
 use registry_core::storage::versioned::VersionedStore;
-use registry_core::storage::{Interface, StorageError};
+use registry_core::storage::{EncodingBudget, Interface, StorageError};
 
 use crate::options::{EtcdConnection, StorageChoice, StorageOptions};
 
@@ -217,6 +217,11 @@ impl Storages {
     pub fn reader(&self) -> StorageReader {
         let uncached = self.uncached.lock().unwrap_or_else(PoisonError::into_inner).clone();
         StorageReader { engine: self.engine.clone(), uncached }
+    }
+
+    /// What encodings of cached objects may take.
+    pub fn encodings(&self) -> &Arc<EncodingBudget> {
+        self.budget.encodings()
     }
 
     /// How many events the resource's watch cache keeps; 0: it has none.

@@ -33,7 +33,7 @@ pub mod testing;
 pub mod transform;
 pub mod versioned;
 
-pub use entry::{Attributes, AttributesOf, Entry, StoredObject};
+pub use entry::{Attributes, AttributesOf, Encoding, EncodingBudget, Entry, StoredObject};
 pub use error::{StorageError, WatchError};
 pub use interface::{
     Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, WatchEvent, WatchRequest, WatchStream,

@@ -7,7 +7,7 @@ use registry_core::api::{DryRun, Reason, StatusError};
 use crate::admission::{Attributes, Operation};
 
 use super::Api;
-use super::negotiation::{Endpoint, Format, Output, with_empty_details};
+use super::negotiation::{Endpoint, Format, Formats, Output, with_empty_details};
 use super::query::Query;
 use super::routing::Route;
 
@@ -33,17 +33,18 @@ pub(super) struct Call<'a> {
 impl<'a> Call<'a> {
     /// What the client gets.
     pub(super) fn negotiate(&self, endpoint: Endpoint) -> Result<Output, StatusError> {
-        Output::negotiate(self.headers, self.query, endpoint, self.has_protobuf())
+        Output::negotiate(self.headers, self.query, endpoint, self.formats())
     }
 
-    /// Whether the path's objects have a protobuf form.
-    pub(super) fn has_protobuf(&self) -> bool {
-        self.route.path.capabilities.storage.schema().has_protobuf()
+    /// Which formats the path's objects have.
+    pub(super) fn formats(&self) -> Formats {
+        let protobuf = self.route.path.capabilities.storage.schema().has_protobuf();
+        Formats { protobuf, cbor: self.api.config.cbor }
     }
 
     /// How the object in the request's body is written.
     pub(super) fn body_format(&self) -> Result<Format, StatusError> {
-        Format::of_body(self.headers, self.has_protobuf())
+        Format::of_body(self.headers, self.formats())
     }
 
     /// What admission is told about a write to `name`.

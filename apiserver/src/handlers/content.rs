@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Limited};
 use registry_core::api::{FieldValidation, Object, Reason, Scope, StatusError};
 use registry_core::apply::keep_reset;
 use registry_core::codec::protobuf::Envelope;
-use registry_core::codec::{DecodeError, Decoded, Limits, json, protobuf, yaml};
+use registry_core::codec::{DecodeError, Decoded, Limits, cbor, json, protobuf, yaml};
 use registry_core::schema::{FieldIssue, Schema, TypeTable};
 use serde_json::{Map, Value};
 
@@ -43,6 +43,11 @@ pub(super) fn decode(bytes: &[u8], format: Format) -> Result<Decoded, DecodeErro
     match format {
         Format::Json => json::decode(bytes, &Limits::default()),
         Format::Yaml => yaml::decode(bytes, &Limits::default()),
+        // A map with a key twice is no CBOR: nothing is left to be told.
+        Format::Cbor => {
+            let value = cbor::decode(bytes, &Limits::default())?;
+            Ok(Decoded { value, duplicates: Vec::new() })
+        }
         Format::Protobuf => {
             let value = protobuf::decode(bytes, &Limits::default(), |api_version, kind| {
                 TypeTable::meta().schema_of(api_version, kind)
@@ -66,7 +71,7 @@ pub(super) fn decode_object(
     let expected = call.route.kind.kind;
     let schema = call.route.path.capabilities.storage.schema();
     let (declared, fields, duplicates) = match format {
-        Format::Json | Format::Yaml => decode_text(call, bytes, format)?,
+        Format::Json | Format::Yaml | Format::Cbor => decode_tree(call, bytes, format)?,
         Format::Protobuf => decode_message(call, bytes, schema)?,
     };
     let mut object = Object(fields);
@@ -87,7 +92,7 @@ pub(super) fn decode_object(
 /// What a body declares to be, its fields, and which of them came twice.
 type Declaration = (Declared, Map<String, Value>, Vec<String>);
 
-fn decode_text(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declaration, StatusError> {
+fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declaration, StatusError> {
     let unrecognized = |why: &str| unrecognized(call.route.kind.kind, bytes, format, why);
     let decoded = decode(bytes, format).map_err(|fault| unrecognized(&fault.0))?;
     let fields = match decoded.value {
@@ -266,6 +271,7 @@ fn declared_text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a s
 fn unrecognized(expected: &str, bytes: &[u8], format: Format, why: &str) -> StatusError {
     let stage = match format {
         Format::Json => "couldn't get version/kind; json parse error: ",
+        Format::Cbor => "unable to determine group/version/kind: ",
         Format::Yaml | Format::Protobuf => "",
     };
     let shown = summary(bytes);

@@ -9,7 +9,7 @@ use crate::admission::Operation;
 use super::call::{Call, method_not_allowed};
 use super::content::{decode, read_body};
 use super::list::{list_answer, selection};
-use super::negotiation::{Endpoint, Format};
+use super::negotiation::{Endpoint, Format, Formats};
 use super::options::{ListPurpose, delete_options, delete_options_of_query};
 use super::respond;
 
@@ -35,7 +35,7 @@ pub(super) async fn delete_collection(call: &Call<'_>, body: Body) -> Result<Res
     call.api.admission.admit(call.context, &attributes, None, None).await?;
     let validation = call.api.admission.validation(attributes);
     let page = deleter.delete_collection(call.context, &validation, &options, &selection).await?;
-    list_answer(call, &output, page)
+    list_answer(call, &output, page).await
 }
 
 /// The options: from the body when there is one, else from the query.
@@ -44,7 +44,7 @@ async fn options(call: &Call<'_>, body: Body) -> Result<DeleteOptions, StatusErr
     if bytes.is_empty() {
         return delete_options_of_query(call.query);
     }
-    let format = Format::of_body(call.headers, true)?;
+    let format = Format::of_body(call.headers, Formats { protobuf: true, ..call.formats() })?;
     let decoded = decode(&bytes, format).map_err(|fault| StatusError::bad_request(fault.0))?;
     let kind = decoded.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("DeleteOptions");
     if kind != "DeleteOptions" {

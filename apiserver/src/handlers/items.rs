@@ -1,6 +1,13 @@
 //! One object's bytes in the form a list, a table or a watch gives it.
 
-use registry_core::storage::Entry;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use registry_core::api::StatusError;
+use registry_core::codec::stored;
+use registry_core::storage::{Encoding, EncodingBudget, Entry};
+use serde_json::{Map, Value};
 
 use super::negotiation::MetaVersion;
 use super::partial;
@@ -15,6 +22,17 @@ pub(super) struct Item<'a> {
     pub(super) tail: &'a [u8],
     /// The resource version, when it is known without looking.
     pub(super) revision: Option<u64>,
+    /// Where it is stored, with all it was encoded as.
+    entry: Option<&'a Entry>,
+}
+
+/// What of an object is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it.
+    Whole,
+    /// Its metadata.
+    Metadata,
 }
 
 /// The form of a list's items.
@@ -35,13 +53,56 @@ pub(super) enum ItemForm {
 impl<'a> Item<'a> {
     /// A stored object.
     pub(super) fn stored(entry: &'a Entry) -> Self {
-        let tail = usize::try_from(entry.item_offset).ok().and_then(|offset| entry.json.get(offset..));
-        Self { json: &entry.json, tail: tail.unwrap_or_default(), revision: Some(entry.revision) }
+        Self { json: &entry.json, tail: entry.tail(), revision: Some(entry.revision), entry: Some(entry) }
     }
 
     /// An object that was encoded for this answer.
     pub(super) fn encoded(json: &'a [u8]) -> Self {
-        Self { json, tail: b"", revision: None }
+        Self { json, tail: b"", revision: None, entry: None }
+    }
+
+    /// Whether the object is stored.
+    pub(super) fn is_stored(&self) -> bool {
+        self.entry.is_some()
+    }
+
+    /// The JSON of `metadata`. Canonical bytes are cut, all others are parsed.
+    pub(super) fn metadata(&self) -> Cow<'a, [u8]> {
+        if let Some(cut) = self.entry.and_then(Entry::metadata) {
+            return Cow::Borrowed(cut);
+        }
+        let parsed = stored::decode(self.json).unwrap_or_default().into_value();
+        let metadata = parsed.get("metadata").filter(|metadata| metadata.is_object());
+        Cow::Owned(metadata.map_or_else(|| b"{}".to_vec(), |metadata| metadata.to_string().into_bytes()))
+    }
+
+    /// The fields of the object, or `metadata` as its only one.
+    ///
+    /// # Errors
+    /// 500: the bytes are no object.
+    pub(super) fn fields(&self, part: Part) -> Result<Map<String, Value>, StatusError> {
+        match part {
+            Part::Whole => Ok(stored::decode(self.json).map_err(StatusError::internal)?.0),
+            Part::Metadata => {
+                let metadata = stored::decode(&self.metadata()).map_err(StatusError::internal)?;
+                Ok(Map::from_iter([("metadata".to_owned(), metadata.into_value())]))
+            }
+        }
+    }
+
+    /// The object in an encoding. What is stored is encoded once for everybody.
+    ///
+    /// # Errors
+    /// Whatever `make` fails with.
+    pub(super) fn in_encoding(
+        &self,
+        encoding: Encoding,
+        budget: &Arc<EncodingBudget>,
+        make: impl Fn() -> Result<Bytes, StatusError>,
+    ) -> Result<Bytes, StatusError> {
+        let made = self.entry.and_then(|entry| entry.encoded(encoding, budget, || make().ok()));
+        // What failed fails again, and tells why.
+        made.map_or_else(make, Ok)
     }
 }
 

@@ -4,10 +4,12 @@ use axum::body::Body;
 use http::Response;
 use registry_core::api::selector::FieldRequirement;
 use registry_core::api::{ListOptions, StatusError};
+use registry_core::codec::cbor;
 use registry_core::storage::ListPage;
 use serde_json::{Map, Value, json};
 
 use super::call::{Call, method_not_allowed};
+use super::cbor::Maps;
 use super::items::ItemForm;
 use super::negotiation::{Endpoint, Format, Output};
 use super::options::{ListPurpose, list_options};
@@ -27,7 +29,7 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError>
     let output = call.negotiate(Endpoint::Collection)?;
     let options = selection(call, ListPurpose::List)?;
     let page = lister.list(call.context, &options).await?;
-    list_answer(call, &output, page)
+    list_answer(call, &output, page).await
 }
 
 /// The list options of a request.
@@ -43,7 +45,7 @@ pub(super) fn selection(call: &Call<'_>, purpose: ListPurpose) -> Result<ListOpt
 }
 
 /// A page in the form the client wants.
-pub(super) fn list_answer(
+pub(super) async fn list_answer(
     call: &Call<'_>,
     output: &Output,
     page: ListPage,
@@ -54,7 +56,8 @@ pub(super) fn list_answer(
     let body = match output.format {
         Format::Json => json_body(list_head, form, page),
         Format::Yaml => yaml_body(list_head, form, page)?,
-        Format::Protobuf => return protobuf::list(call, output, &page),
+        Format::Cbor => cbor_body(call, list_head, form, page)?,
+        Format::Protobuf => return protobuf::list(call, output, page).await,
     };
     Ok(respond::stream(output, body, size_hint_bytes))
 }
@@ -94,6 +97,20 @@ fn yaml_body(list_head: &[u8], form: ItemForm, page: ListPage) -> Result<ListBod
 
     let (prefix, suffix) = (prefix.into_bytes(), suffix.into_bytes());
     Ok(ListBody::new(prefix, page.items, Writer::Yaml(form), suffix))
+}
+
+/// The number of items, and not their size, stands before them.
+fn cbor_body(
+    call: &Call<'_>,
+    list_head: &[u8],
+    form: ItemForm,
+    page: ListPage,
+) -> Result<ListBody, StatusError> {
+    let Value::Object(head) = head(list_head, &form, &page) else {
+        return Err(StatusError::internal("a list's head is no object"));
+    };
+    let prefix = cbor::list_prefix(&head, items_field(&form), page.items.len());
+    Ok(ListBody::new(prefix, page.items, Writer::Cbor(Maps::new(call, form)), Vec::new()))
 }
 
 fn items_field(form: &ItemForm) -> &'static str {

@@ -16,14 +16,6 @@ mod tests;
 
 pub(crate) use accept::{Clause, clauses};
 
-/// The types every resource is given in, as error messages list them.
-const PRODUCED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-/// The same of kinds that have no protobuf.
-const PRODUCED_AS_TEXT: &str = "application/json, application/yaml";
-/// The types of watches, which a collection's path gives as well.
-const PRODUCED_STREAMS: &str =
-    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
-
 /// What a client gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Output {
@@ -46,6 +38,17 @@ pub(crate) enum Format {
     Yaml,
     /// `application/vnd.kubernetes.protobuf`.
     Protobuf,
+    /// `application/cbor`.
+    Cbor,
+}
+
+/// Which formats something has beside JSON and YAML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Formats {
+    /// The kind has a protobuf form.
+    pub(crate) protobuf: bool,
+    /// The server speaks CBOR (`CBORServingAndStorage`).
+    pub(crate) cbor: bool,
 }
 
 /// What an answer is turned into.
@@ -94,7 +97,7 @@ impl Output {
         headers: &HeaderMap,
         query: Query<'_>,
         endpoint: Endpoint,
-        has_protobuf: bool,
+        formats: Formats,
     ) -> Result<Self, StatusError> {
         let pretty = wants_pretty(headers, query);
         let gzip = accepts_gzip(headers);
@@ -103,22 +106,13 @@ impl Output {
             return Ok(plain);
         }
         let clauses = clauses(headers);
-        if !clauses.iter().any(Clause::names_produced_type) {
-            return Err(not_produced(endpoint));
+        if !clauses.iter().any(|clause| clause.names_produced_type(endpoint, formats)) {
+            return Err(not_produced(endpoint, formats));
         }
         for clause in &clauses {
-            let Some(format) = clause.format() else { continue };
+            let Some(format) = clause.format(endpoint, formats.cbor) else { continue };
             let Some(shape) = shape(clause, endpoint) else { continue };
-            let is_given = match format {
-                Format::Json => true,
-                Format::Yaml => endpoint != Endpoint::Watch,
-                Format::Protobuf => match shape {
-                    Shape::Whole => has_protobuf,
-                    Shape::Table(_) => false,
-                    Shape::Partial(_) | Shape::PartialList(_) => true,
-                },
-            };
-            if !is_given {
+            if !is_given(format, shape, endpoint, formats) {
                 continue;
             }
             return Ok(Self {
@@ -130,16 +124,17 @@ impl Output {
         }
         Err(StatusError::new(
             Reason::NotAcceptable,
-            format!("only the following media types are accepted: {}", produced(has_protobuf)),
+            format!("only the following media types are accepted: {}", formats.media_types()),
         ))
     }
 
-    /// What errors are written in: the wanted format, never transformed.
-    pub(crate) fn of_errors(headers: &HeaderMap, query: Query<'_>) -> Self {
+    /// What errors are written in: the wanted format, never transformed. `Status` has all formats but, perhaps, CBOR.
+    pub(crate) fn of_errors(headers: &HeaderMap, query: Query<'_>, cbor: bool) -> Self {
+        let wanted = |clause: &Clause<'_>| clause.format(Endpoint::Object, cbor);
         let format = if accepts_plain_json(headers) {
             Format::Json
         } else {
-            clauses(headers).iter().find_map(Clause::format).unwrap_or(Format::Json)
+            clauses(headers).iter().find_map(wanted).unwrap_or(Format::Json)
         };
         Self { format, shape: Shape::Whole, pretty: wants_pretty(headers, query), gzip: false }
     }
@@ -172,20 +167,34 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
+fn is_given(format: Format, shape: Shape, endpoint: Endpoint, formats: Formats) -> bool {
+    match (format, shape) {
+        (Format::Json | Format::Cbor, _) => true,
+        (Format::Yaml, _) => endpoint != Endpoint::Watch,
+        (Format::Protobuf, Shape::Whole) => formats.protobuf,
+        (Format::Protobuf, Shape::Table(_)) => false,
+        (Format::Protobuf, Shape::Partial(_) | Shape::PartialList(_)) => true,
+    }
+}
+
+/// What a clause's parameters ask for; `None` when that is not to be had. Parameters that mean nothing are ignored.
 fn shape(clause: &Clause<'_>, endpoint: Endpoint) -> Option<Shape> {
-    let (Some(kind), group, version) = (clause.parameter("as"), clause.parameter("g"), clause.parameter("v"))
-    else {
-        return Some(Shape::Whole);
-    };
-    if group != Some("meta.k8s.io") || endpoint == Endpoint::Document {
+    let parameter = |name| clause.parameter(name).unwrap_or_default();
+    if !matches!(parameter("stream"), "" | "watch") || !matches!(parameter("sv"), "" | "v1") {
         return None;
     }
-    let version = match version? {
+    if ["as", "g", "v"].iter().all(|name| clause.parameter(name).is_none()) {
+        return Some(Shape::Whole);
+    }
+    if parameter("g") != "meta.k8s.io" || endpoint == Endpoint::Document {
+        return None;
+    }
+    let version = match parameter("v") {
         "v1" => MetaVersion::V1,
         "v1beta1" => MetaVersion::V1Beta1,
         _ => return None,
     };
-    match kind {
+    match parameter("as") {
         "Table" => Some(Shape::Table(version)),
         "PartialObjectMetadata" => Some(Shape::Partial(version)),
         "PartialObjectMetadataList" => Some(Shape::PartialList(version)),
@@ -193,16 +202,17 @@ fn shape(clause: &Clause<'_>, endpoint: Endpoint) -> Option<Shape> {
     }
 }
 
-fn produced(has_protobuf: bool) -> &'static str {
-    if has_protobuf { PRODUCED } else { PRODUCED_AS_TEXT }
-}
-
-fn not_produced(endpoint: Endpoint) -> StatusError {
-    let streams = match endpoint {
-        Endpoint::Collection | Endpoint::Watch => format!(", {PRODUCED_STREAMS}"),
-        Endpoint::Object | Endpoint::Document => String::new(),
-    };
-    let message = format!("406: Not Acceptable\n\nAvailable representations: {PRODUCED}{streams}");
+fn not_produced(endpoint: Endpoint, formats: Formats) -> StatusError {
+    // The routing layer does not know that some kinds have no protobuf.
+    let formats = Formats { protobuf: true, ..formats };
+    let mut types = formats.media_types();
+    if matches!(endpoint, Endpoint::Collection | Endpoint::Watch) {
+        types += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+        if formats.cbor {
+            types += ", application/cbor-seq";
+        }
+    }
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {types}");
     with_empty_details(StatusError::new(Reason::NotAcceptable, message))
 }
 
@@ -210,6 +220,22 @@ fn not_produced(endpoint: Endpoint) -> StatusError {
 pub(crate) fn with_empty_details(mut failure: StatusError) -> StatusError {
     failure.details = Some(Box::<StatusDetails>::default());
     failure
+}
+
+// === impl Formats ===
+
+impl Formats {
+    /// All media types, as error messages list them.
+    fn media_types(self) -> String {
+        let mut types = String::from("application/json, application/yaml");
+        if self.protobuf {
+            types += ", application/vnd.kubernetes.protobuf";
+        }
+        if self.cbor {
+            types += ", application/cbor";
+        }
+        types
+    }
 }
 
 // === impl Format ===
@@ -221,6 +247,7 @@ impl Format {
             Self::Json => "application/json",
             Self::Yaml => "application/yaml",
             Self::Protobuf => "application/vnd.kubernetes.protobuf",
+            Self::Cbor => "application/cbor",
         }
     }
 
@@ -228,6 +255,8 @@ impl Format {
     pub(crate) const fn stream_media_type(self) -> &'static str {
         match self {
             Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            // `application/cbor` is exactly one object.
+            Self::Cbor => "application/cbor-seq",
             Self::Json | Self::Yaml => self.media_type(),
         }
     }
@@ -236,12 +265,22 @@ impl Format {
     ///
     /// # Errors
     /// 415 for what the server does not read.
-    pub(crate) fn of_body(headers: &HeaderMap, has_protobuf: bool) -> Result<Self, StatusError> {
-        match body_media_type(headers) {
+    pub(crate) fn of_body(headers: &HeaderMap, formats: Formats) -> Result<Self, StatusError> {
+        // Letters are the same large and small, and parameters have values, or it is no media type.
+        let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let mut parameters = content_type.unwrap_or_default().split(';').skip(1).map(str::trim);
+        let has_value = |parameter: &str| {
+            parameter.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
+        };
+        if !parameters.all(|parameter| parameter.is_empty() || has_value(parameter)) {
+            return Err(unknown_body(&formats.media_types()));
+        }
+        match &*body_media_type(headers).to_ascii_lowercase() {
             "" | "application/json" => Ok(Self::Json),
             "application/yaml" => Ok(Self::Yaml),
-            "application/vnd.kubernetes.protobuf" if has_protobuf => Ok(Self::Protobuf),
-            _ => Err(unknown_body(produced(has_protobuf))),
+            "application/vnd.kubernetes.protobuf" if formats.protobuf => Ok(Self::Protobuf),
+            "application/cbor" if formats.cbor => Ok(Self::Cbor),
+            _ => Err(unknown_body(&formats.media_types())),
         }
     }
 }

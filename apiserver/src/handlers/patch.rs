@@ -17,7 +17,7 @@ use crate::admission::Operation;
 
 use super::call::{Call, method_not_allowed};
 use super::content::{check_name, read_body, settle_issues, settle_namespace, with_defaults};
-use super::negotiation::{Endpoint, body_media_type, unknown_body, with_empty_details};
+use super::negotiation::{Endpoint, Format, body_media_type, unknown_body, with_empty_details};
 use super::options::patch_options;
 use super::respond;
 use super::update::updated_status;
@@ -37,11 +37,11 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
     let kind = patch_type(call)?;
     let output = call.negotiate(Endpoint::Object)?;
     let bytes = read_body(body).await?;
-    let patch_options = patch_options(call.query, kind == Kind::Apply)?;
+    let patch_options = patch_options(call.query, matches!(kind, Kind::Apply(_)))?;
     let PatchOptions { dry_run, field_validation, ref field_manager, .. } = patch_options;
     let options = CreateOptions { dry_run, field_validation, field_manager: field_manager.clone() };
     let mut update = match kind {
-        Kind::Apply => Update::Apply(Applied::parse(call, &bytes, &patch_options)?),
+        Kind::Apply(format) => Update::Apply(Applied::parse(call, &bytes, format, &patch_options)?),
         Kind::Patch(kind) => Update::Patch(Patched {
             call,
             document: PatchDocument::parse(kind, &bytes)?,
@@ -73,8 +73,8 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
 enum Kind {
     /// A change of the present object.
     Patch(PatchType),
-    /// A configuration to apply.
-    Apply,
+    /// A configuration to apply, in YAML or CBOR.
+    Apply(Format),
 }
 
 /// A patch request that is about to be carried out.
@@ -118,18 +118,20 @@ pub(super) fn is_apply(headers: &HeaderMap) -> bool {
 fn patch_type(call: &Call<'_>) -> Result<Kind, StatusError> {
     const CUSTOM: &str =
         "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
-    const BUILTIN: &str = "application/json-patch+json, application/merge-patch+json, \
-                           application/strategic-merge-patch+json, application/apply-patch+yaml";
-    let accepted = if call.route.is_builtin { BUILTIN } else { CUSTOM };
+    let cbor = call.api.config.cbor;
     match body_media_type(call.headers) {
         "application/json-patch+json" => Ok(Kind::Patch(PatchType::Json)),
         "application/merge-patch+json" => Ok(Kind::Patch(PatchType::Merge)),
-        "application/apply-patch+yaml" => Ok(Kind::Apply),
+        "application/apply-patch+yaml" => Ok(Kind::Apply(Format::Yaml)),
+        "application/apply-patch+cbor" if cbor => Ok(Kind::Apply(Format::Cbor)),
         // Only kinds whose fields carry patch strategies can be merged strategically.
         "application/strategic-merge-patch+json" if call.route.is_builtin => {
             Ok(Kind::Patch(PatchType::Strategic))
         }
-        "application/strategic-merge-patch+json" => Err(unknown_body(accepted)),
+        "application/strategic-merge-patch+json" => {
+            let cbor = if cbor { ", application/apply-patch+cbor" } else { "" };
+            Err(unknown_body(&format!("{CUSTOM}{cbor}")))
+        }
         _ => Err(with_empty_details(StatusError::new(
             Reason::UnsupportedMediaType,
             "415: Unsupported Media Type",

@@ -7,13 +7,12 @@ use bytes::Bytes;
 use http::Response;
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::protobuf::{self, ListFrame, ListMetadata};
-use registry_core::codec::stored;
 use registry_core::schema::{Schema, TypeTable};
-use registry_core::storage::ListPage;
+use registry_core::storage::{Encoding, EncodingBudget, ListPage};
 use serde_json::Value;
 
 use super::call::Call;
-use super::items::{Item, ItemForm};
+use super::items::{Item, Part};
 use super::negotiation::{Output, Shape};
 use super::respond;
 
@@ -25,13 +24,17 @@ use body::MessagesBody;
 
 const PARTIAL: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata";
 
+/// How many bytes of JSON are turned into messages before other requests get their turn.
+const TURN_BYTES: usize = 256 * 1024;
+
 /// How objects of one kind become messages.
 #[derive(Clone, Debug)]
 pub(super) struct Messages {
     pub(super) api_version: Box<str>,
     pub(super) kind: &'static str,
-    form: ItemForm,
+    part: Part,
     schema: Schema,
+    budget: Arc<EncodingBudget>,
 }
 
 // === impl Messages ===
@@ -42,36 +45,41 @@ impl Messages {
     /// # Errors
     /// 406 for what has no protobuf.
     pub(super) fn new(call: &Call<'_>, shape: Shape) -> Result<Self, StatusError> {
+        let budget = call.api.config.encodings.clone();
         match shape {
             Shape::Partial(version) | Shape::PartialList(version) => Ok(Self {
                 api_version: version.api_version().into(),
                 kind: "PartialObjectMetadata",
-                form: ItemForm::Partial(version),
+                part: Part::Metadata,
                 schema: meta_schema(PARTIAL)?,
+                budget,
             }),
-            Shape::Whole if call.has_protobuf() => Ok(Self {
+            Shape::Whole if call.formats().protobuf => Ok(Self {
                 api_version: call.route.api_version.clone(),
                 kind: call.route.kind.kind,
-                form: ItemForm::Whole,
+                part: Part::Whole,
                 schema: call.route.path.capabilities.storage.schema().clone(),
+                budget,
             }),
             Shape::Whole | Shape::Table(_) => Err(no_protobuf()),
         }
     }
 
-    /// An object's message. One that is stored is the same for everybody who asks: this is where one made before
-    /// would be taken from.
+    /// An object's message, which is the same for everybody who asks.
     pub(super) fn message(&self, item: &Item<'_>) -> Result<Bytes, StatusError> {
-        let decoded = match &self.form {
-            ItemForm::Whole | ItemForm::Tail => stored::decode(item.json),
-            form => {
-                let mut json = Vec::with_capacity(item.json.len());
-                form.write(&mut json, item);
-                stored::decode(&json)
-            }
+        let encoding = match self.part {
+            Part::Whole => Encoding::Protobuf,
+            Part::Metadata => Encoding::MetadataProtobuf,
         };
-        let object = decoded.map_err(StatusError::internal)?;
-        Ok(protobuf::encode_message(&object.into_value(), &self.schema))
+        item.in_encoding(encoding, &self.budget, || {
+            let fields = item.fields(self.part)?;
+            Ok(protobuf::encode_message(&Value::Object(fields), &self.schema))
+        })
+    }
+
+    /// An object in its envelope.
+    pub(super) fn envelope(&self, item: &Item<'_>) -> Result<Bytes, StatusError> {
+        Ok(protobuf::envelope(&self.api_version, self.kind, &self.message(item)?))
     }
 }
 
@@ -85,16 +93,20 @@ pub(super) fn envelope(value: &Value, table: Option<&Arc<TypeTable>>) -> Option<
     Some(protobuf::encode(value, &schema, api_version, kind))
 }
 
-/// A page of objects. All messages are made before the first is sent, because their sizes come before them.
-pub(super) fn list(call: &Call<'_>, output: &Output, page: &ListPage) -> Result<Response<Body>, StatusError> {
+/// A page of objects. Its size comes before its first object, so every message is made, or found made, once before
+/// anything is sent; while it is sent each is taken from where it was kept. One that was not, because too much is
+/// kept already, is made again: no list is ever in memory as a whole.
+pub(super) async fn list(
+    call: &Call<'_>,
+    output: &Output,
+    page: ListPage,
+) -> Result<Response<Body>, StatusError> {
     let messages = Messages::new(call, output.shape)?;
     let kind = match output.shape {
         Shape::PartialList(_) => "PartialObjectMetadataList",
         _ => call.route.path.capabilities.lister.as_ref().map_or("", |lister| lister.list_kind()),
     };
-    let items = page.items.iter().map(|entry| messages.message(&Item::stored(entry)));
-    let items: Vec<Bytes> = items.collect::<Result<_, _>>()?;
-    let items_len = items.iter().map(|message| protobuf::item_len(message.len())).sum();
+    let items_len = items_len(&messages, &page).await?;
     let revision = page.revision.to_string();
     let continue_token = page.continue_token.as_deref().unwrap_or_default();
     let metadata = ListMetadata {
@@ -107,7 +119,21 @@ pub(super) fn list(call: &Call<'_>, output: &Output, page: &ListPage) -> Result<
     };
     let frame = ListFrame::new(&messages.api_version, kind, &metadata, items_len);
     let size_bytes = frame.prefix.len() + items_len + frame.suffix.len();
-    Ok(respond::stream(output, MessagesBody::new(frame, items, size_bytes), size_bytes))
+    Ok(respond::stream(output, MessagesBody::new(frame, messages, page.items, size_bytes), size_bytes))
+}
+
+/// How many bytes a page's objects take in a list. Thousands of them take a while, in which others get their turns.
+async fn items_len(messages: &Messages, page: &ListPage) -> Result<usize, StatusError> {
+    let (mut items_len, mut turn_bytes) = (0, 0);
+    for entry in &page.items {
+        items_len += protobuf::item_len(messages.message(&Item::stored(entry))?.len());
+        turn_bytes += entry.json.len();
+        if turn_bytes >= TURN_BYTES {
+            turn_bytes = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(items_len)
 }
 
 /// A failure's message, a `Status`.

@@ -5,16 +5,18 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, VARY, WARNING, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Response, StatusCode};
 use registry_core::api::{Reason, StatusError};
-use registry_core::codec::stored;
+use registry_core::codec::{cbor, stored};
 use registry_core::rest::{Answer, SuccessStatus};
 use serde_json::{Value, json};
 
 use crate::json_fields::put;
 
 use super::call::Call;
+use super::cbor::Maps;
 use super::encoding::{self, EncodedBody, Encoding};
 use super::items::{Item, ItemForm};
 use super::negotiation::{Format, Output, Shape};
+use super::protobuf::Messages;
 use super::table::Table;
 use super::{partial, protobuf, yaml};
 
@@ -54,6 +56,9 @@ fn shaped(
     status: StatusCode,
     item: &Item<'_>,
 ) -> Result<Response<Body>, StatusError> {
+    if let Some(kept) = kept(call, output, item)? {
+        return Ok(bytes(output, status, kept));
+    }
     let mut json = Vec::with_capacity(item.json.len() + 64);
     match output.shape {
         Shape::Whole => json.extend_from_slice(item.json),
@@ -72,18 +77,34 @@ fn shaped(
             ));
         }
     }
+    if output.format == Format::Json {
+        return Ok(bytes(output, status, json.into()));
+    }
+    let parsed = stored::decode(&json).map_err(StatusError::internal)?.into_value();
+    if output.format == Format::Protobuf {
+        let table = call.route.path.capabilities.storage.schema().table();
+        let envelope = protobuf::envelope(&parsed, Some(table)).ok_or_else(protobuf::no_protobuf)?;
+        return Ok(bytes(output, status, envelope));
+    }
+    Ok(value(output, status, &parsed))
+}
+
+/// One object in the shape the client wants, in a format that stored objects are kept in. `None` where that does not
+/// help.
+fn kept(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Result<Option<Bytes>, StatusError> {
+    let form = match output.shape {
+        Shape::Whole if item.is_stored() => ItemForm::Whole,
+        Shape::Partial(version) => ItemForm::Partial(version),
+        Shape::Whole | Shape::Table(_) | Shape::PartialList(_) => return Ok(None),
+    };
     match output.format {
-        Format::Json => Ok(bytes(output, status, json.into())),
-        Format::Yaml => {
-            let parsed: Value = serde_json::from_slice(&json).map_err(StatusError::internal)?;
-            Ok(value(output, status, &parsed))
+        Format::Protobuf => Messages::new(call, output.shape)?.envelope(item).map(Some),
+        Format::Cbor => {
+            let mut whole = Vec::with_capacity(item.json.len());
+            Maps::new(call, form).write(&mut whole, item)?;
+            Ok(Some(whole.into()))
         }
-        Format::Protobuf => {
-            let parsed = stored::decode(&json).map_err(StatusError::internal)?.into_value();
-            let table = call.route.path.capabilities.storage.schema().table();
-            let envelope = protobuf::envelope(&parsed, Some(table)).ok_or_else(protobuf::no_protobuf)?;
-            Ok(bytes(output, status, envelope))
-        }
+        Format::Json | Format::Yaml => Ok(None),
     }
 }
 
@@ -92,6 +113,7 @@ pub(crate) fn value(output: &Output, status: StatusCode, value: &Value) -> Respo
     let text = match output.format {
         Format::Json => value.to_string(),
         Format::Yaml => yaml::encode(value),
+        Format::Cbor => return bytes(output, status, cbor::encode(value, None)),
         Format::Protobuf => {
             if let Some(envelope) = protobuf::envelope(value, None) {
                 return bytes(output, status, envelope);

@@ -11,6 +11,7 @@ use registry_core::storage::{WatchError, WatchEvent};
 use uuid::Uuid;
 
 use super::call::{Call, method_not_allowed};
+use super::cbor::{self, Maps};
 use super::items::{Item, ItemForm};
 use super::list::selection;
 use super::negotiation::{Endpoint, Format, Output, Shape};
@@ -69,9 +70,15 @@ struct Frames {
     bookmark_type: Box<str>,
     sends_bookmarks: bool,
     sent_columns: bool,
-    /// How objects become messages, for clients that take protobuf.
-    messages: Option<Messages>,
+    wire: Wire,
     metrics: WatchMetrics,
+}
+
+/// What frames are written in.
+enum Wire {
+    Json,
+    Protobuf(Messages),
+    Cbor(Maps),
 }
 
 // === impl Frames ===
@@ -88,12 +95,13 @@ impl Frames {
             }
         };
         let bookmark_type = format!("\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\"").into();
-        let messages = match output.format {
-            Format::Protobuf => Some(Messages::new(call, output.shape)?),
-            Format::Json | Format::Yaml => None,
+        let wire = match output.format {
+            Format::Protobuf => Wire::Protobuf(Messages::new(call, output.shape)?),
+            Format::Cbor => Wire::Cbor(Maps::new(call, form.clone())),
+            Format::Json | Format::Yaml => Wire::Json,
         };
         let metrics = call.route.metrics.watch();
-        Ok(Self { form, bookmark_type, sends_bookmarks, sent_columns: false, messages, metrics })
+        Ok(Self { form, bookmark_type, sends_bookmarks, sent_columns: false, wire, metrics })
     }
 
     /// Writes an event's frame, and counts it.
@@ -115,41 +123,51 @@ impl Frames {
                 return;
             }
         };
-        // Exactly, so that a frame that goes alone becomes shared bytes as it is.
-        buffer.reserve_exact(frame_head_bytes(kind) + entry.json.len() + FRAME_END.len());
         let item = Item::stored(entry);
-        if let Some(messages) = &self.messages {
-            write_message(buffer, kind, messages, &item);
-            return;
-        }
-        open(buffer, kind);
-        match &self.form {
-            ItemForm::Row(table) => {
-                table.write_object(buffer, &item, !std::mem::replace(&mut self.sent_columns, true));
+        match (&self.wire, &self.form) {
+            (_, ItemForm::Row(table)) => {
+                let mut json = Vec::new();
+                table.write_object(&mut json, &item, !std::mem::replace(&mut self.sent_columns, true));
+                self.write_made(buffer, kind, &json);
             }
-            form => form.write(buffer, &item),
+            (Wire::Json, form) => {
+                // Exactly, so that a frame that goes alone becomes shared bytes as it is.
+                buffer.reserve_exact(frame_head_bytes(kind) + entry.json.len() + FRAME_END.len());
+                open(buffer, kind);
+                form.write(buffer, &item);
+                buffer.extend_from_slice(FRAME_END);
+            }
+            (Wire::Protobuf(messages), _) => write_message(buffer, kind, messages, &item),
+            (Wire::Cbor(maps), _) => maps.write_event(buffer, kind, &item),
         }
-        buffer.extend_from_slice(FRAME_END);
+    }
+
+    /// Writes a frame around an object that was made for it.
+    fn write_made(&self, buffer: &mut Vec<u8>, kind: &str, json: &[u8]) {
+        match &self.wire {
+            Wire::Json => {
+                open(buffer, kind);
+                buffer.extend_from_slice(json);
+                buffer.extend_from_slice(FRAME_END);
+            }
+            Wire::Protobuf(messages) => write_message(buffer, kind, messages, &Item::encoded(json)),
+            Wire::Cbor(_) => cbor::write_made_event(buffer, kind, json),
+        }
     }
 
     fn write_bookmark(&self, buffer: &mut Vec<u8>, revision: u64, initial_events_end: bool) {
+        if let ItemForm::Row(table) = &self.form {
+            let mut json = Vec::new();
+            table.write_empty(&mut json, revision);
+            return self.write_made(buffer, "BOOKMARK", &json);
+        }
         let annotations =
             if initial_events_end { ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" } else { "" };
         let object = format!(
             "{{{},\"metadata\":{{\"resourceVersion\":\"{revision}\"{annotations}}}}}",
             self.bookmark_type
         );
-        if let Some(messages) = &self.messages {
-            write_message(buffer, "BOOKMARK", messages, &Item::encoded(object.as_bytes()));
-            return;
-        }
-        open(buffer, "BOOKMARK");
-        if let ItemForm::Row(table) = &self.form {
-            table.write_empty(buffer, revision);
-        } else {
-            buffer.extend_from_slice(object.as_bytes());
-        }
-        buffer.extend_from_slice(FRAME_END);
+        self.write_made(buffer, "BOOKMARK", object.as_bytes());
     }
 
     /// Writes the frame that ends a watch, for failures the client has to know of.
@@ -160,13 +178,10 @@ impl Frames {
             WatchError::Interrupted(_) => return,
             WatchError::Corrupt { .. } => StatusError::new(Reason::InternalError, error.to_string()),
         };
-        if self.messages.is_some() {
-            write_failure(buffer, &failure);
-            return;
+        if matches!(self.wire, Wire::Protobuf(_)) {
+            return write_failure(buffer, &failure);
         }
-        open(buffer, "ERROR");
-        buffer.extend_from_slice(failure.to_value().to_string().as_bytes());
-        buffer.extend_from_slice(FRAME_END);
+        self.write_made(buffer, "ERROR", failure.to_value().to_string().as_bytes());
     }
 }
 

@@ -1,5 +1,6 @@
 //! Requests by route, verb and code; watch events.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -98,6 +99,12 @@ struct MeasuredBody {
 }
 
 // === impl RequestMetrics ===
+
+impl fmt::Debug for RequestMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestMetrics").field("counts", &self.0.is_some()).finish()
+    }
+}
 
 impl RequestMetrics {
     pub(super) fn new(families: &mut Families) -> Result<Self, MetricsError> {

@@ -2,7 +2,7 @@
 
 use registry_core::api::{GroupVersion, Scope};
 use registry_core::registry::InstalledPath;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::connections;
 use super::operations::{self, Action, Place};

@@ -13,7 +13,8 @@ fn the_index_is_there_and_nothing_beside_it() {
     let index = get(&openapi, "/openapi/v3").unwrap();
     assert_eq!(index.headers()[CONTENT_TYPE], "text/plain; charset=utf-8");
     assert!(!openapi.serves("/openapi/v3/apis/zork/v1"));
-    assert!(get(&openapi, "/openapi/v3/apis/zork/v1").is_none());
+    let nothing = get(&openapi, "/openapi/v3/apis/zork/v1").unwrap();
+    assert_eq!((nothing.status(), nothing.headers().get(CONTENT_TYPE)), (StatusCode::NOT_FOUND, None));
     assert!(get(&openapi, "/openapi/v32").is_none());
     assert!(get(&openapi, "/openapi/v2").is_none());
 }

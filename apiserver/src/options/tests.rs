@@ -123,3 +123,14 @@ fn admission_plugins_are_switched_by_name() {
         assert!(refused.contains(named), "{refused}");
     }
 }
+
+#[test]
+fn feature_gates_are_as_kubernetes_has_them_unless_switched() {
+    let is_enabled =
+        |flags: &[&str]| parse(flags).unwrap().feature_gates().is_enabled(Feature::CborServingAndStorage);
+    assert!(!is_enabled(&[]));
+    assert!(is_enabled(&["--feature-gates=CBORServingAndStorage=true"]));
+    assert!(!is_enabled(&["--feature-gates=CBORServingAndStorage=true,CBORServingAndStorage=false"]));
+    assert!(refusal(&["--feature-gates=Zork=true"]).contains("unrecognized feature gate: Zork"));
+    assert!(refusal(&["--feature-gates=CBORServingAndStorage=maybe"]).contains("neither true nor false"));
+}

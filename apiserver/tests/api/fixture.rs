@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use apiserver::admission::{AdmissionChain, NamespaceLifecycle};
-use apiserver::handlers::Api;
+use apiserver::handlers::{Api, ApiConfig};
 use apiserver::request_info::RequestInfo;
 use axum::body::Body;
 use bytes::Bytes;
@@ -144,12 +144,18 @@ pub(crate) struct Answer {
 impl Server {
     /// A fresh server with the namespace `default`.
     pub(crate) async fn start() -> Self {
+        Self::start_with(ApiConfig::default()).await
+    }
+
+    /// The same, configured.
+    pub(crate) async fn start_with(config: ApiConfig) -> Self {
         let installed: Arc<InstalledApi> =
             Arc::new(MAP.install(&Storages(Embedded::in_memory()), &|_| true).unwrap());
         let lifecycle = NamespaceLifecycle::new(&installed).unwrap();
         let admission = AdmissionChain { mutating: vec![Arc::new(lifecycle)], validating: Vec::new() };
         let shutdown = CancellationToken::new();
-        let server = Self { api: Api::new(installed, admission, shutdown.clone()), shutdown };
+        let api = Api::with_config(installed, admission, shutdown.clone(), config);
+        let server = Self { api, shutdown };
         server.post("/api/v1/namespaces", &json!({"metadata": {"name": "default"}})).await;
         server
     }

@@ -9,6 +9,7 @@
     reason = "what is missing fails the test"
 )]
 
+mod cbor;
 mod discovery;
 mod errors;
 mod fixture;

@@ -1,13 +1,16 @@
 //! Kubernetes' protobuf over the API: what client-go speaks with built-in kinds.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use apiserver::handlers::ApiConfig;
 use axum::body::Body;
 use http::{Method, Request};
 use http_body_util::BodyExt;
 use registry_core::codec::Limits;
 use registry_core::codec::protobuf::{self, Envelope};
 use registry_core::schema::{Schema, TypeTable};
+use registry_core::storage::EncodingBudget;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -76,6 +79,34 @@ async fn objects_come_and_go() {
     assert_eq!(deleted["status"], "Success");
     let missing = server.get_as(&format!("{MAPS}/a"), PROTOBUF).await.expect(404).protobuf();
     assert_eq!(missing["details"]["kind"], "configmaps");
+}
+
+#[tokio::test]
+async fn an_object_is_encoded_once_for_all_who_ask() {
+    let encodings = Arc::new(EncodingBudget::new(1 << 20));
+    let config = ApiConfig { cbor: true, encodings: encodings.clone(), ..ApiConfig::default() };
+    let server = Server::start_with(config).await;
+    server.post(MAPS, &config_map("a")).await.expect(201);
+    let partial = |format, kind| format!("{format};as={kind};g=meta.k8s.io;v=v1");
+    for format in [PROTOBUF, "application/cbor"] {
+        for (one, all) in [
+            (format.to_owned(), format.to_owned()),
+            (partial(format, "PartialObjectMetadata"), partial(format, "PartialObjectMetadataList")),
+        ] {
+            let before = encodings.used_bytes();
+            server.get_as(&format!("{MAPS}/a"), &one).await.expect(200);
+            let made = encodings.used_bytes();
+            assert!(made > before, "{one}");
+            for _ in 0..3 {
+                server.get_as(&format!("{MAPS}/a"), &one).await.expect(200);
+                server.get_as(MAPS, &all).await.expect(200);
+                let watch = Request::get(format!("{MAPS}?watch=1")).header("accept", &one);
+                let mut events = server.open(watch.body(Body::empty()).unwrap()).await.into_body();
+                timeout(Duration::from_secs(10), events.frame()).await.unwrap().unwrap().unwrap();
+            }
+            assert_eq!(encodings.used_bytes(), made, "{one}");
+        }
+    }
 }
 
 #[tokio::test]

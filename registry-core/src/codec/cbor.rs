@@ -9,8 +9,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use minicbor::Encoder;
 use minicbor::data::Tag;
+use minicbor::{Decoder, Encoder};
 use serde_json::{Map, Number, Value};
 
 use crate::schema::{Form, Scalar, Schema, TypeRef};
@@ -26,6 +26,9 @@ pub const MAGIC: &[u8; 3] = &[0xd9, 0xd9, 0xf7];
 
 /// Bytes that are base64 where text is needed.
 const LATER_BASE64: u64 = 22;
+
+/// What says which type an object is.
+const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
 /// The wire-level writer, onto memory, which takes everything.
 type Out<'a> = Encoder<&'a mut Vec<u8>>;
@@ -50,8 +53,33 @@ pub fn write_item(out: &mut Vec<u8>, value: &Value, schema: Option<&Schema>) {
     debug_assert!(written.is_ok(), "memory takes everything");
 }
 
-/// A list up to its items: `head` is the list without them, and so many items ([`write_item`]) follow it, the
-/// field named `items` (of a table, `rows`) being last.
+/// An object's fields but for `apiVersion` and `kind`: the item of a typed list as it is, and what
+/// [`write_object`] makes an object of.
+pub fn encode_fields(fields: &Map<String, Value>, schema: Option<&Schema>) -> Bytes {
+    let mut out = Vec::with_capacity(1024);
+    let fields = sorted(fields).into_iter().filter(|(key, _)| !TYPE_META.contains(&key.as_str()));
+    let written = entries(&mut Encoder::new(&mut out), &fields.collect::<Vec<_>>(), schema.map(Schema::root));
+    debug_assert!(written.is_ok(), "memory takes everything");
+    out.into()
+}
+
+/// Writes an object of this type with these fields ([`encode_fields`]), which are copied as they are. `apiVersion`
+/// and `kind` come first: what is sent needs no order, which is for what is compared.
+pub fn write_object(out: &mut Vec<u8>, api_version: &str, kind: &str, fields: &[u8]) {
+    let mut head = Decoder::new(fields);
+    let count = head.map().ok().flatten().unwrap_or_default();
+    let written = (|| -> Written {
+        let mut encoder = Encoder::new(&mut *out);
+        encoder.map(count + 2)?.bytes(b"apiVersion")?.bytes(api_version.as_bytes())?;
+        encoder.bytes(b"kind")?.bytes(kind.as_bytes())?;
+        Ok(())
+    })();
+    debug_assert!(written.is_ok(), "memory takes everything");
+    out.extend_from_slice(fields.get(head.position()..).unwrap_or_default());
+}
+
+/// A list up to its items: `head` is the list without them, and so many items follow it, the field named `items` (of
+/// a table, `rows`) being last.
 pub fn list_prefix(head: &Map<String, Value>, items: &str, count: usize) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     let mut encoder = Encoder::new(&mut out);
@@ -68,9 +96,9 @@ pub fn list_prefix(head: &Map<String, Value>, items: &str, count: usize) -> Vec<
     out
 }
 
-/// Writes one event of a watch; `object` is a whole ([`encode`]). Events follow each other without anything
-/// between them (`application/cbor-seq`).
-pub fn watch_event(out: &mut Vec<u8>, event: &str, object: &[u8]) {
+/// Writes an event of a watch up to its object, which follows as a whole, begun by [`MAGIC`]. Events follow each
+/// other without anything between them (`application/cbor-seq`).
+pub fn begin_watch_event(out: &mut Vec<u8>, event: &str) {
     out.extend_from_slice(MAGIC);
     let mut encoder = Encoder::new(&mut *out);
     let written = (|| -> Written {
@@ -78,7 +106,6 @@ pub fn watch_event(out: &mut Vec<u8>, event: &str, object: &[u8]) {
         Ok(())
     })();
     debug_assert!(written.is_ok(), "memory takes everything");
-    out.extend_from_slice(object);
 }
 
 /// The deterministic order: as their encodings sort, which begin with the length.
@@ -109,21 +136,24 @@ fn tree(out: &mut Out<'_>, value: &Value, ty: Option<TypeRef<'_>>) -> Written {
             }
             out
         }
-        Value::Object(map) => {
-            out.map(map.len() as u64)?;
-            let form = ty.map(|ty| (ty, ty.form()));
-            for (key, item) in sorted(map) {
-                out.bytes(key.as_bytes())?;
-                let below = match form {
-                    Some((ty, Form::Struct(_))) => ty.field(key).map(|field| field.ty()),
-                    Some((_, Form::Map(value))) => Some(value),
-                    _ => None,
-                };
-                tree(out, item, below)?;
-            }
-            out
-        }
+        Value::Object(map) => return entries(out, &sorted(map), ty),
     };
+    Ok(())
+}
+
+/// Writes a map of these entries.
+fn entries(out: &mut Out<'_>, entries: &[(&String, &Value)], ty: Option<TypeRef<'_>>) -> Written {
+    out.map(entries.len() as u64)?;
+    let form = ty.map(|ty| (ty, ty.form()));
+    for (key, item) in entries {
+        out.bytes(key.as_bytes())?;
+        let below = match form {
+            Some((ty, Form::Struct(_))) => ty.field(key).map(|field| field.ty()),
+            Some((_, Form::Map(value))) => Some(value),
+            _ => None,
+        };
+        tree(out, item, below)?;
+    }
     Ok(())
 }
 

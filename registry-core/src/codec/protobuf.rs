@@ -206,7 +206,7 @@ impl ListFrame {
 
 /// How many bytes an item takes in a list: its message and what [`begin_item`] writes.
 pub fn item_len(message_len: usize) -> usize {
-    1 + writer::varint_len(message_len as u64) + message_len
+    field_len(message_len)
 }
 
 /// Writes what stands before an item's message in a list.
@@ -219,18 +219,24 @@ pub fn begin_item(out: &mut Vec<u8>, message_len: usize) {
 
 /// Writes a frame of a watch: its length in four bytes, and a `meta/v1 WatchEvent` with the object in its envelope.
 pub fn watch_frame(out: &mut Vec<u8>, event: &str, api_version: &str, kind: &str, message: &[u8]) {
-    let frame = out.len();
-    out.extend_from_slice(&[0; 4]);
+    // What stands around a message is small, and the message is moved only once when all sizes are known before it.
+    let mut head = Vec::with_capacity(96);
+    begin_envelope(&mut head, api_version, kind, message.len());
+    let envelope_len = head.len() + message.len() + ENVELOPE_END.len();
+    let extension_len = field_len(envelope_len);
+    let len = u32::try_from(field_len(event.len()) + field_len(extension_len)).unwrap_or(u32::MAX);
+    out.extend_from_slice(&len.to_be_bytes());
     write_bytes(out, 1, event.as_bytes());
-    let extension = open(out, 2);
-    let raw = open(out, 1);
-    begin_envelope(out, api_version, kind, message.len());
+    write_key(out, 2, WireType::Bytes);
+    write_varint(out, extension_len as u64);
+    write_key(out, 1, WireType::Bytes);
+    write_varint(out, envelope_len as u64);
+    out.extend_from_slice(&head);
     out.extend_from_slice(message);
     out.extend_from_slice(ENVELOPE_END);
-    close(out, raw);
-    close(out, extension);
-    let len = u32::try_from(out.len() - frame - 4).unwrap_or(u32::MAX);
-    if let Some(slot) = out.get_mut(frame..frame + 4) {
-        slot.copy_from_slice(&len.to_be_bytes());
-    }
+}
+
+/// How many bytes a field of so many takes, its number being small.
+fn field_len(len: usize) -> usize {
+    1 + writer::varint_len(len as u64) + len
 }

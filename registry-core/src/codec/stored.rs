@@ -59,6 +59,8 @@ pub fn with_resource_version(value: &Bytes, revision: u64) -> Result<(Bytes, u32
 // === without parsing ===
 
 const METADATA: &[u8] = b"\"metadata\":{";
+/// How canonical bytes go on after `apiVersion` and `kind`.
+pub(crate) const METADATA_KEY: &[u8] = b"\"metadata\":";
 const RESOURCE_VERSION: &[u8] = b"\"resourceVersion\":\"";
 
 /// The position right after `{"apiVersion":"…","kind":"…","metadata":{`, when the value begins so.
@@ -73,6 +75,33 @@ fn metadata_opening(value: &[u8]) -> Option<usize> {
 fn after_string(text: &[u8]) -> Option<&[u8]> {
     let end = text.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
     text.get(end..)?.strip_prefix(b"\"")
+}
+
+/// How long the JSON object (or list) at the beginning of these bytes is.
+pub(crate) fn object_len(bytes: &[u8]) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (at, byte) in bytes.iter().enumerate() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.checked_sub(1)?,
+            _ if depth == 0 => return None,
+            _ => {}
+        }
+        if depth == 0 && !in_string {
+            return Some(at + 1);
+        }
+    }
+    None
 }
 
 /// One allocation, of exactly the size needed.

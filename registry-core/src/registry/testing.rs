@@ -78,13 +78,7 @@ impl State {
     fn write(&mut self, key: &str, bytes: &Bytes, value: NewValue) -> StoredObject {
         self.revision += 1;
         let (json, item_offset) = stored::with_resource_version(bytes, self.revision).unwrap();
-        let entry = Arc::new(Entry {
-            key: key.into(),
-            revision: self.revision,
-            json,
-            item_offset,
-            attributes: value.attributes,
-        });
+        let entry = Arc::new(Entry::new(key.into(), self.revision, json, item_offset, value.attributes));
         self.objects.insert(key.to_owned(), entry.clone());
         entry
     }
@@ -98,7 +92,7 @@ impl State {
         )
         .unwrap();
         let (key, attributes) = (last.key.clone(), last.attributes.clone());
-        Arc::new(Entry { key, revision: self.revision, json, item_offset, attributes })
+        Arc::new(Entry::new(key, self.revision, json, item_offset, attributes))
     }
 }
 

@@ -223,14 +223,12 @@ impl Interface for Cacher {
 
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
         self.state.admit()?;
-        match self.snapshot_for(prefix, request).await? {
-            Some(source) => self.state.page(source, prefix, request),
-            None => {
-                let page = self.inner.list(prefix, request).await?;
-                self.tell(page.revision);
-                Ok(page)
-            }
+        if let Some(source) = self.snapshot_for(prefix, request).await? {
+            return self.state.page(source, prefix, request);
         }
+        let page = self.inner.list(prefix, request).await?;
+        self.tell(page.revision);
+        Ok(page)
     }
 
     async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {

@@ -150,11 +150,6 @@ fn status_of(component: &Component) -> Object {
 
 /// The status in the form lists take.
 fn entry_of(status: &Object) -> StoredObject {
-    Arc::new(Entry {
-        key: status.name().into(),
-        revision: 0,
-        json: stored::encode(status),
-        item_offset: u32::try_from(HEAD.len()).unwrap_or_default(),
-        attributes: Attributes::default(),
-    })
+    let item_offset = u32::try_from(HEAD.len()).unwrap_or_default();
+    Arc::new(Entry::new(status.name().into(), 0, stored::encode(status), item_offset, Attributes::default()))
 }

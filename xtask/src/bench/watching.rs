@@ -149,21 +149,41 @@ async fn write(
 
 /// Reads one watch to its end; each event carries the moment it was sent.
 async fn follow(mut body: hyper::body::Incoming, clock: Instant, deliveries: Arc<Deliveries>) {
-    const MARK: &[u8] = b"\"sent\":\"";
     let mut pending = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {
         let Some(data) = frame.data_ref() else { continue };
-        pending.extend_from_slice(data);
         let now = clock.elapsed();
-        while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = pending.drain(..=end).collect();
-            // Behind the padding, near the end.
-            let Some(at) = line.windows(MARK.len()).rposition(|window| window == MARK) else { continue };
-            let digits = line.iter().skip(at + MARK.len()).take_while(|byte| byte.is_ascii_digit());
-            let sent = digits.fold(0_u64, |number, digit| number * 10 + u64::from(digit - b'0'));
-            deliveries.take(now.saturating_sub(Duration::from_nanos(sent)));
+        // Most frames are whole lines: those are not copied.
+        let before = std::mem::take(&mut pending);
+        let joined = (!before.is_empty()).then(|| [&before, &**data].concat());
+        let mut rest = joined.as_deref().unwrap_or(data);
+        while let Some((line, behind)) = split_line(rest) {
+            if let Some(sent) = sent(line) {
+                deliveries.take(now.saturating_sub(sent));
+            }
+            rest = behind;
         }
+        pending.extend_from_slice(rest);
     }
+}
+
+/// The first line, and what follows it.
+fn split_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    const CHUNK_BYTES: usize = 256;
+    // Looking for a byte in a slice is fast, asking where it is is not.
+    let chunk = text.chunks(CHUNK_BYTES).position(|chunk| chunk.contains(&b'\n'))?;
+    let (before, from) = text.split_at_checked(chunk * CHUNK_BYTES)?;
+    let end = before.len() + from.iter().position(|byte| *byte == b'\n')?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
+}
+
+/// When an event was sent, by the bench's clock; nothing of a bookmark.
+fn sent(line: &[u8]) -> Option<Duration> {
+    const MARK: &[u8] = b"\"sent\":\"";
+    // Behind the padding, near the end.
+    let at = line.windows(MARK.len()).rposition(|window| window == MARK)?;
+    let digits = line.iter().skip(at + MARK.len()).take_while(|byte| byte.is_ascii_digit());
+    Some(Duration::from_nanos(digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0'))))
 }
 
 /// Waits until everything was delivered, or nothing more comes.
@@ -193,5 +213,22 @@ impl Deliveries {
 
     fn take_latencies(&self) -> Vec<Duration> {
         std::mem::take(&mut *self.latencies.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_split_and_say_when_they_were_sent() {
+        let padding = "x".repeat(1_000);
+        let text =
+            format!("{{\"padding\":\"{padding}\",\"sent\":\"42\"}}}}\n{{\"type\":\"BOOKMARK\"}}\n{{\"half");
+        let (event, rest) = split_line(text.as_bytes()).unwrap();
+        assert_eq!(sent(event), Some(Duration::from_nanos(42)));
+        let (bookmark, rest) = split_line(rest).unwrap();
+        assert_eq!(sent(bookmark), None);
+        assert_eq!((split_line(rest), rest), (None, &b"{\"half"[..]));
     }
 }

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use registry_core::storage::StoredObject;
 
+use super::super::cbor::Maps;
 use super::super::items::{Item, ItemForm};
 use super::super::yaml;
 
@@ -37,6 +38,8 @@ pub(super) enum Writer {
     Json(ItemForm),
     /// As YAML list items.
     Yaml(ItemForm),
+    /// As CBOR, one after the other.
+    Cbor(Maps),
 }
 
 // === impl ListBody ===
@@ -133,6 +136,13 @@ impl Writer {
                 let mut text = String::new();
                 yaml::write_item(&mut text, &serde_json::from_slice(&json).unwrap_or_default(), 0);
                 buffer.extend_from_slice(text.as_bytes());
+            }
+            Self::Cbor(maps) => {
+                let whole = maps.begin_item(buffer, &item)?;
+                if whole.len() >= SHARED_FROM_BYTES {
+                    return Some(whole);
+                }
+                buffer.extend_from_slice(&whole);
             }
         }
         None

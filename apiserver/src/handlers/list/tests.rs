@@ -14,13 +14,8 @@ fn entry(name: &str, payload_bytes: usize) -> StoredObject {
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","resourceVersion":"3"}},"data":{{"k":"{}"}}}}"#,
         "x".repeat(payload_bytes)
     );
-    Arc::new(Entry {
-        key: format!("/registry/configmaps/default/{name}").into(),
-        revision: 3,
-        json: json.into(),
-        item_offset: 38,
-        attributes: Attributes::default(),
-    })
+    let key = format!("/registry/configmaps/default/{name}");
+    Arc::new(Entry::new(key.into(), 3, json.into(), 38, Attributes::default()))
 }
 
 fn page(items: Vec<StoredObject>) -> ListPage {

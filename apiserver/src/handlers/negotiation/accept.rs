@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-use super::Format;
+use super::{Endpoint, Format, Formats};
 
 /// One accepted media type with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,19 +57,25 @@ impl<'a> Clause<'a> {
 
     /// Whether the clause names a type that resources are given in (Kubernetes' routing layer knows `*/*`, but
     /// no `application/*`).
-    pub(super) fn names_produced_type(&self) -> bool {
-        matches!(
-            self.media_type,
-            "*/*" | "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf"
-        )
+    pub(super) fn names_produced_type(&self, endpoint: Endpoint, formats: Formats) -> bool {
+        match self.media_type {
+            "*/*" | "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf" => true,
+            "application/cbor" => formats.cbor,
+            "application/cbor-seq" => {
+                formats.cbor && matches!(endpoint, Endpoint::Collection | Endpoint::Watch)
+            }
+            _ => false,
+        }
     }
 
-    /// The format the clause asks for, if the server writes it.
-    pub(crate) fn format(&self) -> Option<Format> {
+    /// The format the clause asks for, if the server writes it: CBOR only when that is switched on.
+    pub(crate) fn format(&self, endpoint: Endpoint, cbor: bool) -> Option<Format> {
         match self.media_type {
             "*/*" | "application/*" | "application/json" => Some(Format::Json),
             "application/yaml" => Some(Format::Yaml),
             "application/vnd.kubernetes.protobuf" => Some(Format::Protobuf),
+            "application/cbor" if cbor => Some(Format::Cbor),
+            "application/cbor-seq" if cbor && endpoint == Endpoint::Watch => Some(Format::Cbor),
             _ => None,
         }
     }

@@ -1,5 +1,9 @@
 use super::*;
 
+const TEXT: Formats = Formats { protobuf: false, cbor: false };
+const PROTOBUF: Formats = Formats { protobuf: true, cbor: false };
+const ALL: Formats = Formats { protobuf: true, cbor: true };
+
 fn headers(accept: &[&str]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for value in accept {
@@ -9,7 +13,7 @@ fn headers(accept: &[&str]) -> HeaderMap {
 }
 
 fn negotiate(accept: &str, endpoint: Endpoint) -> Result<(Format, Shape), StatusError> {
-    Output::negotiate(&headers(&[accept]), Query::default(), endpoint, false)
+    Output::negotiate(&headers(&[accept]), Query::default(), endpoint, TEXT)
         .map(|output| (output.format, output.shape))
 }
 
@@ -26,11 +30,15 @@ fn falls_back_along_the_clauses() {
         "application/json;as=Wardrobe;v=v1;g=meta.k8s.io, application/json",
         "application/yaml;q=0.1, application/json;q=0.2",
         "application/yaml;q=0, application/json",
+        "application/yaml;as=Table, application/json",
+        "application/yaml;v=v1, application/json",
+        "application/yaml;stream=zork, application/json;stream=watch;zork=1",
+        "application/yaml;sv=v2, application/json;sv=v1",
     ] {
         assert_eq!(negotiate(accept, Endpoint::Object), json, "{accept}");
     }
     let several = headers(&["text/plain", "application/yaml"]);
-    let output = Output::negotiate(&several, Query::default(), Endpoint::Object, false).unwrap();
+    let output = Output::negotiate(&several, Query::default(), Endpoint::Object, TEXT).unwrap();
     assert_eq!(output.format, Format::Yaml);
 }
 
@@ -60,18 +68,22 @@ fn refuses_what_it_does_not_give() {
         negotiate("application/json;as=Table;v=v1;g=meta.k8s.io", Endpoint::Document).unwrap_err().code,
         406
     );
-    let errors = Output::of_errors(&headers(&["application/yaml"]), Query::default());
+    let errors = Output::of_errors(&headers(&["application/yaml"]), Query::default(), false);
     assert_eq!(errors.format, Format::Yaml);
 }
 
 #[test]
 fn reads_body_types_and_encodings() {
     let mut headers = HeaderMap::new();
-    assert_eq!(Format::of_body(&headers, true), Ok(Format::Json));
+    assert_eq!(Format::of_body(&headers, PROTOBUF), Ok(Format::Json));
     headers.insert(http::header::CONTENT_TYPE, "application/yaml; charset=utf-8".parse().unwrap());
-    assert_eq!(Format::of_body(&headers, true), Ok(Format::Yaml));
+    assert_eq!(Format::of_body(&headers, PROTOBUF), Ok(Format::Yaml));
+    headers.insert(http::header::CONTENT_TYPE, "Application/JSON; charset=utf-8;".parse().unwrap());
+    assert_eq!(Format::of_body(&headers, PROTOBUF), Ok(Format::Json));
+    headers.insert(http::header::CONTENT_TYPE, "application/json; charset".parse().unwrap());
+    assert_eq!(Format::of_body(&headers, PROTOBUF).unwrap_err().code, 415);
     headers.insert(http::header::CONTENT_TYPE, "application/cbor".parse().unwrap());
-    assert_eq!(Format::of_body(&headers, true).unwrap_err().code, 415);
+    assert_eq!(Format::of_body(&headers, PROTOBUF).unwrap_err().code, 415);
 
     assert!(!accepts_gzip(&headers));
     headers.insert(ACCEPT_ENCODING, "deflate, gzip;q=0.5".parse().unwrap());
@@ -82,8 +94,9 @@ fn reads_body_types_and_encodings() {
 
 #[test]
 fn gives_protobuf_of_what_has_it() {
-    let negotiate = |accept, endpoint, has_protobuf| {
-        Output::negotiate(&headers(&[accept]), Query::default(), endpoint, has_protobuf)
+    let negotiate = |accept, endpoint, protobuf| {
+        let formats = Formats { protobuf, cbor: false };
+        Output::negotiate(&headers(&[accept]), Query::default(), endpoint, formats)
             .map(|output| (output.format, output.shape))
             .map_err(|failure| failure.code)
     };
@@ -97,6 +110,41 @@ fn gives_protobuf_of_what_has_it() {
     let table = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
     assert_eq!(negotiate(table, Endpoint::Collection, true), Err(406));
     let body = HeaderMap::from_iter([(http::header::CONTENT_TYPE, protobuf.parse().unwrap())]);
-    assert_eq!(Format::of_body(&body, true), Ok(Format::Protobuf));
-    assert_eq!(Format::of_body(&body, false).unwrap_err().code, 415);
+    assert_eq!(Format::of_body(&body, PROTOBUF), Ok(Format::Protobuf));
+    assert_eq!(Format::of_body(&body, TEXT).unwrap_err().code, 415);
+}
+
+#[test]
+fn speaks_cbor_when_it_is_switched_on() {
+    let negotiate = |accept, endpoint, formats| {
+        Output::negotiate(&headers(&[accept]), Query::default(), endpoint, formats)
+            .map(|output| (output.format, output.shape))
+            .map_err(|failure| failure.message)
+    };
+    let whole = Ok((Format::Cbor, Shape::Whole));
+    let preferred = "application/cbor, application/json;q=0.9";
+    assert_eq!(negotiate(preferred, Endpoint::Object, ALL), whole);
+    assert_eq!(negotiate("application/cbor", Endpoint::Watch, ALL), whole);
+    assert_eq!(negotiate("application/cbor-seq, application/json;q=0.9", Endpoint::Watch, ALL), whole);
+    assert_eq!(Format::Cbor.stream_media_type(), "application/cbor-seq");
+    let table = "application/cbor;as=Table;g=meta.k8s.io;v=v1";
+    assert_eq!(
+        negotiate(table, Endpoint::Collection, ALL),
+        Ok((Format::Cbor, Shape::Table(MetaVersion::V1)))
+    );
+    let refused = negotiate("text/html", Endpoint::Collection, ALL).unwrap_err();
+    assert!(
+        refused
+            .contains("application/vnd.kubernetes.protobuf, application/cbor, application/json;stream=watch")
+    );
+    assert!(refused.ends_with(", application/cbor-seq"));
+    let body = HeaderMap::from_iter([(http::header::CONTENT_TYPE, "application/cbor".parse().unwrap())]);
+    assert_eq!(Format::of_body(&body, ALL), Ok(Format::Cbor));
+
+    assert_eq!(negotiate(preferred, Endpoint::Object, PROTOBUF), Ok((Format::Json, Shape::Whole)));
+    assert!(negotiate("application/cbor", Endpoint::Object, PROTOBUF).is_err());
+    for (cbor, format) in [(true, Format::Cbor), (false, Format::Json)] {
+        let errors = Output::of_errors(&headers(&[preferred]), Query::default(), cbor);
+        assert_eq!(errors.format, format);
+    }
 }

@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::admission::Operation;
 
 use super::super::call::Call;
-use super::super::content::{check_name, json_type, settle_namespace, with_defaults};
+use super::super::content::{self, check_name, json_type, settle_namespace, with_defaults};
+use super::super::negotiation::Format;
 
 /// An applied configuration, merged into whatever object is there.
 pub(super) struct Applied<'a> {
@@ -24,17 +25,20 @@ pub(super) struct Applied<'a> {
 // === impl Applied ===
 
 impl<'a> Applied<'a> {
-    /// Reads a configuration.
+    /// Reads a configuration, in YAML or CBOR.
     ///
     /// # Errors
     /// 400 when it is malformed.
     pub(super) fn parse(
         call: &'a Call<'a>,
         bytes: &[u8],
+        format: Format,
         options: &'a PatchOptions,
     ) -> Result<Self, StatusError> {
-        let malformed = |why: &str| StatusError::bad_request(format!("error decoding YAML: {why}"));
-        let Decoded { value, duplicates } = decode(bytes).map_err(|fault| malformed(&fault.0))?;
+        let language = if format == Format::Cbor { "CBOR" } else { "YAML" };
+        let malformed = |why: &str| StatusError::bad_request(format!("error decoding {language}: {why}"));
+        let decoded = if format == Format::Cbor { content::decode(bytes, format) } else { decode(bytes) };
+        let Decoded { value, duplicates } = decoded.map_err(|fault| malformed(&fault.0))?;
         let configuration = match value {
             Value::Null => Object::default(),
             value => Object::from_value(value).map_err(|other| {
@@ -102,7 +106,7 @@ impl UpdatedObject for Applied<'_> {
     }
 }
 
-/// Most configurations are JSON, which is read faster as what it is.
+/// Most configurations in YAML are JSON, which is read faster as what it is.
 fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
     if bytes.trim_ascii_start().first() == Some(&b'{')
         && let Ok(decoded) = json::decode(bytes, &Limits::default())

@@ -8,37 +8,61 @@ use std::vec;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use registry_core::codec::protobuf::{ListFrame, begin_item};
+use registry_core::storage::StoredObject;
+
+use super::super::items::Item;
+use super::Messages;
 
 /// Pieces are about this large.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// Messages at least this large are sent as they are; smaller ones are copied together.
+const SHARED_FROM_BYTES: usize = 16 * 1024;
 
 /// A list as a body.
 pub(super) struct MessagesBody {
     frame: ListFrame,
-    items: vec::IntoIter<Bytes>,
+    messages: Messages,
+    items: vec::IntoIter<StoredObject>,
+    /// A piece that is ready, behind the one just given.
+    ready: Option<Bytes>,
     remaining_bytes: usize,
 }
 
 // === impl MessagesBody ===
 
 impl MessagesBody {
-    /// These messages in a list's frame; so many bytes in all.
-    pub(super) fn new(frame: ListFrame, items: Vec<Bytes>, size_bytes: usize) -> Self {
-        Self { frame, items: items.into_iter(), remaining_bytes: size_bytes }
+    /// The messages of these objects in a list's frame; so many bytes in all.
+    pub(super) fn new(
+        frame: ListFrame,
+        messages: Messages,
+        items: Vec<StoredObject>,
+        size_bytes: usize,
+    ) -> Self {
+        Self { frame, messages, items: items.into_iter(), ready: None, remaining_bytes: size_bytes }
     }
 
-    fn next_chunk(&mut self) -> Vec<u8> {
+    /// The next piece; `None` when an object cannot be written any more, which it could a moment ago: then the
+    /// answer breaks off, short of the size that was announced.
+    fn next_chunk(&mut self) -> Option<Bytes> {
+        if let Some(ready) = self.ready.take() {
+            return Some(ready);
+        }
         let mut chunk = std::mem::take(&mut self.frame.prefix);
         chunk.reserve(CHUNK_BYTES.min(self.remaining_bytes));
         while chunk.len() < CHUNK_BYTES {
-            let Some(message) = self.items.next() else {
+            let Some(entry) = self.items.next() else {
                 chunk.extend_from_slice(std::mem::take(&mut self.frame.suffix));
                 break;
             };
+            let message = self.messages.message(&Item::stored(&entry)).ok()?;
             begin_item(&mut chunk, message.len());
+            if message.len() >= SHARED_FROM_BYTES {
+                self.ready = Some(message);
+                break;
+            }
             chunk.extend_from_slice(&message);
         }
-        chunk
+        Some(chunk.into())
     }
 }
 
@@ -53,9 +77,9 @@ impl Body for MessagesBody {
         if self.remaining_bytes == 0 {
             return Poll::Ready(None);
         }
-        let chunk = self.next_chunk();
+        let Some(chunk) = self.next_chunk() else { return Poll::Ready(None) };
         self.remaining_bytes = self.remaining_bytes.saturating_sub(chunk.len());
-        Poll::Ready(Some(Ok(Frame::data(chunk.into()))))
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {

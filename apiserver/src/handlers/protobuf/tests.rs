@@ -1,23 +1,63 @@
 use http_body_util::BodyExt;
 use registry_core::codec::protobuf::{Envelope, item_len};
+use registry_core::storage::{Attributes, Entry, StoredObject};
 use serde_json::json;
 
 use super::*;
 
-#[tokio::test]
-async fn lists_come_in_pieces_of_the_size_announced() {
-    let items: Vec<Bytes> = (0..300_u16).map(|n| vec![7; usize::from(n) * 10].into()).collect();
-    let items_len = items.iter().map(|item| item_len(item.len())).sum();
+fn messages(budget_bytes: usize) -> Messages {
+    Messages {
+        api_version: "meta.k8s.io/v1".into(),
+        kind: "PartialObjectMetadata",
+        part: Part::Metadata,
+        schema: meta_schema(PARTIAL).unwrap(),
+        budget: Arc::new(EncodingBudget::new(budget_bytes)),
+    }
+}
+
+fn entry(name: &str, annotation_bytes: usize) -> StoredObject {
+    let text = "x".repeat(annotation_bytes);
+    let json = format!(
+        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"annotations":{{"a":"{text}"}},"name":"{name}"}}}}"#
+    );
+    Arc::new(Entry::new(name.into(), 3, json.into(), 38, Attributes::default()))
+}
+
+/// The pieces of a list's body, which are of the size that was announced.
+async fn pieces(messages: &Messages, items: &[StoredObject]) -> Vec<Bytes> {
+    let page = ListPage { items: items.to_vec(), ..ListPage::default() };
+    let items_len = items_len(messages, &page).await.unwrap();
     let frame = ListFrame::new("v1", "PodList", &ListMetadata::default(), items_len);
     let size = frame.prefix.len() + items_len + frame.suffix.len();
-    let mut body = MessagesBody::new(frame, items, size);
-    let (mut all, mut pieces) = (Vec::new(), 0);
+    let mut body = MessagesBody::new(frame, messages.clone(), page.items, size);
+    let mut pieces = Vec::new();
     while let Some(piece) = body.frame().await {
-        all.extend_from_slice(&piece.unwrap().into_data().unwrap());
-        pieces += 1;
+        pieces.push(piece.unwrap().into_data().unwrap());
     }
-    assert_eq!((all.len(), pieces > 3), (size, true));
-    assert_eq!(Envelope::parse(&all).unwrap().kind, "PodList");
+    assert_eq!(pieces.iter().map(Bytes::len).sum::<usize>(), size);
+    pieces
+}
+
+#[tokio::test]
+async fn lists_come_in_pieces_whether_their_messages_are_kept_or_not() {
+    let items: Vec<_> = (0..300).map(|n| entry(&format!("c{n}"), n * 100)).collect();
+    let (kept, made_twice) = (messages(usize::MAX), messages(0));
+    let again = pieces(&made_twice, &items).await;
+    let all = pieces(&kept, &items).await;
+    assert!(all.len() > 100 && all.iter().all(|piece| piece.len() < 100_000));
+    assert_eq!(all.concat(), again.concat());
+    assert_eq!(Envelope::parse(&all.concat()).unwrap().kind, "PodList");
+    assert!(kept.budget.used_bytes() > 4_000_000);
+    assert_eq!(made_twice.budget.used_bytes(), 0);
+
+    // The next list, and the next watcher, get the very same bytes.
+    let last = kept.message(&Item::stored(&items[299])).unwrap();
+    let shared = |pieces: &[Bytes]| pieces.iter().any(|piece| piece.as_ptr() == last.as_ptr());
+    assert!(shared(&all) && shared(&pieces(&kept, &items).await) && !shared(&again));
+    let len = item_len(last.len());
+    assert!(len > last.len() && last.len() > 29_900);
+    drop(items);
+    assert_eq!(kept.budget.used_bytes(), 0);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use http_body::{Body, Frame};
 use registry_core::storage::WatchStream;
+use tokio::task::unconstrained;
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
@@ -57,7 +58,10 @@ impl WatchBody {
             return self.timeout.is_elapsed() || self.shutdown.is_cancelled();
         }
         self.task = Some(task.waker().clone());
-        self.timeout.as_mut().poll(task).is_ready() || self.shut_down.as_mut().poll(task).is_ready()
+        // Neither may put off noting its task because the task has done much already: it is asked only once.
+        let mut timeout = unconstrained(self.timeout.as_mut());
+        let mut shut_down = unconstrained(self.shut_down.as_mut());
+        Pin::new(&mut timeout).poll(task).is_ready() || Pin::new(&mut shut_down).poll(task).is_ready()
     }
 
     /// All frames that are ready, up to a batch; notes when there will be no more.

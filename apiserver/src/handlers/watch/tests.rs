@@ -14,13 +14,7 @@ fn entry(name: &str) -> StoredObject {
     let json = format!(
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","resourceVersion":"3"}},"data":{{}}}}"#
     );
-    Arc::new(Entry {
-        key: name.into(),
-        revision: 3,
-        json: json.into(),
-        item_offset: 38,
-        attributes: Attributes::default(),
-    })
+    Arc::new(Entry::new(name.into(), 3, json.into(), 38, Attributes::default()))
 }
 
 fn frames(form: ItemForm) -> Frames {
@@ -29,7 +23,7 @@ fn frames(form: ItemForm) -> Frames {
         bookmark_type: "\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"".into(),
         sends_bookmarks: true,
         sent_columns: false,
-        messages: None,
+        wire: Wire::Json,
         metrics: WatchMetrics::default(),
     }
 }

@@ -102,7 +102,14 @@ fn lists_and_watches_are_made_of_the_same_parts() {
     write_item(&mut list, &item, None);
     write_item(&mut list, &item, None);
     assert_eq!(read(&list), Ok(json!({"kind": "L", "metadata": {}, "items": [item, item]})));
+    let Value::Object(mut object) = item.clone() else { return };
+    object.insert("kind".to_owned(), "A".into());
+    object.insert("apiVersion".to_owned(), "v1".into());
+    let fields = encode_fields(&object, None);
+    assert_eq!(read(&fields), Ok(item));
     let mut events = Vec::new();
-    watch_event(&mut events, "ADDED", &encode(&item, None));
-    assert_eq!(read(&events), Ok(json!({"type": "ADDED", "object": item})));
+    begin_watch_event(&mut events, "ADDED");
+    events.extend_from_slice(MAGIC);
+    write_object(&mut events, "v1", "A", &fields);
+    assert_eq!(read(&events), Ok(json!({"type": "ADDED", "object": object})));
 }

@@ -153,4 +153,18 @@ fn lists_and_watch_events_hold_the_same_messages() {
     let event = [&[0x0a, 5][..], b"ADDED", &[0x12, inner + 2, 0x0a, inner], &envelope].concat();
     let len = u32::try_from(event.len()).unwrap().to_be_bytes();
     assert_eq!(frames, [&len[..], &event].concat());
+
+    for len in [0, 80, 128, 20_000] {
+        let message = vec![7; len];
+        let mut frame = Vec::new();
+        watch_frame(&mut frame, "MODIFIED", "v1", "Inner", &message);
+        let mut event = Reader::new(&frame[4..]);
+        assert_eq!(event.len(), u32::from_be_bytes(*frame.first_chunk().unwrap()) as usize);
+        assert_eq!((event.key().unwrap().unwrap().number, event.bytes()), (1, Ok(&b"MODIFIED"[..])));
+        assert_eq!(event.key().unwrap().unwrap().number, 2);
+        let mut extension = Reader::new(event.bytes().unwrap());
+        assert_eq!(extension.key().unwrap().unwrap().number, 1);
+        assert_eq!(Envelope::parse(extension.bytes().unwrap()).unwrap().message, message);
+        assert_eq!((event.len(), extension.len()), (0, 0));
+    }
 }

@@ -221,19 +221,21 @@ impl State {
             if !surplus && oldest.arrived.elapsed() < HISTORY_AGE {
                 break;
             }
-            let (bytes, revision) = (oldest.size_bytes(), oldest.revision);
-            contents.log.drop_oldest();
-            contents.history_bytes -= bytes;
-            self.budget.give_back_history(bytes);
-            contents.floor = revision;
-        }
-        let floor = contents.floor;
-        self.forget_snapshots(floor);
-        for lane in contents.lanes.values_mut() {
-            if lane.oldest().is_some_and(|oldest| oldest.revision <= floor) {
-                lane.drop_until(floor);
+            let Some(dropped) = contents.log.drop_oldest() else { break };
+            contents.history_bytes -= dropped.size_bytes();
+            self.budget.give_back_history(dropped.size_bytes());
+            contents.floor = dropped.revision;
+            if contents.lanes.is_empty() {
+                continue;
+            }
+            // Its own lanes only: there may be ten thousand others.
+            for key in self.lanes_of(&dropped) {
+                if let Some(lane) = contents.lanes.get_mut(&key) {
+                    lane.drop_until(dropped.revision);
+                }
             }
         }
+        self.forget_snapshots(contents.floor);
     }
 }
 

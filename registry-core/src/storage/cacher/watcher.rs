@@ -240,13 +240,18 @@ impl Bookmarks {
         if !is_new_task && !self.timer.is_elapsed() {
             return false;
         }
-        let is_due = self.timer.as_mut().poll(context).is_ready();
+        let is_due = self.poll(context).is_ready();
         if is_due {
             self.timer.as_mut().reset(Instant::now() + self.period);
             // What is due at once is due at the next look.
-            let _is_pending = self.timer.as_mut().poll(context);
+            let _is_pending = self.poll(context);
         }
         is_due
+    }
+
+    /// Asked once per task, the timer may not put off noting it because the task has done much already.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut tokio::task::unconstrained(self.timer.as_mut())).poll(context)
     }
 }
 
@@ -256,13 +261,13 @@ impl Event {
         let made = self.departed.get_or_init(|| {
             let Some(previous) = &self.previous else { return self.object.clone() };
             match replace_resource_version(&previous.json, self.revision) {
-                Ok(json) => Arc::new(Entry {
-                    key: previous.key.clone(),
-                    revision: self.revision,
+                Ok(json) => Arc::new(Entry::new(
+                    previous.key.clone(),
+                    self.revision,
                     json,
-                    item_offset: previous.item_offset,
-                    attributes: previous.attributes.clone(),
-                }),
+                    previous.item_offset,
+                    previous.attributes.clone(),
+                )),
                 Err(_) => previous.clone(),
             }
         });

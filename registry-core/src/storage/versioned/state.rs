@@ -61,13 +61,8 @@ impl Seen {
     ) -> Result<StoredObject, StorageError> {
         let json = metadata::replace_resource_version(&object.json, revision)
             .map_err(|error| corrupt(&object.key, error))?;
-        Ok(Arc::new(Entry {
-            key: Arc::clone(&object.key),
-            revision,
-            json,
-            item_offset: object.item_offset,
-            attributes: object.attributes.clone(),
-        }))
+        let (key, attributes) = (Arc::clone(&object.key), object.attributes.clone());
+        Ok(Arc::new(Entry::new(key, revision, json, object.item_offset, attributes)))
     }
 }
 
@@ -122,7 +117,7 @@ pub(super) fn entry(
     attributes: Attributes,
 ) -> Result<StoredObject, StorageError> {
     let (json, item_offset) = with_resource_version(value, revision).map_err(|error| corrupt(&key, error))?;
-    Ok(Arc::new(Entry { key, revision, json, item_offset, attributes }))
+    Ok(Arc::new(Entry::new(key, revision, json, item_offset, attributes)))
 }
 
 /// The value under a key is not what it should be.

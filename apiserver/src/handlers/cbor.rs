@@ -1,0 +1,102 @@
+//! Answers in CBOR: what JSON bytes stand for, as maps.
+//!
+//! Kubernetes concept: the feature `CBORServingAndStorage`,
+//! [KEP-4222](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/4222-cbor-serializer).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use registry_core::api::StatusError;
+use registry_core::codec::cbor;
+use registry_core::schema::Schema;
+use registry_core::storage::{Encoding, EncodingBudget};
+
+use super::call::Call;
+use super::items::{Item, ItemForm, Part};
+
+/// An object without any field.
+const EMPTY_MAP: Bytes = Bytes::from_static(&[0xa0]);
+
+/// How objects of one kind become CBOR.
+#[derive(Clone, Debug)]
+pub(super) struct Maps {
+    api_version: Box<str>,
+    kind: &'static str,
+    form: ItemForm,
+    schema: Schema,
+    budget: Arc<EncodingBudget>,
+}
+
+// === impl Maps ===
+
+impl Maps {
+    /// For a route's objects, in this form.
+    pub(super) fn new(call: &Call<'_>, form: ItemForm) -> Self {
+        let (api_version, kind) = match &form {
+            ItemForm::Partial(version) => (version.api_version(), "PartialObjectMetadata"),
+            _ => (&*call.route.api_version, call.route.kind.kind),
+        };
+        Self {
+            api_version: api_version.into(),
+            kind,
+            form,
+            schema: call.route.path.capabilities.storage.schema().clone(),
+            budget: call.api.config.encodings.clone(),
+        }
+    }
+
+    /// Writes an object as a whole. Not a table: those are made as JSON ([`write_made_event`]).
+    ///
+    /// # Errors
+    /// 500: its bytes are no object.
+    pub(super) fn write(&self, out: &mut Vec<u8>, item: &Item<'_>) -> Result<(), StatusError> {
+        let fields = self.fields(item)?;
+        out.extend_from_slice(cbor::MAGIC);
+        cbor::write_object(out, &self.api_version, self.kind, &fields);
+        Ok(())
+    }
+
+    /// Writes a watch's event. An object that cannot be written ends nothing: it is told in its place.
+    pub(super) fn write_event(&self, out: &mut Vec<u8>, event: &str, item: &Item<'_>) {
+        let begin = out.len();
+        cbor::begin_watch_event(out, event);
+        if let Err(failure) = self.write(out, item) {
+            out.truncate(begin);
+            write_made_event(out, "ERROR", failure.to_value().to_string().as_bytes());
+        }
+    }
+
+    /// Writes an object as a list's item, or gives it to be put there.
+    pub(super) fn begin_item(&self, out: &mut Vec<u8>, item: &Item<'_>) -> Option<Bytes> {
+        if let ItemForm::Row(table) = &self.form {
+            let mut json = Vec::with_capacity(item.json.len());
+            table.write_row(&mut json, item);
+            cbor::write_item(out, &serde_json::from_slice(&json).unwrap_or_default(), None);
+            return None;
+        }
+        // What a cache holds was read as an object before.
+        let fields = self.fields(item).unwrap_or(EMPTY_MAP);
+        if matches!(self.form, ItemForm::Tail) {
+            return Some(fields);
+        }
+        cbor::write_object(out, &self.api_version, self.kind, &fields);
+        None
+    }
+
+    /// The fields beside `apiVersion` and `kind`, which are the same for everybody who asks.
+    fn fields(&self, item: &Item<'_>) -> Result<Bytes, StatusError> {
+        let (encoding, part) = match self.form {
+            ItemForm::Partial(_) => (Encoding::MetadataCbor, Part::Metadata),
+            _ => (Encoding::Cbor, Part::Whole),
+        };
+        item.in_encoding(encoding, &self.budget, || {
+            Ok(cbor::encode_fields(&item.fields(part)?, Some(&self.schema)))
+        })
+    }
+}
+
+/// Writes a watch's event of an object that was made for it, as JSON.
+pub(super) fn write_made_event(out: &mut Vec<u8>, event: &str, json: &[u8]) {
+    cbor::begin_watch_event(out, event);
+    out.extend_from_slice(&cbor::encode(&serde_json::from_slice(json).unwrap_or_default(), None));
+}

@@ -1,0 +1,80 @@
+//! `--feature-gates`: what is not on, or not off, unless an operator says so.
+//!
+//! Kubernetes concept: [feature gates](https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/).
+
+use std::str::FromStr;
+
+/// A feature an operator can switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// `CBORServingAndStorage` (alpha, off): CBOR in requests and answers. What is stored stays JSON.
+    CborServingAndStorage,
+}
+
+/// One `Feature=BOOL` of `--feature-gates`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeatureSwitch {
+    /// What is switched.
+    pub feature: Feature,
+    /// On or off.
+    pub enabled: bool,
+}
+
+/// Which features are on. The last switch of a feature counts.
+#[derive(Clone, Debug, Default)]
+pub struct FeatureGates(Vec<FeatureSwitch>);
+
+// === impl Feature ===
+
+impl Feature {
+    const ALL: [Self; 1] = [Self::CborServingAndStorage];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::CborServingAndStorage => "CBORServingAndStorage",
+        }
+    }
+
+    /// As a kube-apiserver has it.
+    const fn is_enabled_by_default(self) -> bool {
+        match self {
+            Self::CborServingAndStorage => false,
+        }
+    }
+}
+
+// === impl FeatureSwitch ===
+
+impl FromStr for FeatureSwitch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| format!("\"{text}\" has no =: write Feature=true"))?;
+        let known = Feature::ALL.into_iter().find(|feature| feature.name() == name.trim());
+        let feature = known.ok_or_else(|| {
+            let names = Feature::ALL.map(Feature::name).join(", ");
+            format!("unrecognized feature gate: {name}; there are: {names}")
+        })?;
+        let enabled = match value.trim() {
+            "true" => true,
+            "false" => false,
+            other => return Err(format!("\"{other}\" is neither true nor false")),
+        };
+        Ok(Self { feature, enabled })
+    }
+}
+
+// === impl FeatureGates ===
+
+impl FeatureGates {
+    pub(super) fn new(switches: &[FeatureSwitch]) -> Self {
+        Self(switches.to_vec())
+    }
+
+    /// Whether a feature is on.
+    pub fn is_enabled(&self, feature: Feature) -> bool {
+        let said = self.0.iter().rev().find(|switch| switch.feature == feature);
+        said.map_or(feature.is_enabled_by_default(), |switch| switch.enabled)
+    }
+}

@@ -1,0 +1,171 @@
+//! What an entry was encoded as, beside its JSON: made when somebody first asks, shared by everybody who asks later.
+//!
+//! Nothing costs anything until it is asked for: an entry has room for one pointer, and each encoding that is made
+//! brings the room for the next. All of them together are held to a budget; beyond it an encoding is made for the one
+//! who asks, and not kept.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+/// What an object can be encoded as. What stands around it in an answer (an envelope, its type) is no part of it, so
+/// that one encoding fits alone, in a list and in a watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// The object's protobuf message.
+    Protobuf,
+    /// The message of a `PartialObjectMetadata`.
+    MetadataProtobuf,
+    /// The object's fields in CBOR, but for `apiVersion` and `kind`.
+    Cbor,
+    /// Of those, `metadata` alone.
+    MetadataCbor,
+}
+
+/// How much memory the kept encodings of all entries may take.
+#[derive(Debug)]
+pub struct EncodingBudget {
+    limit_bytes: usize,
+    used_bytes: AtomicUsize,
+}
+
+/// The encodings of one entry: a list that only grows, so that it is read without a lock.
+#[derive(Debug, Default)]
+pub(super) struct Encodings(OnceLock<Box<Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    encoding: Encoding,
+    /// `None` when the object cannot be encoded so: nor will it be at the next attempt.
+    bytes: Option<Bytes>,
+    /// Whose memory this is, until the entry is dropped.
+    budget: Arc<EncodingBudget>,
+    next: Encodings,
+}
+
+// === impl EncodingBudget ===
+
+impl EncodingBudget {
+    /// A budget of so many bytes. 0 keeps nothing.
+    pub fn new(limit_bytes: usize) -> Self {
+        Self { limit_bytes, used_bytes: AtomicUsize::new(0) }
+    }
+
+    /// How many bytes are kept now.
+    pub fn used_bytes(&self) -> usize {
+        self.used_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing more is kept. What is being made at this moment may still come on top.
+    pub fn is_used_up(&self) -> bool {
+        self.used_bytes() >= self.limit_bytes
+    }
+}
+
+// === impl Encodings ===
+
+impl Encodings {
+    /// One of the encodings; made here unless it was made before. Whoever asks while it is being made waits for it.
+    pub(super) fn get_or_make(
+        &self,
+        encoding: Encoding,
+        budget: &Arc<EncodingBudget>,
+        make: impl FnOnce() -> Option<Bytes>,
+    ) -> Option<Bytes> {
+        let mut make = Some(make);
+        let mut place = self;
+        loop {
+            let kept = match place.0.get() {
+                Some(kept) => kept,
+                None if budget.is_used_up() => return make.take().and_then(|make| make()),
+                None => place.0.get_or_init(|| {
+                    Box::new(Kept::new(encoding, make.take().and_then(|make| make()), budget.clone()))
+                }),
+            };
+            if kept.encoding == encoding {
+                return kept.bytes.clone();
+            }
+            place = &kept.next;
+        }
+    }
+}
+
+// === impl Kept ===
+
+impl Kept {
+    fn new(encoding: Encoding, bytes: Option<Bytes>, budget: Arc<EncodingBudget>) -> Self {
+        let kept = Self { encoding, bytes, budget, next: Encodings::default() };
+        kept.budget.used_bytes.fetch_add(kept.size_bytes(), Ordering::Relaxed);
+        kept
+    }
+
+    fn size_bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes.as_ref().map_or(0, Bytes::len)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.budget.used_bytes.fetch_sub(self.size_bytes(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU32;
+
+    use super::*;
+
+    #[test]
+    fn an_unused_slot_is_two_words() {
+        assert!(size_of::<Encodings>() <= 16);
+    }
+
+    #[test]
+    fn each_encoding_is_made_once_whoever_asks() {
+        const MESSAGE: Option<Bytes> = Some(Bytes::from_static(b"message"));
+        const MAP: Option<Bytes> = Some(Bytes::from_static(b"map"));
+        let (encodings, budget) = (Encodings::default(), Arc::new(EncodingBudget::new(1 << 20)));
+        let made = AtomicU32::new(0);
+        let ask = |encoding, text: &'static [u8]| {
+            encodings.get_or_make(encoding, &budget, || {
+                made.fetch_add(1, Ordering::Relaxed);
+                Some(Bytes::from_static(text))
+            })
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    assert_eq!(ask(Encoding::Protobuf, b"message"), MESSAGE);
+                    assert_eq!(ask(Encoding::Cbor, b"map"), MAP);
+                });
+            }
+        });
+        assert_eq!(made.load(Ordering::Relaxed), 2);
+        let (one, other) = (ask(Encoding::Cbor, b""), ask(Encoding::Cbor, b""));
+        assert_eq!(one.unwrap().as_ptr(), other.unwrap().as_ptr(), "the bytes are shared");
+    }
+
+    #[test]
+    fn what_cannot_be_encoded_is_not_tried_again() {
+        let (encodings, budget) = (Encodings::default(), Arc::new(EncodingBudget::new(1 << 20)));
+        assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || None), None);
+        assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || Some(Bytes::new())), None);
+    }
+
+    #[test]
+    fn memory_is_counted_and_bounded() {
+        let budget = Arc::new(EncodingBudget::new(200));
+        let entries: Vec<Encodings> = (0..10).map(|_| Encodings::default()).collect();
+        let hundred = || Some(Bytes::from(vec![7; 100]));
+        for entry in &entries {
+            assert_eq!(entry.get_or_make(Encoding::Cbor, &budget, hundred), hundred());
+        }
+        let kept = entries.iter().filter(|entry| entry.0.get().is_some()).count();
+        assert!((1..=2).contains(&kept), "{kept} are kept");
+        assert_eq!(budget.used_bytes(), kept * (100 + size_of::<Kept>()));
+        drop(entries);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+}
