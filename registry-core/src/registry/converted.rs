@@ -117,13 +117,8 @@ impl Border {
         let encoded: Bytes = stored::encode(&object);
         let (json, item_offset) =
             stored::with_resource_version(&encoded, entry.revision).map_err(unreadable)?;
-        Ok(Arc::new(Entry {
-            key: Arc::clone(&entry.key),
-            revision: entry.revision,
-            json,
-            item_offset,
-            attributes: entry.attributes.clone(),
-        }))
+        let attributes = entry.attributes.clone();
+        Ok(Arc::new(Entry::new(Arc::clone(&entry.key), entry.revision, json, item_offset, attributes)))
     }
 
     fn answer(self, answer: Answer) -> Result<Answer, StatusError> {
