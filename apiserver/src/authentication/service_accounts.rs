@@ -103,16 +103,15 @@ impl ServiceAccountTokens {
         token: &str,
         audiences: &[String],
     ) -> Result<Option<KnownToken>, String> {
-        let claims = match self.verified.get(token) {
-            Some(claims) => claims,
-            None => {
-                let Some(unverified) = jwt::Unverified::parse(token) else { return Ok(None) };
-                let Some(claims) = Claims::of(&unverified, &self.issuers) else { return Ok(None) };
-                self.check_signature(&unverified)?;
-                let claims = Arc::new(claims);
-                self.verified.insert(token, claims.clone());
-                claims
-            }
+        let claims = if let Some(claims) = self.verified.get(token) {
+            claims
+        } else {
+            let Some(unverified) = jwt::Unverified::parse(token) else { return Ok(None) };
+            let Some(claims) = Claims::of(&unverified, &self.issuers) else { return Ok(None) };
+            self.check_signature(&unverified)?;
+            let claims = Arc::new(claims);
+            self.verified.insert(token, claims.clone());
+            claims
         };
         let audiences = if audiences.is_empty() { &self.api_audiences } else { audiences };
         let audiences = claims.meant_for(audiences)?;

@@ -37,15 +37,6 @@ impl<'a> Target<'a> {
         (!name.is_empty()).then_some(Self { scheme, name, port })
     }
 
-    /// A port by its number.
-    ///
-    /// # Errors
-    /// 400: it is none.
-    pub(super) fn number(&self, port: &str) -> Result<u16, StatusError> {
-        let number = port.parse().ok().filter(|number| *number != 0);
-        number.ok_or_else(|| StatusError::bad_request(format!("invalid port {port:?}")))
-    }
-
     /// A connection to this address, for the request as it is.
     pub(super) fn destination(
         &self,
@@ -63,6 +54,15 @@ impl<'a> Target<'a> {
             exchange: Exchange::Any,
         }
     }
+}
+
+/// A port by its number.
+///
+/// # Errors
+/// 400: it is none.
+pub(super) fn port_number(port: &str) -> Result<u16, StatusError> {
+    let number = port.parse().ok().filter(|number| *number != 0);
+    number.ok_or_else(|| StatusError::bad_request(format!("invalid port {port:?}")))
 }
 
 /// The path a proxied request goes on to: as the URL has it, else as the option says.

@@ -14,7 +14,7 @@ use registry_core::schema::Schema;
 
 use super::Nodes;
 use crate::core::kubelet::Kubelets;
-use crate::core::proxying::{PROXY_VERBS, Target, path_of};
+use crate::core::proxying::{PROXY_VERBS, Target, path_of, port_number};
 
 const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "NodeProxyOptions" };
 
@@ -76,7 +76,7 @@ impl Connecter for NodeProxy {
         if target.port.is_empty() || target.port == kubelet.port.to_string() {
             return Ok(Connection::To(kubelet.destination(path_of(request), None, Exchange::Any)));
         }
-        let port = target.number(target.port)?;
+        let port = port_number(target.port)?;
         Ok(Connection::To(target.destination(&kubelet.host, Some(port), request)))
     }
 }

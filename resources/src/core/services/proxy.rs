@@ -152,13 +152,11 @@ fn port_name(service: &Object, wanted: &str) -> Result<String, StatusError> {
     let Ok(number) = wanted.parse::<i64>() else { return Ok(wanted.to_owned()) };
     let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
     let mut fitting = ports.filter(|port| port.get("port").and_then(Value::as_i64) == Some(number));
-    match fitting.next() {
-        Some(port) => Ok(text(port, "name").to_owned()),
-        None => {
-            let message = format!("no service port {number} found for service {:?}", service.name());
-            Err(StatusError::new(Reason::ServiceUnavailable, message))
-        }
-    }
+    let port = fitting.next().ok_or_else(|| {
+        let message = format!("no service port {number} found for service {:?}", service.name());
+        StatusError::new(Reason::ServiceUnavailable, message)
+    })?;
+    Ok(text(port, "name").to_owned())
 }
 
 fn of_slice(slice: &Object, port: &str, backends: &mut Vec<Backend>) {

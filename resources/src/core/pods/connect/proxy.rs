@@ -14,7 +14,7 @@ use registry_core::schema::Schema;
 use serde_json::Value;
 
 use crate::core::pods::Pods;
-use crate::core::proxying::{PROXY_VERBS, Target, not_allowed};
+use crate::core::proxying::{PROXY_VERBS, Target, not_allowed, port_number};
 use crate::lookup::read_newest;
 
 const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "PodProxyOptions" };
@@ -76,7 +76,7 @@ impl Connecter for PodProxy {
         let pod = read_newest(&self.pods, context, target.name).await?;
         let port = match target.port {
             "" => first_port(&pod),
-            port => Some(target.number(port)?),
+            port => Some(port_number(port)?),
         };
         let host = pod.get_str(&["status", "podIP"]).unwrap_or_default();
         if host.is_empty() {
