@@ -175,6 +175,7 @@ impl Api {
         };
         route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::of(&parts.uri));
         route.namespace(resource).clone_into(&mut context.namespace);
+        context.resource = Some(route.path.resource.resource());
         if let Some(deprecation) = route.path.resource.strategy.deprecation()
             && route.serves(info.verb)
         {

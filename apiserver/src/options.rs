@@ -213,10 +213,10 @@ pub struct StorageOptions {
     #[arg(long, value_name = "RESOURCE#SIZE,…", value_delimiter = ',')]
     pub watch_cache_sizes: Vec<CacheSize>,
 
-    /// How many MiB all watch caches may take together, a quarter of it for their history and another for what their
-    /// objects were encoded as. Over it the oldest history goes first, and watchers that still needed it list again;
-    /// then lists and watches are told to come back (429) [default: half of the memory that the machine, or the
-    /// container, has]
+    /// How many MiB all watch caches may take together, a quarter of it for their history. Over it the oldest history
+    /// goes first, and watchers that still needed it list again; then lists and watches are told to come back (429).
+    /// What objects were encoded as takes an eighth of it more, at most [default: half of the memory that the machine,
+    /// or the container, has]
     #[arg(long, value_name = "MIB")]
     pub watch_cache_memory: Option<usize>,
 }

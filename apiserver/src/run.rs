@@ -48,7 +48,7 @@ fn run(options: Options, maps: &[&'static StorageMap]) -> Result<(), ServerError
         for map in maps {
             builder = builder.storage_map(map);
         }
-        let built = builder.shutdown(shutdown.clone()).build();
+        let built = Box::pin(builder.shutdown(shutdown.clone()).build());
         // Whatever the start waits for, an etcd that does not answer for one, a signal ends the wait.
         let Some(server) = shutdown.run_until_cancelled(built).await else { return Ok(()) };
         let server = server?;

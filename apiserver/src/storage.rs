@@ -11,6 +11,7 @@ use registry_core::metrics::{BudgetSource, CommitMetrics, StorageMetrics};
 use registry_core::registry::Services;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::store::StoreOptions;
+use registry_core::resource::Versions;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
 use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
@@ -236,12 +237,13 @@ impl Storages {
 }
 
 impl OpenStorage for Storages {
-    fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
+    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
+        let resource = versions.hub();
         let named = resource.group_resource();
         let metrics = self.metrics.engine(named);
         let store = |engine| {
             let engine = Measured::new(engine, metrics.clone());
-            let store = VersionedStore::new(engine, self.transformer.clone(), Arc::new(resource));
+            let store = VersionedStore::new(engine, self.transformer.clone(), versions.clone());
             Arc::new(store.with_metrics(metrics.clone()))
         };
         let prefix = format!("{}/{}/", self.prefix, resource.storage_prefix);

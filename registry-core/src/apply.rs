@@ -10,6 +10,7 @@
 //! | `element`, `set`, `fields_v1` | paths, sets of them, and their JSON |
 //! | `shape` | what a type is to apply: one value, or parts |
 //! | `collect`, `compare`, `merge` | which fields a value sets; what differs; merging and removing |
+//! | `versions` | managers whose fields are of another version of the kind |
 //! | `check` | whether an applied configuration fits its type |
 //! | `managers`, `conflict` | the entries of `managedFields`; what a client is told of conflicts |
 //! | `last_applied` | the way from client-side apply |
@@ -24,7 +25,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use crate::api::{GroupVersionKind, Object, Reason, StatusError};
-use crate::resource::ResourceType;
+use crate::resource::{ResourceType, Versions};
 use crate::schema::Schema;
 
 mod check;
@@ -39,6 +40,7 @@ mod merge;
 pub mod scale;
 mod set;
 mod shape;
+mod versions;
 
 #[cfg(test)]
 mod tests;
@@ -51,6 +53,7 @@ use compare::Changes;
 use conflict::Conflict;
 use managers::{Entry, Manager, Managers, Operation, asks_for_reset};
 use shape::Shape;
+use versions::Comparison;
 
 /// Who manages the fields of an object that had no managers before it was first applied.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -94,6 +97,8 @@ pub struct FieldManager<'a> {
     pub reset: FieldSet<'a>,
     /// An object of the kind with nothing set, as the schema conforms it: what a new object is compared with.
     pub blank: &'a Object,
+    /// The versions the kind is served in; `None`: there are no others to be known of.
+    pub versions: Option<&'a Versions>,
 }
 
 /// Why an apply came to nothing.
@@ -192,14 +197,16 @@ impl FieldManager<'_> {
         manager: &'m str,
         now: &'m str,
     ) -> Managers<'m> {
-        let Changes { changed, removed } = self.changes(&live.0, &new.0);
+        let comparison = self.compare(&mut managers, &live.0, &new.0);
         let mut own = self.manager(manager, Operation::Update);
-        if changed.is_empty() && removed.is_empty() {
+        if comparison.own.changed.is_empty() && comparison.own.removed.is_empty() {
             return managers;
         }
         for entry in &mut managers.0 {
-            entry.fields = std::mem::take(&mut entry.fields).difference(&changed).difference(&removed);
+            let Changes { changed, removed } = comparison.seen_by(&entry.manager);
+            entry.fields = std::mem::take(&mut entry.fields).difference(changed).difference(removed);
         }
+        let Comparison { own: Changes { changed, .. }, .. } = comparison;
         if !changed.is_empty() {
             let (manager, before) = match managers.take(&own) {
                 Some(entry) => (entry.manager, entry.fields),
@@ -325,7 +332,9 @@ impl FieldManager<'_> {
         let time = last.as_ref().and_then(|last| last.time.clone());
         managers.0.push(Entry { manager: own.clone(), time, fields: set });
         if let Some(last) = last {
-            self.prune(&mut fields, &managers, last.fields);
+            self.prune(&mut fields, &managers, &last).map_err(|error| {
+                Refusal::Status(plain_failure(format!("failed to prune fields: {error}")))
+            })?;
         }
         self.settle(&mut managers, &own, live, &fields, force).map_err(Refusal::Conflicts)?;
 
@@ -351,13 +360,14 @@ impl FieldManager<'_> {
         fields: &Map<String, Value>,
         force: bool,
     ) -> Result<(), Vec<Conflict>> {
-        let Changes { changed, removed } = self.changes(&live.0, fields);
+        let comparison = self.compare(managers, &live.0, fields);
         let others = || |entry: &&mut Entry<'_>| !entry.manager.is(own);
         if !force {
             let mut conflicts: Vec<Conflict> = Vec::new();
             managers.0.sort_by(|a, b| a.manager.compare(&b.manager));
             for entry in managers.0.iter_mut().filter(others()) {
-                entry.fields.intersection(&changed).for_each(&mut |path| {
+                let changed = &comparison.seen_by(&entry.manager).changed;
+                entry.fields.intersection(changed).for_each(&mut |path| {
                     conflicts.push(Conflict::new(&entry.manager, path));
                 });
             }
@@ -366,36 +376,10 @@ impl FieldManager<'_> {
             }
         }
         for entry in managers.0.iter_mut().filter(others()) {
-            entry.fields = std::mem::take(&mut entry.fields).difference(&changed).difference(&removed);
+            let Changes { changed, removed } = comparison.seen_by(&entry.manager);
+            entry.fields = std::mem::take(&mut entry.fields).difference(changed).difference(removed);
         }
         Ok(())
-    }
-
-    /// Removes what the manager applied last, and neither it nor anyone else manages now.
-    fn prune(&self, fields: &mut Map<String, Value>, managers: &Managers<'_>, last: FieldSet<'_>) {
-        if last.is_empty() {
-            return;
-        }
-        let (shape, root) = (self.shape(), self.schema.root());
-        let named = |set: FieldSet<'_>| set.into_owned().with_named_fields(root);
-        let set_of = |fields: &Map<String, Value>| named(FieldSet::of_fields(fields, shape));
-        let without = |set: &FieldSet<'_>| {
-            let mut rest = fields.clone();
-            merge::remove_from_map(shape, &mut rest, set);
-            rest
-        };
-        let last = named(last);
-        let all = set_of(fields);
-        let owned = managers
-            .0
-            .iter()
-            .fold(FieldSet::default(), |owned, entry| owned.union(named(entry.fields.clone())));
-        // What was applied last goes, and all that is below it; what is owned comes back, with what it is in; and
-        // so does what went only for being below, and was never applied.
-        let kept = set_of(&without(&last)).union(owned);
-        let kept = set_of(&without(&all.clone().difference(&kept)));
-        let gone = all.difference(&kept).intersection(&last);
-        merge::remove_from_map(shape, fields, &gone);
     }
 
     fn conform(&self, fields: Map<String, Value>, applied: &Object) -> Result<Object, StatusError> {

@@ -3,6 +3,8 @@
 use std::sync::Mutex;
 use std::time::Instant;
 
+use crate::api::{GroupResource, GroupVersionResource};
+
 /// Who asks for what, until when. One per request, shared by reference down to the store.
 #[derive(Debug, Default)]
 pub struct RequestContext {
@@ -10,6 +12,9 @@ pub struct RequestContext {
     pub user: UserInfo,
     /// The namespace in the request's path; empty for cluster-scoped requests and lists over all.
     pub namespace: String,
+    /// The group, version and resource in the request's path. Of a kind that is served in several, it is what
+    /// messages name and what rules that differ by version go by; `None` for the server's own requests.
+    pub resource: Option<GroupVersionResource>,
     /// When the request came in, if it came from outside.
     pub received: Option<Instant>,
     /// When the client no longer waits for the answer.
@@ -48,6 +53,16 @@ impl RequestContext {
             ..UserInfo::default()
         };
         Self::new(user, namespace)
+    }
+
+    /// A resource as messages name it: as the request does, when it is about that resource in another group.
+    pub fn named(&self, own: GroupResource) -> GroupResource {
+        match self.resource {
+            Some(asked) if asked.resource == own.resource => {
+                GroupResource { group: asked.group, resource: asked.resource }
+            }
+            _ => own,
+        }
     }
 
     /// Notes a warning for the client's `Warning` headers. The same text is told once.

@@ -4,15 +4,18 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 pub use k8s_openapi;
 
 use crate::api::{GroupVersionKind, Object};
 use crate::registry::storage_map::Subresource;
+use crate::resource::conversion::{ConversionError, Spoke};
 pub use crate::resource::field;
 use crate::resource::{Resource, Strategy};
 use crate::rest::{Connecter, Getter, GracefulDeleter, NamedCreater, Patcher, Updater};
-use crate::schema::Schema;
+use crate::schema::{FieldNumbers, Schema};
 
 /// NewFunc: an object with nothing set but its type.
 pub fn new_object(kind: GroupVersionKind) -> Object {
@@ -21,10 +24,58 @@ pub fn new_object(kind: GroupVersionKind) -> Object {
     object
 }
 
-/// The schema of an author's own struct, compiled on first use.
-pub fn own_schema<T: JsonSchema>(cell: &'static OnceLock<Schema>, kind: GroupVersionKind) -> &'static Schema {
-    cell.get_or_init(|| Schema::from_json_schema(schemars::schema_for!(T).as_value(), kind))
+/// The schema of an author's own struct, compiled on first use. With field numbers (the text of the lock file beside
+/// the crate's storage map) it has a protobuf form.
+pub fn own_schema<T: JsonSchema>(
+    cell: &'static OnceLock<Schema>,
+    kind: GroupVersionKind,
+    field_numbers: Option<&'static str>,
+) -> &'static Schema {
+    cell.get_or_init(|| {
+        let schema = Schema::from_json_schema(schemars::schema_for!(T).as_value(), kind);
+        match field_numbers {
+            Some(lock) => schema.with_numbers(&T::schema_name(), &FieldNumbers::parse(lock)),
+            None => schema,
+        }
+    })
 }
+
+/// A type that is made from its other version: whatever has `TryFrom`, or `From`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not made from `{Source}`, which `hub = …` needs",
+    label = "needs `impl TryFrom<{Source}> for {Self}`",
+    note = "a spoke and its hub are made from each other: `impl TryFrom` both ways, or `From` where nothing can go wrong; an error has to implement `Display`"
+)]
+pub trait MadeFrom<Source>: Sized {
+    /// The same, said in this version.
+    ///
+    /// # Errors
+    /// It cannot be said.
+    fn made_from(source: Source) -> Result<Self, ConversionError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<Source, T: TryFrom<Source, Error: std::fmt::Display>> MadeFrom<Source> for T {
+    fn made_from(source: Source) -> Result<Self, ConversionError> {
+        Self::try_from(source).map_err(|error| ConversionError(error.to_string()))
+    }
+}
+
+/// An object of one version, converted by way of the Rust types. (Its type is set afterwards.)
+///
+/// # Errors
+/// It is no object of the one version, or cannot be said in the other.
+pub fn converted<Source, Target>(object: &Object) -> Result<Object, ConversionError>
+where
+    Source: DeserializeOwned,
+    Target: MadeFrom<Source> + Serialize,
+{
+    let source = object.view::<Source>().map_err(|error| ConversionError(error.to_string()))?;
+    Object::from_typed(&Target::made_from(source)?).map_err(|error| ConversionError(error.to_string()))
+}
+
+/// Compiles only if `S` is a spoke of `H`.
+pub const fn is_spoke_of<S: Spoke<Hub = H>, H: Resource>() {}
 
 /// The type of object a strategy handles: the strategy's own for typed ones; any for erased ones, which have
 /// none. Method calls prefer the inherent `object`, so the trait's is used only where there is no [`Strategy`].

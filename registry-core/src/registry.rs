@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/registry/generic/registry`.
 
+mod converted;
 pub mod errors;
 pub mod scale;
 pub mod services;

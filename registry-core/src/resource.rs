@@ -5,23 +5,26 @@
 
 use std::fmt;
 
-use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
-use crate::codec::{Limits, protobuf, stored};
 use crate::schema::Schema;
-use crate::storage::{Attributes, AttributesOf};
+use crate::storage::Attributes;
 
 mod columns;
+pub mod conversion;
 mod extract;
 #[doc(hidden)]
 pub mod field;
 mod strategy;
+mod versions;
 
 pub use columns::{Cell, Column, ColumnFormat, ColumnType, duration_text};
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy};
+pub use versions::Versions;
+
+use conversion::Conversion;
 
 /// A type the API serves. Implemented by `#[derive(Resource)]`, on the object's own struct or on a unit struct
 /// that stands for a foreign one (`object = …`).
@@ -86,6 +89,10 @@ pub struct ResourceType {
     pub schema: fn() -> &'static Schema,
     /// An object of this type with nothing set but its type (NewFunc).
     pub new: fn() -> Object,
+    /// How it is converted to and from the version that is stored; `None`: it is stored as it is. A spoke's names,
+    /// columns, schema, defaults and reset fields are its own, and what its strategy validates holds beside what the
+    /// hub's does; all else is the hub's.
+    pub hub: Option<&'static Conversion>,
     /// Where the author declared it, as `file:line`.
     pub declared_at: &'static str,
 }
@@ -144,20 +151,14 @@ impl ResourceType {
     }
 }
 
-/// The bridge from stored bytes to the resource's AttrFunc, for whoever opens a storage.
-impl AttributesOf for &'static ResourceType {
-    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
+/// The attributes of stored bytes. Storages are opened with [`Versions`], which reads more than this.
+impl ResourceType {
+    /// The attributes of a value in the canonical encoding; the same as of the object it decodes to.
+    ///
+    /// # Errors
+    /// The value is no JSON object.
+    pub fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
         extract::attributes(self, value)
-    }
-
-    fn decode_protobuf(&self, value: &[u8]) -> Result<Bytes, String> {
-        // Whatever version of the kind it was stored in: as with JSON, that is for the reader to see.
-        let table = (self.schema)().table();
-        let resolve =
-            |api_version: &str, kind: &str| table.schema_of(api_version, kind).filter(Schema::has_protobuf);
-        let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
-        let object = protobuf::decode(value, &limits, resolve).map_err(|error| error.to_string())?;
-        Ok(stored::encode(&Object::from_value(object).unwrap_or_default()))
     }
 }
 

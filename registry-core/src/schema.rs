@@ -18,6 +18,7 @@ mod defaults;
 mod descriptions;
 mod facts;
 mod json_schema;
+mod numbers;
 pub mod openapi;
 pub mod quantity;
 mod rules;
@@ -27,6 +28,7 @@ mod types;
 mod validate;
 
 pub use facts::FactsError;
+pub use numbers::FieldNumbers;
 pub use quantity::{Quantity, QuantityError};
 pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
 pub(crate) use types::{Form, Message, Slot};

@@ -14,7 +14,7 @@ use registry_core::api::{
 };
 use registry_core::codec::stored;
 use registry_core::registry::{Store, SubresourceStore};
-use registry_core::resource::{NoStrategy, ResourceType, SelectableField};
+use registry_core::resource::{NoStrategy, ResourceType, SelectableField, Versions};
 use registry_core::rest::{
     AdmitAll, Answer, Creater, Getter, GracefulDeleter, Lister, UpdatedObject, Updater, Watcher,
 };
@@ -51,6 +51,7 @@ static ANIMALS: ResourceType = ResourceType {
     strategy: &NoStrategy,
     schema: animal_schema,
     new: Object::default,
+    hub: None,
     declared_at: "here",
 };
 
@@ -96,7 +97,7 @@ fn object_of(answer: &Answer) -> Object {
 fn stores(directory: &tempfile::TempDir) -> [Arc<Store>; 2] {
     let open = |directory: std::path::PathBuf| {
         let engine = Embedded::open(EmbeddedOptions::new(directory)).unwrap();
-        VersionedStore::new(engine, Arc::new(Identity), Arc::new(&ANIMALS))
+        VersionedStore::new(engine, Arc::new(Identity), Arc::new(Versions::only(&ANIMALS)))
     };
     let bare: Arc<dyn Interface> = Arc::new(open(directory.path().join("bare")));
     let options = CacherOptions {

@@ -1,6 +1,7 @@
 //! From the model to tokens.
 
 mod checks;
+mod conversion;
 mod kube;
 mod resource_type;
 
@@ -24,6 +25,7 @@ fn emit(model: &ResourceModel) -> TokenStream {
     let kube = kube::emit(model);
     let checks = checks::emit(model);
     let storage = virtual_storage(model);
+    let conversion = conversion::emit(model);
     quote! {
         const _: () = {
             #kind
@@ -31,6 +33,7 @@ fn emit(model: &ResourceModel) -> TokenStream {
             #kube
             #checks
             #storage
+            #conversion
         };
     }
 }

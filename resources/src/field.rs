@@ -22,8 +22,8 @@ enum Step<'p> {
     Key(&'p str),
 }
 
-fn is_something(value: &&Value) -> bool {
-    !value.is_null()
+fn something(value: Option<&Value>) -> Option<&Value> {
+    value.filter(|value| !value.is_null())
 }
 
 // === impl Field: going down ===
@@ -31,12 +31,12 @@ fn is_something(value: &&Value) -> bool {
 impl<'v, 'p> Field<'v, 'p> {
     /// A top-level field of an object.
     pub(crate) fn of(object: &'v Object, name: &'p str) -> Self {
-        Self { value: object.0.get(name).filter(is_something), parent: None, step: Step::Name(name) }
+        Self { value: something(object.0.get(name)), parent: None, step: Step::Name(name) }
     }
 
     /// A field below this one.
     pub(crate) fn get(&'p self, name: &'p str) -> Self {
-        let value = self.value.and_then(|value| value.get(name)).filter(is_something);
+        let value = something(self.value.and_then(|value| value.get(name)));
         Self { value, parent: Some(self), step: Step::Name(name) }
     }
 

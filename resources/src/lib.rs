@@ -19,6 +19,7 @@ pub mod coordination;
 pub mod core;
 pub mod discovery;
 mod edit;
+pub mod events;
 mod field;
 pub mod flowcontrol;
 pub mod generated;

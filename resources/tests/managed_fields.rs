@@ -41,6 +41,7 @@ fn manager<'a>(resource: &'static ResourceType, blank: &'a Object) -> FieldManag
         schema: (resource.schema)(),
         reset: reset_fields(resource, ""),
         blank,
+        versions: None,
     }
 }
 

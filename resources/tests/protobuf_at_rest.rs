@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use registry_core::api::{Preconditions, StatusError};
 use registry_core::codec::{protobuf, stored};
-use registry_core::resource::{Resource, ResourceType};
+use registry_core::resource::{Resource, ResourceType, Versions};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::interface::{UpdateAction, UpdateOutcome};
 use registry_core::storage::mvcc::Mvcc;
@@ -34,7 +34,7 @@ impl Fixture {
     }
 
     fn store(&self, resource: &'static ResourceType) -> VersionedStore {
-        VersionedStore::new(self.engine.clone(), Arc::new(Identity), Arc::new(resource))
+        VersionedStore::new(self.engine.clone(), Arc::new(Identity), Arc::new(Versions::only(resource)))
     }
 
     async fn put(&self, key: &str, value: Bytes) {

@@ -1,6 +1,7 @@
 //! `cargo xtask codegen`: the files that follow from the annotated structs.
 
 mod documents;
+mod field_numbers;
 mod output;
 mod scan;
 mod storage_map;
@@ -17,8 +18,8 @@ use scan::Resources;
 /// Write the storage maps and the resource reference from the annotated structs.
 ///
 /// Looks through every package whose Cargo.toml says `[package.metadata.orlop] resources = true` for structs with
-/// `#[derive(Resource)]`, and writes each package's `src/generated/storage_map.rs`, the module that holds it, and
-/// `docs/reference/resources.md`.
+/// `#[derive(Resource)]`, and writes each package's `src/generated/storage_map.rs`, the module that holds it, the lock
+/// file that pins the protobuf field numbers of its own structs, and `docs/reference/resources.md`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Change nothing; fail when a file is not what it would be written as
@@ -58,6 +59,7 @@ fn outputs(workspace: &Workspace) -> Result<Vec<Output>, Failure> {
     for found in &crates {
         outputs.push(storage_map::emit(found));
         outputs.push(storage_map::emit_module(found)?);
+        outputs.extend(field_numbers::emit(workspace, found)?);
     }
     outputs.push(documents::emit(workspace, &crates));
     Ok(outputs)

@@ -12,7 +12,7 @@ use super::groups::{Group, Version};
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const EXTENSIONS: &str = "apiextensions.k8s.io";
 
-/// A kind that Kubernetes keeps in another version than the one it is served in.
+/// A kind that Kubernetes keeps in a version that is not served here.
 struct KeptElsewhere {
     /// Group, version and kind as served.
     served: (&'static str, &'static str, &'static str),
@@ -21,9 +21,7 @@ struct KeptElsewhere {
 }
 
 /// All such kinds.
-const KEPT_ELSEWHERE: [KeptElsewhere; 5] = [
-    KeptElsewhere { served: ("events.k8s.io", "v1", "Event"), kept: ("", "v1") },
-    KeptElsewhere { served: ("autoscaling", "v1", "HorizontalPodAutoscaler"), kept: ("autoscaling", "v2") },
+const KEPT_ELSEWHERE: [KeptElsewhere; 3] = [
     KeptElsewhere { served: (ADMISSION, "v1", "MutatingAdmissionPolicy"), kept: (ADMISSION, "v1beta1") },
     KeptElsewhere {
         served: (ADMISSION, "v1", "MutatingAdmissionPolicyBinding"),
@@ -107,6 +105,8 @@ fn resource(path: &InstalledPath) -> Value {
     }
     // What can be watched is stored; reviews and the like are not.
     if path.capabilities.watcher.is_some() {
+        // Of a spoke, its hub is kept.
+        let kind = own.stored().kind;
         let served = (kind.group, kind.version, kind.kind);
         let kept = KEPT_ELSEWHERE.iter().find(|own| own.served == served).map(|own| own.kept);
         let (group, version) = kept.unwrap_or((kind.group, kind.version));

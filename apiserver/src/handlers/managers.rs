@@ -26,6 +26,7 @@ impl<'a> Call<'a> {
                 FieldSet::default()
             },
             blank: route.blank(),
+            versions: if is_own_kind { route.path.versions.as_deref() } else { None },
         }
     }
 

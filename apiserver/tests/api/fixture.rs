@@ -13,16 +13,16 @@ use http_body_util::BodyExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use registry_core::api::GroupVersionKind;
-use registry_core::codec::stored;
 use registry_core::registry::storage_map::{
     ApiPath, InstalledApi, Main, MapVersion, OpenStorage, Scale, Status, StorageMap,
 };
+use registry_core::resource::Versions;
 use registry_core::schema::{Schema, TypeTable};
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
-use registry_core::storage::{Attributes, AttributesOf, Interface, StorageError};
+use registry_core::storage::{Interface, StorageError};
 use registry_core::{RequestContext, ResourceType};
 use registry_derive::Resource;
 use schemars::JsonSchema;
@@ -107,18 +107,10 @@ const MAP: StorageMap = StorageMap {
 
 struct Storages(Arc<Embedded>);
 
-struct ResourceAttributes(&'static ResourceType);
-
-impl AttributesOf for ResourceAttributes {
-    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
-        stored::decode(value).map(|object| self.0.attributes(&object)).map_err(|error| error.to_string())
-    }
-}
-
 impl OpenStorage for Storages {
-    fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
-        let attributes = Arc::new(ResourceAttributes(resource));
-        let store = VersionedStore::new(self.0.clone(), Arc::new(Identity), attributes);
+    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
+        let resource = versions.hub();
+        let store = VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone());
         let options = CacherOptions {
             prefix: format!("/registry/{}/", resource.storage_prefix),
             consistency: Consistency::OwnWrites,

@@ -73,9 +73,9 @@ async fn a_partition_is_told_and_got_over() {
 
     for round in ["held", "cut"] {
         if round == "held" {
-            proxy.hold()
+            proxy.hold();
         } else {
-            proxy.cut()
+            proxy.cut();
         }
         let begun = Instant::now();
         let (list, new) = (ListParams::default(), config_map(round, "1"));

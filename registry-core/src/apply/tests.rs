@@ -82,6 +82,7 @@ fn manager() -> FieldManager<'static> {
         schema: &SCHEMA,
         reset: FieldSet::of_paths([["status"].as_slice()]),
         blank: &BLANK,
+        versions: None,
     }
 }
 

@@ -52,6 +52,8 @@ pub struct BudgetNumbers {
     pub limit_bytes: usize,
     /// What they take, in bytes.
     pub used_bytes: usize,
+    /// What of it encodings other than JSON take, in bytes.
+    pub encoding_bytes: usize,
     /// How many lists and watches were refused since the start.
     pub refusals: u64,
 }
@@ -70,6 +72,7 @@ pub(super) struct Gauges {
     watchers: IntGaugeVec,
     limit_bytes: IntGaugeVec,
     used_bytes: IntGaugeVec,
+    encoding_bytes: IntGaugeVec,
     refusals: IntCounterVec,
 }
 
@@ -95,6 +98,7 @@ impl Gauges {
             watchers: gauge(&names::CACHE_WATCHERS)?,
             limit_bytes: gauge(&names::CACHE_LIMIT)?,
             used_bytes: gauge(&names::CACHE_USED)?,
+            encoding_bytes: gauge(&names::CACHE_ENCODINGS)?,
             refusals,
         });
         families.collect(Box::new(Reader(gauges.clone())))?;
@@ -130,6 +134,7 @@ impl Gauges {
             let numbers = budget.numbers();
             set(&self.limit_bytes, &[], numbers.limit_bytes as u64);
             set(&self.used_bytes, &[], numbers.used_bytes as u64);
+            set(&self.encoding_bytes, &[], numbers.encoding_bytes as u64);
             let refusals = self.refusals.with_label_values::<&str>(&[]);
             refusals.inc_by(numbers.refusals.saturating_sub(refusals.get()));
         }
@@ -148,7 +153,7 @@ impl Gauges {
         set(&self.watchers, labels, numbers.watchers as u64);
     }
 
-    fn all(&self) -> [&dyn Collector; 11] {
+    fn all(&self) -> [&dyn Collector; 12] {
         [
             &self.storage_objects,
             &self.resource_objects,
@@ -160,6 +165,7 @@ impl Gauges {
             &self.watchers,
             &self.limit_bytes,
             &self.used_bytes,
+            &self.encoding_bytes,
             &self.refusals,
         ]
     }

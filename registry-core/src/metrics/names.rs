@@ -126,6 +126,12 @@ pub(super) const CACHE_LIMIT: Definition = Definition::new(
 pub(super) const CACHE_USED: Definition =
     Definition::new("orlop_watch_cache_used_bytes", "What all watch caches together take, in bytes.", NONE);
 
+pub(super) const CACHE_ENCODINGS: Definition = Definition::new(
+    "orlop_watch_cache_encoding_bytes",
+    "What the encodings of all cached objects other than JSON take, in bytes; a part of what is used.",
+    NONE,
+);
+
 pub(super) const CACHE_REFUSALS: Definition = Definition::new(
     "orlop_watch_cache_refusals_total",
     "How many lists and watches were answered with 429 because the watch caches take more than they may.",

@@ -7,10 +7,11 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::capabilities;
-use crate::resource::{Resource, ResourceType};
+use crate::resource::{Resource, ResourceType, Versions};
 use crate::rest::{Capabilities, Storage};
 use crate::storage::{Interface, StorageError};
 
+use super::converted;
 use super::scale::ScaleStore;
 use super::services::Services;
 use super::store::{Store, StoreOptions};
@@ -123,11 +124,12 @@ pub trait VirtualStorage: Send + Sync + 'static {
 
 /// Opens the storage of one resource: backend, cache, encryption. (RESTOptionsGetter.)
 pub trait OpenStorage: Send + Sync {
-    /// The storage of this resource's objects.
+    /// The storage of a kind's objects. They are stored as `versions.hub()`; values that another server kept in
+    /// another version are read as [`Versions`] reads them.
     ///
     /// # Errors
     /// The backend cannot be opened.
-    fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError>;
+    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError>;
 
     /// The prefix of all keys, for example `/registry`.
     fn prefix(&self) -> &str;
@@ -160,8 +162,10 @@ pub struct InstalledPath {
     pub subresource: Option<&'static str>,
     /// What the path can do.
     pub capabilities: Capabilities,
-    /// The store of the resource; `None` when nothing of it is stored.
+    /// The store of the resource (of a spoke, its hub's); `None` when nothing of it is stored.
     pub store: Option<Arc<Store>>,
+    /// All versions of the kind that is stored there.
+    pub versions: Option<Arc<Versions>>,
 }
 
 // === the paths ===
@@ -254,42 +258,79 @@ impl StorageMap {
             if !enabled(entry.resource) {
                 continue;
             }
-            let (capabilities, store) = match entry.install {
-                Install::Virtual(install) => (install(&services), None),
+            installed.paths.push(match entry.install {
+                Install::Virtual(install) => InstalledPath {
+                    resource: entry.resource,
+                    subresource: entry.subresource,
+                    capabilities: install(&services),
+                    store: None,
+                    versions: None,
+                },
                 Install::OverStore(install) => {
-                    let store = installed.store_for(entry.resource, storage)?;
+                    let (store, versions) = self.store_for(&installed, entry.resource, storage)?;
                     services.stores.insert(&store);
-                    (install(&store, &services), Some(store))
+                    InstalledPath {
+                        resource: entry.resource,
+                        subresource: entry.subresource,
+                        capabilities: entry.over(install(&store, &services)),
+                        store: Some(store),
+                        versions: Some(versions),
+                    }
                 }
-            };
-            installed.paths.push(InstalledPath {
-                resource: entry.resource,
-                subresource: entry.subresource,
-                capabilities,
-                store,
             });
         }
         Ok(installed)
     }
+
+    /// The store a resource's objects are in (of a spoke, its hub's), opened if this is its first path.
+    fn store_for(
+        &self,
+        installed: &InstalledApi,
+        resource: &'static ResourceType,
+        storage: &dyn OpenStorage,
+    ) -> Result<(Arc<Store>, Arc<Versions>), StorageError> {
+        let hub = resource.stored();
+        if let Some(InstalledPath { store: Some(store), versions: Some(versions), .. }) =
+            installed.stored(hub)
+        {
+            return Ok((store.clone(), versions.clone()));
+        }
+        let versions = Arc::new(self.versions_of(hub));
+        let options = storage.store_options(hub);
+        let store = Store::with_options(hub, storage.open(&versions)?, storage.prefix(), options);
+        Ok((store, versions))
+    }
+
+    /// All versions of a stored kind, whether or not they are switched on: what is stored is read either way.
+    fn versions_of(&self, hub: &'static ResourceType) -> Versions {
+        let entries = self.versions.iter().flat_map(|version| version.entries);
+        let mains = entries.filter(|entry| entry.subresource.is_none()).map(|entry| entry.resource);
+        let is_spoke = |one: &&'static ResourceType| one.hub.is_some_and(|conversion| conversion.hub.is(hub));
+        Versions::new(hub, mains.filter(is_spoke))
+    }
+}
+
+impl MapEntry {
+    /// The capabilities of the hub's path, as this entry has them.
+    fn over(&self, capabilities: Capabilities) -> Capabilities {
+        match self.resource.hub {
+            Some(conversion) => {
+                converted::capabilities(self.resource, conversion, self.subresource, capabilities)
+            }
+            None => capabilities,
+        }
+    }
 }
 
 impl InstalledApi {
-    /// The store of a resource, if it is installed.
-    pub fn store(&self, resource: &ResourceType) -> Option<Arc<Store>> {
-        let path = self.paths.iter().find(|path| path.resource.resource() == resource.resource())?;
-        path.store.clone()
+    /// The store a resource's objects are in (of a spoke, its hub's), if it is installed.
+    pub fn store(&self, resource: &'static ResourceType) -> Option<Arc<Store>> {
+        self.stored(resource.stored())?.store.clone()
     }
 
-    /// The store of a resource, opened if this is its first path.
-    fn store_for(
-        &self,
-        resource: &'static ResourceType,
-        storage: &dyn OpenStorage,
-    ) -> Result<Arc<Store>, StorageError> {
-        if let Some(store) = self.store(resource) {
-            return Ok(store);
-        }
-        let options = storage.store_options(resource);
-        Ok(Store::with_options(resource, storage.open(resource)?, storage.prefix(), options))
+    /// A path over the store of a hub.
+    fn stored(&self, hub: &ResourceType) -> Option<&InstalledPath> {
+        let is_over = |store: &Arc<Store>| store.resource().is(hub);
+        self.paths.iter().find(|path| path.store.as_ref().is_some_and(is_over))
     }
 }

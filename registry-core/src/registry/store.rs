@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use crate::api::{ErrorList, GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
 use crate::codec::stored;
+use crate::context::RequestContext;
 use crate::resource::{Column, ObjectStrategy, ResourceType};
 use crate::rest::Storage;
 use crate::schema::Schema;
@@ -48,6 +49,7 @@ mod tests;
 pub use create::new_uid;
 pub use generate_name::generate_name;
 pub use hooks::{FinishHook, StoreHooks};
+pub(super) use read::check_field_selector;
 pub use rules::{MainRules, StatusRules, UpdateRules};
 
 /// The store of one resource.
@@ -167,8 +169,19 @@ impl Store {
         errors
     }
 
-    fn operation<'a>(&self, verb: Verb, name: &'a str, key: &'a str) -> Operation<'a> {
-        Operation { verb, resource: self.resource.group_resource(), name, key }
+    fn operation<'a>(
+        &self,
+        context: &RequestContext,
+        verb: Verb,
+        name: &'a str,
+        key: &'a str,
+    ) -> Operation<'a> {
+        Operation { verb, resource: self.named(context), name, key }
+    }
+
+    /// The resource as messages to this client name it.
+    fn named(&self, context: &RequestContext) -> GroupResource {
+        context.named(self.resource.group_resource())
     }
 }
 

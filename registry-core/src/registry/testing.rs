@@ -270,6 +270,7 @@ pub(crate) const fn widgets(strategy: &'static dyn ObjectStrategy) -> ResourceTy
         strategy,
         schema: widget_schema,
         new: Object::default,
+        hub: None,
         declared_at: "here",
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 
+use crate::codec::protobuf::MAGIC;
 use crate::codec::stored;
 
 use super::Revision;
@@ -59,15 +60,18 @@ pub trait AttributesOf: Send + Sync + 'static {
     /// The value is no object of the resource: it was written by something else, or is damaged.
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
 
-    /// The canonical encoding of a value that another server wrote as protobuf (it begins with
-    /// [`MAGIC`](crate::codec::protobuf::MAGIC)).
+    /// The canonical encoding of a value that is kept in another one: as protobuf (it begins with
+    /// [`MAGIC`](crate::codec::protobuf::MAGIC)), or in another version of the kind. `None` when the value can be
+    /// taken as it is.
     ///
     /// # Errors
     /// The value is no object of the resource; or nobody says how the resource's protobuf is read, which is what
     /// this does unless it is implemented.
-    fn decode_protobuf(&self, value: &[u8]) -> Result<Bytes, String> {
-        let _ = value;
-        Err("it is Kubernetes protobuf, and the resource has none".to_owned())
+    fn canonical(&self, value: &[u8]) -> Result<Option<Bytes>, String> {
+        if value.starts_with(MAGIC) {
+            return Err("it is Kubernetes protobuf, and the resource has none".to_owned());
+        }
+        Ok(None)
     }
 }
 

@@ -236,7 +236,7 @@ impl Client {
 
     /// The next event the client has to be told.
     fn next_due(&self, history: &History) -> Option<Due> {
-        let later = history.changes.iter().filter(|change| change.revision > self.revision);
-        later.filter_map(|change| self.filter.due(change)).next()
+        let mut later = history.changes.iter().filter(|change| change.revision > self.revision);
+        later.find_map(|change| self.filter.due(change))
     }
 }

@@ -59,13 +59,12 @@ impl Pager {
             }
             Err(error) => panic!("{error}"),
         };
-        let (revision, mut so_far) = match paged {
-            Some((revision, so_far, _)) => (revision, so_far),
-            None => {
-                assert!(page.revision >= history.newest, "a list shows what was acknowledged before it");
-                self.newest = page.revision;
-                (page.revision, Objects::new())
-            }
+        let (revision, mut so_far) = if let Some((revision, so_far, _)) = paged {
+            (revision, so_far)
+        } else {
+            assert!(page.revision >= history.newest, "a list shows what was acknowledged before it");
+            self.newest = page.revision;
+            (page.revision, Objects::new())
         };
         assert_eq!(page.revision, revision, "all pages are of one revision");
         so_far.extend(objects(&page));

@@ -36,6 +36,7 @@ pub(crate) struct Attributes {
     pub(crate) scope: Option<SpannedValue<ScopeAttribute>>,
     pub(crate) cluster: Flag,
     pub(crate) storage_prefix: Option<SpannedValue<String>>,
+    pub(crate) hub: Option<syn::Path>,
 
     // --- what it is made of
     pub(crate) object: Option<syn::Path>,

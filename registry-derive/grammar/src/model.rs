@@ -42,6 +42,8 @@ pub struct ResourceModel {
     pub scope: ResourceScope,
     /// Where objects are kept below the store's prefix.
     pub storage_prefix: String,
+    /// What is stored instead, and converted; `None`: objects are stored as they are.
+    pub hub: Option<Path>,
     /// The function that gives the schema; `None`: the default for the kind of object.
     pub schema: Option<Path>,
     /// Fields selectors may name.
@@ -155,6 +157,7 @@ impl ResourceModel {
             short_names: texts(&attributes.short.0),
             categories: texts(&attributes.categories.0),
             scope: scope(&attributes),
+            hub: attributes.hub,
             schema: attributes.schema,
             selectable: attributes.selectable.0,
             indexes: attributes.index.0,

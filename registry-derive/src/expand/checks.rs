@@ -47,7 +47,7 @@ fn paths(model: &ResourceModel) -> Vec<TokenStream> {
 }
 
 /// The value at a path, looking into every `Option` on the way.
-fn access(path: &FieldPath) -> TokenStream {
+pub(super) fn access(path: &FieldPath) -> TokenStream {
     let mut value = quote!(object);
     for step in path.steps() {
         let field = quote_spanned!(step.span()=> &#value.#step);

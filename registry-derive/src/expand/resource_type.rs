@@ -1,5 +1,7 @@
 //! `impl registry_core::Resource`: the constant that holds everything the engine knows.
 
+use std::path::PathBuf;
+
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use registry_grammar::{
@@ -7,12 +9,12 @@ use registry_grammar::{
 };
 use syn::spanned::Spanned;
 
-use super::object_type;
+use super::{conversion, object_type};
 
 pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let ident = &model.ident;
     let object = object_type(model);
-    let ResourceModel { plural, singular, short_names, categories, storage_prefix, .. } = model;
+    let ResourceModel { plural, singular, short_names, categories, .. } = model;
     let ResourceModel { has_status, has_generation, returns_deleted_object, .. } = model;
     let serves_deletecollection = model.serves_deletecollection;
     let is_foreign = matches!(model.object, ObjectKind::Foreign(_));
@@ -21,6 +23,8 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
         ResourceScope::Namespaced => quote!(Namespaced),
         ResourceScope::Cluster => quote!(Cluster),
     };
+    let storage_prefix = storage_prefix(model);
+    let hub = conversion::constant(model);
     let fields = fields(model);
     let columns = columns(model);
     let scale = scale(model);
@@ -56,9 +60,20 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 strategy: #strategy,
                 schema: #schema,
                 new: || ::registry_core::expansion::new_object(RESOURCE_KIND),
+                hub: #hub,
                 declared_at: #declared_at,
             };
         }
+    }
+}
+
+/// Where objects are kept: of a spoke, where its hub's are.
+fn storage_prefix(model: &ResourceModel) -> TokenStream {
+    let ResourceModel { hub, storage_prefix, .. } = model;
+    if let Some(hub) = hub {
+        quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::TYPE.storage_prefix)
+    } else {
+        quote!(#storage_prefix)
     }
 }
 
@@ -151,25 +166,35 @@ fn strategy(model: &ResourceModel) -> TokenStream {
 /// The author's function; else the struct's own JSON schema, or the crate's generated table of facts.
 fn schema(model: &ResourceModel) -> TokenStream {
     let ResourceModel { ident, group, version, kind, .. } = model;
+    let field_numbers = field_numbers();
     match (&model.schema, &model.object) {
         (Some(function), _) => quote!(#function),
         (None, ObjectKind::Own(_)) => quote! {
             || {
                 static SCHEMA: ::std::sync::OnceLock<::registry_core::schema::Schema> =
                     ::std::sync::OnceLock::new();
-                ::registry_core::expansion::own_schema::<#ident>(&SCHEMA, RESOURCE_KIND)
+                ::registry_core::expansion::own_schema::<#ident>(&SCHEMA, RESOURCE_KIND, #field_numbers)
             }
         },
         (None, ObjectKind::Foreign(_)) => quote!(|| crate::schema::of(#group, #version, #kind)),
     }
 }
 
-fn json_path(path: &FieldPath) -> TokenStream {
+/// The lock file with the field numbers of the author's crate, which code generation keeps; a crate without one has
+/// no protobuf. Once it is there, the compiler watches it.
+fn field_numbers() -> TokenStream {
+    let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+    let lock = crate_folder.join("src/generated/field_numbers.lock");
+    let path = lock.to_str().filter(|_| lock.is_file());
+    optional(path.map(|path| quote!(::core::include_str!(#path))))
+}
+
+pub(super) fn json_path(path: &FieldPath) -> TokenStream {
     let steps = path.json();
     quote!(&[#(#steps),*])
 }
 
-fn optional(value: Option<TokenStream>) -> TokenStream {
+pub(super) fn optional(value: Option<TokenStream>) -> TokenStream {
     if let Some(value) = value {
         quote!(::core::option::Option::Some(#value))
     } else {

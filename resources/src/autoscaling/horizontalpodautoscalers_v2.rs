@@ -1,5 +1,8 @@
 //! `autoscaling/v2 HorizontalPodAutoscaler`: HorizontalPodAutoscaler is the configuration for a horizontal pod autoscaler, which automatically manages the replica count of any resource implementing the scale subresource based on the metrics specified.
 
+mod strategy;
+mod validation;
+
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
@@ -19,18 +22,33 @@ use crate::cells;
     status,
     storage_prefix = "horizontalpodautoscalers",
     columns = COLUMNS,
+    strategy = strategy::HorizontalPodAutoscalerStrategy,
 )]
 pub struct HorizontalPodAutoscalers;
 
-static COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Reference", reference),
-    Column::text("Targets", targets),
-    Column::text("MinPods", |object| cells::text_or(object, &["spec", "minReplicas"], "<unset>")),
-    Column::text("MaxPods", |object| cells::number(object, &["spec", "maxReplicas"])),
-    Column::text("Replicas", |object| cells::number(object, &["status", "currentReplicas"])),
-    Column::AGE,
-];
+static COLUMNS: &[Column] = &columns(targets);
+
+/// The columns of both versions, which differ in where the metrics are.
+pub(super) const fn columns(targets: fn(&Object) -> Value) -> [Column; 7] {
+    [
+        Column::NAME,
+        Column::text("Reference", reference).described(REFERENCE),
+        Column::text("Targets", targets).described(TARGETS),
+        Column::text("MinPods", |object| cells::text_or(object, &["spec", "minReplicas"], "<unset>"))
+            .described(MIN_PODS),
+        Column::text("MaxPods", |object| cells::number(object, &["spec", "maxReplicas"])).described(MAX_PODS),
+        Column::text("Replicas", |object| cells::number(object, &["status", "currentReplicas"]))
+            .described(REPLICAS),
+        Column::AGE,
+    ]
+}
+
+// What the fields' documentation says, as Kubernetes' tables repeat it.
+const REFERENCE: &str = "scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics should be collected, as well as to actually change the replica count.";
+const TARGETS: &str = "metrics contains the specifications for which to use to calculate the desired replica count (the maximum replica count across all metrics will be used).  The desired replica count is calculated multiplying the ratio between the target value and the current value by the current number of pods.  Ergo, metrics used must decrease as the pod count is increased, and vice-versa.  See the individual metric source types for more information about how each type of metric must respond. If not set, the default metric will be set to 80% average CPU utilization.";
+const MIN_PODS: &str = "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.  It defaults to 1 pod.  minReplicas is allowed to be 0 if the alpha feature gate HPAScaleToZero is enabled and at least one Object or External metric is configured.  Scaling is active as long as at least one metric value is available.";
+const MAX_PODS: &str = "maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up. It cannot be less that minReplicas.";
+const REPLICAS: &str = "currentReplicas is current number of replicas of pods managed by this autoscaler, as last seen by the autoscaler.";
 
 /// What it scales, as `Kind/name`.
 fn reference(object: &Object) -> Value {
@@ -39,7 +57,7 @@ fn reference(object: &Object) -> Value {
 }
 
 /// Present and wanted values of its metrics: `cpu: 20%/50%`; the first two, and how many more.
-fn targets(object: &Object) -> Value {
+pub(super) fn targets(object: &Object) -> Value {
     const SHOWN: usize = 2;
     let current: Vec<&Value> = cells::elements(object, &["status", "currentMetrics"]).collect();
     let shown: Vec<String> = cells::elements(object, &["spec", "metrics"])

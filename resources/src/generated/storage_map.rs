@@ -72,6 +72,11 @@ registry_core::storage_map! {
                 "statefulsets/status" => Status<crate::apps::statefulsets::StatefulSets>,
             },
         },
+        "events.k8s.io" => {
+            "v1" => {
+                "events" => Main<crate::events::events_v1::EventsV1>,
+            },
+        },
         "authentication.k8s.io" => {
             "v1" => {
                 "selfsubjectreviews" => Virtual<crate::authentication::selfsubjectreviews::SelfSubjectReviews>,
@@ -90,6 +95,10 @@ registry_core::storage_map! {
             "v2" => {
                 "horizontalpodautoscalers" => Main<crate::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers>,
                 "horizontalpodautoscalers/status" => Status<crate::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers>,
+            },
+            "v1" => {
+                "horizontalpodautoscalers" => Main<crate::autoscaling::horizontalpodautoscalers_v1::HorizontalPodAutoscalersV1>,
+                "horizontalpodautoscalers/status" => Status<crate::autoscaling::horizontalpodautoscalers_v1::HorizontalPodAutoscalersV1>,
             },
         },
         "batch" => {

@@ -1,15 +1,17 @@
 //! Finding the annotated structs of a package: its module tree is walked from the root file, so that every struct
 //! is known by the path other modules reach it under.
 
+mod messages;
 mod subresources;
 
 use std::path::{Path, PathBuf};
 
-use registry_grammar::ResourceModel;
+use registry_grammar::{ObjectKind, ResourceModel};
 use syn::Item;
 
 use crate::Failure;
 use crate::workspace::{Package, Workspace};
+pub(crate) use messages::Message;
 use subresources::Implementation;
 
 /// The resources of one package.
@@ -17,6 +19,8 @@ use subresources::Implementation;
 pub(crate) struct Resources {
     /// In the order they are found.
     pub(crate) declared: Vec<Declared>,
+    /// Structs with a JSON schema, of which own resources are made.
+    pub(crate) messages: Vec<Message>,
     /// Whether the root declares `mod generated`.
     pub(crate) has_generated_module: bool,
 }
@@ -49,6 +53,7 @@ struct Walk<'a> {
     workspace: &'a Workspace,
     structs: Vec<Annotated>,
     implementations: Vec<Implementation>,
+    messages: Vec<Message>,
     /// Modules that only their parent sees, so that the storage map cannot name what is inside. Those in the root
     /// are not among them: the whole crate sees them.
     hidden: Vec<Vec<String>>,
@@ -78,6 +83,7 @@ impl<'a> Walk<'a> {
             workspace,
             structs: Vec::new(),
             implementations: Vec::new(),
+            messages: Vec::new(),
             hidden: Vec::new(),
             has_generated_module: false,
         }
@@ -98,6 +104,10 @@ impl<'a> Walk<'a> {
         module: &[String],
     ) -> Result<(), Failure> {
         for item in items {
+            if let Item::Struct(item) = &item {
+                let message = Message::of(item).map_err(|error| self.located(file, &error))?;
+                self.messages.extend(message);
+            }
             match item {
                 Item::Mod(inner) => self.module(inner, file, children, module)?,
                 Item::Struct(item) if registry_grammar::is_annotated(&item) => {
@@ -153,7 +163,9 @@ impl<'a> Walk<'a> {
         if !wrong.is_empty() {
             return Err(wrong.join("\n").into());
         }
-        Ok(Resources { declared, has_generated_module: self.has_generated_module })
+        let has_own = declared.iter().any(|one| matches!(one.model.object, ObjectKind::Own(_)));
+        let messages = if has_own { self.messages } else { Vec::new() };
+        Ok(Resources { declared, messages, has_generated_module: self.has_generated_module })
     }
 
     fn declared(&self, annotated: &Annotated, model: ResourceModel) -> Result<Declared, String> {

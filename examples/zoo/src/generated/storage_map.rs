@@ -13,6 +13,11 @@ registry_core::storage_map! {
                 "enclosures/scale" => Scale<crate::zoo::enclosure::Enclosure>,
                 "enclosures/status" => Status<crate::zoo::enclosure::Enclosure>,
             },
+            "v1beta1" => {
+                "enclosures" => Main<crate::zoo::enclosure_v1beta1::EnclosureV1beta1>,
+                "enclosures/scale" => Scale<crate::zoo::enclosure_v1beta1::EnclosureV1beta1>,
+                "enclosures/status" => Status<crate::zoo::enclosure_v1beta1::EnclosureV1beta1>,
+            },
         },
     };
 }

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn every_path_of_the_enclosure_is_in_the_storage_map() {
         let paths = crate::STORAGE_MAP.versions.iter().flat_map(|version| version.entries);
-        let own = paths.filter(|path| path.resource.plural == "enclosures");
+        let own = paths.filter(|path| path.resource.kind == Enclosure::TYPE.kind);
         let subresources: Vec<_> = own.map(|path| path.subresource).collect();
         assert_eq!(subresources, [None, Some("scale"), Some("status")]);
     }

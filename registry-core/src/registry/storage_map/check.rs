@@ -5,6 +5,7 @@
 
 mod message;
 mod names;
+mod stores;
 
 use super::written::{WrittenPath, WrittenVersion};
 use super::{MapEntry, StorageMap};
@@ -46,6 +47,9 @@ const fn contradiction(map: &StorageMap, written: &[WrittenVersion]) -> Option<M
                 return Some(message);
             }
             other += 1;
+        }
+        if let Some(message) = stores::misused(map, written, this) {
+            return Some(message);
         }
         this += 1;
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::registry::testing::{MemoryStorage, widgets};
-use crate::resource::{NoStrategy, Resource, ResourceType};
+use crate::resource::{NoStrategy, Resource, ResourceType, Versions};
 use crate::storage::{Interface, StorageError};
 
 use super::{
@@ -27,7 +27,7 @@ static MAP: StorageMap = StorageMap {
 struct InMemory;
 
 impl OpenStorage for InMemory {
-    fn open(&self, _: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
+    fn open(&self, _: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
         Ok(Arc::new(MemoryStorage::default()))
     }
 
@@ -74,8 +74,8 @@ fn nothing_is_opened_for_a_virtual_resource_and_it_has_its_own_verbs_only() {
     struct Unopened;
 
     impl OpenStorage for Unopened {
-        fn open(&self, resource: &'static ResourceType) -> Result<Arc<dyn Interface>, StorageError> {
-            unreachable!("{resource:?} is not stored")
+        fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
+            unreachable!("{versions:?} is not stored")
         }
 
         fn prefix(&self) -> &'static str {

@@ -64,7 +64,7 @@ impl Store {
         if dry_run {
             return match self.dry_run_create(&key, object).await {
                 Ok(object) => Ok(Answer::Object(object)),
-                Err(error) => Err(self.creation_failure(&key, &name, generated, error).await),
+                Err(error) => Err(self.creation_failure(context, &key, &name, generated, error).await),
             };
         }
         match self.storage.create(&key, self.new_value(&object), self.time_to_live()).await {
@@ -73,7 +73,7 @@ impl Store {
                 self.created(&stored);
                 Ok(Answer::Stored(stored))
             }
-            Err(error) => Err(self.creation_failure(&key, &name, generated, error).await),
+            Err(error) => Err(self.creation_failure(context, &key, &name, generated, error).await),
         }
     }
 
@@ -130,12 +130,13 @@ impl Store {
     /// What the client is told: a taken name says whether the server chose it, and whether it will be free soon.
     async fn creation_failure(
         &self,
+        context: &RequestContext,
         key: &str,
         name: &str,
         generated: bool,
         error: StorageError,
     ) -> StatusError {
-        let mut failure = self.operation(Verb::Create, name, key).interpret(error);
+        let mut failure = self.operation(context, Verb::Create, name, key).interpret(error);
         if failure.reason != Reason::AlreadyExists {
             return failure;
         }

@@ -58,15 +58,15 @@ impl GracefulDeleter for Store {
             .storage
             .guaranteed_update(&key, &Preconditions::default(), &mut attempt, None)
             .await
-            .map_err(|error| self.operation(Verb::Delete, name, &key).interpret(error))?;
+            .map_err(|error| self.operation(context, Verb::Delete, name, &key).interpret(error))?;
         let Attempt { plan, uid, .. } = attempt;
         if updated.outcome == UpdateOutcome::Deleted {
             self.removed(&updated.object);
         }
         match plan {
-            Plan::Gone => Ok(self.deleted(updated.object, name, &uid)),
+            Plan::Gone => Ok(self.deleted(context, updated.object, name, &uid)),
             Plan::Stays => Ok(Answer::Stored(updated.object)),
-            Plan::RemoveNow => self.remove_marked(&key, name, updated.object, &uid).await,
+            Plan::RemoveNow => self.remove_marked(context, &key, name, updated.object, &uid).await,
         }
     }
 }
@@ -77,6 +77,7 @@ impl Store {
     /// Removes an object whose end was just announced. Someone else may have removed it meanwhile.
     async fn remove_marked(
         &self,
+        context: &RequestContext,
         key: &str,
         name: &str,
         marked: StoredObject,
@@ -86,23 +87,20 @@ impl Store {
         match self.storage.delete(key, &same, &mut AnyDeletion, Some(marked.clone())).await {
             Ok(last) => {
                 self.removed(&last);
-                Ok(self.deleted(last, name, uid))
+                Ok(self.deleted(context, last, name, uid))
             }
-            Err(StorageError::NotFound { .. }) => Ok(self.deleted(marked, name, uid)),
-            Err(error) => Err(self.operation(Verb::Delete, name, key).interpret(error)),
+            Err(StorageError::NotFound { .. }) => Ok(self.deleted(context, marked, name, uid)),
+            Err(error) => Err(self.operation(context, Verb::Delete, name, key).interpret(error)),
         }
     }
 
     /// The answer when the object is gone.
-    fn deleted(&self, last: StoredObject, name: &str, uid: &str) -> Answer {
+    fn deleted(&self, context: &RequestContext, last: StoredObject, name: &str, uid: &str) -> Answer {
         if self.resource.returns_deleted_object {
             return Answer::Stored(last);
         }
-        let details = SuccessDetails {
-            name: name.to_owned(),
-            resource: self.resource.group_resource(),
-            uid: uid.to_owned(),
-        };
+        let details =
+            SuccessDetails { name: name.to_owned(), resource: self.named(context), uid: uid.to_owned() };
         Answer::Success(SuccessStatus { details: Some(details), code: None })
     }
 }
@@ -125,17 +123,16 @@ impl Attempt<'_> {
 
     /// The dry run: one try against the present state, and what it would have answered.
     async fn rehearse(mut self, key: &str, name: &str) -> Result<Answer, StatusError> {
-        let current = self
-            .store
-            .dry_run_current(key, &Preconditions::default(), false)
-            .await
-            .map_err(|error| self.store.operation(Verb::Delete, name, key).interpret(error))?;
+        let current =
+            self.store.dry_run_current(key, &Preconditions::default(), false).await.map_err(|error| {
+                self.store.operation(self.context, Verb::Delete, name, key).interpret(error)
+            })?;
         let Some(entry) = current else {
-            return Err(StatusError::not_found(self.store.resource.group_resource(), name));
+            return Err(StatusError::not_found(self.store.named(self.context), name));
         };
         Ok(match self.step(self.store.read(&entry)?).await? {
             Step::Mark(object) | Step::MarkAndRemove(object) => Answer::Object(object),
-            Step::Pending | Step::Remove => self.store.deleted(entry, name, &self.uid),
+            Step::Pending | Step::Remove => self.store.deleted(self.context, entry, name, &self.uid),
         })
     }
 }

@@ -26,8 +26,8 @@ impl Getter for Store {
         let key = self.key(context, name)?;
         match self.storage.get(&key, options.resource_version).await {
             Ok(Some(entry)) => Ok(Answer::Stored(entry)),
-            Ok(None) => Err(StatusError::not_found(self.resource.group_resource(), name)),
-            Err(error) => Err(self.operation(Verb::Get, name, &key).interpret(error)),
+            Ok(None) => Err(StatusError::not_found(self.named(context), name)),
+            Err(error) => Err(self.operation(context, Verb::Get, name, &key).interpret(error)),
         }
     }
 }
@@ -47,7 +47,7 @@ impl Lister for Store {
         };
         let verb = if options.continue_token.is_some() { Verb::ListPage } else { Verb::List };
         let page = self.storage.list(&keys, &request).await;
-        page.map_err(|error| self.operation(verb, "", "").interpret(error))
+        page.map_err(|error| self.operation(context, verb, "", "").interpret(error))
     }
 
     fn list_kind(&self) -> &'static str {
@@ -71,7 +71,7 @@ impl Watcher for Store {
             bookmarks: options.allow_watch_bookmarks,
         };
         let stream = self.storage.watch(&keys, &request).await;
-        stream.map_err(|error| self.operation(Verb::Watch, "", "").interpret(error))
+        stream.map_err(|error| self.operation(context, Verb::Watch, "", "").interpret(error))
     }
 }
 
@@ -105,7 +105,13 @@ fn predicate(options: &ListOptions) -> Predicate {
 }
 
 /// Refuses a selector that names a field the resource does not offer.
-fn check_field_selector(resource: &ResourceType, selector: &FieldSelector) -> Result<(), StatusError> {
+///
+/// # Errors
+/// 400.
+pub(in crate::registry) fn check_field_selector(
+    resource: &ResourceType,
+    selector: &FieldSelector,
+) -> Result<(), StatusError> {
     let known = |path: &str| matches!(path, NAME | NAMESPACE) || resource.field_names.contains(&path);
     let Some(unknown) = selector.requirements.iter().find(|one| !known(&one.path)) else { return Ok(()) };
     Err(StatusError::bad_request(if resource.selectable.is_empty() {

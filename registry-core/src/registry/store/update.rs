@@ -94,7 +94,7 @@ impl Store {
             .storage
             .guaranteed_update(&key, &preconditions, &mut attempt, None)
             .await
-            .map_err(|error| self.operation(Verb::Update, name, &key).interpret(error))?;
+            .map_err(|error| self.operation(context, Verb::Update, name, &key).interpret(error))?;
         let Attempt { pending, removed, .. } = attempt;
         match updated.outcome {
             // Nothing was written, so what was set aside for it (`pending`) is given back.
@@ -155,12 +155,18 @@ impl Store {
     }
 
     /// Makes sure the update was made from the present state, or from none in particular where that is allowed.
-    fn match_revision(&self, new: &Object, name: &str, present: u64) -> Result<(), StatusError> {
+    fn match_revision(
+        &self,
+        context: &RequestContext,
+        new: &Object,
+        name: &str,
+        present: u64,
+    ) -> Result<(), StatusError> {
         let claimed = claimed_revision(new)?;
         if claimed == present || (claimed == 0 && self.strategy().allow_unconditional_update()) {
             return Ok(());
         }
-        let resource = self.resource.group_resource();
+        let resource = self.named(context);
         if claimed != 0 {
             return Err(StatusError::conflict(resource, name, OPTIMISTIC_LOCK));
         }
@@ -198,7 +204,7 @@ impl Attempt<'_> {
 
     async fn create(&mut self) -> Result<Decision, StatusError> {
         if !self.accepts_absent() {
-            return Err(StatusError::not_found(self.store.resource.group_resource(), self.name));
+            return Err(StatusError::not_found(self.store.named(self.context), self.name));
         }
         let mut object = self.update.updated_object(self.context, None).await?;
         match_name(&object, self.name)?;
@@ -214,7 +220,7 @@ impl Attempt<'_> {
         let old = self.store.read(entry)?;
         let mut new = self.update.updated_object(self.context, Some(&old)).await?;
         match_name(&new, self.name)?;
-        self.store.match_revision(&new, self.name, entry.revision)?;
+        self.store.match_revision(self.context, &new, self.name, entry.revision)?;
         set_resource_version(&mut new, entry.revision);
         self.pending = self.store.begin_update(self.context, &mut new, &old, self.dry_run).await?;
         self.store.before_update(self.context, self.rules, &mut new, &old)?;
@@ -231,11 +237,10 @@ impl Attempt<'_> {
         key: &str,
         preconditions: &Preconditions,
     ) -> Result<(Answer, bool), StatusError> {
-        let current = self
-            .store
-            .dry_run_current(key, preconditions, self.accepts_absent())
-            .await
-            .map_err(|error| self.store.operation(Verb::Update, self.name, key).interpret(error))?;
+        let current =
+            self.store.dry_run_current(key, preconditions, self.accepts_absent()).await.map_err(|error| {
+                self.store.operation(self.context, Verb::Update, self.name, key).interpret(error)
+            })?;
         Ok(match self.decide(current.as_ref()).await? {
             Decision::Create(object) => (Answer::Object(object), true),
             Decision::Change(object) | Decision::Remove(object) => (Answer::Object(object), false),

@@ -9,19 +9,19 @@ use crate::storage::entry::EncodingBudget;
 /// History takes at most this part of the budget, so that it is cheap to keep and never drives objects out.
 const HISTORY_PART: usize = 4;
 
-/// Encodings take at most this part of the budget, so that they never drive history out.
-const ENCODINGS_PART: usize = 4;
+/// What objects were encoded as takes at most this part beside them: such bytes can be made again, and are never a
+/// reason to refuse anybody.
+const ENCODINGS_PART: usize = 8;
 
-/// Bytes that all caches share: of the present objects, of what they were encoded as, and of the history beside them.
-/// Over the limit each cache drops its oldest events first; when that does not help, lists and watches are refused
-/// until there is room again.
+/// Bytes that all caches share: of the present objects, and of the history beside them. Over the limit each cache
+/// drops its oldest events first; when that does not help, lists and watches are refused until there is room again.
 #[derive(Debug)]
 pub struct CacheBudget {
     limit_bytes: usize,
     object_bytes: AtomicUsize,
     history_bytes: AtomicUsize,
-    encodings: Arc<EncodingBudget>,
     refusals: AtomicU64,
+    encodings: Arc<EncodingBudget>,
 }
 
 impl CacheBudget {
@@ -31,16 +31,19 @@ impl CacheBudget {
             limit_bytes,
             object_bytes: AtomicUsize::new(0),
             history_bytes: AtomicUsize::new(0),
-            encodings: Arc::new(EncodingBudget::new(limit_bytes / ENCODINGS_PART)),
             refusals: AtomicU64::new(0),
+            encodings: Arc::new(EncodingBudget::new(limit_bytes / ENCODINGS_PART)),
         }
     }
 
-    /// How many bytes are held now.
+    /// How many bytes are held now: of objects, of history, and of encodings.
     pub fn used_bytes(&self) -> usize {
-        self.object_bytes.load(Ordering::Relaxed)
-            + self.history_bytes.load(Ordering::Relaxed)
-            + self.encodings.used_bytes()
+        self.cached_bytes() + self.encodings.used_bytes()
+    }
+
+    /// How many bytes are held of objects and of history.
+    fn cached_bytes(&self) -> usize {
+        self.object_bytes.load(Ordering::Relaxed) + self.history_bytes.load(Ordering::Relaxed)
     }
 
     /// How many bytes may be held.
@@ -79,7 +82,7 @@ impl CacheBudget {
 
     /// Whether more is held than may be.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.used_bytes() > self.limit_bytes
+        self.cached_bytes() > self.limit_bytes
     }
 
     /// Notes that a list or a watch was refused.
@@ -93,6 +96,7 @@ impl BudgetSource for CacheBudget {
         BudgetNumbers {
             limit_bytes: self.limit_bytes,
             used_bytes: self.used_bytes(),
+            encoding_bytes: self.encodings.used_bytes(),
             refusals: self.refusals.load(Ordering::Relaxed),
         }
     }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::codec::protobuf;
 use crate::codec::stored::with_resource_version;
 use crate::storage::Revision;
 use crate::storage::entry::{Attributes, Entry, StoredObject};
@@ -80,15 +79,15 @@ impl VersionedStore {
         Ok(Seen { object: Some(object), plain: Some(plain) })
     }
 
-    /// A value at rest, made readable: decrypted, and as JSON also when kube-apiserver wrote it as protobuf. That
-    /// counts as written differently, so that the next write, whatever it changes, leaves JSON.
+    /// A value at rest, made readable: decrypted, and as the stored version's JSON also when kube-apiserver wrote it
+    /// as protobuf or in another version. That counts as written differently, so that the next write, whatever it
+    /// changes, leaves what is written today.
     pub(super) async fn plain(&self, key: &str, stored: Bytes) -> Result<Plain, StorageError> {
         let plain = self.transformer.from_storage(stored, key).await.map_err(|error| corrupt(key, error))?;
-        if !plain.value.starts_with(protobuf::MAGIC) {
-            return Ok(plain);
+        match self.attributes.canonical(&plain.value).map_err(|reason| corrupt(key, reason))? {
+            Some(value) => Ok(Plain { value, stale: true }),
+            None => Ok(plain),
         }
-        let value = self.attributes.decode_protobuf(&plain.value).map_err(|reason| corrupt(key, reason))?;
-        Ok(Plain { value, stale: true })
     }
 
     /// A plain value, made fit to be kept.

@@ -7,12 +7,13 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Ident, LitStr, Token};
 
 /// A path to a field of the object: `spec.keeper`, `status.pod_ip = "status.podIP"`,
-/// `source.component as "source"`.
+/// `source.component as "source"`, and of a spoke `regarding.kind => involved_object.kind`.
 #[derive(Clone, Debug)]
 pub struct FieldPath {
     steps: Vec<Ident>,
     json: Vec<String>,
     name: Option<LitStr>,
+    hub: Option<Box<FieldPath>>,
 }
 
 // === impl FieldPath ===
@@ -31,6 +32,11 @@ impl FieldPath {
     /// The name selectors use: the JSON path with dots, unless `as "…"` gives another.
     pub fn name(&self) -> String {
         self.name.as_ref().map_or_else(|| self.json.join("."), LitStr::value)
+    }
+
+    /// The same field in the hub, when it is elsewhere there.
+    pub fn hub(&self) -> Option<&Self> {
+        self.hub.as_deref()
     }
 
     /// The path as written, `spec.keeper`.
@@ -53,7 +59,7 @@ impl Parse for FieldPath {
             input.parse::<Token![.]>()?;
             steps.push(parse_step(input)?);
         }
-        let json = if input.peek(Token![=]) {
+        let json = if input.peek(Token![=]) && !input.peek(Token![=>]) {
             input.parse::<Token![=]>()?;
             parse_json_path(&input.parse()?)?
         } else {
@@ -65,7 +71,13 @@ impl Parse for FieldPath {
         } else {
             None
         };
-        Ok(Self { steps, json, name })
+        let hub = if input.peek(Token![=>]) {
+            input.parse::<Token![=>]>()?;
+            Some(Box::new(input.parse()?))
+        } else {
+            None
+        };
+        Ok(Self { steps, json, name, hub })
     }
 }
 

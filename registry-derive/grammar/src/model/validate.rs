@@ -88,6 +88,7 @@ impl Complaints {
     /// Fields, columns and subresources agree with each other.
     pub(super) fn check_fields(&mut self, attributes: &Attributes) {
         self.check_status(attributes);
+        self.check_hub(attributes);
         self.check_selectable(&attributes.selectable.0, &attributes.index.0);
         self.check_columns(attributes);
         if let Some(seconds) = &attributes.ttl_seconds {
@@ -134,6 +135,29 @@ impl Complaints {
                 attributes.status.span(),
                 "on your own struct mark the field instead: `#[resource(status)] pub status: Option<…>`",
             );
+        }
+    }
+
+    /// What a spoke leaves to its hub, and what only spokes say.
+    fn check_hub(&mut self, attributes: &Attributes) {
+        if attributes.hub.is_none() {
+            for field in attributes.selectable.0.iter().filter_map(FieldPath::hub) {
+                self.add(field.span(), "`=>` says where the field is in the hub: there is no `hub = …`");
+            }
+            return;
+        }
+        let here = attributes.ident.span();
+        if let Some(prefix) = &attributes.storage_prefix {
+            self.add(prefix.span(), "a spoke is stored where its hub is: leave this out");
+        }
+        if let Some(seconds) = &attributes.ttl_seconds {
+            self.add(seconds.span(), "a spoke lives as long as its hub says: leave this out");
+        }
+        for index in &attributes.index.0 {
+            self.add(index.span(), "a spoke is looked up by its hub's indexes: leave this out");
+        }
+        if attributes.storage.is_some() {
+            self.add(here, "`storage = …` is for what is not stored, and a spoke is stored as its hub");
         }
     }
 

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::policy::Version;
 use super::*;
 
-fn details(spec: Value, level: Level) -> String {
+fn details(spec: &Value, level: Level) -> String {
     let pod = Object::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap();
     of_pod(&pod, Bar { level, version: Version::Latest }).details()
 }
@@ -11,9 +11,9 @@ fn details(spec: Value, level: Level) -> String {
 #[test]
 fn a_plain_pod_is_not_restricted_enough() {
     let plain = json!({"containers": [{"name": "c", "image": "i"}]});
-    assert_eq!(details(plain.clone(), Level::Baseline), "");
+    assert_eq!(details(&plain, Level::Baseline), "");
     assert_eq!(
-        details(plain, Level::Restricted),
+        details(&plain, Level::Restricted),
         "allowPrivilegeEscalation != false (container \"c\" must set securityContext.allowPrivilegeEscalation=false), \
          unrestricted capabilities (container \"c\" must set securityContext.capabilities.drop=[\"ALL\"]), \
          runAsNonRoot != true (pod or container \"c\" must set securityContext.runAsNonRoot=true), \
@@ -25,7 +25,7 @@ fn a_plain_pod_is_not_restricted_enough() {
             "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]},
         }}],
     });
-    assert_eq!(details(careful, Level::Restricted), "");
+    assert_eq!(details(&careful, Level::Restricted), "");
 }
 
 #[test]
@@ -59,13 +59,13 @@ fn every_way_to_the_node_is_told() {
         ),
     ];
     for (spec, expected) in table {
-        assert_eq!(details(spec, Level::Baseline), expected);
+        assert_eq!(details(&spec, Level::Baseline), expected);
     }
 }
 
 #[test]
 fn a_stricter_check_replaces_the_one_it_extends() {
-    let found = details(json!({"volumes": [{"name": "v", "hostPath": {}}]}), Level::Restricted);
+    let found = details(&json!({"volumes": [{"name": "v", "hostPath": {}}]}), Level::Restricted);
     assert_eq!(found, "restricted volume types (volume \"v\" uses restricted volume type \"hostPath\")");
 }
 

@@ -6,7 +6,7 @@ fn object(value: Value) -> Object {
     Object::from_value(value).unwrap()
 }
 
-fn quota(hard: Value, used: Value) -> Object {
+fn quota(hard: &Value, used: &Value) -> Object {
     object(json!({"metadata": {"name": "q"}, "status": {"hard": hard, "used": used}}))
 }
 
@@ -26,14 +26,14 @@ fn charged(
 fn objects_are_counted() {
     let config_maps = GroupResource { group: "", resource: "configmaps" };
     let map = object(json!({"metadata": {"name": "m"}}));
-    let of = |used: &str| quota(json!({"count/configmaps": "1"}), json!({"count/configmaps": used}));
+    let of = |used: &str| quota(&json!({"count/configmaps": "1"}), &json!({"count/configmaps": used}));
     assert_eq!(charged(&of("0"), config_maps, &map, None).unwrap(), "count/configmaps=1");
     assert_eq!(
         charged(&of("1"), config_maps, &map, None).unwrap_err(),
         "configmaps \"m\" is forbidden: exceeded quota: q, requested: count/configmaps=1, \
          used: count/configmaps=1, limited: count/configmaps=1"
     );
-    let unknown = quota(json!({"configmaps": "1"}), json!({}));
+    let unknown = quota(&json!({"configmaps": "1"}), &json!({}));
     assert!(charged(&unknown, config_maps, &map, None).unwrap_err().contains("status unknown for quota: q"));
 }
 
@@ -45,7 +45,7 @@ fn pods_say_what_they_take() {
         )
     };
     let bound =
-        quota(json!({"requests.cpu": "1", "pods": "5"}), json!({"requests.cpu": "500m", "pods": "1"}));
+        quota(&json!({"requests.cpu": "1", "pods": "5"}), &json!({"requests.cpu": "500m", "pods": "1"}));
     let fits = pod(json!({"requests": {"cpu": "500m"}}));
     assert_eq!(charged(&bound, usage::PODS, &fits, None).unwrap(), "pods=2,requests.cpu=1");
     let large = pod(json!({"requests": {"cpu": "600m"}}));
@@ -65,8 +65,8 @@ fn a_change_takes_only_the_difference() {
         object(json!({"metadata": {"name": "s"}, "spec": {"type": kind, "ports": [{"port": 1}]}}))
     };
     let bound = quota(
-        json!({"services": "1", "services.nodeports": "0"}),
-        json!({"services": "1", "services.nodeports": "0"}),
+        &json!({"services": "1", "services.nodeports": "0"}),
+        &json!({"services": "1", "services.nodeports": "0"}),
     );
     let plain = service("ClusterIP");
     assert!(charged(&bound, services, &plain, Some(&plain)).is_ok());

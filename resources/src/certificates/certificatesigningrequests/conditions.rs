@@ -88,15 +88,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn request(conditions: Value) -> Object {
+    fn request(conditions: &Value) -> Object {
         Object::from_value(json!({"status": {"conditions": conditions}})).unwrap()
     }
 
     #[test]
     fn a_condition_keeps_its_date_while_it_says_the_same() {
         let old =
-            request(json!([{"type": "A", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}]));
-        let mut new = request(json!([{"type": "A", "status": "True"}, {"type": "B", "status": "True"}]));
+            request(&json!([{"type": "A", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}]));
+        let mut new = request(&json!([{"type": "A", "status": "True"}, {"type": "B", "status": "True"}]));
         set_times(&mut new, &old);
         let conditions = new.get(&["status", "conditions"]).unwrap();
         assert_eq!(conditions[0]["lastTransitionTime"], "2020-01-01T00:00:00Z");
@@ -109,7 +109,7 @@ mod tests {
     fn decisions_stand() {
         let causes = |new: Value, old: Value| {
             let mut errors = ErrorList::default();
-            check(&request(new), &request(old), &mut errors);
+            check(&request(&new), &request(&old), &mut errors);
             errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
         };
         let of = |kind: &str| json!({"type": kind, "status": "True"});
@@ -122,8 +122,8 @@ mod tests {
             ["status.conditions[0].status"]
         );
         assert_eq!(causes(json!([of("X"), of("X")]), json!([])), ["status.conditions[1].type"]);
-        let mut new = request(json!([of("X")]));
-        keep_decisions(&mut new, &request(json!([of("Approved")])));
+        let mut new = request(&json!([of("X")]));
+        keep_decisions(&mut new, &request(&json!([of("Approved")])));
         assert_eq!(new.get(&["status", "conditions"]), Some(&json!([of("Approved"), of("X")])));
     }
 }

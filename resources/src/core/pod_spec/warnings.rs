@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn of(name: &str, spec: Value) -> Vec<String> {
+    fn of(name: &str, spec: &Value) -> Vec<String> {
         of_pod(&Object::from_value(json!({"metadata": {"name": name}, "spec": spec})).unwrap())
     }
 
@@ -306,7 +306,7 @@ mod tests {
         let environment = |second: &str| {
             of(
                 "p",
-                json!({"containers": [{"env": [{"name": "A", "value": "1"}, {"name": "A", "value": second}]}]}),
+                &json!({"containers": [{"env": [{"name": "A", "value": "1"}, {"name": "A", "value": second}]}]}),
             )
         };
         let hides = "spec.containers[0].env[1]: hides previous definition of \"A\", which may be dropped when using apply";
@@ -314,18 +314,18 @@ mod tests {
         assert!(environment("$(A)2").is_empty());
         let memory = json!({"containers": [{"resources": {"requests": {"memory": "100m"}, "limits": {"memory": "1Gi"}}}]});
         assert_eq!(
-            of("p", memory),
+            of("p", &memory),
             [
                 "spec.containers[0].resources.requests[memory]: fractional byte value \"100m\" is invalid, must be an integer"
             ]
         );
         let port = json!({"containerPort": 80, "protocol": "TCP"});
         assert_eq!(
-            of("p", json!({"containers": [{"ports": [port]}, {"ports": [port]}]})),
+            of("p", &json!({"containers": [{"ports": [port]}, {"ports": [port]}]})),
             ["spec.containers[1].ports[0]: duplicate port definition with spec.containers[0].ports[0]"]
         );
         assert_eq!(
-            of("p", json!({"nodeSelector": {"beta.kubernetes.io/os": "linux"}})),
+            of("p", &json!({"nodeSelector": {"beta.kubernetes.io/os": "linux"}})),
             [
                 "spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use \"kubernetes.io/os\" instead"
             ]

@@ -45,7 +45,7 @@ fn check_address(address: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
     let parsed = address.text().parse::<IpAddr>();
     match (kind, parsed) {
         ("IPv4", Ok(IpAddr::V4(_))) | ("IPv6", Ok(IpAddr::V6(_))) => {
-            address::check_reachable(address, errors)
+            address::check_reachable(address, errors);
         }
         ("IPv4", _) => errors.push(address.invalid("must be a valid IPv4 address")),
         ("IPv6", _) => errors.push(address.invalid("must be a valid IPv6 address")),

@@ -18,7 +18,7 @@ pub(super) struct IngressClassStrategy;
 impl ObjectStrategy for IngressClassStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         edit::with_at(object, &["spec", "parameters"], |parameters| {
-            edit::fill(parameters, "scope", "Cluster")
+            edit::fill(parameters, "scope", "Cluster");
         });
     }
 

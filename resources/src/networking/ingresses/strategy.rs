@@ -174,13 +174,13 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn causes(spec: Value) -> Vec<String> {
+    fn causes(spec: &Value) -> Vec<String> {
         let ingress = Object::from_value(json!({"metadata": {"name": "i"}, "spec": spec})).unwrap();
         let errors = IngressStrategy.validate(&RequestContext::default(), &ingress);
         errors.0.iter().map(|error| format!("{} {}", error.kind.reason(), error.field)).collect()
     }
 
-    fn path(path: &str, kind: &str, backend: Value) -> Value {
+    fn path(path: &str, kind: &str, backend: &Value) -> Value {
         json!({"rules": [{"http": {"paths": [{"path": path, "pathType": kind, "backend": backend}]}}]})
     }
 
@@ -189,35 +189,32 @@ mod tests {
         let service = json!({"service": {"name": "s", "port": {"number": 80}}});
         let none: &[&str] = &[];
         let table: &[(Value, &[&str])] = &[
-            (path("/a", "Prefix", service.clone()), none),
-            (path("", "ImplementationSpecific", service.clone()), none),
+            (path("/a", "Prefix", &service), none),
+            (path("", "ImplementationSpecific", &service), none),
             (json!({"defaultBackend": service, "tls": [{"hosts": ["*.a.example"]}]}), none),
             (json!({}), &["FieldValueInvalid spec"]),
             (json!({"rules": [{"host": "1.2.3.4"}]}), &["FieldValueInvalid spec.rules[0].host"]),
             (json!({"rules": [{"host": "a.*"}]}), &["FieldValueInvalid spec.rules[0].host"]),
             (json!({"rules": [{"http": {}}]}), &["FieldValueRequired spec.rules[0].http.paths"]),
-            (path("a", "Exact", service.clone()), &["FieldValueInvalid spec.rules[0].http.paths[0].path"]),
+            (path("a", "Exact", &service), &["FieldValueInvalid spec.rules[0].http.paths[0].path"]),
+            (path("/a/..", "Prefix", &service), &["FieldValueInvalid spec.rules[0].http.paths[0].path"]),
+            (path("/", "X", &service), &["FieldValueNotSupported spec.rules[0].http.paths[0].pathType"]),
+            (path("/", "Exact", &json!({})), &["FieldValueInvalid spec.rules[0].http.paths[0].backend"]),
             (
-                path("/a/..", "Prefix", service.clone()),
-                &["FieldValueInvalid spec.rules[0].http.paths[0].path"],
-            ),
-            (path("/", "X", service), &["FieldValueNotSupported spec.rules[0].http.paths[0].pathType"]),
-            (path("/", "Exact", json!({})), &["FieldValueInvalid spec.rules[0].http.paths[0].backend"]),
-            (
-                path("/", "Exact", json!({"service": {"port": {"name": "http"}}})),
+                path("/", "Exact", &json!({"service": {"port": {"name": "http"}}})),
                 &["FieldValueRequired spec.rules[0].http.paths[0].backend.service.name"],
             ),
             (
-                path("/", "Exact", json!({"service": {"name": "s"}})),
+                path("/", "Exact", &json!({"service": {"name": "s"}})),
                 &["FieldValueRequired spec.rules[0].http.paths[0].backend"],
             ),
             (
-                path("/", "Exact", json!({"resource": {"kind": "K"}})),
+                path("/", "Exact", &json!({"resource": {"kind": "K"}})),
                 &["FieldValueRequired spec.rules[0].http.paths[0].backend.resource.name"],
             ),
         ];
         for (spec, expected) in table {
-            assert_eq!(causes(spec.clone()), *expected, "{spec}");
+            assert_eq!(causes(spec), *expected, "{spec}");
         }
     }
 

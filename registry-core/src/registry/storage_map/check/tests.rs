@@ -1,6 +1,7 @@
 use super::*;
 use crate::api::{GroupVersionKind, Scope};
 use crate::registry::storage_map::{Install, MapVersion};
+use crate::resource::conversion::Conversion;
 use crate::resource::{NoStrategy, ResourceType, ScalePaths};
 
 const PODS: ResourceType = ResourceType {
@@ -26,6 +27,7 @@ const PODS: ResourceType = ResourceType {
     strategy: &NoStrategy,
     schema: || unreachable!("the check looks at names only"),
     new: || unreachable!("the check looks at names only"),
+    hub: None,
     declared_at: "src/pods.rs:7",
 };
 const NODES: ResourceType = ResourceType {
@@ -35,8 +37,16 @@ const NODES: ResourceType = ResourceType {
     singular: "node",
     short_names: &["no"],
     scope: Scope::Cluster,
+    storage_prefix: "minions",
     declared_at: "src/nodes.rs:3",
     ..PODS
+};
+
+const TO_PODS: Conversion = Conversion {
+    hub: &PODS,
+    to_hub: |_| unreachable!("the check converts nothing"),
+    from_hub: |_| unreachable!("the check converts nothing"),
+    hub_fields: &[],
 };
 
 const fn entry(resource: &'static ResourceType, subresource: Option<&'static str>) -> MapEntry {
@@ -73,7 +83,8 @@ const MAIN_PODS: (&str, &str, MapEntry) = ("pods", "Main<Pods>", entry(&PODS, No
 
 #[test]
 fn a_sound_map_passes() {
-    let beta = leak(ResourceType { kind: GroupVersionKind { version: "v1beta1", ..PODS.kind }, ..PODS });
+    let kind = GroupVersionKind { version: "v1beta1", ..PODS.kind };
+    let beta = leak(ResourceType { kind, hub: Some(&TO_PODS), ..PODS });
     let paths = [
         MAIN_PODS,
         ("pods/status", "Status<Pods>", entry(&PODS, Some("status"))),
@@ -163,10 +174,33 @@ fn names_collide_within_a_group_and_not_across() {
             )
         );
     }
-    let elsewhere =
-        leak(ResourceType { kind: GroupVersionKind { group: "metrics.k8s.io", ..PODS.kind }, ..PODS });
+    let elsewhere = leak(ResourceType {
+        kind: GroupVersionKind { group: "metrics.k8s.io", ..PODS.kind },
+        hub: Some(&TO_PODS),
+        ..PODS
+    });
     let other = [("pods", "Main<PodMetrics>", entry(elsewhere, None))];
     assert_eq!(verdict(&[("", "v1", &[MAIN_PODS]), ("metrics.k8s.io", "v1", &other)]), "");
+}
+
+#[test]
+fn keys_belong_to_one_store_and_a_spoke_to_its_hub() {
+    let kind = GroupVersionKind { version: "v2", ..PODS.kind };
+    let second = leak(ResourceType { kind, declared_at: "src/v2.rs:1", ..PODS });
+    let paths = [("pods", "Main<PodsV2>", entry(second, None))];
+    assert_eq!(
+        verdict(&[("", "v1", &[MAIN_PODS]), ("", "v2", &paths)]),
+        "two stores for the keys below `pods`: `Main<Pods>` (declared at src/pods.rs:7) and `Main<PodsV2>` \
+         (declared at src/v2.rs:1); of two versions of one kind, one says `hub = …`"
+    );
+    let spoke = leak(ResourceType { hub: Some(&TO_PODS), ..*second });
+    let paths = [("pods", "Main<PodsV2>", entry(spoke, None))];
+    assert_eq!(verdict(&[("", "v2", &paths), ("", "v1", &[MAIN_PODS])]), "", "in whatever order");
+    assert_eq!(
+        verdict(&[("", "v2", &paths)]),
+        "a spoke without its hub: `Main<PodsV2>` (declared at src/v2.rs:1) is stored as `pods` of `v1` (declared at \
+         src/pods.rs:7), which the map does not have"
+    );
 }
 
 #[test]

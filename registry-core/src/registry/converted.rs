@@ -1,0 +1,141 @@
+//! A version of a kind that is not the stored one: the hub's storage, with every object converted at the border.
+//!
+//! Everything that is stored is the hub's: keys, values, the cache, uid and resource version. What comes in is
+//! converted before the hub's store sees it, what goes out after. A spoke's objects are kept nowhere: a list or a
+//! watch converts each object for each request, as it is sent.
+//!
+//! Kubernetes concept: the internal version between the wire's and the stored one, in `k8s.io/apiserver`'s codecs.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::api::{GroupResource, GroupVersionKind, Object, Scope, StatusError};
+use crate::codec::stored;
+use crate::resource::conversion::{Conversion, ConversionError};
+use crate::resource::{Column, ResourceType};
+use crate::rest::{Answer, Capabilities, Storage};
+use crate::schema::Schema;
+use crate::storage::{Entry, StoredObject};
+
+mod read;
+mod write;
+
+/// A capability of the hub's storage, as the spoke has it.
+struct Converted<T: ?Sized> {
+    hub: Arc<T>,
+    border: Border,
+}
+
+/// Where objects are converted.
+#[derive(Clone, Copy)]
+struct Border {
+    spoke: &'static ResourceType,
+    conversion: &'static Conversion,
+    /// Whether this is the `status` subresource, which has rules of its own.
+    is_status: bool,
+}
+
+/// The capabilities of a hub's path, as they are at the same path of a spoke. A path that takes another kind than
+/// its resource (a scale, a binding) is the same in all versions.
+pub(super) fn capabilities(
+    spoke: &'static ResourceType,
+    conversion: &'static Conversion,
+    subresource: Option<&str>,
+    hub: Capabilities,
+) -> Capabilities {
+    if hub.storage.kind() != conversion.hub.kind {
+        return hub;
+    }
+    let border = Border { spoke, conversion, is_status: subresource == Some("status") };
+    macro_rules! converted {
+        ($($capability:ident),*) => {
+            Capabilities {
+                storage: Arc::new(Converted { hub: hub.storage, border }),
+                // A connection carries no objects.
+                connecter: hub.connecter,
+                $( $capability: match hub.$capability {
+                    Some(hub) => Some(Arc::new(Converted { hub, border })),
+                    None => None,
+                }, )*
+            }
+        };
+    }
+    converted!(getter, lister, watcher, creater, named_creater, updater, patcher, deleter, collection_deleter)
+}
+
+impl<T: Storage + ?Sized> Storage for Converted<T> {
+    fn group_resource(&self) -> GroupResource {
+        self.border.spoke.group_resource()
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        self.border.spoke.kind
+    }
+
+    fn scope(&self) -> Scope {
+        self.hub.scope()
+    }
+
+    fn schema(&self) -> &'static Schema {
+        (self.border.spoke.schema)()
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        self.border.spoke.strategy.apply_defaults(object);
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        self.border.spoke.columns
+    }
+}
+
+// === impl Border ===
+
+impl Border {
+    /// The hub's object of what a client sent.
+    fn to_hub(self, object: Object) -> Result<Object, StatusError> {
+        self.conversion.stored(object).map_err(|error| {
+            let (from, to) = (self.spoke.group_version(), self.conversion.hub.group_version());
+            StatusError::bad_request(format!("cannot convert {from} to {to}: {error}"))
+        })
+    }
+
+    /// The spoke's object of one that is stored, or is about to be.
+    fn to_spoke(self, object: Object) -> Result<Object, StatusError> {
+        self.spoke.of_stored(object).map_err(|error| self.not_sayable(&error))
+    }
+
+    fn entry(self, entry: &StoredObject) -> Result<StoredObject, StatusError> {
+        self.try_entry(entry).map_err(|error| self.not_sayable(&error))
+    }
+
+    /// A stored object as the spoke gives it. Its key, its revision and what selectors see of it are the hub's.
+    fn try_entry(self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
+        let unreadable = |error: crate::codec::DecodeError| ConversionError(error.to_string());
+        let object = self.spoke.of_stored(stored::decode(&entry.json).map_err(unreadable)?)?;
+        let encoded: Bytes = stored::encode(&object);
+        let (json, item_offset) =
+            stored::with_resource_version(&encoded, entry.revision).map_err(unreadable)?;
+        Ok(Arc::new(Entry {
+            key: Arc::clone(&entry.key),
+            revision: entry.revision,
+            json,
+            item_offset,
+            attributes: entry.attributes.clone(),
+        }))
+    }
+
+    fn answer(self, answer: Answer) -> Result<Answer, StatusError> {
+        Ok(match answer {
+            Answer::Stored(entry) => Answer::Stored(self.entry(&entry)?),
+            Answer::Object(object) => Answer::Object(self.to_spoke(object)?),
+            success @ Answer::Success(_) => success,
+        })
+    }
+
+    fn not_sayable(self, error: &ConversionError) -> StatusError {
+        let (from, to) = (self.conversion.hub.group_version(), self.spoke.group_version());
+        StatusError::internal(format!("cannot convert {from} to {to}: {error}"))
+    }
+}

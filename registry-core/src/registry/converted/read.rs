@@ -1,0 +1,95 @@
+//! Reads through a spoke.
+
+use async_trait::async_trait;
+use futures::StreamExt;
+
+use crate::api::{GetOptions, ListOptions, StatusError};
+use crate::context::RequestContext;
+use crate::registry::store::check_field_selector;
+use crate::rest::{Answer, Getter, Lister, Watcher};
+use crate::storage::{ListPage, WatchError, WatchEvent, WatchStream};
+
+use super::{Border, Converted};
+
+/// How many objects of a list are converted before others get their turn.
+const CONVERTED_AT_ONCE: usize = 64;
+
+#[async_trait]
+impl<T: Getter + ?Sized> Getter for Converted<T> {
+    async fn get(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        options: &GetOptions,
+    ) -> Result<Answer, StatusError> {
+        self.border.answer(self.hub.get(context, name, options).await?)
+    }
+}
+
+#[async_trait]
+impl<T: Lister + ?Sized> Lister for Converted<T> {
+    async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError> {
+        let options = self.border.selection(options)?;
+        self.border.page(self.hub.list(context, &options).await?).await
+    }
+
+    fn list_kind(&self) -> &'static str {
+        self.border.spoke.list_kind
+    }
+}
+
+#[async_trait]
+impl<T: Watcher + ?Sized> Watcher for Converted<T> {
+    async fn watch(
+        &self,
+        context: &RequestContext,
+        options: &ListOptions,
+    ) -> Result<WatchStream, StatusError> {
+        let border = self.border;
+        let events = self.hub.watch(context, &border.selection(options)?).await?;
+        Ok(events.map(move |event| border.event(event?)).boxed())
+    }
+}
+
+// === impl Border ===
+
+impl Border {
+    /// List options as the hub's storage understands them: with its names of the selected fields.
+    pub(super) fn selection(self, options: &ListOptions) -> Result<ListOptions, StatusError> {
+        check_field_selector(self.spoke, &options.field_selector)?;
+        let mut options = options.clone();
+        for requirement in &mut options.field_selector.requirements {
+            if let Some(field) = self.conversion.hub_field(self.spoke, &requirement.path) {
+                field.clone_into(&mut requirement.path);
+            }
+        }
+        Ok(options)
+    }
+
+    /// A page of the hub's list. One object that cannot be converted fails it, as it does in Kubernetes.
+    pub(super) async fn page(self, mut page: ListPage) -> Result<ListPage, StatusError> {
+        for some in page.items.chunks_mut(CONVERTED_AT_ONCE) {
+            for entry in some {
+                *entry = self.entry(entry)?;
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(page)
+    }
+
+    fn event(self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
+        let convert = |entry: &_| {
+            let converted = self.try_entry(entry);
+            converted.map_err(|error| WatchError::Corrupt {
+                key: entry.key.to_string(),
+                reason: error.to_string(),
+            })
+        };
+        Ok(match event {
+            WatchEvent::Added(entry) => WatchEvent::Added(convert(&entry)?),
+            WatchEvent::Modified(entry) => WatchEvent::Modified(convert(&entry)?),
+            WatchEvent::Deleted(entry) => WatchEvent::Deleted(convert(&entry)?),
+            bookmark @ WatchEvent::Bookmark { .. } => bookmark,
+        })
+    }
+}

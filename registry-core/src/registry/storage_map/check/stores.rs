@@ -1,0 +1,99 @@
+//! Stores that are not each kind's own: a spoke without its hub, and two stores over the same keys.
+
+use super::message::{Culprit, Message, same};
+use crate::registry::storage_map::{Install, MapEntry, StorageMap, WrittenVersion};
+use crate::resource::ResourceType;
+
+/// The first spoke of a version whose hub the map does not serve, or whose keys another resource has too.
+pub(super) const fn misused(map: &StorageMap, written: &[WrittenVersion], this: usize) -> Option<Message> {
+    let entries = map.versions[this].entries;
+    let mut index = 0;
+    while index < entries.len() {
+        let culprit = Culprit { entry: &entries[index], storage: written[this].paths[index].storage };
+        if is_stored(culprit.entry) {
+            if let Some(message) = without_hub(map, &culprit) {
+                return Some(message);
+            }
+            if let Some(message) = shared_keys(map, written, &culprit, this, index) {
+                return Some(message);
+            }
+        }
+        index += 1;
+    }
+    None
+}
+
+/// A version of a kind whose stored version is nowhere.
+const fn without_hub(map: &StorageMap, spoke: &Culprit<'_>) -> Option<Message> {
+    let Some(conversion) = spoke.entry.resource.hub else { return None };
+    let hub = conversion.hub;
+    let mut version = 0;
+    while version < map.versions.len() {
+        let entries = map.versions[version].entries;
+        let mut index = 0;
+        while index < entries.len() {
+            if is_stored(&entries[index]) && is_same(entries[index].resource, hub) {
+                return None;
+            }
+            index += 1;
+        }
+        version += 1;
+    }
+    let message = Message::new()
+        .text("a spoke without its hub: ")
+        .culprit(spoke)
+        .text(" is stored as `")
+        .text(hub.plural)
+        .text("` of `")
+        .group_version(hub.kind.group, hub.kind.version)
+        .text("` (declared at ")
+        .text(hub.declared_at);
+    Some(message.text("), which the map does not have"))
+}
+
+/// Two resources that would write each other's keys, because neither is a spoke.
+const fn shared_keys(
+    map: &StorageMap,
+    written: &[WrittenVersion],
+    second: &Culprit<'_>,
+    this: usize,
+    end: usize,
+) -> Option<Message> {
+    if second.entry.resource.hub.is_some() {
+        return None;
+    }
+    let mut version = 0;
+    while version <= this {
+        let entries = map.versions[version].entries;
+        let mut index = 0;
+        while index < entries.len() && (version < this || index < end) {
+            let first = Culprit { entry: &entries[index], storage: written[version].paths[index].storage };
+            let prefix = second.entry.resource.storage_prefix;
+            let is_shared = same(first.entry.resource.storage_prefix, prefix);
+            if is_stored(first.entry) && first.entry.resource.hub.is_none() && is_shared {
+                let message = Message::new()
+                    .text("two stores for the keys below `")
+                    .text(prefix)
+                    .text("`: ")
+                    .culprit(&first)
+                    .text(" and ")
+                    .culprit(second);
+                return Some(message.text("; of two versions of one kind, one says `hub = …`"));
+            }
+            index += 1;
+        }
+        version += 1;
+    }
+    None
+}
+
+/// Whether the entry is a resource of which objects are stored.
+const fn is_stored(entry: &MapEntry) -> bool {
+    entry.subresource.is_none() && matches!(entry.install, Install::OverStore(_))
+}
+
+const fn is_same(one: &ResourceType, other: &ResourceType) -> bool {
+    same(one.kind.group, other.kind.group)
+        && same(one.kind.version, other.kind.version)
+        && same(one.plural, other.plural)
+}

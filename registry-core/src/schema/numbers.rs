@@ -1,0 +1,149 @@
+//! Field numbers of an author's own structs in protobuf, as a lock file pins them.
+//!
+//! One line per field, `<type> <field> <number>`, with the type's name and the field's as the JSON schema has them.
+//! `cargo xtask codegen` keeps the file: a number once given is never given to another field.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Schema;
+use super::types::{Scalar, Shape, Struct, TypeId, TypeTable};
+
+/// Numbers by type and field.
+#[derive(Clone, Debug, Default)]
+pub struct FieldNumbers<'a>(BTreeMap<(&'a str, &'a str), u32>);
+
+/// Whose types are Kubernetes' own, and have numbers.
+const UPSTREAM: &str = "io.k8s.";
+
+// === impl FieldNumbers ===
+
+impl<'a> FieldNumbers<'a> {
+    /// Reads a lock file. Lines of another form, comments for one, say nothing.
+    pub fn parse(text: &'a str) -> Self {
+        let line = |line: &'a str| {
+            let mut words = line.split_whitespace();
+            let (ty, field, number) = (words.next()?, words.next()?, words.next()?.parse().ok()?);
+            (ty != "#" && number > 0).then_some(((ty, field), number))
+        };
+        Self(text.lines().filter_map(line).collect())
+    }
+
+    fn get(&self, ty: &str, field: &str) -> Option<u32> {
+        self.0.get(&(ty, field)).copied()
+    }
+}
+
+// === impl Schema ===
+
+impl Schema {
+    /// The schema of an author's struct with these numbers, so that it has a protobuf form. `root_name` is what the
+    /// JSON schema calls the struct itself. It has none as long as some part of it has no number, or is something
+    /// that protobuf has no form for (any JSON, lists of lists).
+    #[must_use]
+    pub fn with_numbers(self, root_name: &str, numbers: &FieldNumbers<'_>) -> Self {
+        let mut table = TypeTable::clone(&self.table);
+        let own: Vec<(TypeId, String)> = table
+            .names
+            .iter()
+            .filter(|(name, _)| !name.starts_with(UPSTREAM))
+            .map(|(name, id)| {
+                let own_name = name.rsplit('.').next().unwrap_or(name);
+                (*id, if *id == self.root { root_name } else { own_name }.to_owned())
+            })
+            .collect();
+        for (id, name) in &own {
+            let Some(ty) = table.types.get_mut(id.0 as usize) else { continue };
+            let Shape::Struct(shape) = &mut ty.shape else { continue };
+            for field in &mut shape.fields {
+                field.proto = numbers.get(name, &field.name).into_iter().collect();
+            }
+        }
+        let numbered = Self { table: table.finish().into(), root: self.root };
+        if numbered.is_sayable() { numbered } else { self }
+    }
+
+    /// Whether protobuf has a form for all of it.
+    fn is_sayable(&self) -> bool {
+        let (mut open, mut seen) = (vec![self.root], BTreeSet::new());
+        while let Some(id) = open.pop() {
+            let ty = self.table.get(id);
+            if !seen.insert(id) || ty.name.as_ref().is_some_and(|name| name.starts_with(UPSTREAM)) {
+                continue;
+            }
+            match &ty.shape {
+                Shape::Scalar(Scalar::Any) | Shape::SchemaOr { .. } => return false,
+                Shape::Scalar(_) => {}
+                Shape::Struct(shape) if !has_numbers(shape, id == self.root) => return false,
+                Shape::Struct(shape) => open.extend(shape.fields.iter().map(|field| field.ty)),
+                Shape::List { element: next, .. } | Shape::Map { value: next, .. } => {
+                    if matches!(self.table.get(*next).shape, Shape::List { .. } | Shape::Map { .. }) {
+                        return false;
+                    }
+                    open.push(*next);
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Whether each field has a number of its own. What a whole object is stands in its envelope.
+fn has_numbers(shape: &Struct, is_root: bool) -> bool {
+    let in_message =
+        shape.fields.iter().filter(|field| !is_root || !matches!(&*field.name, "apiVersion" | "kind"));
+    let mut taken = BTreeSet::new();
+    !shape.keeps_unknown
+        && in_message
+            .map(|field| field.proto.first())
+            .all(|number| number.is_some_and(|one| taken.insert(*one)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::GroupVersionKind;
+    use crate::codec::{Limits, protobuf};
+
+    const KIND: GroupVersionKind = GroupVersionKind { group: "zoo.example.dev", version: "v1", kind: "Pen" };
+
+    fn schema() -> Schema {
+        let door = json!({"type": "object", "properties": {"open": {"type": "boolean"}, "width": {"type": "integer"}}});
+        let doors = json!({"type": "array", "items": {"$ref": "#/$defs/Door"}});
+        let properties = json!({"metadata": {}, "keeper": {"type": "string"}, "doors": doors});
+        let schema = json!({"type": "object", "properties": properties, "$defs": {"Door": door}});
+        Schema::from_json_schema(&schema, KIND)
+    }
+
+    fn encoded(lock: &str) -> Option<Vec<u8>> {
+        let schema = schema().with_numbers("PenV1", &FieldNumbers::parse(lock));
+        let pen =
+            json!({"metadata": {"name": "a"}, "keeper": "ada", "doors": [{"width": 3}, {"open": false}]});
+        let table = schema.table().clone();
+        schema.has_protobuf().then(|| {
+            let bytes = protobuf::encode(&pen, &schema, "zoo.example.dev/v1", "Pen");
+            let resolve = |version: &str, kind: &str| table.schema_of(version, kind);
+            let decoded = protobuf::decode(&bytes, &Limits::default(), resolve).unwrap();
+            for field in ["keeper", "doors"] {
+                assert_eq!(
+                    decoded[field], pen[field],
+                    "what is absent stays absent, what is zero stays zero"
+                );
+            }
+            bytes.to_vec()
+        })
+    }
+
+    #[test]
+    fn the_lock_decides_whatever_the_order() {
+        let lines = ["PenV1 metadata 1", "PenV1 keeper 2", "PenV1 doors 3", "Door open 1", "Door width 2"];
+        let lock = lines.join("\n");
+        let reordered = lines.iter().rev().copied().collect::<Vec<_>>().join("\n");
+        let bytes = encoded(&lock).expect("all fields have numbers");
+        assert_eq!(encoded(&format!("# a comment\n{reordered}\nPenV1 gone 9\n")), Some(bytes.clone()));
+        assert_ne!(encoded(&lock.replace("keeper 2", "keeper 7")), Some(bytes));
+        assert_eq!(encoded(&lines[..4].join("\n")), None, "a field without a number");
+        assert_eq!(encoded(&lock.replace("keeper 2", "keeper 3")), None, "two fields with one number");
+    }
+}

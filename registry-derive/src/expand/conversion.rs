@@ -1,0 +1,97 @@
+//! `hub = …`: how a version is converted to the stored one and back.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use registry_grammar::{FieldPath, ObjectKind, ResourceModel};
+use syn::spanned::Spanned;
+
+use super::object_type;
+use super::resource_type::{json_path, optional};
+
+/// The `hub` of the resource's constant.
+pub(super) fn constant(model: &ResourceModel) -> TokenStream {
+    let ident = &model.ident;
+    optional(model.hub.as_ref().map(|hub| {
+        let here = hub.span();
+        let hub_fields = model.selectable.iter().map(|field| {
+            let path = json_path(field.hub().unwrap_or(field));
+            quote_spanned! {field.span()=>
+                ::registry_core::resource::conversion::hub_field(<#hub as ::registry_core::Resource>::TYPE, #path)
+            }
+        });
+        let spoke = quote_spanned!(here=> <#ident as ::registry_core::resource::conversion::Spoke>);
+        quote! {
+            &::registry_core::resource::conversion::Conversion {
+                hub: <#hub as ::registry_core::Resource>::TYPE,
+                to_hub: #spoke::to_hub,
+                from_hub: #spoke::from_hub,
+                hub_fields: &[#(#hub_fields),*],
+            }
+        }
+    }))
+}
+
+/// The conversion of the author's own struct, from its `TryFrom`s; and what the compiler checks of any.
+pub(super) fn emit(model: &ResourceModel) -> TokenStream {
+    let Some(hub) = &model.hub else { return TokenStream::new() };
+    let ident = &model.ident;
+    let spoke = match &model.object {
+        ObjectKind::Own(_) => own(model, hub),
+        ObjectKind::Foreign(_) => TokenStream::new(),
+    };
+    let checks = checks(model, hub);
+    let fits = quote_spanned!(hub.span()=>
+        ::registry_core::resource::conversion::check(<#ident as ::registry_core::Resource>::TYPE)
+    );
+    quote! {
+        #spoke
+        #checks
+        const _: () = #fits;
+    }
+}
+
+fn own(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
+    let (ident, object) = (&model.ident, object_type(model));
+    let hub_object = quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::Object);
+    // Each at the struct: that is where an `impl` is missing.
+    let to_hub = quote_spanned!(ident.span()=> ::registry_core::expansion::converted::<#object, #hub_object>);
+    let from_hub =
+        quote_spanned!(ident.span()=> ::registry_core::expansion::converted::<#hub_object, #object>);
+    let error = quote!(::registry_core::resource::conversion::ConversionError);
+    let object = quote!(::registry_core::api::Object);
+    quote! {
+        #[automatically_derived]
+        impl ::registry_core::resource::conversion::Spoke for #ident {
+            type Hub = #hub;
+
+            fn to_hub(object: #object) -> ::core::result::Result<#object, #error> {
+                #to_hub(&object)
+            }
+
+            fn from_hub(object: #object) -> ::core::result::Result<#object, #error> {
+                #from_hub(&object)
+            }
+        }
+    }
+}
+
+/// Never called: the hub is what the `impl` says, and the hub's fields are where `=>` says.
+fn checks(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
+    let ident = &model.ident;
+    let is_spoke = quote_spanned!(hub.span()=> ::registry_core::expansion::is_spoke_of::<#ident, #hub>(););
+    let fields: Vec<TokenStream> = model.selectable.iter().filter_map(FieldPath::hub).map(field).collect();
+    let hub_object = quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::Object);
+    quote! {
+        #[allow(dead_code, clippy::all, clippy::pedantic, reason = "compiled, never called")]
+        fn checks_of_hub(object: &#hub_object) {
+            use ::registry_core::expansion::field::Present as _;
+            #is_spoke
+            #(#fields)*
+        }
+    }
+}
+
+fn field(path: &FieldPath) -> TokenStream {
+    let access = super::checks::access(path);
+    quote!(let _ = #access;)
+}

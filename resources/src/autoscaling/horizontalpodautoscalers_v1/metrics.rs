@@ -1,0 +1,109 @@
+//! Metrics as annotations of `autoscaling/v1` hold them: an older form than `autoscaling/v2`'s fields, written with
+//! the fields in the order Kubernetes has them.
+
+use k8s_openapi::api::autoscaling::v2;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use registry_core::resource::conversion::ConversionError;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+mod older;
+
+use older::{MetricSpec, MetricStatus};
+
+/// What is aimed at when nobody says.
+pub(super) const DEFAULT_CPU_PERCENT: i32 = 80;
+
+/// Conditions with their fields in Kubernetes' order.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Condition {
+    r#type: String,
+    status: String,
+    #[serde(default)]
+    last_transition_time: Value,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    reason: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    message: String,
+}
+
+// === CPU utilization, which has fields ===
+
+/// The metric that stands for the one number.
+pub(super) fn cpu_target(percent: &Value) -> Value {
+    let target = json!({ "type": "Utilization", "averageUtilization": percent });
+    json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } })
+}
+
+/// The measurement that stands for the one number.
+pub(super) fn cpu_current(percent: &Value) -> Value {
+    let current = json!({ "averageUtilization": percent });
+    json!({ "type": "Resource", "resource": { "name": "cpu", "current": current } })
+}
+
+/// The wanted utilization, if the first metric of the CPU is one.
+pub(super) fn cpu_percent_wanted(metrics: &[Value]) -> Option<Value> {
+    metrics.iter().find(|metric| is_cpu(metric)).and_then(|metric| utilization(metric, "target")).cloned()
+}
+
+/// The present utilization, if it was measured.
+pub(super) fn cpu_percent_now(metrics: &[Value]) -> Option<Value> {
+    let cpu = metrics.iter().filter(|metric| is_cpu(metric));
+    cpu.filter_map(|metric| utilization(metric, "current")).next_back().cloned()
+}
+
+fn is_cpu(metric: &Value) -> bool {
+    let text = |path: &str| metric.pointer(path).and_then(Value::as_str);
+    text("/type") == Some("Resource") && text("/resource/name") == Some("cpu")
+}
+
+fn utilization<'a>(metric: &'a Value, of: &str) -> Option<&'a Value> {
+    let value = metric.get("resource")?.get(of)?.get("averageUtilization")?;
+    (!value.is_null()).then_some(value)
+}
+
+// === all else, which travels in annotations ===
+
+/// The wanted metrics that have no field, in their older form.
+pub(super) fn other_wanted(metrics: &[Value]) -> Result<Vec<MetricSpec>, ConversionError> {
+    let has_field = |metric: &&Value| is_cpu(metric) && utilization(metric, "target").is_some();
+    metrics.iter().filter(|metric| !has_field(metric)).map(read::<v2::MetricSpec, _>).collect()
+}
+
+/// The wanted metrics an annotation holds, as `autoscaling/v2` has them.
+pub(super) fn wanted_of(annotation: Vec<MetricSpec>) -> Vec<Value> {
+    annotation.into_iter().map(|metric| write(&v2::MetricSpec::from(metric))).collect()
+}
+
+/// All measurements, in their older form.
+pub(super) fn current(metrics: &[Value]) -> Result<Vec<MetricStatus>, ConversionError> {
+    metrics.iter().map(read::<v2::MetricStatus, _>).collect()
+}
+
+/// The measurements an annotation holds, as `autoscaling/v2` has them.
+pub(super) fn current_of(annotation: Vec<MetricStatus>) -> Vec<Value> {
+    annotation.into_iter().map(|metric| write(&v2::MetricStatus::from(metric))).collect()
+}
+
+/// Conditions in the order of fields annotations have.
+pub(super) fn conditions(conditions: Vec<Value>) -> Result<Vec<Condition>, ConversionError> {
+    let read =
+        |condition| serde_json::from_value(condition).map_err(|error| ConversionError(error.to_string()));
+    conditions.into_iter().map(read).collect()
+}
+
+fn read<T: DeserializeOwned, U: From<T>>(metric: &Value) -> Result<U, ConversionError> {
+    T::deserialize(metric).map(U::from).map_err(|error| ConversionError(error.to_string()))
+}
+
+/// Types of the API are objects in JSON: writing one cannot fail.
+fn write<T: Serialize>(metric: &T) -> Value {
+    serde_json::to_value(metric).unwrap_or_default()
+}
+
+/// A quantity that must be there: zero when it is not.
+fn or_zero(quantity: Option<Quantity>) -> Quantity {
+    quantity.unwrap_or_else(|| Quantity("0".to_owned()))
+}

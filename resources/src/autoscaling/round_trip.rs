@@ -1,0 +1,26 @@
+//! The annotations in which `autoscaling/v1` carries what it has no fields for. No object is stored with them.
+
+use registry_core::api::Object;
+
+use crate::cells;
+
+/// The metrics beside CPU utilization.
+pub(super) const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
+/// What was measured last.
+pub(super) const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
+/// The conditions of the status.
+pub(super) const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
+/// How fast it scales.
+pub(super) const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
+
+/// Removes them all, and the map of annotations when nothing else is in it.
+pub(super) fn drop_annotations(object: &mut Object) {
+    const ANNOTATIONS: &[&str] = &["metadata", "annotations"];
+    let mut dropped = false;
+    for name in [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR] {
+        dropped |= object.remove(&["metadata", "annotations", name]).is_some();
+    }
+    if dropped && cells::length(object, ANNOTATIONS) == 0 {
+        object.remove(ANNOTATIONS);
+    }
+}
