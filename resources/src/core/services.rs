@@ -1,9 +1,13 @@
 //! `v1 Service`: Service is a named abstraction of software service (for example, mysql) consisting of local port (for example 3306) that the proxy listens on, and the selector that determines which pods will answer requests sent through the proxy.
 
+mod addresses;
 pub(crate) mod allocation;
 mod facts;
 pub mod proxy;
+mod range;
 mod strategy;
+
+pub use range::ServiceRange;
 
 use registry_core::api::Object;
 use registry_core::resource::Column;
