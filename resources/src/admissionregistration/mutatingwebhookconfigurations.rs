@@ -24,4 +24,4 @@ use crate::cells;
 pub struct MutatingWebhookConfigurations;
 
 static COLUMNS: &[Column] =
-    &[Column::NAME, Column::integer("Webhooks", |object| cells::count(object, &["webhooks"])), Column::AGE];
+    &[Column::NAME, Column::integer("Webhooks", |object| cells::count(object, &["webhooks"])).described("Webhooks indicates the number of webhooks registered in this configuration"), Column::AGE];
