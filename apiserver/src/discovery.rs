@@ -167,16 +167,14 @@ fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -
 
 impl Document {
     fn answer(&self, output: &Output) -> Response<Body> {
-        match self.in_format(output.format) {
-            Some(bytes) => respond::bytes(output, StatusCode::OK, bytes),
-            None => {
-                let mut value = self.parsed();
-                // Documents older than the field; protobuf's envelope always has it.
-                if let (Format::Protobuf, Some(fields)) = (output.format, value.as_object_mut()) {
-                    fields.entry("apiVersion").or_insert_with(|| "v1".into());
-                }
-                respond::value(output, StatusCode::OK, &value)
-            }
+        if let Some(bytes) = self.in_format(output.format) {
+            return respond::bytes(output, StatusCode::OK, bytes);
         }
+        let mut value = self.parsed();
+        // Documents older than the field; protobuf's envelope always has it.
+        if let (Format::Protobuf, Some(fields)) = (output.format, value.as_object_mut()) {
+            fields.entry("apiVersion").or_insert_with(|| "v1".into());
+        }
+        respond::value(output, StatusCode::OK, &value)
     }
 }

@@ -82,7 +82,8 @@ impl OpenApi {
 
     /// Whether there is a document at this path.
     pub(crate) fn serves(&self, path: &str) -> bool {
-        is_v2(path) || below_index(path).is_some_and(|below| below.is_empty() || self.versions.contains_key(below))
+        is_v2(path)
+            || below_index(path).is_some_and(|below| below.is_empty() || self.versions.contains_key(below))
     }
 
     /// The document at a path, if there is one.

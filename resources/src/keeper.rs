@@ -10,7 +10,7 @@ use registry_core::api::{
     CreateOptions, DeleteOptions, ListOptions, Object, Reason, StatusError, UpdateOptions, time,
 };
 use registry_core::apply::{FieldManager, reset_fields};
-use registry_core::registry::{InstalledApi, StatusStore, Store};
+use registry_core::registry::{InstalledApi, Store, SubresourceStore};
 use registry_core::resource::Resource;
 use registry_core::rest::{
     AdmitAll, Creater as _, GracefulDeleter as _, Lister as _, Storage as _, UpdatedObject, Updater as _,
@@ -34,7 +34,7 @@ pub(crate) struct Present(HashMap<(String, String), StoredObject>);
 struct Change<'a, F> {
     keeper: &'a Keeper,
     subresource: &'static str,
-    change: F,
+    make: F,
 }
 
 // === impl Present ===
@@ -131,7 +131,7 @@ impl Keeper {
         change: impl Fn(&Object) -> Object + Send + Sync,
     ) -> Result<(), StatusError> {
         let context = RequestContext::system(namespace);
-        let mut change = Change { keeper: self, subresource: "", change };
+        let mut change = Change { keeper: self, subresource: "", make: change };
         self.store.update(&context, name, &mut change, &AdmitAll, &UpdateOptions::default()).await.map(drop)
     }
 
@@ -143,8 +143,8 @@ impl Keeper {
         change: impl Fn(&Object) -> Object + Send + Sync,
     ) -> Result<(), StatusError> {
         let context = RequestContext::system(namespace);
-        let mut change = Change { keeper: self, subresource: "status", change };
-        let store = StatusStore::new(self.store.clone());
+        let mut change = Change { keeper: self, subresource: "status", make: change };
+        let store = SubresourceStore::status(self.store.clone());
         store.update(&context, name, &mut change, &AdmitAll, &UpdateOptions::default()).await.map(drop)
     }
 
@@ -196,7 +196,7 @@ impl<F: Fn(&Object) -> Object + Send + Sync> UpdatedObject for Change<'_, F> {
         current: Option<&Object>,
     ) -> Result<Object, StatusError> {
         let absent = Object::default();
-        let mut new = self.keeper.with_defaults((self.change)(current.unwrap_or(&absent)));
+        let mut new = self.keeper.with_defaults((self.make)(current.unwrap_or(&absent)));
         // The managers are what they were, not what the new object says of them.
         new.remove(&["metadata", "managedFields"]);
         let manager = self.keeper.manager(self.subresource);

@@ -75,12 +75,19 @@ mod tests {
     #[test]
     fn every_column_that_is_documented_by_a_field_has_its_text() {
         let versions = crate::STORAGE_MAP.versions.iter();
-        for entry in versions.flat_map(|version| version.entries).filter(|entry| entry.subresource.is_none()) {
+        for entry in versions.flat_map(|version| version.entries).filter(|entry| entry.subresource.is_none())
+        {
             let columns = entry.resource.columns.iter().filter(|column| !column.documented_by.is_empty());
             for column in columns {
                 let texts =
                     field_descriptions((entry.resource.schema)(), std::iter::once(column.documented_by));
-                assert!(!texts[0].is_empty(), "{:?} {}: {:?}", entry.resource, column.name, column.documented_by);
+                assert!(
+                    !texts[0].is_empty(),
+                    "{:?} {}: {:?}",
+                    entry.resource,
+                    column.name,
+                    column.documented_by
+                );
             }
         }
     }

@@ -52,18 +52,14 @@ impl CompiledSchema {
 
     /// Whether one of the rules is about this user and this request.
     pub(super) fn matches(&self, user: &UserInfo, info: &RequestInfo) -> bool {
+        let verb = info.verb.as_str();
         self.rules.iter().any(|rule| {
-            rule.subjects.iter().any(|subject| is_about(subject, user))
-                && match &info.resource {
-                    Some(resource) => {
-                        let mut rules = rule.resource_rules.iter().flatten();
-                        rules.any(|rule| covers_resource(rule, info.verb.as_str(), resource))
-                    }
-                    None => {
-                        let mut rules = rule.non_resource_rules.iter().flatten();
-                        rules.any(|rule| covers_path(rule, info.verb.as_str(), &info.path))
-                    }
-                }
+            let is_covered = if let Some(resource) = &info.resource {
+                rule.resource_rules.iter().flatten().any(|rule| covers_resource(rule, verb, resource))
+            } else {
+                rule.non_resource_rules.iter().flatten().any(|rule| covers_path(rule, verb, &info.path))
+            };
+            is_covered && rule.subjects.iter().any(|subject| is_about(subject, user))
         })
     }
 }
@@ -119,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    fn schema(rules: serde_json::Value) -> CompiledSchema {
+    fn schema(rules: &serde_json::Value) -> CompiledSchema {
         let schema = json!({
             "metadata": { "name": "s", "uid": "u" },
             "spec": { "priorityLevelConfiguration": { "name": "l" }, "rules": [rules] },
@@ -129,13 +125,13 @@ mod tests {
 
     #[test]
     fn a_schema_matches_whom_and_what_its_rules_say() {
-        let leases = schema(json!({
+        let leases = schema(&json!({
             "subjects": [{ "kind": "ServiceAccount", "serviceAccount": { "namespace": "a", "name": "*" } }],
             "resourceRules": [{
                 "verbs": ["get"], "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "namespaces": ["b"],
             }],
         }));
-        let probes = schema(json!({
+        let probes = schema(&json!({
             "subjects": [{ "kind": "Group", "group": { "name": "everybody" } }],
             "nonResourceRules": [{ "verbs": ["get"], "nonResourceURLs": ["/livez*"] }],
         }));

@@ -2,13 +2,21 @@
 
 use registry_core::api::{GroupVersion, GroupVersionKind};
 use registry_core::registry::InstalledPath;
-use registry_core::schema::{Schema, TypeTable};
 use registry_core::schema::openapi::{Descriptions, components};
+use registry_core::schema::{Schema, TypeTable};
 use serde_json::{Map, Value, json};
 
 /// What every document refers to.
-const SHARED: [&str; 8] =
-    ["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions", "Patch", "Status", "WatchEvent"];
+const SHARED: [&str; 8] = [
+    "APIGroup",
+    "APIGroupList",
+    "APIResourceList",
+    "APIVersions",
+    "DeleteOptions",
+    "Patch",
+    "Status",
+    "WatchEvent",
+];
 
 /// The schemas of every kind these paths take or give, with their lists and all types they use, and those all
 /// documents share.

@@ -165,16 +165,22 @@ mod tests {
 
     use super::*;
 
+    /// A length of one byte.
+    fn len(content: &[u8]) -> [u8; 1] {
+        [u8::try_from(content.len()).expect("it is short")]
+    }
+
     #[test]
     fn maps_texts_and_extensions_are_where_the_messages_have_them() {
-        let document = json!({ "swagger": "2.0", "definitions": { "a": { "type": "object", "x-b": ["c"] } } });
+        let document =
+            json!({ "swagger": "2.0", "definitions": { "a": { "type": "object", "x-b": ["c"] } } });
         let any = b"\x12\x05[\"c\"]";
         let extension = [&b"\x0a\x03x-b\x12\x07"[..], any].concat();
         // Field 22 of a schema is its type, 31 its extensions.
-        let schema = [&b"\xb2\x01\x08\x0a\x06object\xfa\x01"[..], &[extension.len() as u8], &extension].concat();
-        let named = [&b"\x0a\x01a\x12"[..], &[schema.len() as u8], &schema].concat();
-        let definitions = [&b"\x0a"[..], &[named.len() as u8], &named].concat();
-        let expected = [&b"\x0a\x032.0\x4a"[..], &[definitions.len() as u8], &definitions].concat();
+        let schema = [&b"\xb2\x01\x08\x0a\x06object\xfa\x01"[..], &len(&extension), &extension].concat();
+        let named = [&b"\x0a\x01a\x12"[..], &len(&schema), &schema].concat();
+        let definitions = [&b"\x0a"[..], &len(&named), &named].concat();
+        let expected = [&b"\x0a\x032.0\x4a"[..], &len(&definitions), &definitions].concat();
         assert_eq!(v2(&document), expected);
     }
 
@@ -187,8 +193,8 @@ mod tests {
         let items = [&b"\x0a\x07"[..], reference].concat();
         let schema = [&b"\xf2\x01\x09"[..], &items].concat();
         let named = [&b"\x0a\x01a\x12\x0e\x0a\x0c"[..], &schema].concat();
-        let schemas = [&b"\x0a"[..], &[named.len() as u8], &named].concat();
-        let components = [&b"\x0a"[..], &[schemas.len() as u8], &schemas].concat();
-        assert_eq!(v3(&document), [&b"\x2a"[..], &[components.len() as u8], &components].concat());
+        let schemas = [&b"\x0a"[..], &len(&named), &named].concat();
+        let components = [&b"\x0a"[..], &len(&schemas), &schemas].concat();
+        assert_eq!(v3(&document), [&b"\x2a"[..], &len(&components), &components].concat());
     }
 }

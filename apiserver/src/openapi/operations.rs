@@ -50,7 +50,8 @@ pub(super) enum Place {
 }
 
 /// What objects are given in.
-const OBJECT_TYPES: [&str; 3] = ["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"];
+pub(super) const OBJECT_TYPES: [&str; 3] =
+    ["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"];
 /// What watches are given in.
 const STREAM_TYPES: [&str; 2] =
     ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
@@ -98,11 +99,6 @@ const DELETING: Parameters = &[
 // === impl Place ===
 
 impl Place {
-    /// Whether the path is one below `watch/`.
-    pub(super) const fn is_watched(self) -> bool {
-        matches!(self, Self::WatchedCollection | Self::WatchedEverywhere | Self::WatchedObject)
-    }
-
     /// Whether the path is about all namespaces.
     pub(super) const fn is_everywhere(self) -> bool {
         matches!(self, Self::AllNamespaces | Self::WatchedEverywhere)
@@ -148,9 +144,8 @@ impl Action {
 
     const fn parameters(self) -> &'static [Parameters] {
         match self {
-            // Those of a watch belong to the path.
-            Self::Get | Self::Watch | Self::WatchList => &[],
-            Self::List => &[SELECTION, WATCHING],
+            Self::Get => &[],
+            Self::List | Self::Watch | Self::WatchList => &[SELECTION, WATCHING],
             Self::Create | Self::Update => &[WRITING],
             Self::Patch => &[WRITING, FORCING],
             Self::Delete => &[DELETING],
@@ -183,11 +178,14 @@ impl Action {
 /// An operation, as far as clients validate, apply and explain by it.
 pub(super) fn operation(path: &InstalledPath, place: Place, action: Action) -> Value {
     let kind = path.capabilities.storage.kind();
-    // Those of all namespaces belong to the path.
-    let parameters = if place == Place::AllNamespaces { Vec::new() } else { queries(action) };
+    let parameters = queries(action);
     let part = path.subresource.map(|name| format!("{name} of ")).unwrap_or_default();
+    let mut description = action.description(path.resource.kind.kind, &part);
+    if path.capabilities.watcher.is_none() {
+        description = description.replacen("list or watch", "list", 1);
+    }
     let mut operation = json!({
-        "description": action.description(path.resource.kind.kind, &part),
+        "description": description,
         "operationId": operation_id(path, place, action),
         "tags": [tag(path)],
         "responses": responses(path, action),
@@ -204,7 +202,7 @@ pub(super) fn operation(path: &InstalledPath, place: Place, action: Action) -> V
 }
 
 /// The query parameters of an action.
-pub(super) fn queries(action: Action) -> Vec<Value> {
+fn queries(action: Action) -> Vec<Value> {
     let mut parameters: Vec<Value> = Vec::new();
     for (name, kind, description) in action.parameters().iter().flat_map(|group| group.iter()) {
         if !parameters.iter().any(|own| own["name"] == **name) {

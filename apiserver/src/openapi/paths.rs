@@ -53,11 +53,22 @@ fn add(paths: &mut Map<String, Value>, url: String, path: &InstalledPath, place:
     if operations.is_empty() {
         return;
     }
-    let mut item: Map<String, Value> = operations
-        .into_iter()
-        .map(|action| (action.method().to_owned(), operations::operation(path, place, action)))
-        .collect();
-    item.insert("parameters".to_owned(), path_parameters(path, place));
+    let mut parameters = operations::path_parameters(path, place);
+    parameters.push(operations::query("pretty", "string", "If 'true', then the output is pretty printed."));
+    let of_all = operations.len() == 1;
+    let mut item = Map::new();
+    for action in operations {
+        let mut operation = operations::operation(path, place, action);
+        if of_all
+            && let Some(Value::Array(own)) =
+                operation.as_object_mut().and_then(|own| own.remove("parameters"))
+        {
+            // What all operations of a path take is said of the path.
+            parameters.extend(own);
+        }
+        item.insert(action.method().to_owned(), operation);
+    }
+    item.insert("parameters".to_owned(), parameters.into());
     paths.insert(url, Value::Object(item));
 }
 
@@ -83,14 +94,4 @@ fn actions(path: &InstalledPath, place: Place) -> Vec<Action> {
         ],
     };
     all.into_iter().filter(|(_, served)| *served).map(|(action, _)| action).collect()
-}
-
-fn path_parameters(path: &InstalledPath, place: Place) -> Value {
-    let mut parameters = Vec::new();
-    if place.is_watched() || place == Place::AllNamespaces {
-        parameters.extend(operations::queries(Action::List));
-    }
-    parameters.extend(operations::path_parameters(path, place));
-    parameters.push(operations::query("pretty", "string", "If 'true', then the output is pretty printed."));
-    parameters.into()
 }

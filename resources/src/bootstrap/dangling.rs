@@ -41,13 +41,17 @@ fn conditions(schema: &Object) -> Vec<Value> {
     schema.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
+fn is_dangling(condition: &Value) -> bool {
+    condition.get("type").is_some_and(|kind| kind == "Dangling")
+}
+
 fn status(found: bool) -> &'static str {
     if found { "False" } else { "True" }
 }
 
 fn says(schema: &Object, found: bool) -> bool {
     let mut conditions = conditions(schema).into_iter();
-    conditions.any(|one| one["type"] == "Dangling" && one["status"] == status(found))
+    conditions.any(|one| is_dangling(&one) && one.get("status").is_some_and(|told| told == status(found)))
 }
 
 fn with(schema: &Object, found: bool) -> Object {
@@ -56,7 +60,7 @@ fn with(schema: &Object, found: bool) -> Object {
     let (reason, outcome) =
         if found { ("Found", "and it exists") } else { ("NotFound", "but there is no such object") };
     let mut conditions = conditions(schema);
-    conditions.retain(|one| one["type"] != "Dangling");
+    conditions.retain(|one| !is_dangling(one));
     conditions.push(json!({
         "type": "Dangling",
         "status": status(found),

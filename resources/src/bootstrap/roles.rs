@@ -23,9 +23,12 @@ const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 
 /// The hook.
 pub(super) struct Roles {
-    roles: Vec<(Keeper, fn() -> Vec<Object>)>,
-    bindings: Vec<(Keeper, fn() -> Vec<Object>)>,
+    roles: Vec<Kept>,
+    bindings: Vec<Kept>,
 }
+
+/// Objects of one resource, and which are wanted.
+type Kept = (Keeper, fn() -> Vec<Object>);
 
 // === impl Roles ===
 
@@ -41,7 +44,7 @@ impl Roles {
     }
 }
 
-fn of<R: Resource>(installed: &InstalledApi) -> Option<(Keeper, fn() -> Vec<Object>)> {
+fn of<R: Resource>(installed: &InstalledApi) -> Option<Kept> {
     Some((Keeper::of::<R>(installed)?, wanted::objects::<R>))
 }
 
@@ -140,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    fn role(rules: Value, annotations: Value) -> Object {
+    fn role(rules: &Value, annotations: &Value) -> Object {
         let role = json!({"metadata": {"name": "r", "annotations": annotations}, "rules": rules});
         Object::from_value(role).expect("an object")
     }
@@ -149,10 +152,10 @@ mod tests {
     fn a_role_gets_back_what_it_lacks_and_keeps_what_it_has() {
         let read = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]});
         let own = json!({"apiGroups": ["x"], "resources": ["y"], "verbs": ["z"]});
-        let wanted = role(json!([read]), json!({AUTOUPDATE: "true"}));
-        let mended = mended_role(&role(json!([own]), json!({})), &wanted).expect("it lacks rules");
+        let wanted = role(&json!([read]), &json!({AUTOUPDATE: "true"}));
+        let mended = mended_role(&role(&json!([own]), &json!({})), &wanted).expect("it lacks rules");
         assert_eq!(rules(&mended).len(), 3, "its own, and one for each verb that was missing");
         assert_eq!(mended_role(&mended, &wanted), None);
-        assert_eq!(mended_role(&role(json!([]), json!({AUTOUPDATE: "false"})), &wanted), None);
+        assert_eq!(mended_role(&role(&json!([]), &json!({AUTOUPDATE: "false"})), &wanted), None);
     }
 }

@@ -37,11 +37,14 @@ pub struct Services;
 static COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("Type", |object| cells::text(object, &["spec", "type"])).documented_by(&["spec", "type"]),
-    Column::text("Cluster-IP", |object| cells::text_or(object, &["spec", "clusterIP"], "<none>")).documented_by(&["spec", "clusterIP"]),
+    Column::text("Cluster-IP", |object| cells::text_or(object, &["spec", "clusterIP"], "<none>"))
+        .documented_by(&["spec", "clusterIP"]),
     Column::text("External-IP", external_addresses).documented_by(&["spec", "externalIPs"]),
     Column::text("Port(s)", ports).documented_by(&["spec", "ports"]),
     Column::AGE,
-    Column::text("Selector", |object| cells::labels_text(object.get(&["spec", "selector"]))).documented_by(&["spec", "selector"]).wide(),
+    Column::text("Selector", |object| cells::labels_text(object.get(&["spec", "selector"])))
+        .documented_by(&["spec", "selector"])
+        .wide(),
 ];
 
 /// Where the service is reached from outside the cluster.

@@ -30,7 +30,9 @@ const fn columns(about_role: &'static str, about_subjects: [&'static str; 3]) ->
         Column::AGE,
         Column::text("Users", |object| subjects(object, "User")).described(users).wide(),
         Column::text("Groups", |object| subjects(object, "Group")).described(groups).wide(),
-        Column::text("ServiceAccounts", |object| subjects(object, "ServiceAccount")).described(accounts).wide(),
+        Column::text("ServiceAccounts", |object| subjects(object, "ServiceAccount"))
+            .described(accounts)
+            .wide(),
     ]
 }
 

@@ -27,7 +27,12 @@ static INFO: Message =
     Message { fields: &[("title", 1, Kind::Text), ("version", 2, Kind::Text)], extensions: 7 };
 
 static API_KEY: Message = Message {
-    fields: &[("type", 1, Kind::Text), ("name", 2, Kind::Text), ("in", 3, Kind::Text), ("description", 4, Kind::Text)],
+    fields: &[
+        ("type", 1, Kind::Text),
+        ("name", 2, Kind::Text),
+        ("in", 3, Kind::Text),
+        ("description", 4, Kind::Text),
+    ],
     extensions: 5,
 };
 

@@ -42,7 +42,12 @@ static COMPONENTS: Message = Message {
 };
 
 static SECURITY_SCHEME: Message = Message {
-    fields: &[("type", 1, Kind::Text), ("description", 2, Kind::Text), ("name", 3, Kind::Text), ("in", 4, Kind::Text)],
+    fields: &[
+        ("type", 1, Kind::Text),
+        ("description", 2, Kind::Text),
+        ("name", 3, Kind::Text),
+        ("in", 4, Kind::Text),
+    ],
     extensions: 9,
 };
 

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::json_fields::put;
+
 /// A schema: references stand beside what is said of them, nothing has defaults, and of unions the one form remains
 /// that old clients can read.
 pub(super) fn schema(schema: Value) -> Value {
@@ -57,7 +59,7 @@ fn operation(operation: Value) -> Value {
         consumes = types;
         let mut parameter = json!({ "name": "body", "in": "body", "schema": schema });
         if body.get("required") == Some(&Value::Bool(true)) {
-            parameter["required"] = true.into();
+            put(&mut parameter, "required", true);
         }
         own.insert(0, parameter);
     }

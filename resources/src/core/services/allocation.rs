@@ -224,8 +224,11 @@ impl Allocation {
 fn set_families(service: &mut Object, range: ServiceRange, errors: &mut ErrorList) {
     let headless = service.get_str(&["spec", "clusterIP"]) == Some("None");
     let free = headless && is_empty_at(service, &["spec", "selector"]);
-    let (policy, families) =
-        if free { ("RequireDualStack", range.families()) } else { ("SingleStack", vec![range.family()]) };
+    let (policy, families) = if free {
+        ("RequireDualStack", range.families().to_vec())
+    } else {
+        ("SingleStack", vec![range.family()])
+    };
     if service.get_str(&["spec", "ipFamilyPolicy"]) == Some("RequireDualStack") && !free {
         let path = FieldPath::new("spec").child("ipFamilyPolicy");
         let detail = "this cluster is not configured for dual-stack services";

@@ -26,12 +26,13 @@ impl ServiceRange {
 
     /// The family of its addresses.
     pub(super) fn family(self) -> &'static str {
-        self.families()[0]
+        let [own, _] = self.families();
+        own
     }
 
     /// Both families, its own first.
-    pub(super) fn families(self) -> Vec<&'static str> {
-        if self.base.is_ipv4() { vec!["IPv4", "IPv6"] } else { vec!["IPv6", "IPv4"] }
+    pub(super) fn families(self) -> [&'static str; 2] {
+        if self.base.is_ipv4() { ["IPv4", "IPv6"] } else { ["IPv6", "IPv4"] }
     }
 
     /// Whether an address may be a service's: neither the network's own nor its broadcast address.
