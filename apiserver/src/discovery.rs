@@ -136,7 +136,10 @@ fn aggregated_format(headers: &HeaderMap, cbor: bool) -> Option<Format> {
     for clause in clauses(headers) {
         match (clause.format(Endpoint::Document, cbor), clause.parameter("as")) {
             (Some(_), None) => return None,
-            (Some(format @ (Format::Json | Format::Yaml | Format::Protobuf)), Some("APIGroupDiscoveryList")) => {
+            (
+                Some(format @ (Format::Json | Format::Yaml | Format::Protobuf)),
+                Some("APIGroupDiscoveryList"),
+            ) => {
                 let is_v2 = clause.parameter("v") == Some("v2");
                 if is_v2 && clause.parameter("g") == Some("apidiscovery.k8s.io") {
                     return Some(format);
