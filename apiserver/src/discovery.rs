@@ -10,6 +10,7 @@ use axum::body::Body;
 use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use registry_core::api::StatusError;
+use registry_core::codec::protobuf;
 use registry_core::registry::InstalledApi;
 use serde_json::{Value, json};
 
@@ -24,18 +25,22 @@ mod legacy;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use document::Document;
+pub(crate) use document::{Document, entity_tag, has_tag};
 use groups::Group;
 pub(crate) use groups::is_builtin_group;
 
 /// The media type of aggregated discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+/// The same as protobuf.
+const AGGREGATED_PROTOBUF: &str =
+    "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 /// Paths that are served elsewhere and belong into the list of all paths.
-const OTHER_PATHS: [&str; 8] = [
+const OTHER_PATHS: [&str; 9] = [
     "/.well-known/openid-configuration",
     "/healthz",
     "/livez",
     "/metrics",
+    "/openapi/v2",
     "/openapi/v3",
     "/openid/v1/jwks",
     "/readyz",
@@ -115,10 +120,10 @@ impl Discovery {
     ) -> Result<Option<Response<Body>>, StatusError> {
         let path = path.trim_end_matches('/');
         let Some(document) = self.documents.get(path) else { return Ok(None) };
-        if let Some(aggregated) =
-            self.aggregated.get(path).filter(|_| prefers_aggregated(&parts.headers, cbor))
+        if let (Some(aggregated), Some(format)) =
+            (self.aggregated.get(path), aggregated_format(&parts.headers, cbor))
         {
-            return Ok(Some(aggregated.cacheable_answer(&parts.headers, AGGREGATED)));
+            return Ok(Some(answer_aggregated(aggregated, format, &parts.headers)));
         }
         let formats = Formats { protobuf: true, cbor };
         let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document, formats)?;
@@ -126,30 +131,53 @@ impl Discovery {
     }
 }
 
-/// Whether the client wants the aggregated form more than the plain one.
-fn prefers_aggregated(headers: &HeaderMap, cbor: bool) -> bool {
+/// The format in which the client wants the aggregated form more than the plain one; `None` when it does not.
+fn aggregated_format(headers: &HeaderMap, cbor: bool) -> Option<Format> {
     for clause in clauses(headers) {
         match (clause.format(Endpoint::Document, cbor), clause.parameter("as")) {
-            (Some(_), None) => return false,
-            (Some(Format::Json | Format::Yaml), Some("APIGroupDiscoveryList")) => {
+            (Some(_), None) => return None,
+            (
+                Some(format @ (Format::Json | Format::Yaml | Format::Protobuf)),
+                Some("APIGroupDiscoveryList"),
+            ) => {
                 let is_v2 = clause.parameter("v") == Some("v2");
                 if is_v2 && clause.parameter("g") == Some("apidiscovery.k8s.io") {
-                    return true;
+                    return Some(format);
                 }
             }
             _ => {}
         }
     }
-    false
+    None
+}
+
+/// The aggregated document, as protobuf where that is wanted: its tag stands for both.
+fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -> Response<Body> {
+    if format != Format::Protobuf {
+        return document.cacheable_answer(headers, AGGREGATED);
+    }
+    let mut response = document.cacheable_answer(headers, AGGREGATED_PROTOBUF);
+    if response.status() == StatusCode::OK {
+        let (group, version, kind) = ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList");
+        let schema = resources::schema::of(group, version, kind);
+        let encoded = protobuf::encode(&document.parsed(), schema, "apidiscovery.k8s.io/v2", kind);
+        *response.body_mut() = Body::from(encoded);
+    }
+    response
 }
 
 // === impl Document ===
 
 impl Document {
     fn answer(&self, output: &Output) -> Response<Body> {
-        match self.in_format(output.format) {
-            Some(bytes) => respond::bytes(output, StatusCode::OK, bytes),
-            None => respond::value(output, StatusCode::OK, &self.parsed()),
+        if let Some(bytes) = self.in_format(output.format) {
+            return respond::bytes(output, StatusCode::OK, bytes);
         }
+        let mut value = self.parsed();
+        // Documents older than the field; protobuf's envelope always has it.
+        if let (Format::Protobuf, Some(fields)) = (output.format, value.as_object_mut()) {
+            fields.entry("apiVersion").or_insert_with(|| "v1".into());
+        }
+        respond::value(output, StatusCode::OK, &value)
     }
 }

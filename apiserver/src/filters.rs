@@ -19,6 +19,7 @@ use registry_core::context::UserInfo;
 use crate::authentication::{Authenticator, requested_impersonation};
 use crate::authorization::{Attributes, Authorizer, Decision};
 use crate::error::status_response;
+use crate::fairness::{Flow, FlowSchemas};
 use crate::health::{Endpoint, Health};
 use crate::metrics::ServerMetrics;
 use crate::options::LimitOptions;
@@ -53,6 +54,7 @@ pub struct Filters<D> {
     inner: Arc<D>,
     authenticator: Arc<Authenticator>,
     authorizer: Arc<dyn Authorizer>,
+    flow_schemas: Arc<FlowSchemas>,
     health: Health,
     in_flight: InFlight,
     audit_ids: AuditIds,
@@ -75,6 +77,7 @@ impl<D: Dispatch> Filters<D> {
         inner: Arc<D>,
         authenticator: impl Into<Arc<Authenticator>>,
         authorizer: Arc<dyn Authorizer>,
+        flow_schemas: Arc<FlowSchemas>,
         health: Health,
         limits: &LimitOptions,
         metrics: Arc<ServerMetrics>,
@@ -83,6 +86,7 @@ impl<D: Dispatch> Filters<D> {
             inner,
             authenticator: authenticator.into(),
             authorizer,
+            flow_schemas,
             health,
             in_flight: InFlight::new(limits.max_requests_inflight, limits.max_mutating_requests_inflight),
             audit_ids: AuditIds::default(),
@@ -107,13 +111,17 @@ impl<D: Dispatch> Filters<D> {
         let audit_id = self.audit_ids.id_of(request.headers());
 
         // Panic recovery: one request's panic is that request's 500, and the server lives on.
-        let answered =
-            AssertUnwindSafe(self.check(certificate_user, request, &audit_id)).catch_unwind().await;
+        let mut flow = None;
+        let checked = self.check(certificate_user, request, &audit_id, &mut flow);
+        let answered = AssertUnwindSafe(checked).catch_unwind().await;
         let answered = answered.unwrap_or_else(|panic| Err(panics::recovered(panic.as_ref(), &audit_id)));
 
         // Response headers: after everything, so that they are on every answer.
         let mut response = answered.unwrap_or_else(|failure| status_response(&failure));
         finish_headers(response.headers_mut(), audit_id);
+        if let Some(flow) = flow {
+            flow.add_to(response.headers_mut());
+        }
         response
     }
 
@@ -122,6 +130,7 @@ impl<D: Dispatch> Filters<D> {
         certificate_user: Option<&UserInfo>,
         request: Request<Body>,
         audit_id: &HeaderValue,
+        flow: &mut Option<Flow>,
     ) -> Result<Response<Body>, StatusError> {
         // Bounds: what is too large is refused before anything is read of it.
         let request = bounds::bounded(request).await?;
@@ -135,7 +144,7 @@ impl<D: Dispatch> Filters<D> {
         let deadline = deadline::of(&info, request.uri().query(), received, self.request_timeout)?;
         let times = Times { received, deadline };
         let verb = info.verb;
-        let admitted = self.admit(certificate_user, info, request, audit_id, times);
+        let admitted = self.admit(certificate_user, info, request, audit_id, times, flow);
         let Some(at) = deadline else { return admitted.await };
         let answered = tokio::time::timeout_at(at.into(), admitted).await;
         answered.unwrap_or_else(|_late| {
@@ -152,6 +161,7 @@ impl<D: Dispatch> Filters<D> {
         mut request: Request<Body>,
         audit_id: &HeaderValue,
         times: Times,
+        flow: &mut Option<Flow>,
     ) -> Result<Response<Body>, StatusError> {
         // Max in flight: more work than this machine does at once waits here, where it is cheap, and what
         // cannot even wait is told when to come back. Not for watches, and not for probes.
@@ -168,6 +178,9 @@ impl<D: Dispatch> Filters<D> {
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
             user = other;
         }
+
+        // Flow: which of the flow schemas it falls under, told in every answer from here on.
+        *flow = self.flow_schemas.classify(&user, &info);
 
         // Authorization: whether they may.
         self.authorize(&Attributes::of(&user, &info)).await?;

@@ -16,6 +16,7 @@
 //! | [`filters`] | what every request passes before it is worked on |
 //! | [`request_info`] | what a request is about |
 //! | [`authentication`], [`authorization`] | who asks, and whether they may |
+//! | [`fairness`] | which flow a request belongs to |
 //! | [`handlers`], [`admission`] | the verbs, and what may change or refuse a write |
 //! | [`discovery`], [`openapi`] | what the server says of its API |
 //! | `proxy` | passes connections on to kubelets, pods and services |
@@ -28,6 +29,7 @@ pub mod authentication;
 pub mod authorization;
 pub mod discovery;
 pub mod error;
+pub mod fairness;
 pub mod filters;
 pub mod handlers;
 pub mod health;

@@ -1,4 +1,4 @@
-//! OpenAPI v3: an index of documents, one per group and version.
+//! OpenAPI v3: an index of documents, one per group and version; and v2, one document of everything.
 //!
 //! Documents are made when they are first asked for. Only those that were asked for are kept; the index needs
 //! nothing but their hashes.
@@ -11,26 +11,36 @@ use std::sync::{Arc, OnceLock};
 use axum::body::Body;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::request::Parts;
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use registry_core::api::{GroupVersion, StatusError};
 use registry_core::registry::{InstalledApi, InstalledPath};
 use registry_core::schema::openapi::Descriptions;
 use serde_json::{Map, Value, json};
 
 use crate::discovery::Document;
-use crate::handlers::negotiation::{Endpoint, Format, Formats, Output};
+use crate::handlers::negotiation::{Endpoint, Format, Formats, Output, clauses};
 use crate::handlers::query::Query;
 use crate::handlers::respond;
 
 mod components;
 mod connections;
+mod gnostic;
 mod operations;
 mod paths;
 #[cfg(test)]
 mod tests;
+mod v2;
+
+use v2::Forms;
 
 /// Where the index is.
 const INDEX: &str = "/openapi/v3";
+
+/// How the protobuf form is named, by clients of today and of before.
+const PROTOBUF: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+];
 
 /// Gives the texts of `kubectl explain`. They are large: unpacked when documents are made, and not kept.
 pub type DescriptionsSource = fn() -> Option<Descriptions>;
@@ -42,6 +52,7 @@ pub(crate) struct OpenApi {
     /// By path below the index, for example `apis/apps/v1`.
     versions: BTreeMap<Box<str>, VersionDocument>,
     index: OnceLock<Document>,
+    v2: Forms,
 }
 
 /// The document of one group and version.
@@ -66,16 +77,20 @@ impl OpenApi {
                 (paths::root(group_version).trim_start_matches('/').into(), document)
             })
             .collect();
-        Self { installed, descriptions, versions, index: OnceLock::new() }
+        Self { installed, descriptions, versions, index: OnceLock::new(), v2: Forms::default() }
     }
 
     /// Whether there is a document at this path.
     pub(crate) fn serves(&self, path: &str) -> bool {
-        below_index(path).is_some_and(|below| below.is_empty() || self.versions.contains_key(below))
+        is_v2(path)
+            || below_index(path).is_some_and(|below| below.is_empty() || self.versions.contains_key(below))
     }
 
     /// The document at a path, if there is one.
     pub(crate) fn get(&self, path: &str, parts: &Parts) -> Option<Result<Response<Body>, StatusError>> {
+        if is_v2(path) {
+            return Some(Ok(self.v2.answer(parts, || self.v2_document())));
+        }
         let below = below_index(path)?;
         if below.is_empty() {
             return Some(Ok(self.index(parts)));
@@ -84,6 +99,13 @@ impl OpenApi {
             Some(version) => Some(self.version(below, version, parts)),
             None => Some(Ok(no_document())),
         }
+    }
+
+    fn v2_document(&self) -> Value {
+        let descriptions = (self.descriptions)();
+        let versions = self.versions.values();
+        let of = |version: &VersionDocument| version.value(&self.installed, descriptions.as_ref());
+        v2::document(versions.map(|version| (version.group_version, of(version))).collect())
     }
 
     fn index(&self, parts: &Parts) -> Response<Body> {
@@ -103,6 +125,16 @@ impl OpenApi {
         index.cacheable_answer(&parts.headers, "text/plain; charset=utf-8")
     }
 
+    /// The document as protobuf: seldom wanted, and made for each request.
+    fn protobuf(&self, version: &VersionDocument, parts: &Parts) -> Response<Body> {
+        let document = version.document(&self.installed, self.descriptions);
+        let mut response = document.cacheable_answer(&parts.headers, PROTOBUF[0]);
+        if response.status() == StatusCode::OK {
+            *response.body_mut() = Body::from(gnostic::v3(&document.parsed()));
+        }
+        response
+    }
+
     fn version(
         &self,
         path: &str,
@@ -110,6 +142,9 @@ impl OpenApi {
         parts: &Parts,
     ) -> Result<Response<Body>, StatusError> {
         let query = Query::of(&parts.uri);
+        if wants_protobuf(&parts.headers) {
+            return Ok(self.protobuf(version, parts));
+        }
         let formats = Formats { protobuf: false, cbor: false };
         let output = Output::negotiate(&parts.headers, query, Endpoint::Document, formats)?;
         let document = version.document(&self.installed, self.descriptions);
@@ -130,6 +165,12 @@ impl OpenApi {
     }
 }
 
+/// Whether the client wants gnostic's protobuf most.
+fn wants_protobuf(headers: &HeaderMap) -> bool {
+    let media_type = clauses(headers).first().map_or("", |clause| clause.media_type());
+    PROTOBUF.contains(&media_type)
+}
+
 // === impl VersionDocument ===
 
 impl VersionDocument {
@@ -146,18 +187,22 @@ impl VersionDocument {
     }
 
     fn build(&self, installed: &InstalledApi, descriptions: Option<&Descriptions>) -> Document {
+        Document::json(&self.value(installed, descriptions))
+    }
+
+    fn value(&self, installed: &InstalledApi, descriptions: Option<&Descriptions>) -> Value {
         let own: Vec<&InstalledPath> = installed
             .paths
             .iter()
             .filter(|path| path.resource.group_version() == self.group_version)
             .collect();
         let title = "Kubernetes";
-        Document::json(&json!({
+        json!({
             "openapi": "3.0.0",
             "info": { "title": title, "version": "unversioned" },
             "paths": paths::of_version(self.group_version, &own),
             "components": {
-                "schemas": components::of_version(&own, descriptions),
+                "schemas": components::of_version(self.group_version, &own, descriptions),
                 "securitySchemes": {
                     "BearerToken": {
                         "description": "Bearer Token authentication",
@@ -165,8 +210,12 @@ impl VersionDocument {
                     },
                 },
             },
-        }))
+        })
     }
+}
+
+fn is_v2(path: &str) -> bool {
+    path.trim_end_matches('/') == v2::PATH
 }
 
 fn below_index(path: &str) -> Option<&str> {

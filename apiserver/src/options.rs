@@ -22,7 +22,8 @@ pub use admission::{AdmissionOptions, PluginName};
 pub use duration::parse_duration;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
 pub use kubelet::KubeletOptions;
-pub use lists::{CacheSize, ServiceRange};
+pub use lists::CacheSize;
+pub use resources::core::services::ServiceRange;
 pub use runtime_config::{RuntimeConfig, RuntimeSwitch};
 pub use service_accounts::ServiceAccountOptions;
 pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
@@ -139,6 +140,11 @@ pub struct ServingOptions {
     /// The address to listen on; 0.0.0.0 and :: are all interfaces
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub bind_address: IpAddr,
+
+    /// The address by which the rest of the cluster reaches the server [default: --bind-address, or this machine's
+    /// own address when that is loopback or all]
+    #[arg(long, value_name = "IP")]
+    pub advertise_address: Option<IpAddr>,
 
     /// The port to serve HTTPS on; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 6443)]

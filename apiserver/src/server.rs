@@ -19,7 +19,7 @@ use crate::filters::{Dispatch, Filters};
 use crate::handlers::{Api, ApiConfig};
 use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
 use crate::metrics::ServerMetrics;
-use crate::options::{AdmissionOptions, Feature, Options, OptionsError};
+use crate::options::{Feature, Options, OptionsError};
 use crate::request_info::RequestInfo;
 use crate::storage::{Engine, Storages};
 
@@ -138,21 +138,24 @@ impl ServerBuilder {
         let installed = Arc::new(self.install(&storages)?);
         metrics.read_from(storages.reader());
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
-        let hooks = PostStartHooks::new(&installed);
+        let (listener, address) = listen(&self.options).await?;
+        let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
+        let flow_schemas = Arc::default();
+        let hooks = PostStartHooks::new(&installed, &facts, &flow_schemas);
         let health = health_checks(&storages, &installed, &hooks, &lifecycle);
 
-        let (listener, address) = listen(&self.options).await?;
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         edges.publish_keys(&self.options, address);
         let authenticator = edges.authenticator.clone();
         let api = Api::with_config(
             installed.clone(),
-            admission(&installed, &self.options.admission)?,
+            admission(&installed, &self.options)?,
             lifecycle.stopping.clone(),
             api_config(&self.options, &storages, &metrics),
         );
         api.connect_by(edges.proxy(self.reaches_local_workloads, lifecycle.stopping.clone()));
-        let filters = Filters::new(api, authenticator, authorizer, health, &self.options.limits, metrics);
+        let limits = &self.options.limits;
+        let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);
         let filters = Arc::new(filters);
         Ok(Server {
             options: self.options,
@@ -235,7 +238,7 @@ impl Server {
     /// shutdown delay no connection is taken any more and watches end; what is being answered is finished, for
     /// at most one request timeout.
     pub async fn serve(self) {
-        let mut hooks = self.hooks.spawn(self.lifecycle.stopping.clone());
+        let mut hooks = self.hooks.spawn(&self.lifecycle.stopping);
         let serving = Arc::new(Serving::new(self.filters, self.tls));
         let stopping = self.lifecycle.stopping.clone();
         let delay = self.options.limits.shutdown_delay_duration;
@@ -275,16 +278,16 @@ impl Dispatch for Api {
 }
 
 /// The admission plug-ins of what is installed and not switched off, in the order they are asked.
-fn admission(installed: &InstalledApi, options: &AdmissionOptions) -> Result<AdmissionChain, OptionsError> {
+fn admission(installed: &InstalledApi, options: &Options) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
-    resources::attach_hooks(installed);
+    resources::attach_hooks(installed, options.serving.service_cluster_ip_range);
     let plugins = resources::admission::plugins(installed);
     chain.mutating.extend(plugins.mutating);
     chain.validating.extend(plugins.validating);
-    options.apply(&mut chain)?;
+    options.admission.apply(&mut chain)?;
     Ok(chain)
 }
 

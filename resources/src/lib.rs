@@ -13,6 +13,7 @@ pub mod authentication;
 pub mod authorization;
 pub mod autoscaling;
 pub mod batch;
+pub mod bootstrap;
 mod cells;
 pub mod certificates;
 pub mod coordination;
@@ -24,6 +25,7 @@ mod field;
 pub mod flowcontrol;
 pub mod generated;
 mod go_text;
+mod keeper;
 mod label_selector;
 mod lookup;
 pub mod networking;
@@ -39,7 +41,10 @@ pub mod storage;
 pub use generated::storage_map::STORAGE_MAP;
 
 /// Attaches what happens around the writes of some resources, once, before they are served: services get their
-/// addresses and ports.
-pub fn attach_hooks(installed: &registry_core::registry::InstalledApi) {
-    core::services::allocation::attach(installed);
+/// addresses, of this range, and ports.
+pub fn attach_hooks(
+    installed: &registry_core::registry::InstalledApi,
+    service_range: core::services::ServiceRange,
+) {
+    core::services::allocation::attach(installed, service_range);
 }

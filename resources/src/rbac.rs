@@ -3,6 +3,7 @@
 mod binding_table;
 pub mod clusterrolebindings;
 pub mod clusterroles;
+pub(crate) mod covers;
 pub mod rolebindings;
 pub mod roles;
 mod rules;

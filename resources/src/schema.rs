@@ -13,6 +13,12 @@ static TYPES: LazyLock<Arc<TypeTable>> = LazyLock::new(|| {
     Arc::new(table.unwrap_or_else(|damage| unreachable!("the generated table of types is damaged: {damage}")))
 });
 
+/// What was said of fields so far, by type and field: those that columns are documented by.
+static FIELDS: LazyLock<Mutex<HashMap<FieldName, &'static str>>> = LazyLock::new(Mutex::default);
+
+/// A type's OpenAPI name and a field of it.
+type FieldName = (&'static str, &'static str);
+
 /// Schemas given out so far: one each, for the life of the process.
 static GIVEN: LazyLock<Mutex<HashMap<GroupVersionKind, &'static Schema>>> = LazyLock::new(Mutex::default);
 
@@ -29,7 +35,60 @@ pub fn of(group: &'static str, version: &'static str, kind: &'static str) -> &'s
     })
 }
 
+/// What is said of the fields at these paths of a kind, in their order; empty where nothing is. Texts are large and few
+/// are asked for: those are kept, for the life of the process.
+pub fn field_descriptions(
+    schema: &'static Schema,
+    paths: impl Iterator<Item = &'static [&'static str]>,
+) -> Vec<&'static str> {
+    let names: Vec<Option<FieldName>> = paths.map(|path| field_name(schema, path)).collect();
+    let mut known = FIELDS.lock().unwrap_or_else(PoisonError::into_inner);
+    if names.iter().flatten().any(|name| !known.contains_key(name)) {
+        let descriptions = descriptions().unwrap_or_default();
+        for (ty, field) in names.iter().flatten() {
+            let text = descriptions.of_field(ty, field).unwrap_or_default();
+            known.entry((ty, field)).or_insert_with(|| Box::leak(text.into()));
+        }
+    }
+    names.iter().map(|name| name.and_then(|name| known.get(&name).copied()).unwrap_or_default()).collect()
+}
+
+/// The type that the field at a path is of, and the field.
+fn field_name(schema: &'static Schema, path: &[&str]) -> Option<FieldName> {
+    let (last, parents) = path.split_last()?;
+    let mut ty = schema.root();
+    for step in parents {
+        ty = ty.field(step)?.ty();
+    }
+    Some((ty.name()?, ty.field(last)?.name()))
+}
+
 /// What the types and their fields mean, for documentation; unpacked at each call.
 pub fn descriptions() -> Option<Descriptions> {
     Descriptions::unpack(include_bytes!("generated/descriptions.zlib")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_that_is_documented_by_a_field_has_its_text() {
+        let versions = crate::STORAGE_MAP.versions.iter();
+        for entry in versions.flat_map(|version| version.entries).filter(|entry| entry.subresource.is_none())
+        {
+            let columns = entry.resource.columns.iter().filter(|column| !column.documented_by.is_empty());
+            for column in columns {
+                let texts =
+                    field_descriptions((entry.resource.schema)(), std::iter::once(column.documented_by));
+                assert!(
+                    !texts[0].is_empty(),
+                    "{:?} {}: {:?}",
+                    entry.resource,
+                    column.name,
+                    column.documented_by
+                );
+            }
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
+mod bootstrap;
 mod builder;
 mod go;
 mod openapi;
@@ -125,6 +126,7 @@ pub(crate) fn generate(upstream: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Facts
     let descriptions = pack(&openapi.descriptions())?;
     Ok(vec![
         ("registry-core/src/schema/meta_v1.facts".into(), meta.into_bytes()),
+        ("resources/src/generated/bootstrap.jsonl".into(), bootstrap::objects(upstream)?.into_bytes()),
         ("resources/src/generated/descriptions.zlib".into(), descriptions),
         ("resources/src/generated/types.facts".into(), all.into_bytes()),
     ])

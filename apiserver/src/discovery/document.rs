@@ -6,7 +6,7 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use ring::digest::{SHA256, digest};
+use ring::digest::{Digest, SHA256, digest};
 use serde_json::Value;
 
 use crate::handlers::negotiation::Format;
@@ -26,9 +26,8 @@ impl Document {
     /// This value, written once.
     pub(crate) fn json(value: &Value) -> Self {
         let json = Bytes::from(value.to_string());
-        let hash = hexadecimal(digest(&SHA256, &json).as_ref());
-        let etag = HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""));
-        Self { json, hash: hash.into(), etag }
+        let hash = hash_of(&json);
+        Self { json, etag: quoted(&hash), hash: hash.into() }
     }
 
     /// The bytes, when they are in this format.
@@ -43,13 +42,7 @@ impl Document {
 
     /// The document with its tag; 304 for a client that has it already.
     pub(crate) fn cacheable_answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<Body> {
-        let has_it = headers
-            .get_all(IF_NONE_MATCH)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .any(|tag| tag.trim().trim_start_matches("W/").as_bytes() == self.etag.as_bytes());
-        let mut response = if has_it {
+        let mut response = if has_tag(headers, &self.etag) {
             let mut unchanged = Response::new(Body::empty());
             *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
             unchanged
@@ -64,6 +57,27 @@ impl Document {
         response_headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
         response
     }
+}
+
+/// The tag of the bytes with this digest.
+pub(crate) fn entity_tag(digest: &Digest) -> HeaderValue {
+    quoted(&hexadecimal(digest.as_ref()))
+}
+
+/// Whether the client has what this tag stands for.
+pub(crate) fn has_tag(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    known
+        .flat_map(|value| value.split(','))
+        .any(|known| known.trim().trim_start_matches("W/").as_bytes() == tag.as_bytes())
+}
+
+fn hash_of(content: &[u8]) -> String {
+    hexadecimal(digest(&SHA256, content).as_ref())
+}
+
+fn quoted(hash: &str) -> HeaderValue {
+    HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 /// The hash that tells clients when the version a kind is stored in changes.

@@ -13,15 +13,20 @@ fn storage_version_hashes_are_kubernetes_own() {
     assert_eq!(storage_version_hash("apps", "v1", "Deployment"), "8aSe+NMegvE=");
 }
 
+fn prefers(headers: &HeaderMap) -> bool {
+    aggregated_format(headers, false).is_some()
+}
+
 #[test]
 fn the_aggregated_form_is_given_when_it_is_wanted_most() {
     let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     let v2beta1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
-    assert!(prefers_aggregated(&headers(v2), false));
-    assert!(prefers_aggregated(&headers(&format!("{v2},{v2beta1},application/json")), false));
-    assert!(!prefers_aggregated(&headers(&format!("{v2beta1},application/json")), false));
-    assert!(!prefers_aggregated(&headers(&format!("application/json,{v2}")), false));
-    assert!(!prefers_aggregated(&headers("*/*"), false));
+    assert!(prefers(&headers(v2)));
+    assert!(prefers(&headers(&format!("{v2},{v2beta1},application/json"))));
+    assert!(!prefers(&headers(&format!("{v2beta1},application/json"))));
+    assert!(!prefers(&headers(&format!("application/json,{v2}"))));
+    assert!(!prefers(&headers("*/*")));
+    assert_eq!(aggregated_format(&headers(AGGREGATED_PROTOBUF), false), Some(Format::Protobuf));
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn filters(limits: impl FnOnce(&mut LimitOptions)) -> Arc<Filters<Scripted>> {
         Arc::default(),
         Authenticator::new(tokens, true),
         Arc::new(BaselineAuthorizer),
+        Arc::default(),
         Health::default(),
         &options.limits,
         ServerMetrics::new().unwrap(),

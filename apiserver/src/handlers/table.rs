@@ -4,6 +4,7 @@
 
 use registry_core::api::{Object, StatusError};
 use registry_core::resource::{Column, ColumnFormat, ColumnType};
+use registry_core::schema::Schema;
 use serde_json::{Value, json};
 
 use crate::json_fields::put;
@@ -21,6 +22,7 @@ static DEFAULT_COLUMNS: [Column; 2] = [Column::NAME, Column::CREATED_AT];
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table {
     columns: &'static [Column],
+    schema: &'static Schema,
     include: IncludeObject,
     version: MetaVersion,
 }
@@ -41,10 +43,16 @@ impl Table {
     /// # Errors
     /// 400 for an `includeObject` that means nothing.
     pub(super) fn of_request(call: &Call<'_>, version: MetaVersion) -> Result<Self, StatusError> {
-        Self::new(call.route.path.capabilities.storage.columns(), call.query, version)
+        let storage = &call.route.path.capabilities.storage;
+        Self::new(storage.columns(), storage.schema(), call.query, version)
     }
 
-    fn new(columns: &'static [Column], query: Query<'_>, version: MetaVersion) -> Result<Self, StatusError> {
+    fn new(
+        columns: &'static [Column],
+        schema: &'static Schema,
+        query: Query<'_>,
+        version: MetaVersion,
+    ) -> Result<Self, StatusError> {
         let columns = if columns.is_empty() { &DEFAULT_COLUMNS } else { columns };
         let include = match &*query.text("includeObject") {
             "" | "Metadata" => IncludeObject::Metadata,
@@ -57,7 +65,7 @@ impl Table {
                 )));
             }
         };
-        Ok(Self { columns, include, version })
+        Ok(Self { columns, schema, include, version })
     }
 
     /// A table without its rows.
@@ -66,8 +74,14 @@ impl Table {
             "kind": "Table",
             "apiVersion": self.version.api_version(),
             "metadata": metadata,
-            "columnDefinitions": self.columns.iter().map(definition).collect::<Vec<_>>(),
+            "columnDefinitions": self.definitions(),
         })
+    }
+
+    fn definitions(&self) -> Vec<Value> {
+        let paths = self.columns.iter().map(|column| column.documented_by);
+        let texts = resources::schema::field_descriptions(self.schema, paths);
+        self.columns.iter().zip(texts).map(|(column, text)| definition(column, text)).collect()
     }
 
     /// Writes a whole table of one object. Watches send the columns with the first one only.
@@ -122,7 +136,8 @@ fn parse(item: &Item<'_>) -> Object {
     serde_json::from_slice(item.json).unwrap_or_default()
 }
 
-fn definition(column: &Column) -> Value {
+/// A column's definition; `text` is what the schema says of it, where it does not do so itself.
+fn definition(column: &Column, text: &str) -> Value {
     json!({
         "name": column.name,
         "type": match column.kind {
@@ -136,7 +151,7 @@ fn definition(column: &Column) -> Value {
             ColumnFormat::Plain => "",
             ColumnFormat::Name => "name",
         },
-        "description": column.description,
+        "description": if column.description.is_empty() { text } else { column.description },
         "priority": column.priority,
     })
 }

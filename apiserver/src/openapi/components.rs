@@ -1,24 +1,45 @@
 //! The schemas a document refers to.
 
-use registry_core::api::GroupVersionKind;
+use registry_core::api::{GroupVersion, GroupVersionKind};
 use registry_core::registry::InstalledPath;
-use registry_core::schema::Schema;
 use registry_core::schema::openapi::{Descriptions, components};
+use registry_core::schema::{Schema, TypeTable};
 use serde_json::{Map, Value, json};
+
+/// What every document refers to.
+const SHARED: [&str; 8] = [
+    "APIGroup",
+    "APIGroupList",
+    "APIResourceList",
+    "APIVersions",
+    "DeleteOptions",
+    "Patch",
+    "Status",
+    "WatchEvent",
+];
 
 /// The schemas of every kind these paths take or give, with their lists and all types they use, and those all
 /// documents share.
 pub(super) fn of_version(
+    version: GroupVersion,
     paths: &[&InstalledPath],
     descriptions: Option<&Descriptions>,
 ) -> Map<String, Value> {
     // Connections take no objects: their options are parameters.
     let paths = || paths.iter().filter(|path| path.capabilities.connecter.is_none());
-    let roots: Vec<&Schema> = paths().map(|path| path.capabilities.storage.schema()).collect();
+    // What the resource's own types describe is described by them.
+    let unknown = paths().filter(|path| known_schema(path).is_none());
+    let kinds: Vec<&Schema> = unknown.map(|path| path.capabilities.storage.schema()).collect();
+    let lists = paths().filter_map(|path| {
+        let lister = path.capabilities.lister.as_ref()?;
+        let name = list_name(path, lister.list_kind());
+        path.capabilities.storage.schema().table().schema_named(&name)
+    });
+    let shared = SHARED.iter().filter_map(|kind| TypeTable::meta().schema_named(&meta_name(kind)));
+    let parts = paths().filter_map(|path| known_schema(path));
+    let others: Vec<Schema> = lists.chain(shared).chain(parts).collect();
+    let roots: Vec<&Schema> = kinds.into_iter().chain(&others).collect();
     let mut schemas = components(&roots, descriptions);
-    for (shared, schema) in shared() {
-        schemas.entry(shared).or_insert(schema);
-    }
     for path in paths() {
         let kind = path.capabilities.storage.kind();
         schemas.entry(name(path)).or_insert_with(
@@ -29,13 +50,34 @@ pub(super) fn of_version(
             schemas.entry(list_name(path, list.kind)).or_insert_with(|| list_schema(path, list));
         }
     }
+    keep_own_kinds(version, &mut schemas);
     schemas
+}
+
+/// Of shared types, which are kinds of every group, a document names those of its own and of the core group.
+fn keep_own_kinds(version: GroupVersion, schemas: &mut Map<String, Value>) {
+    let is_own = |kind: &Value| {
+        let of = (kind["group"].as_str().unwrap_or_default(), kind["version"].as_str().unwrap_or_default());
+        of == ("", "v1") || of == (version.group, version.version)
+    };
+    for (_, schema) in schemas.iter_mut().filter(|(name, _)| name.starts_with(&meta_name(""))) {
+        if let Some(kinds) = schema.get_mut("x-kubernetes-group-version-kind").and_then(Value::as_array_mut) {
+            kinds.retain(is_own);
+        }
+    }
 }
 
 /// The name of the schema of what a path takes and gives.
 pub(super) fn name(path: &InstalledPath) -> String {
     let storage = &path.capabilities.storage;
-    storage.schema().root().name().map_or_else(|| name_of_kind(storage.kind()), str::to_owned)
+    let known = known_schema(path);
+    let schema = known.as_ref().unwrap_or(storage.schema());
+    schema.root().name().map_or_else(|| name_of_kind(storage.kind()), str::to_owned)
+}
+
+/// The schema that the resource's own types have for what a path of it takes: all but scales of an author's kinds.
+fn known_schema(path: &InstalledPath) -> Option<Schema> {
+    (path.resource.schema)().table().schema(path.capabilities.storage.kind())
 }
 
 /// The name of the schema of a path's lists.
@@ -79,54 +121,4 @@ fn list_schema(path: &InstalledPath, list: GroupVersionKind) -> Value {
         },
         "x-kubernetes-group-version-kind": [group_version_kind(list)],
     })
-}
-
-/// What every document refers to.
-fn shared() -> Map<String, Value> {
-    let text = || json!({ "type": "string" });
-    let schemas = [
-        (
-            "ListMeta",
-            json!({
-                "type": "object",
-                "properties": {
-                    "continue": text(), "resourceVersion": text(), "selfLink": text(),
-                    "remainingItemCount": { "type": "integer", "format": "int64" },
-                },
-            }),
-        ),
-        ("Patch", json!({ "type": "object" })),
-        (
-            "Preconditions",
-            json!({ "type": "object", "properties": { "uid": text(), "resourceVersion": text() } }),
-        ),
-        (
-            "DeleteOptions",
-            json!({
-                "type": "object",
-                "properties": {
-                    "apiVersion": text(), "kind": text(), "propagationPolicy": text(),
-                    "dryRun": { "type": "array", "items": text() },
-                    "gracePeriodSeconds": { "type": "integer", "format": "int64" },
-                    "orphanDependents": { "type": "boolean" },
-                    "ignoreStoreReadErrorWithClusterBreakingPotential": { "type": "boolean" },
-                    "preconditions": reference(&meta_name("Preconditions")),
-                },
-            }),
-        ),
-        (
-            "Status",
-            json!({
-                "type": "object",
-                "properties": {
-                    "apiVersion": text(), "kind": text(), "message": text(), "reason": text(), "status": text(),
-                    "code": { "type": "integer", "format": "int32" },
-                    "details": { "type": "object" },
-                    "metadata": { "default": {}, "allOf": [reference(&meta_name("ListMeta"))] },
-                },
-                "x-kubernetes-group-version-kind": [{ "group": "", "version": "v1", "kind": "Status" }],
-            }),
-        ),
-    ];
-    schemas.into_iter().map(|(kind, schema)| (meta_name(kind), schema)).collect()
 }

@@ -58,7 +58,9 @@ fn operation(path: &InstalledPath, accepted: &Accepted, method: &str, suffix: &s
     let (action, description, content) = if is_read {
         let description =
             format!("{method} {subresource} of the specified {parent}").replacen("get", "read", 1);
-        ("get", description, json!({ "text/plain": text }))
+        let types = operations::OBJECT_TYPES.into_iter().chain(["text/plain"]);
+        let content: Map<String, Value> = types.map(|one| (one.to_owned(), text.clone())).collect();
+        ("get", description, content.into())
     } else {
         let description = format!("connect {} requests to {subresource} of {parent}", method.to_uppercase());
         ("connect", description, json!({ "*/*": text }))

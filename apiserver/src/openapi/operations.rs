@@ -1,6 +1,6 @@
 //! One operation of a path.
 
-use registry_core::api::Scope;
+use registry_core::api::{GroupVersion, Scope};
 use registry_core::registry::InstalledPath;
 use serde_json::{Map, Value, json};
 
@@ -16,6 +16,10 @@ pub(super) enum Action {
     Get,
     /// Reads or watches many.
     List,
+    /// Follows one, by a path of before there was a parameter for it.
+    Watch,
+    /// Follows many, likewise.
+    WatchList,
     /// Makes one.
     Create,
     /// Replaces one.
@@ -37,7 +41,20 @@ pub(super) enum Place {
     AllNamespaces,
     /// One object, or a subresource of it.
     Object,
+    /// The collection, below `watch/`.
+    WatchedCollection,
+    /// All namespaces, below `watch/`.
+    WatchedEverywhere,
+    /// One object, below `watch/`.
+    WatchedObject,
 }
+
+/// What objects are given in.
+pub(super) const OBJECT_TYPES: [&str; 3] =
+    ["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"];
+/// What watches are given in.
+const STREAM_TYPES: [&str; 2] =
+    ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
 
 /// `(name, type, description)` of query parameters.
 type Parameters = &'static [(&'static str, &'static str, &'static str)];
@@ -71,8 +88,22 @@ const DELETING: Parameters = &[
     ("dryRun", "string", "When present, indicates that modifications should not be persisted: All."),
     ("gracePeriodSeconds", "integer", "The duration in seconds before the object should be deleted."),
     ("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
+    (
+        "ignoreStoreReadErrorWithClusterBreakingPotential",
+        "boolean",
+        "Whether to delete an object that cannot be read any more, whatever may depend on it.",
+    ),
     ("propagationPolicy", "string", "What becomes of dependents: Orphan, Background or Foreground."),
 ];
+
+// === impl Place ===
+
+impl Place {
+    /// Whether the path is about all namespaces.
+    pub(super) const fn is_everywhere(self) -> bool {
+        matches!(self, Self::AllNamespaces | Self::WatchedEverywhere)
+    }
+}
 
 // === impl Action ===
 
@@ -80,7 +111,7 @@ impl Action {
     /// The HTTP method, as OpenAPI has it.
     pub(super) const fn method(self) -> &'static str {
         match self {
-            Self::Get | Self::List => "get",
+            Self::Get | Self::List | Self::Watch | Self::WatchList => "get",
             Self::Create => "post",
             Self::Update => "put",
             Self::Patch => "patch",
@@ -92,6 +123,8 @@ impl Action {
     const fn kubernetes_action(self) -> &'static str {
         match self {
             Self::List => "list",
+            Self::Watch => "watch",
+            Self::WatchList => "watchlist",
             Self::DeleteCollection => "deletecollection",
             other => other.method(),
         }
@@ -101,6 +134,7 @@ impl Action {
         match self {
             Self::Get => "read",
             Self::List => "list",
+            Self::Watch | Self::WatchList => "watch",
             Self::Create => "create",
             Self::Update => "replace",
             Self::Patch => "patch",
@@ -111,7 +145,7 @@ impl Action {
     const fn parameters(self) -> &'static [Parameters] {
         match self {
             Self::Get => &[],
-            Self::List => &[SELECTION, WATCHING],
+            Self::List | Self::Watch | Self::WatchList => &[SELECTION, WATCHING],
             Self::Create | Self::Update => &[WRITING],
             Self::Patch => &[WRITING, FORCING],
             Self::Delete => &[DELETING],
@@ -119,14 +153,23 @@ impl Action {
         }
     }
 
-    fn description(self, kind: &str) -> String {
+    /// What the operation does: with the object, or with a part of it (`of`: `status of `).
+    fn description(self, kind: &str, of: &str) -> String {
         match self {
-            Self::Get => format!("read the specified {kind}"),
+            Self::Get => format!("read {of}the specified {kind}"),
             Self::List => format!("list or watch objects of kind {kind}"),
-            Self::Create => format!("create a {kind}"),
-            Self::Update => format!("replace the specified {kind}"),
-            Self::Patch => format!("partially update the specified {kind}"),
-            Self::Delete => format!("delete a {kind}"),
+            Self::Watch => format!(
+                "watch changes to an object of kind {kind}. deprecated: use the 'watch' parameter with a list \
+                 operation instead, filtered to a single item with the 'fieldSelector' parameter."
+            ),
+            Self::WatchList => format!(
+                "watch individual changes to a list of {kind}. deprecated: use the 'watch' parameter with a list \
+                 operation instead."
+            ),
+            Self::Create => format!("create {of}{}{kind}", article(kind)),
+            Self::Update => format!("replace {of}the specified {kind}"),
+            Self::Patch => format!("partially update {of}the specified {kind}"),
+            Self::Delete => format!("delete {}{kind}", article(kind)),
             Self::DeleteCollection => format!("delete collection of {kind}"),
         }
     }
@@ -135,14 +178,14 @@ impl Action {
 /// An operation, as far as clients validate, apply and explain by it.
 pub(super) fn operation(path: &InstalledPath, place: Place, action: Action) -> Value {
     let kind = path.capabilities.storage.kind();
-    let mut parameters: Vec<Value> = Vec::new();
-    for (name, kind, description) in action.parameters().iter().flat_map(|group| group.iter()) {
-        if !parameters.iter().any(|own| own["name"] == **name) {
-            parameters.push(query(name, kind, description));
-        }
+    let parameters = queries(action);
+    let part = path.subresource.map(|name| format!("{name} of ")).unwrap_or_default();
+    let mut description = action.description(path.resource.kind.kind, &part);
+    if path.capabilities.watcher.is_none() {
+        description = description.replacen("list or watch", "list", 1);
     }
     let mut operation = json!({
-        "description": action.description(kind.kind),
+        "description": description,
         "operationId": operation_id(path, place, action),
         "tags": [tag(path)],
         "responses": responses(path, action),
@@ -156,6 +199,31 @@ pub(super) fn operation(path: &InstalledPath, place: Place, action: Action) -> V
         put(&mut operation, "requestBody", body);
     }
     operation
+}
+
+/// The query parameters of an action.
+fn queries(action: Action) -> Vec<Value> {
+    let mut parameters: Vec<Value> = Vec::new();
+    for (name, kind, description) in action.parameters().iter().flat_map(|group| group.iter()) {
+        if !parameters.iter().any(|own| own["name"] == **name) {
+            parameters.push(query(name, kind, description));
+        }
+    }
+    parameters
+}
+
+/// The path that tells a version's resources.
+pub(super) fn resource_list(version: GroupVersion) -> Value {
+    let words: String = group_words(version.group).iter().map(|word| capitalized(word)).collect();
+    json!({ "get": {
+        "description": "get available resources",
+        "operationId": format!("get{words}{}APIResources", capitalized(version.version)),
+        "tags": [version_tag(version)],
+        "responses": {
+            "200": { "description": "OK", "content": content(&meta_name("APIResourceList"), &OBJECT_TYPES) },
+            "401": { "description": "Unauthorized" },
+        },
+    } })
 }
 
 /// A query parameter.
@@ -177,11 +245,11 @@ pub(super) fn in_path(name: &str, description: &str) -> Value {
 /// The parameters in the path of a resource's or subresource's objects.
 pub(super) fn path_parameters(path: &InstalledPath, place: Place) -> Vec<Value> {
     let mut parameters = Vec::new();
-    if place == Place::Object {
+    if matches!(place, Place::Object | Place::WatchedObject) {
         let description = format!("name of the {}", path.capabilities.storage.kind().kind);
         parameters.push(in_path("name", &description));
     }
-    if path.capabilities.storage.scope() == Scope::Namespaced && place != Place::AllNamespaces {
+    if path.capabilities.storage.scope() == Scope::Namespaced && !place.is_everywhere() {
         let description = "object name and auth scope, such as for teams and projects";
         parameters.push(in_path("namespace", description));
     }
@@ -191,7 +259,7 @@ pub(super) fn path_parameters(path: &InstalledPath, place: Place) -> Vec<Value> 
 fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
     let any = |schema: &str| json!({ "*/*": { "schema": reference(schema) } });
     Some(match action {
-        Action::Get | Action::List => return None,
+        Action::Get | Action::List | Action::Watch | Action::WatchList => return None,
         Action::Create | Action::Update => json!({ "content": any(&name(path)), "required": true }),
         Action::Delete | Action::DeleteCollection => json!({ "content": any(&meta_name("DeleteOptions")) }),
         Action::Patch => {
@@ -212,21 +280,29 @@ fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
 fn responses(path: &InstalledPath, action: Action) -> Value {
     let schema = match (action, &path.capabilities.lister) {
         (Action::List, Some(lister)) => list_name(path, lister.list_kind()),
+        (Action::Watch | Action::WatchList, _) => meta_name("WatchEvent"),
+        (Action::Delete, _) if path.resource.returns_deleted_object => name(path),
         (Action::Delete | Action::DeleteCollection, _) => meta_name("Status"),
         _ => name(path),
     };
-    let answer = |description: &str| {
-        let schema = json!({ "schema": reference(&schema) });
-        json!({
-            "description": description,
-            "content": { "application/json": schema, "application/yaml": schema },
-        })
-    };
+    let streams = matches!(action, Action::List | Action::Watch | Action::WatchList);
+    let types: Vec<&str> =
+        if streams { OBJECT_TYPES.into_iter().chain(STREAM_TYPES).collect() } else { OBJECT_TYPES.to_vec() };
+    let answer =
+        |description: &str| json!({ "description": description, "content": content(&schema, &types) });
     let mut responses = json!({ "200": answer("OK"), "401": { "description": "Unauthorized" } });
     if matches!(action, Action::Create | Action::Update | Action::Patch) {
         put(&mut responses, "201", answer("Created"));
     }
+    if matches!(action, Action::Create | Action::Delete) {
+        put(&mut responses, "202", answer("Accepted"));
+    }
     responses
+}
+
+fn content(schema: &str, types: &[&str]) -> Value {
+    let schema = json!({ "schema": reference(schema) });
+    types.iter().map(|media_type| ((*media_type).to_owned(), schema.clone())).collect::<Map<_, _>>().into()
 }
 
 /// `connectCoreV1GetNamespacedPodExec`, `readCoreV1NamespacedPodLog`.
@@ -247,38 +323,56 @@ fn operation_id(path: &InstalledPath, place: Place, action: Action) -> String {
     let version = path.resource.group_version();
     let group = group_words(version.group);
     let collection = if action == Action::DeleteCollection { "Collection" } else { "" };
-    let scope = match (path.capabilities.storage.scope(), place) {
-        (Scope::Namespaced, Place::Collection | Place::Object) => "Namespaced",
-        _ => "",
-    };
+    let is_namespaced = path.capabilities.storage.scope() == Scope::Namespaced;
+    let scope = if is_namespaced && !place.is_everywhere() { "Namespaced" } else { "" };
+    let list = if action == Action::WatchList { "List" } else { "" };
     let kind = path.resource.kind.kind;
     let subresource = path.subresource.map(capitalized).unwrap_or_default();
-    let all = if place == Place::AllNamespaces { "ForAllNamespaces" } else { "" };
+    let all = if place.is_everywhere() { "ForAllNamespaces" } else { "" };
     format!(
-        "{}{}{}{collection}{scope}{kind}{subresource}{all}",
+        "{}{}{}{collection}{scope}{kind}{subresource}{list}{all}",
         action.id_verb(),
         group.iter().map(|word| capitalized(word)).collect::<String>(),
         capitalized(version.version),
     )
 }
 
-/// The name under which a group's operations are gathered.
+/// The name under which a version's operations are gathered.
 pub(super) fn tag(path: &InstalledPath) -> String {
-    let version = path.resource.group_version();
-    let words = group_words(version.group);
-    let (first, rest) = words.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
-    let rest: String = rest.iter().map(|word| capitalized(word)).collect();
-    format!("{first}{rest}_{}", version.version)
+    version_tag(path.resource.group_version())
 }
 
-fn group_words(group: &str) -> Vec<&str> {
+fn version_tag(version: GroupVersion) -> String {
+    format!("{}_{}", group_tag(version.group), version.version)
+}
+
+/// `apps`, `rbacAuthorization`.
+pub(super) fn group_tag(group: &str) -> String {
+    let words = group_words(group);
+    let (first, rest) = words.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
+    let rest: String = rest.iter().map(|word| capitalized(word)).collect();
+    format!("{first}{rest}")
+}
+
+/// What goes before a noun; nothing before a plural one.
+fn article(kind: &str) -> &'static str {
+    match kind {
+        _ if kind.ends_with('s') && !kind.ends_with("ss") => "",
+        _ if kind.starts_with(['A', 'E', 'I', 'O', 'U']) => "an ",
+        _ => "a ",
+    }
+}
+
+/// The words of a group's name.
+pub(super) fn group_words(group: &str) -> Vec<&str> {
     match group {
         "" => vec!["core"],
         group => group.strip_suffix(".k8s.io").unwrap_or(group).split('.').collect(),
     }
 }
 
-fn capitalized(word: &str) -> String {
+/// The word, with its first letter large.
+pub(super) fn capitalized(word: &str) -> String {
     let mut characters = word.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }

@@ -20,16 +20,21 @@ pub(super) fn root(version: GroupVersion) -> String {
 pub(super) fn of_version(version: GroupVersion, installed: &[&InstalledPath]) -> Map<String, Value> {
     let root = root(version);
     let mut paths = Map::new();
+    paths.insert(format!("{root}/"), operations::resource_list(version));
     for path in installed {
         let plural = path.resource.plural;
         let is_namespaced = path.capabilities.storage.scope() == Scope::Namespaced;
         let namespace = if is_namespaced { "/namespaces/{namespace}" } else { "" };
         let collection = format!("{root}{namespace}/{plural}");
         let Some(subresource) = path.subresource else {
+            let watched = format!("{root}/watch{namespace}/{plural}");
             add(&mut paths, collection.clone(), path, Place::Collection);
             add(&mut paths, format!("{collection}/{{name}}"), path, Place::Object);
+            add(&mut paths, watched.clone(), path, Place::WatchedCollection);
+            add(&mut paths, format!("{watched}/{{name}}"), path, Place::WatchedObject);
             if is_namespaced {
                 add(&mut paths, format!("{root}/{plural}"), path, Place::AllNamespaces);
+                add(&mut paths, format!("{root}/watch/{plural}"), path, Place::WatchedEverywhere);
             }
             continue;
         };
@@ -48,17 +53,32 @@ fn add(paths: &mut Map<String, Value>, url: String, path: &InstalledPath, place:
     if operations.is_empty() {
         return;
     }
-    let mut item: Map<String, Value> = operations
-        .into_iter()
-        .map(|action| (action.method().to_owned(), operations::operation(path, place, action)))
-        .collect();
-    item.insert("parameters".to_owned(), path_parameters(path, place));
+    let mut parameters = operations::path_parameters(path, place);
+    parameters.push(operations::query("pretty", "string", "If 'true', then the output is pretty printed."));
+    let of_all = operations.len() == 1;
+    let mut item = Map::new();
+    for action in operations {
+        let mut operation = operations::operation(path, place, action);
+        if of_all
+            && let Some(Value::Array(own)) =
+                operation.as_object_mut().and_then(|own| own.remove("parameters"))
+        {
+            // What all operations of a path take is said of the path.
+            parameters.extend(own);
+        }
+        item.insert(action.method().to_owned(), operation);
+    }
+    item.insert("parameters".to_owned(), parameters.into());
     paths.insert(url, Value::Object(item));
 }
 
 fn actions(path: &InstalledPath, place: Place) -> Vec<Action> {
     let can = &path.capabilities;
     let all = match place {
+        Place::WatchedCollection | Place::WatchedEverywhere => {
+            vec![(Action::WatchList, can.watcher.is_some())]
+        }
+        Place::WatchedObject => vec![(Action::Watch, can.watcher.is_some())],
         Place::AllNamespaces => vec![(Action::List, can.lister.is_some())],
         Place::Collection => vec![
             (Action::List, can.lister.is_some()),
@@ -74,10 +94,4 @@ fn actions(path: &InstalledPath, place: Place) -> Vec<Action> {
         ],
     };
     all.into_iter().filter(|(_, served)| *served).map(|(action, _)| action).collect()
-}
-
-fn path_parameters(path: &InstalledPath, place: Place) -> Value {
-    let mut parameters = operations::path_parameters(path, place);
-    parameters.push(operations::query("pretty", "string", "If 'true', then the output is pretty printed."));
-    parameters.into()
 }

@@ -27,6 +27,8 @@ pub struct Identities {
     pub server_ca_pem: String,
     /// The authorities whose client certificates are believed.
     pub client_authorities: Vec<CertificateDer<'static>>,
+    /// The same as PEM.
+    pub client_ca_pem: String,
     /// The administrator.
     pub admin: CertifiedKey,
 }
@@ -98,8 +100,11 @@ impl Identities {
             serving.tls_private_key_file.clone().unwrap_or_else(|| directory.join("apiserver.key"));
 
         let mut client_authorities = certificates(&directory.join("ca.crt"), &authority.certificate_pem)?;
+        let mut client_ca_pem = authority.certificate_pem.clone();
         if let Some(path) = &options.authentication.client_ca_file {
-            client_authorities.extend(certificates(path, &read(path)?)?);
+            let others = read(path)?;
+            client_authorities.extend(certificates(path, &others)?);
+            client_ca_pem = format!("{}\n{others}", client_ca_pem.trim_end());
         }
         let serving_key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes())
             .map_err(|error| PkiError::Unusable { path: key_path, reason: error.to_string() })?;
@@ -108,6 +113,7 @@ impl Identities {
             serving_key,
             server_ca_pem,
             client_authorities,
+            client_ca_pem,
             admin,
         })
     }

@@ -17,6 +17,7 @@ mod evictions;
 mod metrics;
 mod overload;
 mod peer;
+mod published;
 mod service_accounts;
 mod zoo;
 

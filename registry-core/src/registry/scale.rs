@@ -15,7 +15,7 @@ use crate::api::{
 };
 use crate::apply::scale::{managers_of_parent, managers_of_scale};
 use crate::context::RequestContext;
-use crate::resource::ScalePaths;
+use crate::resource::{Cell, Column, ColumnFormat, ColumnType, ScalePaths};
 use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission};
 use crate::schema::Schema;
 
@@ -40,6 +40,16 @@ enum Unset {
     /// Yes, for it is about to be set.
     Zero,
 }
+
+/// The table of scales.
+static COLUMNS: [Column; 4] = [
+    Column { format: ColumnFormat::Plain, ..Column::NAME },
+    Column::new("Desired", ColumnType::Integer, Cell::Path(&["spec", "replicas"]))
+        .described("replicas is the desired number of instances for the scaled object."),
+    Column::new("Available", ColumnType::Integer, Cell::Path(&["status", "replicas"]))
+        .described("replicas is the actual number of observed instances of the scaled object."),
+    Column::AGE,
+];
 
 // === impl ScaleStore ===
 
@@ -85,6 +95,10 @@ impl Storage for ScaleStore {
 
     fn schema(&self) -> &'static Schema {
         scale_schema()
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        &COLUMNS
     }
 }
 

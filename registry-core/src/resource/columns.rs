@@ -17,8 +17,10 @@ pub struct Column {
     pub format: ColumnFormat,
     /// 0: always shown; more: in wide output only.
     pub priority: i32,
-    /// What the column means.
+    /// What the column means; empty: what the schema says of the field it is documented by.
     pub description: &'static str,
+    /// The path of the field whose documentation is the column's; empty: of none.
+    pub documented_by: &'static [&'static str],
     /// How a cell is made.
     pub cell: Cell,
 }
@@ -79,7 +81,8 @@ impl Column {
 
     /// A column that is always shown.
     pub const fn new(name: &'static str, kind: ColumnType, cell: Cell) -> Self {
-        Self { name, kind, format: ColumnFormat::Plain, priority: 0, description: "", cell }
+        let (format, priority) = (ColumnFormat::Plain, 0);
+        Self { name, kind, format, priority, description: "", documented_by: &[], cell }
     }
 
     /// A text column made by a function of the object.
@@ -105,6 +108,11 @@ impl Column {
     /// The same column, shown as a name.
     pub const fn as_name(self) -> Self {
         Self { format: ColumnFormat::Name, ..self }
+    }
+
+    /// The same column, which means what the field at this path does.
+    pub const fn documented_by(self, path: &'static [&'static str]) -> Self {
+        Self { documented_by: path, ..self }
     }
 
     /// The same column with words on what it means.

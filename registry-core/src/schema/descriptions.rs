@@ -50,6 +50,11 @@ impl Descriptions {
         Self::parse(&text)
     }
 
+    /// What is said of a field of the type with this OpenAPI name.
+    pub fn of_field(&self, type_name: &str, field: &str) -> Option<&str> {
+        self.0.get(type_name)?.field(field)
+    }
+
     /// Reads lines of `t <type> <text>`, each followed by its fields as ` <field> <text>`, and perhaps by
     /// `u <unions>`. Texts are JSON strings.
     fn parse(text: &str) -> Result<Self, DescriptionsError> {

@@ -140,6 +140,7 @@ fn column(column: &ColumnAttribute) -> TokenStream {
             format: ::registry_core::resource::ColumnFormat::#format,
             priority: #priority,
             description: #description,
+            documented_by: &[],
             cell: ::registry_core::resource::Cell::#cell(#path),
         }
     }

@@ -26,7 +26,9 @@ pub struct MutatingAdmissionPolicies;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Mutations", |object| cells::count(object, &["spec", "mutations"])),
-    Column::text("ParamKind", policy_cells::parameter_kind),
+    Column::integer("Mutations", |object| cells::count(object, &["spec", "mutations"]))
+        .described("Mutation indicates the number of mutations rules defined in this configuration"),
+    Column::text("ParamKind", policy_cells::parameter_kind)
+        .described("ParamKind specifies the kind of resources used to parameterize this policy"),
     Column::AGE,
 ];

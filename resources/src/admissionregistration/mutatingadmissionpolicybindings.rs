@@ -26,7 +26,9 @@ pub struct MutatingAdmissionPolicyBindings;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("PolicyName", |object| cells::text(object, &["spec", "policyName"])),
-    Column::text("ParamRef", policy_cells::parameters),
+    Column::text("PolicyName", |object| cells::text(object, &["spec", "policyName"]))
+        .described("PolicyName indicates the policy definition which the policy binding binded to"),
+    Column::text("ParamRef", policy_cells::parameters)
+        .described("ParamRef indicates the param resource which sets the configuration param"),
     Column::AGE,
 ];

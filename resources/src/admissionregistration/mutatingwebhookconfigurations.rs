@@ -23,5 +23,9 @@ use crate::cells;
 )]
 pub struct MutatingWebhookConfigurations;
 
-static COLUMNS: &[Column] =
-    &[Column::NAME, Column::integer("Webhooks", |object| cells::count(object, &["webhooks"])), Column::AGE];
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::integer("Webhooks", |object| cells::count(object, &["webhooks"]))
+        .described("Webhooks indicates the number of webhooks registered in this configuration"),
+    Column::AGE,
+];

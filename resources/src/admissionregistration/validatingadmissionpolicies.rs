@@ -27,7 +27,9 @@ pub struct ValidatingAdmissionPolicies;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Validations", |object| cells::count(object, &["spec", "validations"])),
-    Column::text("ParamKind", policy_cells::parameter_kind),
+    Column::integer("Validations", |object| cells::count(object, &["spec", "validations"]))
+        .described("Validations indicates the number of validation rules defined in this configuration"),
+    Column::text("ParamKind", policy_cells::parameter_kind)
+        .described("ParamKind specifies the kind of resources used to parameterize this policy"),
     Column::AGE,
 ];

@@ -25,8 +25,12 @@ use crate::cells;
 )]
 pub struct APIServices;
 
-static COLUMNS: &[Column] =
-    &[Column::NAME, Column::text("Service", service), Column::text("Available", available), Column::AGE];
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Service", service).described("The reference to the service that hosts this API endpoint."),
+    Column::text("Available", available).described("Whether this service is available."),
+    Column::AGE,
+];
 
 /// The service behind it, or that it is served here.
 fn service(object: &Object) -> Value {

@@ -24,8 +24,8 @@ pub struct ControllerRevisions;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Controller", controller),
-    Column::text("Revision", |object| cells::number(object, &["revision"])),
+    Column::text("Controller", controller).described("Controller of the object"),
+    Column::text("Revision", |object| cells::number(object, &["revision"])).documented_by(&["revision"]),
     Column::AGE,
 ];
 

@@ -26,16 +26,28 @@ pub struct DaemonSets;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Desired", |object| cells::number(object, &["status", "desiredNumberScheduled"])),
-    Column::integer("Current", |object| cells::number(object, &["status", "currentNumberScheduled"])),
-    Column::integer("Ready", |object| cells::number(object, &["status", "numberReady"])),
-    Column::integer("Up-to-date", |object| cells::number(object, &["status", "updatedNumberScheduled"])),
-    Column::integer("Available", |object| cells::number(object, &["status", "numberAvailable"])),
+    Column::integer("Desired", |object| cells::number(object, &["status", "desiredNumberScheduled"]))
+        .documented_by(&["status", "desiredNumberScheduled"]),
+    Column::integer("Current", |object| cells::number(object, &["status", "currentNumberScheduled"]))
+        .documented_by(&["status", "currentNumberScheduled"]),
+    Column::integer("Ready", |object| cells::number(object, &["status", "numberReady"]))
+        .documented_by(&["status", "numberReady"]),
+    Column::integer("Up-to-date", |object| cells::number(object, &["status", "updatedNumberScheduled"]))
+        .documented_by(&["status", "updatedNumberScheduled"]),
+    Column::integer("Available", |object| cells::number(object, &["status", "numberAvailable"]))
+        .documented_by(&["status", "numberAvailable"]),
     Column::text("Node Selector", |object| {
         cells::labels_text(object.get(&["spec", "template", "spec", "nodeSelector"]))
-    }),
+    })
+    .documented_by(&["spec", "template", "spec", "nodeSelector"]),
     Column::AGE,
-    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"])).wide(),
-    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"])).wide(),
-    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"])).wide(),
+    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"]))
+        .described("Names of each container in the template.")
+        .wide(),
+    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"]))
+        .described("Images referenced by each container in the template.")
+        .wide(),
+    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"]))
+        .documented_by(&["spec", "selector"])
+        .wide(),
 ];

@@ -29,13 +29,21 @@ pub struct Deployments;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Ready", ready),
-    Column::text("Up-to-date", |object| cells::number(object, &["status", "updatedReplicas"])),
-    Column::text("Available", |object| cells::number(object, &["status", "availableReplicas"])),
+    Column::text("Ready", ready).described("Number of the pod with ready state"),
+    Column::text("Up-to-date", |object| cells::number(object, &["status", "updatedReplicas"]))
+        .documented_by(&["status", "updatedReplicas"]),
+    Column::text("Available", |object| cells::number(object, &["status", "availableReplicas"]))
+        .documented_by(&["status", "availableReplicas"]),
     Column::AGE,
-    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"])).wide(),
-    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"])).wide(),
-    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"])).wide(),
+    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"]))
+        .described("Names of each container in the template.")
+        .wide(),
+    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"]))
+        .described("Images referenced by each container in the template.")
+        .wide(),
+    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"]))
+        .documented_by(&["spec", "selector"])
+        .wide(),
 ];
 
 /// Ready of wanted replicas: `1/2`.

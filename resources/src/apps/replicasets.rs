@@ -27,11 +27,20 @@ pub struct ReplicaSets;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Desired", |object| cells::number(object, &["spec", "replicas"])),
-    Column::integer("Current", |object| cells::number(object, &["status", "replicas"])),
-    Column::integer("Ready", |object| cells::number(object, &["status", "readyReplicas"])),
+    Column::integer("Desired", |object| cells::number(object, &["spec", "replicas"]))
+        .documented_by(&["spec", "replicas"]),
+    Column::integer("Current", |object| cells::number(object, &["status", "replicas"]))
+        .documented_by(&["status", "replicas"]),
+    Column::integer("Ready", |object| cells::number(object, &["status", "readyReplicas"]))
+        .documented_by(&["status", "readyReplicas"]),
     Column::AGE,
-    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"])).wide(),
-    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"])).wide(),
-    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"])).wide(),
+    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"]))
+        .described("Names of each container in the template.")
+        .wide(),
+    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"]))
+        .described("Images referenced by each container in the template.")
+        .wide(),
+    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"]))
+        .documented_by(&["spec", "selector"])
+        .wide(),
 ];

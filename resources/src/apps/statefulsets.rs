@@ -29,10 +29,14 @@ pub struct StatefulSets;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Ready", ready),
+    Column::text("Ready", ready).described("Number of the pod with ready state"),
     Column::AGE,
-    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"])).wide(),
-    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"])).wide(),
+    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"]))
+        .described("Names of each container in the template.")
+        .wide(),
+    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"]))
+        .described("Images referenced by each container in the template.")
+        .wide(),
 ];
 
 /// Ready of wanted replicas: `1/2`.

@@ -28,13 +28,19 @@ pub struct Jobs;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Status", status),
-    Column::text("Completions", completions),
-    Column::text("Duration", duration),
+    Column::text("Status", status).described("Status of the job."),
+    Column::text("Completions", completions).documented_by(&["status", "succeeded"]),
+    Column::text("Duration", duration).described("Time required to complete the job."),
     Column::AGE,
-    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"])).wide(),
-    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"])).wide(),
-    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"])).wide(),
+    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"]))
+        .described("Names of each container in the template.")
+        .wide(),
+    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"]))
+        .described("Images referenced by each container in the template.")
+        .wide(),
+    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"]))
+        .documented_by(&["spec", "selector"])
+        .wide(),
 ];
 
 /// How the job stands, from its conditions.

@@ -32,10 +32,10 @@ pub struct CertificateSigningRequests;
 static COLUMNS: &[Column] = &[
     Column::NAME,
     Column::AGE,
-    Column::text("SignerName", |object| cells::text(object, &["spec", "signerName"])),
-    Column::text("Requestor", |object| cells::text(object, &["spec", "username"])),
-    Column::text("RequestedDuration", requested_duration),
-    Column::text("Condition", conditions),
+    Column::text("SignerName", |object| cells::text(object, &["spec", "signerName"])).described("Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:\n 1. If it's a kubelet client certificate, it is assigned\n    \"kubernetes.io/kube-apiserver-client-kubelet\".\n 2. If it's a kubelet serving certificate, it is assigned\n    \"kubernetes.io/kubelet-serving\".\n 3. Otherwise, it is assigned \"kubernetes.io/legacy-unknown\".\nDistribution of trust for signers happens out of band. You can select on this field using `spec.signerName`."),
+    Column::text("Requestor", |object| cells::text(object, &["spec", "username"])).described("Base64-encoded PKCS#10 CSR data"),
+    Column::text("RequestedDuration", requested_duration).documented_by(&["spec", "expirationSeconds"]),
+    Column::text("Condition", conditions).described("Conditions applied to the request, such as approval or denial."),
 ];
 
 /// How long the certificate is wanted for.

@@ -22,6 +22,7 @@ pub struct Leases;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Holder", |object| cells::text(object, &["spec", "holderIdentity"])),
+    Column::text("Holder", |object| cells::text(object, &["spec", "holderIdentity"]))
+        .documented_by(&["spec", "holderIdentity"]),
     Column::AGE,
 ];

@@ -22,7 +22,7 @@ use crate::cells;
 )]
 pub struct ConfigMaps;
 
-static COLUMNS: &[Column] = &[Column::NAME, Column::text("Data", data), Column::AGE];
+static COLUMNS: &[Column] = &[Column::NAME, Column::text("Data", data).documented_by(&["data"]), Column::AGE];
 
 /// How many entries there are, text and binary.
 fn data(object: &Object) -> Value {

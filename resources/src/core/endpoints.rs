@@ -22,7 +22,8 @@ use crate::cells;
 )]
 pub struct Endpoints;
 
-static COLUMNS: &[Column] = &[Column::NAME, Column::text("Endpoints", addresses), Column::AGE];
+static COLUMNS: &[Column] =
+    &[Column::NAME, Column::text("Endpoints", addresses).documented_by(&["subsets"]), Column::AGE];
 
 /// The first addresses with their ports: `10.0.0.1:80,10.0.0.2:80 + 3 more...`.
 fn addresses(object: &Object) -> Value {

@@ -26,5 +26,9 @@ use crate::cells;
 )]
 pub struct Namespaces;
 
-static COLUMNS: &[Column] =
-    &[Column::NAME, Column::text("Status", |object| cells::text(object, &["status", "phase"])), Column::AGE];
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Status", |object| cells::text(object, &["status", "phase"]))
+        .described("The status of the namespace"),
+    Column::AGE,
+];

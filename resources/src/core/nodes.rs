@@ -29,23 +29,31 @@ pub struct Nodes;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Status", status),
-    Column::text("Roles", roles),
+    Column::text("Status", status).described("The status of the node"),
+    Column::text("Roles", roles).described("The roles of the node"),
     Column::AGE,
-    Column::text("Version", |object| cells::text(object, &["status", "nodeInfo", "kubeletVersion"])),
-    Column::text("Internal-IP", |object| address(object, "InternalIP")).wide(),
-    Column::text("External-IP", |object| address(object, "ExternalIP")).wide(),
+    Column::text("Version", |object| cells::text(object, &["status", "nodeInfo", "kubeletVersion"]))
+        .documented_by(&["status", "nodeInfo", "kubeletVersion"]),
+    Column::text("Internal-IP", |object| address(object, "InternalIP"))
+        .documented_by(&["status", "addresses"])
+        .wide(),
+    Column::text("External-IP", |object| address(object, "ExternalIP"))
+        .documented_by(&["status", "addresses"])
+        .wide(),
     Column::text("OS-Image", |object| {
         cells::text_or(object, &["status", "nodeInfo", "osImage"], "<unknown>")
     })
+    .documented_by(&["status", "nodeInfo", "osImage"])
     .wide(),
     Column::text("Kernel-Version", |object| {
         cells::text_or(object, &["status", "nodeInfo", "kernelVersion"], "<unknown>")
     })
+    .documented_by(&["status", "nodeInfo", "kernelVersion"])
     .wide(),
     Column::text("Container-Runtime", |object| {
         cells::text_or(object, &["status", "nodeInfo", "containerRuntimeVersion"], "<unknown>")
     })
+    .documented_by(&["status", "nodeInfo", "containerRuntimeVersion"])
     .wide(),
 ];
 

@@ -26,16 +26,20 @@ pub struct PersistentVolumeClaims;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Status", phase),
-    Column::text("Volume", |object| cells::text(object, &["spec", "volumeName"])),
-    Column::text("Capacity", capacity),
-    Column::text("Access Modes", access_modes),
-    Column::text("StorageClass", storage_class),
+    Column::text("Status", phase).documented_by(&["status", "phase"]),
+    Column::text("Volume", |object| cells::text(object, &["spec", "volumeName"]))
+        .documented_by(&["spec", "volumeName"]),
+    Column::text("Capacity", capacity).documented_by(&["status", "capacity"]),
+    Column::text("Access Modes", access_modes).documented_by(&["status", "accessModes"]),
+    Column::text("StorageClass", storage_class).described("StorageClass of the pvc"),
     Column::text("VolumeAttributesClass", |object| {
         cells::text_or(object, &["spec", "volumeAttributesClassName"], "<unset>")
-    }),
+    })
+    .described("VolumeAttributesClass of the pvc"),
     Column::AGE,
-    Column::text("VolumeMode", |object| cells::text_or(object, &["spec", "volumeMode"], "<unset>")).wide(),
+    Column::text("VolumeMode", |object| cells::text_or(object, &["spec", "volumeMode"], "<unset>"))
+        .documented_by(&["spec", "volumeMode"])
+        .wide(),
 ];
 
 /// Its phase, or that it is going.

@@ -27,18 +27,26 @@ pub struct PersistentVolumes;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Capacity", |object| cells::text(object, &["spec", "capacity", "storage"])),
-    Column::text("Access Modes", |object| cells::access_modes(object, &["spec", "accessModes"])),
-    Column::text("Reclaim Policy", |object| cells::text(object, &["spec", "persistentVolumeReclaimPolicy"])),
-    Column::text("Status", phase),
-    Column::text("Claim", claim),
-    Column::text("StorageClass", |object| cells::text(object, &["spec", "storageClassName"])),
+    Column::text("Capacity", |object| cells::text(object, &["spec", "capacity", "storage"]))
+        .documented_by(&["spec", "capacity"]),
+    Column::text("Access Modes", |object| cells::access_modes(object, &["spec", "accessModes"]))
+        .documented_by(&["spec", "accessModes"]),
+    Column::text("Reclaim Policy", |object| cells::text(object, &["spec", "persistentVolumeReclaimPolicy"]))
+        .documented_by(&["spec", "persistentVolumeReclaimPolicy"]),
+    Column::text("Status", phase).documented_by(&["status", "phase"]),
+    Column::text("Claim", claim).documented_by(&["spec", "claimRef"]),
+    Column::text("StorageClass", |object| cells::text(object, &["spec", "storageClassName"]))
+        .described("StorageClass of the pv"),
     Column::text("VolumeAttributesClass", |object| {
         cells::text_or(object, &["spec", "volumeAttributesClassName"], "<unset>")
-    }),
-    Column::text("Reason", |object| cells::text(object, &["status", "reason"])),
+    })
+    .described("VolumeAttributesClass of the pv"),
+    Column::text("Reason", |object| cells::text(object, &["status", "reason"]))
+        .documented_by(&["status", "reason"]),
     Column::AGE,
-    Column::text("VolumeMode", |object| cells::text_or(object, &["spec", "volumeMode"], "<unset>")).wide(),
+    Column::text("VolumeMode", |object| cells::text_or(object, &["spec", "volumeMode"], "<unset>"))
+        .documented_by(&["spec", "volumeMode"])
+        .wide(),
 ];
 
 /// Its phase, or that it is going.

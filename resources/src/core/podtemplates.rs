@@ -23,7 +23,10 @@ pub struct PodTemplates;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Containers", |object| cells::container_names(object, &["template", "spec"])),
-    Column::text("Images", |object| cells::container_images(object, &["template", "spec"])),
-    Column::text("Pod Labels", |object| cells::labels_text(object.get(&["template", "metadata", "labels"]))),
+    Column::text("Containers", |object| cells::container_names(object, &["template", "spec"]))
+        .described("Names of each container in the template."),
+    Column::text("Images", |object| cells::container_images(object, &["template", "spec"]))
+        .described("Images referenced by each container in the template."),
+    Column::text("Pod Labels", |object| cells::labels_text(object.get(&["template", "metadata", "labels"])))
+        .described("The labels for the pod template."),
 ];

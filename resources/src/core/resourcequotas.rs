@@ -24,7 +24,7 @@ use serde_json::Value;
 pub struct ResourceQuotas;
 
 static COLUMNS: &[Column] =
-    &[Column::NAME, Column::text("Request", requests), Column::text("Limit", limits), Column::AGE];
+    &[Column::NAME, Column::text("Request", requests).described("Request represents a minimum amount of cpu/memory that a container may consume."), Column::text("Limit", limits).described("Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."), Column::AGE];
 
 /// Used and allowed of all but limits: `pods: 1/10, requests.cpu: 1/2`.
 fn requests(object: &Object) -> Value {

@@ -23,7 +23,7 @@ pub struct Secrets;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Type", |object| cells::text(object, &["type"])),
-    Column::text("Data", |object| cells::count(object, &["data"])),
+    Column::text("Type", |object| cells::text(object, &["type"])).documented_by(&["type"]),
+    Column::text("Data", |object| cells::count(object, &["data"])).documented_by(&["data"]),
     Column::AGE,
 ];

@@ -1,9 +1,13 @@
 //! `v1 Service`: Service is a named abstraction of software service (for example, mysql) consisting of local port (for example 3306) that the proxy listens on, and the selector that determines which pods will answer requests sent through the proxy.
 
+mod addresses;
 pub(crate) mod allocation;
 mod facts;
 pub mod proxy;
+mod range;
 mod strategy;
+
+pub use range::ServiceRange;
 
 use registry_core::api::Object;
 use registry_core::resource::Column;
@@ -32,12 +36,15 @@ pub struct Services;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Type", |object| cells::text(object, &["spec", "type"])),
-    Column::text("Cluster-IP", |object| cells::text_or(object, &["spec", "clusterIP"], "<none>")),
-    Column::text("External-IP", external_addresses),
-    Column::text("Port(s)", ports),
+    Column::text("Type", |object| cells::text(object, &["spec", "type"])).documented_by(&["spec", "type"]),
+    Column::text("Cluster-IP", |object| cells::text_or(object, &["spec", "clusterIP"], "<none>"))
+        .documented_by(&["spec", "clusterIP"]),
+    Column::text("External-IP", external_addresses).documented_by(&["spec", "externalIPs"]),
+    Column::text("Port(s)", ports).documented_by(&["spec", "ports"]),
     Column::AGE,
-    Column::text("Selector", |object| cells::labels_text(object.get(&["spec", "selector"]))).wide(),
+    Column::text("Selector", |object| cells::labels_text(object.get(&["spec", "selector"])))
+        .documented_by(&["spec", "selector"])
+        .wide(),
 ];
 
 /// Where the service is reached from outside the cluster.

@@ -26,9 +26,10 @@ pub struct EndpointSlices;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("AddressType", |object| cells::text(object, &["addressType"])),
-    Column::text("Ports", ports),
-    Column::text("Endpoints", endpoints),
+    Column::text("AddressType", |object| cells::text(object, &["addressType"]))
+        .documented_by(&["addressType"]),
+    Column::text("Ports", ports).documented_by(&["ports"]),
+    Column::text("Endpoints", endpoints).documented_by(&["endpoints"]),
     Column::AGE,
 ];
 

@@ -29,13 +29,17 @@ static COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("PriorityLevel", |object| {
         cells::text(object, &["spec", "priorityLevelConfiguration", "name"])
-    }),
-    Column::text("MatchingPrecedence", |object| cells::number(object, &["spec", "matchingPrecedence"])),
+    })
+    .documented_by(&["spec", "priorityLevelConfiguration", "name"]),
+    Column::text("MatchingPrecedence", |object| cells::number(object, &["spec", "matchingPrecedence"]))
+        .documented_by(&["spec", "matchingPrecedence"]),
     Column::text("DistinguisherMethod", |object| {
         cells::text_or(object, &["spec", "distinguisherMethod", "type"], "<none>")
-    }),
+    })
+    .documented_by(&["spec", "distinguisherMethod"]),
     Column::AGE,
-    Column::text("MissingPL", missing_priority_level),
+    Column::text("MissingPL", missing_priority_level)
+        .described("references a broken or non-existent PriorityLevelConfiguration"),
 ];
 
 /// Whether the priority level it names is missing: `True`, `False`, `?`.

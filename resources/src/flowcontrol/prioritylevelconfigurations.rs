@@ -27,11 +27,33 @@ pub struct PriorityLevelConfigurations;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Type", |object| cells::text(object, &["spec", "type"])),
-    Column::text("NominalConcurrencyShares", shares),
-    Column::text("Queues", |object| queuing(object, "queues")),
-    Column::text("HandSize", |object| queuing(object, "handSize")),
-    Column::text("QueueLengthLimit", |object| queuing(object, "queueLengthLimit")),
+    Column::text("Type", |object| cells::text(object, &["spec", "type"])).documented_by(&["spec", "type"]),
+    Column::text("NominalConcurrencyShares", shares).documented_by(&[
+        "spec",
+        "limited",
+        "nominalConcurrencyShares",
+    ]),
+    Column::text("Queues", |object| queuing(object, "queues")).documented_by(&[
+        "spec",
+        "limited",
+        "limitResponse",
+        "queuing",
+        "queues",
+    ]),
+    Column::text("HandSize", |object| queuing(object, "handSize")).documented_by(&[
+        "spec",
+        "limited",
+        "limitResponse",
+        "queuing",
+        "handSize",
+    ]),
+    Column::text("QueueLengthLimit", |object| queuing(object, "queueLengthLimit")).documented_by(&[
+        "spec",
+        "limited",
+        "limitResponse",
+        "queuing",
+        "queueLengthLimit",
+    ]),
     Column::AGE,
 ];
 

@@ -26,8 +26,9 @@ pub struct IngressClasses;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Controller", |object| cells::text(object, &["spec", "controller"])),
-    Column::text("Parameters", parameters),
+    Column::text("Controller", |object| cells::text(object, &["spec", "controller"]))
+        .described("Controller that is responsible for handling this class"),
+    Column::text("Parameters", parameters).described("A reference to a resource with additional parameters"),
     Column::AGE,
 ];
 

@@ -30,10 +30,13 @@ pub(crate) const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Class", |object| cells::text_or(object, &["spec", "ingressClassName"], "<none>")),
-    Column::text("Hosts", hosts),
-    Column::text("Address", addresses),
-    Column::text("Ports", ports),
+    Column::text("Class", |object| cells::text_or(object, &["spec", "ingressClassName"], "<none>"))
+        .described("The name of the IngressClass resource that should be used for additional configuration"),
+    Column::text("Hosts", hosts)
+        .described("Hosts that incoming requests are matched against before the ingress rule"),
+    Column::text("Address", addresses)
+        .described("Address is a list containing ingress points for the load-balancer"),
+    Column::text("Ports", ports).described("Ports of TLS configurations that open"),
     Column::AGE,
 ];
 

@@ -22,7 +22,8 @@ use serde_json::Value;
 )]
 pub struct IPAddresses;
 
-static COLUMNS: &[Column] = &[Column::NAME, Column::text("ParentRef", parent)];
+static COLUMNS: &[Column] =
+    &[Column::NAME, Column::text("ParentRef", parent).documented_by(&["spec", "parentRef"])];
 
 /// What the address belongs to: `services/default/web`.
 fn parent(object: &Object) -> Value {

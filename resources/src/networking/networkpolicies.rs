@@ -24,6 +24,7 @@ pub struct NetworkPolicies;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Pod-Selector", |object| cells::label_selector(object, &["spec", "podSelector"])),
+    Column::text("Pod-Selector", |object| cells::label_selector(object, &["spec", "podSelector"]))
+        .documented_by(&["spec", "podSelector"]),
     Column::AGE,
 ];

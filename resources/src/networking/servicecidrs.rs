@@ -24,7 +24,8 @@ use crate::cells;
 )]
 pub struct ServiceCIDRs;
 
-static COLUMNS: &[Column] = &[Column::NAME, Column::text("CIDRs", cidrs), Column::AGE];
+static COLUMNS: &[Column] =
+    &[Column::NAME, Column::text("CIDRs", cidrs).documented_by(&["spec", "cidrs"]), Column::AGE];
 
 /// Its ranges, with commas between.
 fn cidrs(object: &Object) -> Value {

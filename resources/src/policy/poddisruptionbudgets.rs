@@ -25,8 +25,11 @@ pub struct PodDisruptionBudgets;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Min Available", |object| cells::text_or(object, &["spec", "minAvailable"], "N/A")),
-    Column::text("Max Unavailable", |object| cells::text_or(object, &["spec", "maxUnavailable"], "N/A")),
-    Column::integer("Allowed Disruptions", |object| cells::number(object, &["status", "disruptionsAllowed"])),
+    Column::text("Min Available", |object| cells::text_or(object, &["spec", "minAvailable"], "N/A"))
+        .documented_by(&["spec", "minAvailable"]),
+    Column::text("Max Unavailable", |object| cells::text_or(object, &["spec", "maxUnavailable"], "N/A"))
+        .documented_by(&["spec", "maxUnavailable"]),
+    Column::integer("Allowed Disruptions", |object| cells::number(object, &["status", "disruptionsAllowed"]))
+        .described("Calculated number of pods that may be disrupted at this time."),
     Column::AGE,
 ];

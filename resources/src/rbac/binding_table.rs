@@ -6,14 +6,35 @@ use serde_json::Value;
 
 use crate::cells;
 
-pub(super) static COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Role", role),
-    Column::AGE,
-    Column::text("Users", |object| subjects(object, "User")).wide(),
-    Column::text("Groups", |object| subjects(object, "Group")).wide(),
-    Column::text("ServiceAccounts", |object| subjects(object, "ServiceAccount")).wide(),
-];
+/// Of bindings in a namespace.
+pub(super) static NAMESPACED: &[Column] = &columns(
+    "RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.",
+    ["Users in the roleBinding", "Groups in the roleBinding", "ServiceAccounts in the roleBinding"],
+);
+
+/// Of bindings in the cluster.
+pub(super) static CLUSTER: &[Column] = &columns(
+    "RoleRef can only reference a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.",
+    [
+        "Users in the clusterRoleBinding",
+        "Groups in the clusterRoleBinding",
+        "ServiceAccounts in the clusterRoleBinding",
+    ],
+);
+
+const fn columns(about_role: &'static str, about_subjects: [&'static str; 3]) -> [Column; 6] {
+    let [users, groups, accounts] = about_subjects;
+    [
+        Column::NAME,
+        Column::text("Role", role).described(about_role),
+        Column::AGE,
+        Column::text("Users", |object| subjects(object, "User")).described(users).wide(),
+        Column::text("Groups", |object| subjects(object, "Group")).described(groups).wide(),
+        Column::text("ServiceAccounts", |object| subjects(object, "ServiceAccount"))
+            .described(accounts)
+            .wide(),
+    ]
+}
 
 /// The names of the subjects of one kind.
 fn subjects(object: &Object, kind: &str) -> Value {

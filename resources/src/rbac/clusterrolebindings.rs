@@ -13,7 +13,7 @@ use registry_derive::Resource;
     plural = "clusterrolebindings",
     cluster,
     storage_prefix = "clusterrolebindings",
-    columns = super::binding_table::COLUMNS,
+    columns = super::binding_table::CLUSTER,
     strategy = strategy::ClusterRoleBindingStrategy,
 )]
 pub struct ClusterRoleBindings;

@@ -12,7 +12,7 @@ use registry_derive::Resource;
     version = "v1",
     plural = "rolebindings",
     storage_prefix = "rolebindings",
-    columns = super::binding_table::COLUMNS,
+    columns = super::binding_table::NAMESPACED,
     strategy = strategy::RoleBindingStrategy,
 )]
 pub struct RoleBindings;

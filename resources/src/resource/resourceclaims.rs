@@ -24,7 +24,12 @@ use crate::cells;
 )]
 pub struct ResourceClaims;
 
-static COLUMNS: &[Column] = &[Column::NAME, Column::text("State", state), Column::AGE];
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("State", state)
+        .described("A summary of the current state (allocated, pending, reserved, etc.)."),
+    Column::AGE,
+];
 
 /// What became of the claim: `pending`, `allocated,reserved`, `deleted,…`.
 fn state(object: &Object) -> Value {

@@ -26,8 +26,11 @@ pub struct ResourceSlices;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Node", |object| cells::text_or(object, &["spec", "nodeName"], "<unset>")),
-    Column::text("Driver", |object| cells::text(object, &["spec", "driver"])),
-    Column::text("Pool", |object| cells::text(object, &["spec", "pool", "name"])),
+    Column::text("Node", |object| cells::text_or(object, &["spec", "nodeName"], "<unset>"))
+        .documented_by(&["spec", "nodeName"]),
+    Column::text("Driver", |object| cells::text(object, &["spec", "driver"]))
+        .documented_by(&["spec", "driver"]),
+    Column::text("Pool", |object| cells::text(object, &["spec", "pool", "name"]))
+        .documented_by(&["spec", "pool", "name"]),
     Column::AGE,
 ];

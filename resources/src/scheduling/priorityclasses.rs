@@ -24,8 +24,10 @@ pub struct PriorityClasses;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Value", |object| cells::number(object, &["value"])),
-    Column::boolean("Global-Default", |object| cells::flag(object, &["globalDefault"])),
+    Column::integer("Value", |object| cells::number(object, &["value"])).documented_by(&["value"]),
+    Column::boolean("Global-Default", |object| cells::flag(object, &["globalDefault"]))
+        .documented_by(&["globalDefault"]),
     Column::AGE,
-    Column::text("PreemptionPolicy", |object| cells::text(object, &["preemptionPolicy"])),
+    Column::text("PreemptionPolicy", |object| cells::text(object, &["preemptionPolicy"]))
+        .documented_by(&["preemptionPolicy"]),
 ];

@@ -26,12 +26,16 @@ pub struct CSIDrivers;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::boolean("AttachRequired", |object| cells::flag(object, &["spec", "attachRequired"])),
-    Column::boolean("PodInfoOnMount", |object| cells::flag(object, &["spec", "podInfoOnMount"])),
-    Column::boolean("StorageCapacity", |object| cells::flag(object, &["spec", "storageCapacity"])),
-    Column::text("TokenRequests", token_requests),
-    Column::boolean("RequiresRepublish", |object| cells::flag(object, &["spec", "requiresRepublish"])),
-    Column::text("Modes", modes),
+    Column::boolean("AttachRequired", |object| cells::flag(object, &["spec", "attachRequired"]))
+        .documented_by(&["spec", "attachRequired"]),
+    Column::boolean("PodInfoOnMount", |object| cells::flag(object, &["spec", "podInfoOnMount"]))
+        .documented_by(&["spec", "podInfoOnMount"]),
+    Column::boolean("StorageCapacity", |object| cells::flag(object, &["spec", "storageCapacity"]))
+        .documented_by(&["spec", "storageCapacity"]),
+    Column::text("TokenRequests", token_requests).documented_by(&["spec", "tokenRequests"]),
+    Column::boolean("RequiresRepublish", |object| cells::flag(object, &["spec", "requiresRepublish"]))
+        .documented_by(&["spec", "requiresRepublish"]),
+    Column::text("Modes", modes).documented_by(&["spec", "volumeLifecycleModes"]),
     Column::AGE,
 ];
 

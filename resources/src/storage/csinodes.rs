@@ -24,6 +24,7 @@ pub struct CSINodes;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Drivers", |object| cells::count(object, &["spec", "drivers"])),
+    Column::integer("Drivers", |object| cells::count(object, &["spec", "drivers"]))
+        .described("Drivers indicates the number of CSI drivers registered on the node"),
     Column::AGE,
 ];

@@ -27,10 +27,14 @@ pub struct StorageClasses;
 
 static COLUMNS: &[Column] = &[
     Column { cell: Cell::Computed(name), ..Column::NAME },
-    Column::text("Provisioner", |object| cells::text(object, &["provisioner"])),
-    Column::text("ReclaimPolicy", |object| cells::text_or(object, &["reclaimPolicy"], "Delete")),
-    Column::text("VolumeBindingMode", |object| cells::text_or(object, &["volumeBindingMode"], "Immediate")),
-    Column::text("AllowVolumeExpansion", |object| cells::flag(object, &["allowVolumeExpansion"])),
+    Column::text("Provisioner", |object| cells::text(object, &["provisioner"]))
+        .documented_by(&["provisioner"]),
+    Column::text("ReclaimPolicy", |object| cells::text_or(object, &["reclaimPolicy"], "Delete"))
+        .documented_by(&["reclaimPolicy"]),
+    Column::text("VolumeBindingMode", |object| cells::text_or(object, &["volumeBindingMode"], "Immediate"))
+        .documented_by(&["volumeBindingMode"]),
+    Column::text("AllowVolumeExpansion", |object| cells::flag(object, &["allowVolumeExpansion"]))
+        .documented_by(&["allowVolumeExpansion"]),
     Column::AGE,
 ];
 

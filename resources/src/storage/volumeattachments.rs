@@ -25,9 +25,14 @@ pub struct VolumeAttachments;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Attacher", |object| cells::text(object, &["spec", "attacher"])).as_name(),
-    Column::text("PV", |object| cells::text(object, &["spec", "source", "persistentVolumeName"])),
-    Column::text("Node", |object| cells::text(object, &["spec", "nodeName"])),
-    Column::boolean("Attached", |object| cells::flag(object, &["status", "attached"])),
+    Column::text("Attacher", |object| cells::text(object, &["spec", "attacher"]))
+        .documented_by(&["spec", "attacher"])
+        .as_name(),
+    Column::text("PV", |object| cells::text(object, &["spec", "source", "persistentVolumeName"]))
+        .documented_by(&["spec", "source", "persistentVolumeName"]),
+    Column::text("Node", |object| cells::text(object, &["spec", "nodeName"]))
+        .documented_by(&["spec", "nodeName"]),
+    Column::boolean("Attached", |object| cells::flag(object, &["status", "attached"]))
+        .documented_by(&["status", "attached"]),
     Column::AGE,
 ];

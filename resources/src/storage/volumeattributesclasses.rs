@@ -23,5 +23,8 @@ use crate::cells;
 )]
 pub struct VolumeAttributesClasses;
 
-static COLUMNS: &[Column] =
-    &[Column::NAME, Column::text("DriverName", |object| cells::text(object, &["driverName"])), Column::AGE];
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("DriverName", |object| cells::text(object, &["driverName"])).documented_by(&["driverName"]),
+    Column::AGE,
+];

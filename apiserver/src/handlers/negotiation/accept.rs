@@ -50,6 +50,11 @@ impl<'a> Clause<'a> {
         self.media_type.matches('*').count()
     }
 
+    /// The media type, without parameters.
+    pub(crate) fn media_type(&self) -> &'a str {
+        self.media_type
+    }
+
     /// A parameter's value.
     pub(crate) fn parameter(&self, name: &str) -> Option<&'a str> {
         self.parameters.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)

@@ -11,7 +11,8 @@ static COLUMNS: [Column; 3] = [
 
 fn table(query: &str, columns: &'static [Column]) -> Result<Table, StatusError> {
     let uri: http::Uri = format!("/x?{query}").parse().unwrap();
-    Table::new(columns, Query::of(&uri), MetaVersion::V1)
+    let schema = resources::schema::of("", "v1", "ConfigMap");
+    Table::new(columns, schema, Query::of(&uri), MetaVersion::V1)
 }
 
 fn rendered(query: &str, columns: &'static [Column], with_columns: bool) -> Value {

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
@@ -21,6 +22,11 @@ impl ObjectStrategy for APIServiceStrategy {
 
     fn allow_unconditional_update(&self) -> bool {
         false
+    }
+
+    fn name_rule(&self) -> NameRule {
+        // `v1.` is the core group's.
+        NameRule::PathSegment
     }
 
     fn apply_defaults(&self, object: &mut Object) {

@@ -16,10 +16,10 @@ pub(super) static COLUMNS: &[Column] = &[
         "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
     ),
     Column::AGE,
-    Column::text("IP", pod_ip).wide(),
-    Column::text("Node", |object| cells::text_or(object, &["spec", "nodeName"], "<none>")).wide(),
-    Column::text("Nominated Node", |object| cells::text_or(object, &["status", "nominatedNodeName"], "<none>")).wide(),
-    Column::text("Readiness Gates", readiness_gates).wide(),
+    Column::text("IP", pod_ip).documented_by(&["status", "podIP"]).wide(),
+    Column::text("Node", |object| cells::text_or(object, &["spec", "nodeName"], "<none>")).documented_by(&["spec", "nodeName"]).wide(),
+    Column::text("Nominated Node", |object| cells::text_or(object, &["status", "nominatedNodeName"], "<none>")).documented_by(&["status", "nominatedNodeName"]).wide(),
+    Column::text("Readiness Gates", readiness_gates).documented_by(&["spec", "readinessGates"]).wide(),
 ];
 
 /// Whether an init container keeps running beside the others.

@@ -5,7 +5,7 @@
 //! Kubernetes concept: `pkg/registry/core/service/storage/alloc.go`.
 
 use std::collections::HashSet;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
@@ -20,25 +20,27 @@ use registry_core::storage::StoredObject;
 use serde_json::{Value, json};
 
 use super::Services;
+use super::addresses::{Addresses, Holder};
 use super::facts::{has_cluster_ip, has_node_ports, kind};
+use super::range::ServiceRange;
 use crate::edit::is_empty_at;
 
-/// The network that services get addresses of: `10.0.0.0/24`.
-const NETWORK: [u8; 3] = [10, 0, 0];
-/// Addresses below this one are given only to who asks for them.
-const FIRST_FREE_HOST: u8 = 17;
-const LAST_HOST: u8 = 254;
 const FIRST_NODE_PORT: i64 = 30_000;
 const LAST_NODE_PORT: i64 = 32_767;
 /// Node ports below this one are given only to who asks for them.
 const FIRST_FREE_NODE_PORT: i64 = 30_086;
 
-/// Gives installed services their addresses and ports.
-pub(crate) fn attach(installed: &InstalledApi) {
+/// How many addresses are tried for one service when other servers take them first.
+const ADDRESS_ATTEMPTS: usize = 16;
+
+/// Gives installed services their addresses, of this range, and ports.
+pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) {
     if let Some(store) = installed.store(Services::TYPE) {
-        let hooks = Arc::new(Allocation { store: Arc::downgrade(&store), taken: Arc::default() });
+        let taken: Arc<Mutex<Taken>> = Arc::default();
+        let addresses = Addresses::new(installed);
+        let hooks = Allocation { store: Arc::downgrade(&store), taken, range, addresses };
         // Whoever attached hooks of their own gives addresses by themselves.
-        drop(store.attach_hooks(hooks));
+        drop(store.attach_hooks(Arc::new(hooks)));
     }
 }
 
@@ -46,6 +48,9 @@ pub(crate) fn attach(installed: &InstalledApi) {
 struct Allocation {
     store: Weak<Store>,
     taken: Arc<Mutex<Taken>>,
+    range: ServiceRange,
+    /// The addresses as objects: what other servers on the same store go by.
+    addresses: Addresses,
 }
 
 /// What is in use.
@@ -54,14 +59,14 @@ struct Taken {
     known: bool,
     /// Counts removals, so that a list from before one is not believed.
     removals: u64,
-    addresses: HashSet<Ipv4Addr>,
+    addresses: HashSet<IpAddr>,
     node_ports: HashSet<(String, i64)>,
 }
 
 /// What one service uses.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Uses {
-    addresses: HashSet<Ipv4Addr>,
+    addresses: HashSet<IpAddr>,
     node_ports: HashSet<(String, i64)>,
 }
 
@@ -70,6 +75,7 @@ struct Settlement {
     taken: Arc<Mutex<Taken>>,
     got: Uses,
     gave: Uses,
+    addresses: Addresses,
 }
 
 // === impl Uses ===
@@ -107,14 +113,8 @@ impl Taken {
     }
 
     /// An address nobody has.
-    fn free_address(&self) -> Option<Ipv4Addr> {
-        let [a, b, c] = NETWORK;
-        let span = LAST_HOST - FIRST_FREE_HOST + 1;
-        let start = random() % u32::from(span);
-        (0..u32::from(span))
-            .filter_map(|step| u8::try_from((start + step) % u32::from(span)).ok())
-            .map(|offset| Ipv4Addr::new(a, b, c, FIRST_FREE_HOST + offset))
-            .find(|address| !self.addresses.contains(address))
+    fn free_address(&self, range: ServiceRange) -> Option<IpAddr> {
+        range.candidates(random()).find(|address| !self.addresses.contains(address))
     }
 
     /// A node port nobody has for any protocol.
@@ -154,6 +154,7 @@ impl Allocation {
             let page = store.list(&RequestContext::system(""), &ListOptions::default()).await?;
             let services: Result<Vec<Object>, _> = page.items.iter().map(|entry| store.read(entry)).collect();
             let services = services?;
+            self.addresses.repair(|holder| services.iter().any(|service| holder.is(service))).await?;
             let mut taken = self.lock();
             if taken.removals == removals && !taken.known {
                 for uses in services.iter().map(Uses::of) {
@@ -171,8 +172,8 @@ impl Allocation {
         let mut got = Uses::default();
         let mut errors = ErrorList::default();
         if has_cluster_ip(service) {
-            set_families(service, &mut errors);
-            take_address(service, before, &mut taken, &mut got, &mut errors);
+            set_families(service, self.range, &mut errors);
+            take_address(service, self.range, before, &mut taken, &mut got, &mut errors);
         }
         if has_node_ports(service) {
             take_node_ports(service, before, &mut taken, &mut got, &mut errors);
@@ -184,17 +185,50 @@ impl Allocation {
         Err(StatusError::invalid(Services::TYPE.kind, service.name(), &errors))
     }
 
+    /// The same, and the addresses are claimed before all servers on the store: of one that somebody else has
+    /// claimed, this server did not know.
+    async fn allocate_and_claim(
+        &self,
+        service: &mut Object,
+        namespace: &str,
+        before: &Uses,
+    ) -> Result<Uses, StatusError> {
+        let asked = service.clone();
+        let mut occupied = Uses::default();
+        for _ in 0..ADDRESS_ATTEMPTS {
+            let got = self.allocate(service, before)?;
+            let holder = Holder { namespace, name: service.name() };
+            let Some(address) = self.addresses.claim(&got.addresses, &holder).await? else {
+                return Ok(got);
+            };
+            let was_chosen = asked.get(&["spec", "clusterIP"]) != service.get(&["spec", "clusterIP"]);
+            // Known as taken from now on; the rest of what was set aside is not.
+            occupied.addresses.insert(address);
+            self.lock().give_back(&got.without(&occupied));
+            if !was_chosen {
+                let mut errors = ErrorList::default();
+                already_allocated(&address.to_string(), service.get(&["spec", "clusterIPs"]), &mut errors);
+                return Err(StatusError::invalid(Services::TYPE.kind, service.name(), &errors));
+            }
+            service.clone_from(&asked);
+        }
+        Err(StatusError::internal("failed to allocate IP: other servers take each one first"))
+    }
+
     fn settlement(&self, got: Uses, gave: Uses) -> Box<dyn FinishHook> {
-        Box::new(Settlement { taken: self.taken.clone(), got, gave })
+        Box::new(Settlement { taken: self.taken.clone(), got, gave, addresses: self.addresses.clone() })
     }
 }
 
 /// One stack of addresses; only a headless service without a selector may have both.
-fn set_families(service: &mut Object, errors: &mut ErrorList) {
+fn set_families(service: &mut Object, range: ServiceRange, errors: &mut ErrorList) {
     let headless = service.get_str(&["spec", "clusterIP"]) == Some("None");
     let free = headless && is_empty_at(service, &["spec", "selector"]);
-    let (policy, families) =
-        if free { ("RequireDualStack", json!(["IPv4", "IPv6"])) } else { ("SingleStack", json!(["IPv4"])) };
+    let (policy, families) = if free {
+        ("RequireDualStack", range.families().to_vec())
+    } else {
+        ("SingleStack", vec![range.family()])
+    };
     if service.get_str(&["spec", "ipFamilyPolicy"]) == Some("RequireDualStack") && !free {
         let path = FieldPath::new("spec").child("ipFamilyPolicy");
         let detail = "this cluster is not configured for dual-stack services";
@@ -202,7 +236,7 @@ fn set_families(service: &mut Object, errors: &mut ErrorList) {
     }
     crate::edit::fill_at(service, &["spec", "ipFamilyPolicy"], policy);
     if is_empty_at(service, &["spec", "ipFamilies"]) {
-        service.set(&["spec", "ipFamilies"], families);
+        service.set(&["spec", "ipFamilies"], json!(families));
     }
 }
 
@@ -216,6 +250,7 @@ fn mirror_address(service: &mut Object) {
 
 fn take_address(
     service: &mut Object,
+    range: ServiceRange,
     before: &Uses,
     taken: &mut Taken,
     got: &mut Uses,
@@ -225,7 +260,7 @@ fn take_address(
     let path = FieldPath::new("spec").child("clusterIPs");
     let wanted = service.get(&["spec", "clusterIPs"]).cloned().unwrap_or_default();
     let Some(first) = wanted.get(0).and_then(Value::as_str) else {
-        let Some(address) = taken.free_address() else {
+        let Some(address) = taken.free_address(range) else {
             errors.push(FieldError::invalid(path, Value::Null, "failed to allocate IP: range is full"));
             return;
         };
@@ -236,20 +271,25 @@ fn take_address(
         return;
     };
     // What is no address is for validation to tell.
-    let Ok(address) = first.parse::<Ipv4Addr>() else { return };
+    let Ok(address) = first.parse::<IpAddr>() else { return };
     if before.addresses.contains(&address) {
         return;
     }
-    if !address.octets().starts_with(&NETWORK) || matches!(address.octets(), [.., 0 | 255]) {
+    if !range.gives(address) {
         let detail =
             format!("failed to allocate IP {first}: the provided network does not match the current range");
         errors.push(FieldError::invalid(path, wanted, detail));
     } else if taken.addresses.insert(address) {
         got.addresses.insert(address);
     } else {
-        let detail = format!("failed to allocate IP {first}: provided IP is already allocated");
-        errors.push(FieldError::invalid(path, wanted, detail));
+        already_allocated(first, Some(&wanted), errors);
     }
+}
+
+fn already_allocated(address: &str, wanted: Option<&Value>, errors: &mut ErrorList) {
+    let path = FieldPath::new("spec").child("clusterIPs");
+    let detail = format!("failed to allocate IP {address}: provided IP is already allocated");
+    errors.push(FieldError::invalid(path, wanted.cloned().unwrap_or_default(), detail));
 }
 
 fn take_node_ports(
@@ -341,27 +381,38 @@ fn keep_node_ports(new: &mut Object, old: &Object) {
 impl StoreHooks for Allocation {
     async fn begin_create(
         &self,
-        _context: &RequestContext,
+        context: &RequestContext,
         object: &mut Object,
-        _dry_run: bool,
+        dry_run: bool,
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.learn().await?;
         mirror_address(object);
-        let got = self.allocate(object, &Uses::default())?;
+        let before = Uses::default();
+        if dry_run {
+            let got = self.allocate(object, &before)?;
+            self.lock().give_back(&got);
+            return Ok(None);
+        }
+        let got = self.allocate_and_claim(object, &context.namespace, &before).await?;
         Ok(Some(self.settlement(got, Uses::default())))
     }
 
     async fn begin_update(
         &self,
-        _context: &RequestContext,
+        context: &RequestContext,
         new: &mut Object,
         old: &Object,
-        _dry_run: bool,
+        dry_run: bool,
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.learn().await?;
         keep_allocated(new, old);
         let before = Uses::of(old);
-        let got = self.allocate(new, &before)?;
+        if dry_run {
+            let got = self.allocate(new, &before)?;
+            self.lock().give_back(&got);
+            return Ok(None);
+        }
+        let got = self.allocate_and_claim(new, &context.namespace, &before).await?;
         // What the new type has no use for goes with the strategy's preparation.
         let mut after = Uses::of(new);
         if !has_cluster_ip(new) {
@@ -375,15 +426,18 @@ impl StoreHooks for Allocation {
 
     fn after_delete(&self, object: &StoredObject) {
         let Ok(service) = stored::decode(&object.json) else { return };
+        let uses = Uses::of(&service);
+        self.addresses.release(&uses.addresses);
         let mut taken = self.lock();
         taken.removals += 1;
-        taken.give_back(&Uses::of(&service));
+        taken.give_back(&uses);
     }
 }
 
 impl FinishHook for Settlement {
     fn finish(self: Box<Self>, committed: bool) {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.give_back(if committed { &self.gave } else { &self.got });
+        let free = if committed { &self.gave } else { &self.got };
+        self.addresses.release(&free.addresses);
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).give_back(free);
     }
 }

@@ -1,0 +1,74 @@
+//! Says of each flow schema whether the priority level it names exists.
+
+use futures::future::try_join_all;
+use registry_core::api::{Object, StatusError, time};
+use registry_core::registry::InstalledApi;
+use serde_json::{Value, json};
+
+use crate::flowcontrol::flowschemas::FlowSchemas;
+use crate::keeper::Keeper;
+
+/// Writes the condition `Dangling` of flow schemas.
+pub struct DanglingStatus(Keeper);
+
+// === impl DanglingStatus ===
+
+impl DanglingStatus {
+    /// Over an installed API; `None` where flow schemas are not served.
+    pub fn new(installed: &InstalledApi) -> Option<Self> {
+        Keeper::of::<FlowSchemas>(installed).map(Self)
+    }
+
+    /// Says of each schema whether its level was found, where it does not say so already.
+    ///
+    /// # Errors
+    /// The store failed. Retryable.
+    pub async fn tell(&self, schemas: Vec<(Object, bool)>) -> Result<(), StatusError> {
+        let untold = schemas.into_iter().filter(|(schema, found)| !says(schema, *found));
+        let told = untold.map(|(schema, found)| async move {
+            let written = self.0.change_status("", schema.name(), |present| with(present, found)).await;
+            match written {
+                // It is gone by now, which is as good.
+                Err(failure) if failure.is_not_found() => Ok(()),
+                written => written,
+            }
+        });
+        try_join_all(told).await.map(drop)
+    }
+}
+
+fn conditions(schema: &Object) -> Vec<Value> {
+    schema.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+fn is_dangling(condition: &Value) -> bool {
+    condition.get("type").is_some_and(|kind| kind == "Dangling")
+}
+
+fn status(found: bool) -> &'static str {
+    if found { "False" } else { "True" }
+}
+
+fn says(schema: &Object, found: bool) -> bool {
+    let mut conditions = conditions(schema).into_iter();
+    conditions.any(|one| is_dangling(&one) && one.get("status").is_some_and(|told| told == status(found)))
+}
+
+fn with(schema: &Object, found: bool) -> Object {
+    let level = schema.get_str(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
+    let about = format!("This FlowSchema references the PriorityLevelConfiguration object named \"{level}\"");
+    let (reason, outcome) =
+        if found { ("Found", "and it exists") } else { ("NotFound", "but there is no such object") };
+    let mut conditions = conditions(schema);
+    conditions.retain(|one| !is_dangling(one));
+    conditions.push(json!({
+        "type": "Dangling",
+        "status": status(found),
+        "lastTransitionTime": time::now(),
+        "reason": reason,
+        "message": format!("{about} {outcome}"),
+    }));
+    let mut schema = schema.clone();
+    schema.set(&["status", "conditions"], conditions.into());
+    schema
+}

@@ -1,0 +1,161 @@
+//! The default roles and bindings. What an operator added to one stays; what they took away comes back at the next
+//! start, unless they opted out by annotation.
+//!
+//! Kubernetes concept: `rbac/bootstrap-roles`; `k8s.io/component-helpers/auth/rbac/reconciliation`.
+
+use async_trait::async_trait;
+use futures::future::{try_join, try_join_all};
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::InstalledApi;
+use registry_core::resource::Resource;
+use serde_json::Value;
+
+use super::{PostStartHook, wanted};
+use crate::keeper::Keeper;
+use crate::rbac::clusterrolebindings::ClusterRoleBindings;
+use crate::rbac::clusterroles::ClusterRoles;
+use crate::rbac::covers::missing_rules;
+use crate::rbac::rolebindings::RoleBindings;
+use crate::rbac::roles::Roles as NamespacedRoles;
+
+/// Set to `false`, it keeps the server's hands off a role or binding.
+const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
+
+/// The hook.
+pub(super) struct Roles {
+    roles: Vec<Kept>,
+    bindings: Vec<Kept>,
+}
+
+/// Objects of one resource, and which are wanted.
+type Kept = (Keeper, fn() -> Vec<Object>);
+
+// === impl Roles ===
+
+impl Roles {
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        let roles = [of::<ClusterRoles>(installed), of::<NamespacedRoles>(installed)];
+        let bindings = [of::<ClusterRoleBindings>(installed), of::<RoleBindings>(installed)];
+        let hook = Self {
+            roles: roles.into_iter().flatten().collect(),
+            bindings: bindings.into_iter().flatten().collect(),
+        };
+        (!hook.roles.is_empty() || !hook.bindings.is_empty()).then_some(hook)
+    }
+}
+
+fn of<R: Resource>(installed: &InstalledApi) -> Option<Kept> {
+    Some((Keeper::of::<R>(installed)?, wanted::objects::<R>))
+}
+
+#[async_trait]
+impl PostStartHook for Roles {
+    fn name(&self) -> &'static str {
+        "rbac/bootstrap-roles"
+    }
+
+    async fn run(&self) -> Result<(), StatusError> {
+        let roles = self.roles.iter().map(|(keeper, wanted)| keeper.ensure(wanted(), mended_role));
+        let bindings = self.bindings.iter().map(|(keeper, wanted)| ensure_bindings(keeper, wanted()));
+        try_join(try_join_all(roles), try_join_all(bindings)).await.map(drop)
+    }
+}
+
+/// Makes and mends bindings; one to another role is made anew, for that cannot be changed.
+async fn ensure_bindings(keeper: &Keeper, wanted: Vec<Object>) -> Result<(), StatusError> {
+    let present = keeper.present().await?;
+    for object in &wanted {
+        let Some(entry) = present.get(object.namespace(), object.name()) else { continue };
+        let stored = keeper.read(entry)?;
+        if !is_protected(&stored) && stored.get(&["roleRef"]) != object.get(&["roleRef"]) {
+            keeper.remove(object.namespace(), object.name()).await?;
+            keeper.create(object.clone()).await?;
+        }
+    }
+    keeper.ensure(wanted, mended_binding).await
+}
+
+fn is_protected(present: &Object) -> bool {
+    present.annotations().any(|(name, value)| name == AUTOUPDATE && value == "false")
+}
+
+/// The role with what it lacks; `None` when it lacks nothing, or is not to be touched.
+fn mended_role(present: &Object, wanted: &Object) -> Option<Object> {
+    if is_protected(present) {
+        return None;
+    }
+    let mut role = present.clone();
+    add_metadata(&mut role, wanted);
+    if wanted.get(&["aggregationRule"]).is_some() {
+        add_elements(&mut role, wanted, &["aggregationRule", "clusterRoleSelectors"]);
+    } else {
+        let missing = missing_rules(rules(present), rules(wanted));
+        if !missing.is_empty() {
+            let all = rules(present).iter().cloned().chain(missing).collect();
+            role.set(&["rules"], Value::Array(all));
+        }
+    }
+    (role != *present).then_some(role)
+}
+
+fn rules(role: &Object) -> &[Value] {
+    role.get(&["rules"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The binding with the subjects it lacks.
+fn mended_binding(present: &Object, wanted: &Object) -> Option<Object> {
+    // One to another role has been dealt with, or was made by somebody else just now.
+    if is_protected(present) || present.get(&["roleRef"]) != wanted.get(&["roleRef"]) {
+        return None;
+    }
+    let mut binding = present.clone();
+    add_metadata(&mut binding, wanted);
+    add_elements(&mut binding, wanted, &["subjects"]);
+    (binding != *present).then_some(binding)
+}
+
+/// Adds labels and annotations that are missing; those with another value are the operator's.
+fn add_metadata(object: &mut Object, wanted: &Object) {
+    for field in ["labels", "annotations"] {
+        let entries = wanted.get(&["metadata", field]).and_then(Value::as_object);
+        for (name, value) in entries.into_iter().flatten() {
+            if object.get(&["metadata", field, name]).is_none() {
+                object.set(&["metadata", field, name], value.clone());
+            }
+        }
+    }
+}
+
+/// Adds the elements of a list that are missing.
+fn add_elements(object: &mut Object, wanted: &Object, path: &[&str]) {
+    let elements = |object: &Object| object.get(path).and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut all = elements(object);
+    let missing: Vec<Value> = elements(wanted).into_iter().filter(|one| !all.contains(one)).collect();
+    if !missing.is_empty() {
+        all.extend(missing);
+        object.set(path, Value::Array(all));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn role(rules: &Value, annotations: &Value) -> Object {
+        let role = json!({"metadata": {"name": "r", "annotations": annotations}, "rules": rules});
+        Object::from_value(role).expect("an object")
+    }
+
+    #[test]
+    fn a_role_gets_back_what_it_lacks_and_keeps_what_it_has() {
+        let read = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]});
+        let own = json!({"apiGroups": ["x"], "resources": ["y"], "verbs": ["z"]});
+        let wanted = role(&json!([read]), &json!({AUTOUPDATE: "true"}));
+        let mended = mended_role(&role(&json!([own]), &json!({})), &wanted).expect("it lacks rules");
+        assert_eq!(rules(&mended).len(), 3, "its own, and one for each verb that was missing");
+        assert_eq!(mended_role(&mended, &wanted), None);
+        assert_eq!(mended_role(&role(&json!([]), &json!({AUTOUPDATE: "false"})), &wanted), None);
+    }
+}

@@ -1,0 +1,40 @@
+//! The objects that code generation took from a real server.
+
+use registry_core::api::Object;
+use registry_core::resource::Resource;
+use serde_json::Value;
+
+/// One object a line.
+static OBJECTS: &str = include_str!("../generated/bootstrap.jsonl");
+
+/// Those of one kind. Lines begin with the type, so that the others need not be read.
+pub(super) fn objects<R: Resource>() -> Vec<Object> {
+    let kind = R::TYPE.kind;
+    let prefix = format!("{{\"apiVersion\":\"{}\",\"kind\":\"{}\",", kind.group_version(), kind.kind);
+    let lines = OBJECTS.lines().filter(|line| line.starts_with(&prefix));
+    lines.filter_map(|line| Object::from_value(serde_json::from_str::<Value>(line).ok()?).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_an_object_with_a_type_and_a_name() {
+        for line in OBJECTS.lines() {
+            let object: Object =
+                Object::from_value(serde_json::from_str(line).expect("JSON")).expect("an object");
+            assert!(
+                !object.api_version().is_empty() && !object.kind().is_empty() && !object.name().is_empty()
+            );
+            let kind = object.kind();
+            assert!(
+                line.starts_with(&format!(
+                    "{{\"apiVersion\":\"{}\",\"kind\":\"{kind}\",",
+                    object.api_version()
+                ))
+            );
+        }
+        assert_eq!(objects::<crate::rbac::clusterroles::ClusterRoles>().len(), 70);
+    }
+}

@@ -1,0 +1,206 @@
+//! The objects of one resource, as the server itself writes them: with defaults, and with itself as their manager.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::future::try_join_all;
+use registry_core::RequestContext;
+use registry_core::api::{
+    CreateOptions, DeleteOptions, ListOptions, Object, Reason, StatusError, UpdateOptions, time,
+};
+use registry_core::apply::{FieldManager, reset_fields};
+use registry_core::registry::{InstalledApi, Store, SubresourceStore};
+use registry_core::resource::Resource;
+use registry_core::rest::{
+    AdmitAll, Creater as _, GracefulDeleter as _, Lister as _, Storage as _, UpdatedObject, Updater as _,
+};
+use registry_core::storage::StoredObject;
+
+/// Who manages what the server itself writes.
+const FIELD_MANAGER: &str = "kube-apiserver";
+
+/// Writes the objects of one resource.
+pub(crate) struct Keeper {
+    store: Arc<Store>,
+    api_version: String,
+    blank: Object,
+}
+
+/// What is stored of a resource, by namespace and name.
+pub(crate) struct Present(HashMap<(String, String), StoredObject>);
+
+/// An update by a function of the present object, noted in the object's managers.
+struct Change<'a, F> {
+    keeper: &'a Keeper,
+    subresource: &'static str,
+    make: F,
+}
+
+// === impl Present ===
+
+impl Present {
+    /// The stored object of that name.
+    pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&StoredObject> {
+        self.0.get(&(namespace.to_owned(), name.to_owned()))
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &StoredObject> {
+        self.0.values()
+    }
+}
+
+// === impl Keeper ===
+
+impl Keeper {
+    /// Of an installed resource; `None` when it is not served.
+    pub(crate) fn of<R: Resource>(installed: &InstalledApi) -> Option<Self> {
+        let store = installed.store(R::TYPE)?;
+        let api_version = R::TYPE.kind.group_version().api_version();
+        let mut keeper = Self { store, api_version, blank: Object::default() };
+        keeper.blank = keeper.conformed(Object::default());
+        Some(keeper)
+    }
+
+    /// All that is stored, as cached: the caches are read for the first time here, and so up to date.
+    pub(crate) async fn present(&self) -> Result<Present, StatusError> {
+        let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
+        let page = self.store.list(&RequestContext::system(""), &options).await?;
+        let mut present = HashMap::with_capacity(page.items.len());
+        for entry in page.items {
+            let object = self.store.read(&entry)?;
+            present.insert((object.namespace().to_owned(), object.name().to_owned()), entry);
+        }
+        Ok(Present(present))
+    }
+
+    /// A stored object, readable.
+    pub(crate) fn read(&self, entry: &StoredObject) -> Result<Object, StatusError> {
+        self.store.read(entry)
+    }
+
+    /// Makes those that are missing, and writes what `mend` makes of a present one and the wanted one (`None`: it
+    /// is well). All at once: they share few commits.
+    pub(crate) async fn ensure(
+        &self,
+        wanted: Vec<Object>,
+        mend: impl Fn(&Object, &Object) -> Option<Object>,
+    ) -> Result<(), StatusError> {
+        let present = self.present().await?;
+        let mut missing = Vec::new();
+        let mut mended = Vec::new();
+        for object in wanted {
+            match present.get(object.namespace(), object.name()) {
+                None => missing.push(object),
+                Some(entry) => mended.extend(mend(&self.read(entry)?, &object)),
+            }
+        }
+        try_join_all(missing.into_iter().map(|object| self.create(object))).await?;
+        try_join_all(mended.into_iter().map(|object| self.replace(object))).await?;
+        Ok(())
+    }
+
+    /// Makes an object. That somebody else has just made it is as good.
+    pub(crate) async fn create(&self, object: Object) -> Result<(), StatusError> {
+        match self.claim(object).await {
+            Err(failure) if failure.reason != Reason::AlreadyExists => Err(failure),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes an object, and fails when there is one of the name.
+    pub(crate) async fn claim(&self, object: Object) -> Result<(), StatusError> {
+        let mut object = self.with_defaults(object);
+        self.manager("").track_update(None, &mut object, FIELD_MANAGER, &time::now());
+        let context = RequestContext::system(object.namespace());
+        self.store.create(&context, object, &AdmitAll, &CreateOptions::default()).await.map(drop)
+    }
+
+    /// Writes an object that was made from the present one; fails with a conflict when that has changed since.
+    pub(crate) async fn replace(&self, object: Object) -> Result<(), StatusError> {
+        let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
+        self.change(&namespace, &name, |_| object.clone()).await
+    }
+
+    /// Writes what `change` makes of the present object.
+    pub(crate) async fn change(
+        &self,
+        namespace: &str,
+        name: &str,
+        change: impl Fn(&Object) -> Object + Send + Sync,
+    ) -> Result<(), StatusError> {
+        let context = RequestContext::system(namespace);
+        let mut change = Change { keeper: self, subresource: "", make: change };
+        self.store.update(&context, name, &mut change, &AdmitAll, &UpdateOptions::default()).await.map(drop)
+    }
+
+    /// The same, of the status alone.
+    pub(crate) async fn change_status(
+        &self,
+        namespace: &str,
+        name: &str,
+        change: impl Fn(&Object) -> Object + Send + Sync,
+    ) -> Result<(), StatusError> {
+        let context = RequestContext::system(namespace);
+        let mut change = Change { keeper: self, subresource: "status", make: change };
+        let store = SubresourceStore::status(self.store.clone());
+        store.update(&context, name, &mut change, &AdmitAll, &UpdateOptions::default()).await.map(drop)
+    }
+
+    /// Removes an object. That there is none is as good.
+    pub(crate) async fn remove(&self, namespace: &str, name: &str) -> Result<(), StatusError> {
+        let context = RequestContext::system(namespace);
+        match self.store.delete(&context, name, &AdmitAll, &DeleteOptions::default()).await {
+            Err(failure) if !failure.is_not_found() => Err(failure),
+            _ => Ok(()),
+        }
+    }
+
+    /// The object as a client's would be stored: in the schema's form, with all defaults.
+    pub(crate) fn with_defaults(&self, object: Object) -> Object {
+        let mut value = self.conformed(object).into_value();
+        self.store.schema().apply_defaults(&mut value);
+        let mut object = Object::from_value(value).unwrap_or_default();
+        self.store.apply_defaults(&mut object);
+        object
+    }
+
+    fn conformed(&self, mut object: Object) -> Object {
+        object.set_type(&self.api_version, self.store.resource().kind.kind);
+        let mut value = object.clone().into_value();
+        match self.store.schema().conform(&mut value, &mut Vec::new()) {
+            Ok(()) => Object::from_value(value).unwrap_or(object),
+            Err(_) => object,
+        }
+    }
+
+    fn manager(&self, subresource: &'static str) -> FieldManager<'_> {
+        let resource = self.store.resource();
+        FieldManager {
+            kind: resource.kind,
+            api_version: &self.api_version,
+            subresource,
+            schema: self.store.schema(),
+            reset: reset_fields(resource, subresource),
+            blank: &self.blank,
+        }
+    }
+}
+
+#[async_trait]
+impl<F: Fn(&Object) -> Object + Send + Sync> UpdatedObject for Change<'_, F> {
+    async fn updated_object(
+        &mut self,
+        _context: &RequestContext,
+        current: Option<&Object>,
+    ) -> Result<Object, StatusError> {
+        let absent = Object::default();
+        let mut new = self.keeper.with_defaults((self.make)(current.unwrap_or(&absent)));
+        // The managers are what they were, not what the new object says of them.
+        new.remove(&["metadata", "managedFields"]);
+        let manager = self.keeper.manager(self.subresource);
+        manager.track_update(current, &mut new, FIELD_MANAGER, &time::now());
+        Ok(new)
+    }
+}

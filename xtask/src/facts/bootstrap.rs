@@ -1,0 +1,79 @@
+//! What a server serves from its first moment: roles, priority levels, API services and the like.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::{FactsError, read_json};
+
+/// Fields of the metadata that say what an object is. The rest is this or that server's.
+const KEPT_METADATA: [&str; 4] = ["name", "namespace", "labels", "annotations"];
+
+/// What is made of an operator's flags instead.
+const BY_FLAGS: [&str; 1] = ["servicecidrs"];
+
+/// All objects, one a line, as whole objects with their types; sorted by type, namespace and name.
+pub(super) fn objects(upstream: &Path) -> Result<String, FactsError> {
+    let served: BTreeMap<String, Vec<Map<String, Value>>> =
+        read_json(&upstream.join("bootstrap-objects.json"))?;
+    let discovery: Value = read_json(&upstream.join("discovery-aggregated.json"))?;
+    let mut lines = BTreeMap::new();
+    for (path, objects) in served {
+        let (api_version, resource) = split(&path)
+            .ok_or_else(|| FactsError::Contradiction(format!("{path} is no path of a resource")))?;
+        if BY_FLAGS.contains(&resource) {
+            continue;
+        }
+        let Some(kind) = kind_of(&discovery, api_version, resource) else {
+            let text = format!("{path} is served, and discovery knows nothing of it");
+            return Err(FactsError::Contradiction(text));
+        };
+        for object in objects {
+            let object = wanted(object);
+            let of = |field: &str| object["metadata"].get(field).and_then(Value::as_str).unwrap_or_default();
+            let key = [api_version, kind, of("namespace"), of("name")].map(str::to_owned);
+            lines.insert(key, line(api_version, kind, object));
+        }
+    }
+    Ok(lines.into_values().fold(String::new(), |text, line| text + &line + "\n"))
+}
+
+/// `/apis/apps/v1/deployments` → `apps/v1`, `deployments`.
+fn split(path: &str) -> Option<(&str, &str)> {
+    let path = path.strip_prefix("/apis/").or_else(|| path.strip_prefix("/api/"))?;
+    path.rsplit_once('/')
+}
+
+fn kind_of<'a>(discovery: &'a Value, api_version: &str, resource: &str) -> Option<&'a str> {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let items =
+        |root: &'a Value, field: &str| root.get(field).and_then(Value::as_array).into_iter().flatten();
+    let groups = ["api", "apis"].into_iter().filter_map(|root| discovery.get(root));
+    let mut groups = groups.flat_map(|root| items(root, "items"));
+    let group = groups
+        .find(|one| one.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default() == group)?;
+    let version = items(group, "versions").find(|one| one["version"] == version)?;
+    let resource = items(version, "resources").find(|one| one["resource"] == resource)?;
+    resource.pointer("/responseKind/kind")?.as_str()
+}
+
+/// The object as it is to be made: what servers and controllers fill in later is left away.
+fn wanted(mut object: Map<String, Value>) -> Map<String, Value> {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|field, _| KEPT_METADATA.contains(&field.as_str()));
+    }
+    object.remove("status");
+    if object.contains_key("aggregationRule") {
+        // The rules of an aggregated role are a controller's.
+        object.remove("rules");
+    }
+    object
+}
+
+/// The object as one line, its type first: whoever wants one kind need not read the others.
+fn line(api_version: &str, kind: &str, object: Map<String, Value>) -> String {
+    let fields = Value::Object(object).to_string();
+    let fields = fields.strip_prefix('{').unwrap_or_default();
+    format!("{{\"apiVersion\":\"{api_version}\",\"kind\":\"{kind}\",{fields}")
+}
