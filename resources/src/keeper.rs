@@ -184,6 +184,8 @@ impl Keeper {
             schema: self.store.schema(),
             reset: reset_fields(resource, subresource),
             blank: &self.blank,
+            // What the server keeps by itself is of kinds in one version.
+            versions: None,
         }
     }
 }

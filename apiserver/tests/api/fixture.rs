@@ -12,6 +12,7 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use registry_core::RequestContext;
 use registry_core::api::GroupVersionKind;
 use registry_core::registry::storage_map::{
     ApiPath, InstalledApi, Main, MapVersion, OpenStorage, Scale, Status, StorageMap,
@@ -23,7 +24,6 @@ use registry_core::storage::embedded::Embedded;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{Interface, StorageError};
-use registry_core::{RequestContext, ResourceType};
 use registry_derive::Resource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -178,7 +178,9 @@ fn parameters(document: &Value, list: &Value) -> Vec<Value> {
     };
     let mut all: Vec<Value> = list.as_array().into_iter().flatten().map(whole).collect();
     all.retain(|one| one["name"] != "shardSelector");
-    all.iter_mut().for_each(|one| drop(one.as_object_mut().unwrap().remove("description")));
+    for one in &mut all {
+        one.as_object_mut().unwrap().remove("description");
+    }
     all.sort_by_key(Value::to_string);
     all
 }

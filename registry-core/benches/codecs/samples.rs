@@ -92,6 +92,7 @@ impl Prepared {
             schema: &self.schema,
             reset: FieldSet::of_paths([&["status"][..]]),
             blank: &self.blank,
+            versions: None,
         }
     }
 

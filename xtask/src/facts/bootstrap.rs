@@ -31,7 +31,8 @@ pub(super) fn objects(upstream: &Path) -> Result<String, FactsError> {
         };
         for object in objects {
             let object = wanted(object);
-            let of = |field: &str| object["metadata"].get(field).and_then(Value::as_str).unwrap_or_default();
+            let metadata = object.get("metadata");
+            let of = |field| metadata.and_then(|one| one.get(field)?.as_str()).unwrap_or_default();
             let key = [api_version, kind, of("namespace"), of("name")].map(str::to_owned);
             lines.insert(key, line(api_version, kind, object));
         }

@@ -2,7 +2,7 @@ use registry_core::resource::conversion::testing::assert_round_trips;
 
 use super::*;
 
-fn v2(spec: Value, status: Value) -> Object {
+fn v2(spec: &Value, status: &Value) -> Object {
     let object = json!({
         "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"},
         "spec": spec, "status": status,
@@ -17,8 +17,8 @@ fn v1_of(object: &Object) -> Object {
 #[test]
 fn what_one_number_can_say_is_one_number() {
     let object = v2(
-        json!({"maxReplicas": 3, "metrics": [metrics::cpu_target(&json!(55))]}),
-        json!({"currentReplicas": 1, "desiredReplicas": 2}),
+        &json!({"maxReplicas": 3, "metrics": [metrics::cpu_target(&json!(55))]}),
+        &json!({"currentReplicas": 1, "desiredReplicas": 2}),
     );
     let v1 = v1_of(&object);
     assert_eq!(v1.0["spec"], json!({"maxReplicas": 3, "targetCPUUtilizationPercentage": 55}));
@@ -37,7 +37,7 @@ fn all_else_travels_in_annotations_as_kubernetes_writes_them() {
     let by_average = json!({"type": "AverageValue", "averageValue": "5"});
     let by_utilization = json!({"type": "Utilization", "averageUtilization": 60});
     let object = v2(
-        json!({
+        &json!({
             "maxReplicas": 3,
             "metrics": [
                 {"type": "Object", "object": {"describedObject": about, "metric": metric, "target": by_value}},
@@ -52,7 +52,7 @@ fn all_else_travels_in_annotations_as_kubernetes_writes_them() {
                 "stabilizationWindowSeconds": 0, "tolerance": "100m",
             }},
         }),
-        json!({
+        &json!({
             "currentReplicas": 1, "desiredReplicas": 2,
             "currentMetrics": [
                 {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 7, "averageValue": "1"}}},
