@@ -68,8 +68,10 @@ async fn a_full_disk_is_told_loses_nothing_and_is_got_over() {
         assert_eq!((status.code, status.reason.as_str()), (500, "ServerTimeout"), "{status:?}");
         let causes = status.details.unwrap().causes;
         assert!(
-            causes.iter().any(|cause| cause.message.contains("could not be made durable")
-                || cause.message.contains("refuses writes")),
+            causes.iter().any(|cause| {
+                let reasons = ["could not be made durable", "refuses writes", "could not be opened again"];
+                reasons.iter().any(|reason| cause.message.contains(reason))
+            }),
             "{causes:?}"
         );
         // Reads go on.

@@ -222,7 +222,9 @@ impl Interface for Cacher {
     }
 
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
-        self.state.admit()?;
+        if request.may_be_refused {
+            self.state.admit()?;
+        }
         if let Some(source) = self.snapshot_for(prefix, request).await? {
             return self.state.page(source, prefix, request);
         }
@@ -232,7 +234,9 @@ impl Interface for Cacher {
     }
 
     async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
-        self.state.admit()?;
+        if request.may_be_refused {
+            self.state.admit()?;
+        }
         self.open_watch(prefix, request).await
     }
 

@@ -113,6 +113,9 @@ pub struct ListRequest {
     pub continue_token: Option<String>,
     /// Whether the caller needs the attributes of what is listed even when nothing is selected by them.
     pub with_attributes: bool,
+    /// Whether the caller may be told to come back when memory is short: clients may, the server's own look-ups may
+    /// not, since writes wait for them.
+    pub may_be_refused: bool,
 }
 
 /// One page of a list.
@@ -141,6 +144,8 @@ pub struct WatchRequest {
     pub send_initial_events: Option<bool>,
     /// Send bookmarks from time to time.
     pub bookmarks: bool,
+    /// Whether the caller may be told to come back when memory is short; see [`ListRequest::may_be_refused`].
+    pub may_be_refused: bool,
 }
 
 /// A running watch. Ends after its first error, and when the store shuts down. Dropping it ends the watch.

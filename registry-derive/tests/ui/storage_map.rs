@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use registry_core::registry::storage_map::ApiPath;
-use registry_core::registry::{Install, MapEntry, Store};
+use registry_core::registry::{Install, MapEntry, Services, Store};
 use registry_core::rest::Capabilities;
 use registry_derive::Resource;
 use schemars::JsonSchema;
@@ -45,7 +45,7 @@ impl<R: registry_core::Resource> ApiPath for Part<R> {
         MapEntry { resource: R::TYPE, subresource: Some("part"), install: Install::OverStore(install), declared_at: R::TYPE.declared_at };
 }
 
-fn install(_: &Arc<Store>) -> Capabilities {
+fn install(_: &Arc<Store>, _: &Services) -> Capabilities {
     unimplemented!()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use registry_core::registry::{Services, Store, Subresource};
+use registry_core::registry::{Services, Store, Subresource, SubresourceStore};
 use registry_core::rest::Capabilities;
 use registry_derive::Resource;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub struct Feeding;
 
 impl Subresource for Feeding {
     type Parent = Enclosure;
-    type Storage = Self;
+    type Storage = SubresourceStore;
     const NAME: &'static str = "feeding";
 
     fn install(_: &Arc<Store>, _: &Services) -> Capabilities {

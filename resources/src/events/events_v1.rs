@@ -92,7 +92,7 @@ mod tests {
         assert_lossless::<EventsV1>();
         for event in [
             json!({"apiVersion": "v1", "kind": "Event", "message": "m", "count": 2, "source": {"host": "n"}}),
-            json!({"apiVersion": "events.k8s.io/v1", "note": "m", "series": {"count": 2, "lastObservedTime": null}}),
+            json!({"apiVersion": "events.k8s.io/v1", "note": "m", "series": {"count": 2, "lastObservedTime": "2020-01-01T00:00:00.000000Z"}}),
         ] {
             assert_round_trips::<EventsV1>(&Object::from_value(event).unwrap());
         }

@@ -44,6 +44,7 @@ impl Lister for Store {
             limit: options.limit,
             continue_token: options.continue_token.clone(),
             with_attributes: false,
+            may_be_refused: context.received.is_some(),
         };
         let verb = if options.continue_token.is_some() { Verb::ListPage } else { Verb::List };
         let page = self.storage.list(&keys, &request).await;
@@ -69,6 +70,7 @@ impl Watcher for Store {
             revision: options.resource_version,
             send_initial_events: options.send_initial_events,
             bookmarks: options.allow_watch_bookmarks,
+            may_be_refused: context.received.is_some(),
         };
         let stream = self.storage.watch(&keys, &request).await;
         stream.map_err(|error| self.operation(context, Verb::Watch, "", "").interpret(error))

@@ -47,8 +47,9 @@ pub(in super::super) struct FjallOptions {
 pub(in super::super) struct FjallLog {
     directory: PathBuf,
     options: FjallOptions,
-    /// Written only to be closed or reopened; a commit's fsync runs under a read guard as reads do.
-    open: RwLock<Option<Handles>>,
+    /// Written only to be closed or reopened; a commit's fsync runs under a read guard as reads do. Else why it is not
+    /// open.
+    open: RwLock<Result<Handles, LogError>>,
     acknowledged: HighWaterMark,
     removed_since_reclaim: AtomicU64,
 }
@@ -69,7 +70,7 @@ impl FjallLog {
         Ok(Self {
             directory: directory.to_owned(),
             options,
-            open: RwLock::new(Some(open)),
+            open: RwLock::new(Ok(open)),
             acknowledged,
             removed_since_reclaim: AtomicU64::new(0),
         })
@@ -77,7 +78,7 @@ impl FjallLog {
 
     fn with<T>(&self, work: impl FnOnce(&Handles) -> Result<T, LogError>) -> Result<T, LogError> {
         let open: RwLockReadGuard<'_, _> = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        work(open.as_ref().ok_or(LogError::Closed)?)
+        work(open.as_ref().map_err(Clone::clone)?)
     }
 }
 
@@ -136,10 +137,13 @@ impl Log for FjallLog {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         // Dropped first: what its buffers still hold of the failed batch reaches the file now or never, before
         // the file is read again.
-        drop(open.take());
+        *open = Err(LogError::Closed);
         std::thread::sleep(DROP_GRACE);
-        *open = Some(Handles::open(&self.directory, self.options)?);
-        Ok(())
+        *open = Handles::open(&self.directory, self.options).map_err(|error| match error {
+            LogError::Io(reason) => LogError::Io(format!("the log could not be opened again: {reason}")),
+            other => other,
+        });
+        open.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
     fn reclaim(&self, live_bytes: u64) {
@@ -168,7 +172,7 @@ impl Log for FjallLog {
     }
 
     fn close(&self) {
-        drop(self.open.write().unwrap_or_else(PoisonError::into_inner).take());
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = Err(LogError::Closed);
     }
 }
 
