@@ -20,7 +20,7 @@ use stages::{Backend, Stages};
 /// What `cargo xtask bench --suite` may be told.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "With --suite")]
-pub(crate) struct Options {
+pub(crate) struct SuiteOptions {
     /// Measure everything, on servers of its own over both stores, and write one page of it.
     #[arg(long, conflicts_with_all = ["server", "etcd_servers", "only"])]
     pub(crate) suite: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Options {
 }
 
 /// Runs all stages and writes the page. A stage that fails is told in the page; the others still run.
-pub(crate) async fn run(options: &Options, output: &Path) -> Result<(), String> {
+pub(crate) async fn run(options: &SuiteOptions, output: &Path) -> Result<(), String> {
     if !options.no_build {
         process::build()?;
         bare::build()?;

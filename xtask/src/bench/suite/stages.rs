@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::super::closed_loop::Load;
 use super::super::measurement::Measurement;
 use super::super::process::{Directory, Launch, ServerProcess};
-use super::Options;
+use super::SuiteOptions;
 use super::etcd::Etcd;
 use super::figures::{Figures, Limit};
 
@@ -34,7 +34,7 @@ pub(super) enum Backend {
 
 /// The stages over one store.
 pub(super) struct Stages<'a> {
-    options: &'a Options,
+    options: &'a SuiteOptions,
     directory: &'a Directory,
     backend: Backend,
     figures: &'a mut Figures,
@@ -66,7 +66,7 @@ impl Backend {
 impl<'a> Stages<'a> {
     /// All stages over a store.
     pub(super) fn new(
-        options: &'a Options,
+        options: &'a SuiteOptions,
         directory: &'a Directory,
         backend: Backend,
         figures: &'a mut Figures,
