@@ -139,7 +139,7 @@ impl Server {
         let directory = std::env::temp_dir().join(format!("orlop-replay-{}", std::process::id()));
         std::fs::create_dir_all(&directory).map_err(failed)?;
         let tokens = directory.join("tokens.csv");
-        std::fs::write(&tokens, "admin-token,admin,1,\"system:masters\"\nalice-token,alice,2\n")
+        std::fs::write(&tokens, "admin-token,admin,admin,\"system:masters\"\nalice-token,alice,alice\n")
             .map_err(failed)?;
         let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
