@@ -32,7 +32,7 @@ use watching::Watching;
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:\n  \
     cargo xtask bench                       builds this server in release mode, runs it on a temporary directory\n  \
-    cargo xtask bench --suite               everything: both stores, all sizes, memory, start; some fifteen minutes\n  \
+    cargo xtask bench --suite               everything: both stores, all sizes, memory, start; some five minutes\n  \
     cargo xtask bench --server https://127.0.0.1:6443 --token T --pid 4711 --label kube-apiserver\n  \
     cargo xtask bench --only get,list --seconds 10")]
 pub(crate) struct Options {

@@ -122,8 +122,8 @@ impl MutatingAdmission for NamespaceLifecycle {
             }
             return Ok(());
         }
-        // What is there may go, or be connected to, whatever the namespace's state. Whether one may do something in a namespace can
-        // be asked without learning whether it is there.
+        // What is there may go, or be connected to, whatever the namespace's state. Whether one may do something in a
+        // namespace can be asked without learning whether it is there.
         let is_review = resource.group == "authorization.k8s.io";
         let namespace = context.namespace.as_str();
         let changes_nothing = matches!(attributes.operation, Operation::Delete | Operation::Connect);

@@ -128,7 +128,7 @@ pub(super) const CACHE_USED: Definition =
 
 pub(super) const CACHE_ENCODINGS: Definition = Definition::new(
     "orlop_watch_cache_encoding_bytes",
-    "What the encodings of all cached objects other than JSON take, in bytes; a part of what is used.",
+    "What the encodings of all cached objects other than JSON take, in bytes; beside what is used.",
     NONE,
 );
 
