@@ -59,7 +59,7 @@ use call::Call;
 use negotiation::Output;
 use query::Query;
 use routing::{Missing, Routes};
-pub(crate) use watch::LongRunning;
+pub(crate) use watch::{LongRunning, Pieces, WatchBody};
 
 /// What encodings may take unless a server's watch caches share a budget with them.
 const DEFAULT_ENCODINGS_BYTES: usize = 16 * 1024 * 1024;

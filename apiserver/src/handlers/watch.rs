@@ -1,13 +1,15 @@
 //! `watch`: changes as they happen, one JSON frame a line, made from bytes that were encoded once.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
+use bytes::Buf;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec;
-use registry_core::storage::{WatchError, WatchEvent};
+use registry_core::storage::{StoredObject, WatchError, WatchEvent};
 use uuid::Uuid;
 
 use super::call::{Call, method_not_allowed};
@@ -21,25 +23,33 @@ use super::table::Table;
 use crate::metrics::WatchMetrics;
 
 mod body;
+mod pieces;
 #[cfg(test)]
 mod tests;
 
-use body::WatchBody;
+use body::PlainBody;
+pub(crate) use body::WatchBody;
+pub(crate) use pieces::Pieces;
+use pieces::FRAME_END;
 
 /// The shortest time, in seconds, a watch lasts whose client says nothing. Up to twice as long, so that clients
 /// that came together do not come back together.
 const MIN_WATCH_SECONDS: u64 = 1800;
 
-/// What stands in a JSON frame before the event's type, before its object, and behind that.
-const FRAME_BEGIN: &[u8] = b"{\"type\":\"";
-const FRAME_OBJECT: &[u8] = b"\",\"object\":";
-const FRAME_END: &[u8] = b"}\n";
+/// The types of events, and what stands before the object in a JSON frame of each.
+const ADDED: Kind = Kind { name: "ADDED", head: b"{\"type\":\"ADDED\",\"object\":" };
+const MODIFIED: Kind = Kind { name: "MODIFIED", head: b"{\"type\":\"MODIFIED\",\"object\":" };
+const DELETED: Kind = Kind { name: "DELETED", head: b"{\"type\":\"DELETED\",\"object\":" };
+const BOOKMARK: Kind = Kind { name: "BOOKMARK", head: b"{\"type\":\"BOOKMARK\",\"object\":" };
+const ERROR: Kind = Kind { name: "ERROR", head: b"{\"type\":\"ERROR\",\"object\":" };
 
 /// Among a response's extensions: its body goes on for as long as the client stays, and passes on what others made.
+/// A connection that can send [`Pieces`] takes the events out, and lets the response's own body, which would give
+/// them as plain bytes, be.
 ///
 /// Kubernetes concept: the long-running requests of `BasicLongRunningRequestCheck`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LongRunning;
+#[derive(Clone)]
+pub(crate) struct LongRunning(Arc<Mutex<Option<WatchBody>>>);
 
 /// Answers a watch.
 pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
@@ -51,9 +61,10 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
     let events = watcher.watch(call.context, &options).await?;
 
     let body = WatchBody::new(events, frames, timeout, call.api.shutdown.clone());
-    let mut response = Response::new(Body::new(body));
+    let running = LongRunning(Arc::new(Mutex::new(Some(body))));
+    let mut response = Response::new(Body::new(PlainBody { running: running.clone(), own: None }));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
-    response.extensions_mut().insert(LongRunning);
+    response.extensions_mut().insert(running);
     Ok(response)
 }
 
@@ -61,6 +72,22 @@ fn default_timeout() -> Duration {
     // A random uuid is all the randomness that spreading needs.
     let (random, _) = Uuid::new_v4().as_u64_pair();
     Duration::from_secs(MIN_WATCH_SECONDS + random % MIN_WATCH_SECONDS)
+}
+
+// === impl LongRunning ===
+
+impl LongRunning {
+    /// The events, for whoever comes first.
+    pub(crate) fn take(&self) -> Option<WatchBody> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// A type of event.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    head: &'static [u8],
 }
 
 /// Turns events into frames.
@@ -104,62 +131,62 @@ impl Frames {
         Ok(Self { form, bookmark_type, sends_bookmarks, sent_columns: false, wire, metrics })
     }
 
-    /// Writes an event's frame, and counts it.
-    fn write(&mut self, buffer: &mut Vec<u8>, event: &WatchEvent) {
-        let before = buffer.len();
-        self.write_event(buffer, event);
-        self.metrics.sent(buffer.len() - before);
+    /// Adds an event's frame, and counts it.
+    fn write(&mut self, pieces: &mut Pieces, event: WatchEvent) {
+        let before = pieces.remaining();
+        match event {
+            WatchEvent::Added(object) => self.write_object(pieces, ADDED, object),
+            WatchEvent::Modified(object) => self.write_object(pieces, MODIFIED, object),
+            WatchEvent::Deleted(object) => self.write_object(pieces, DELETED, object),
+            WatchEvent::Bookmark { revision, initial_events_end } if self.sends_bookmarks => {
+                self.write_bookmark(pieces, revision, initial_events_end);
+            }
+            WatchEvent::Bookmark { .. } => {}
+        }
+        self.metrics.sent(pieces.remaining() - before);
     }
 
-    fn write_event(&mut self, buffer: &mut Vec<u8>, event: &WatchEvent) {
-        let (kind, entry) = match event {
-            WatchEvent::Added(entry) => ("ADDED", entry),
-            WatchEvent::Modified(entry) => ("MODIFIED", entry),
-            WatchEvent::Deleted(entry) => ("DELETED", entry),
-            WatchEvent::Bookmark { revision, initial_events_end } => {
-                if self.sends_bookmarks {
-                    self.write_bookmark(buffer, *revision, *initial_events_end);
-                }
-                return;
-            }
-        };
-        let item = Item::stored(entry);
+    fn write_object(&mut self, pieces: &mut Pieces, kind: Kind, object: StoredObject) {
+        let item = Item::stored(&object);
+        let mut frame = Vec::new();
         match (&self.wire, &self.form) {
             (_, ItemForm::Row(table)) => {
                 let mut json = Vec::new();
                 table.write_object(&mut json, &item, !std::mem::replace(&mut self.sent_columns, true));
-                self.write_made(buffer, kind, &json);
+                return self.write_made(pieces, kind, &json);
             }
+            (Wire::Json, ItemForm::Whole) => return pieces.push_frame(kind.head, object),
             (Wire::Json, form) => {
-                // Exactly, so that a frame that goes alone becomes shared bytes as it is.
-                buffer.reserve_exact(frame_head_bytes(kind) + entry.json.len() + FRAME_END.len());
-                open(buffer, kind);
-                form.write(buffer, &item);
-                buffer.extend_from_slice(FRAME_END);
+                frame.extend_from_slice(kind.head);
+                form.write(&mut frame, &item);
+                frame.extend_from_slice(FRAME_END);
             }
-            (Wire::Protobuf(messages), _) => write_message(buffer, kind, messages, &item),
-            (Wire::Cbor(maps), _) => maps.write_event(buffer, kind, &item),
+            (Wire::Protobuf(messages), _) => write_message(&mut frame, kind, messages, &item),
+            (Wire::Cbor(maps), _) => maps.write_event(&mut frame, kind.name, &item),
         }
+        pieces.push_made(frame.into());
     }
 
     /// Writes a frame around an object that was made for it.
-    fn write_made(&self, buffer: &mut Vec<u8>, kind: &str, json: &[u8]) {
+    fn write_made(&self, pieces: &mut Pieces, kind: Kind, json: &[u8]) {
+        let mut frame = Vec::with_capacity(kind.head.len() + json.len() + FRAME_END.len());
         match &self.wire {
             Wire::Json => {
-                open(buffer, kind);
-                buffer.extend_from_slice(json);
-                buffer.extend_from_slice(FRAME_END);
+                frame.extend_from_slice(kind.head);
+                frame.extend_from_slice(json);
+                frame.extend_from_slice(FRAME_END);
             }
-            Wire::Protobuf(messages) => write_message(buffer, kind, messages, &Item::encoded(json)),
-            Wire::Cbor(_) => cbor::write_made_event(buffer, kind, json),
+            Wire::Protobuf(messages) => write_message(&mut frame, kind, messages, &Item::encoded(json)),
+            Wire::Cbor(_) => cbor::write_made_event(&mut frame, kind.name, json),
         }
+        pieces.push_made(frame.into());
     }
 
-    fn write_bookmark(&self, buffer: &mut Vec<u8>, revision: u64, initial_events_end: bool) {
+    fn write_bookmark(&self, pieces: &mut Pieces, revision: u64, initial_events_end: bool) {
         if let ItemForm::Row(table) = &self.form {
             let mut json = Vec::new();
             table.write_empty(&mut json, revision);
-            return self.write_made(buffer, "BOOKMARK", &json);
+            return self.write_made(pieces, BOOKMARK, &json);
         }
         let annotations =
             if initial_events_end { ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" } else { "" };
@@ -167,11 +194,11 @@ impl Frames {
             "{{{},\"metadata\":{{\"resourceVersion\":\"{revision}\"{annotations}}}}}",
             self.bookmark_type
         );
-        self.write_made(buffer, "BOOKMARK", object.as_bytes());
+        self.write_made(pieces, BOOKMARK, object.as_bytes());
     }
 
     /// Writes the frame that ends a watch, for failures the client has to know of.
-    fn write_error(&self, buffer: &mut Vec<u8>, error: &WatchError) {
+    fn write_error(&self, pieces: &mut Pieces, error: &WatchError) {
         let failure = match error {
             WatchError::Compacted { .. } => StatusError::expired(error.to_string()),
             // The client watches on from where it is: the end of the stream says all it needs.
@@ -179,17 +206,19 @@ impl Frames {
             WatchError::Corrupt { .. } => StatusError::new(Reason::InternalError, error.to_string()),
         };
         if matches!(self.wire, Wire::Protobuf(_)) {
-            return write_failure(buffer, &failure);
+            let mut frame = Vec::new();
+            write_failure(&mut frame, &failure);
+            return pieces.push_made(frame.into());
         }
-        self.write_made(buffer, "ERROR", failure.to_value().to_string().as_bytes());
+        self.write_made(pieces, ERROR, failure.to_value().to_string().as_bytes());
     }
 }
 
 /// A frame in protobuf. An object that cannot be written ends nothing: it is told in its place.
-fn write_message(buffer: &mut Vec<u8>, event: &str, messages: &Messages, item: &Item<'_>) {
+fn write_message(buffer: &mut Vec<u8>, kind: Kind, messages: &Messages, item: &Item<'_>) {
     match messages.message(item) {
         Ok(message) => {
-            codec::protobuf::watch_frame(buffer, event, &messages.api_version, messages.kind, &message);
+            codec::protobuf::watch_frame(buffer, kind.name, &messages.api_version, messages.kind, &message);
         }
         Err(failure) => write_failure(buffer, &failure),
     }
@@ -197,16 +226,6 @@ fn write_message(buffer: &mut Vec<u8>, event: &str, messages: &Messages, item: &
 
 fn write_failure(buffer: &mut Vec<u8>, failure: &StatusError) {
     if let Some(message) = protobuf::status_message(failure) {
-        codec::protobuf::watch_frame(buffer, "ERROR", "v1", "Status", &message);
+        codec::protobuf::watch_frame(buffer, ERROR.name, "v1", "Status", &message);
     }
-}
-
-fn open(buffer: &mut Vec<u8>, kind: &str) {
-    buffer.extend_from_slice(FRAME_BEGIN);
-    buffer.extend_from_slice(kind.as_bytes());
-    buffer.extend_from_slice(FRAME_OBJECT);
-}
-
-fn frame_head_bytes(kind: &str) -> usize {
-    FRAME_BEGIN.len() + kind.len() + FRAME_OBJECT.len()
 }

@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -21,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::authentication::user_of_certificate;
 use crate::filters::Dispatch;
-use crate::handlers::LongRunning;
+use crate::handlers::{LongRunning, Pieces, WatchBody};
 
 use super::coalesced::Coalesced;
 use super::listener::Serving;
@@ -55,6 +54,10 @@ const STREAM_SEND_BYTES: usize = 128 * 1024;
 /// How often an HTTP/2 client is asked whether it is still there, and how long it may take to answer.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
+/// An answer that is known to be larger has been made, and is only to be sent: the connection's task does so, on the
+/// processor that will encrypt what it gathers.
+const SETTLING_BYTES: u64 = 128 * 1024;
+
 /// How busy a connection is.
 #[derive(Debug, Default)]
 struct Activity {
@@ -65,6 +68,8 @@ struct Activity {
 /// An answer's body, which counts as activity until it is sent or dropped.
 struct CountedBody {
     inner: Body,
+    /// What is sent in its place: a watch's events, from where they are kept.
+    events: Option<Box<WatchBody>>,
     _running: Running,
 }
 
@@ -108,10 +113,12 @@ pub(super) async fn serve<D: Dispatch>(
             let (request, unread) = unread::lend(request);
             let mut response = serving.filters.serve(user.as_deref(), request).await;
             unread.finish(response.headers_mut()).await;
-            if response.extensions_mut().remove::<LongRunning>().is_some() {
+            let long_running = response.extensions_mut().remove::<LongRunning>();
+            let events = long_running.and_then(|events| {
                 mark.settle();
-            }
-            Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, _running: running }))
+                events.take().map(Box::new)
+            });
+            Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, events, _running: running }))
         }
     });
     let stream = Coalesced::new(stream);
@@ -204,21 +211,25 @@ impl Drop for Running {
 // === impl CountedBody ===
 
 impl HttpBody for CountedBody {
-    type Data = Bytes;
+    type Data = Pieces;
     type Error = axum::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.inner).poll_frame(context)
+    ) -> Poll<Option<Result<Frame<Pieces>, axum::Error>>> {
+        if let Some(events) = &mut self.events {
+            return Pin::new(events).poll_frame(context).map_err(axum::Error::new);
+        }
+        let frame = std::task::ready!(Pin::new(&mut self.inner).poll_frame(context));
+        Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(Pieces::from))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.events.is_none() && self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        if self.events.is_some() { SizeHint::default() } else { self.inner.size_hint() }
     }
 }

@@ -15,6 +15,7 @@ mod feed;
 mod handover;
 mod initial;
 mod lane;
+mod lanes;
 mod lister;
 mod state;
 mod watcher;

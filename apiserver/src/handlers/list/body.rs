@@ -69,10 +69,14 @@ impl ListBody {
         let mut buffer = std::mem::take(&mut self.prefix);
         buffer.reserve(CHUNK_BYTES.min(self.remaining_bytes.map_or(CHUNK_BYTES, clamp)));
         while buffer.len() < CHUNK_BYTES {
-            let Some(entry) = self.items.next() else {
+            let Some(entry) = self.items.as_slice().first() else {
                 buffer.extend_from_slice(&self.suffix.take().unwrap_or_default());
                 break;
             };
+            if !buffer.is_empty() && buffer.len() + self.writer.copied_bytes(entry) > buffer.capacity() {
+                break;
+            }
+            let Some(entry) = self.items.next() else { break };
             let is_first = std::mem::take(&mut self.is_first_item);
             if let Some(shared) = self.writer.begin(&mut buffer, &entry, is_first) {
                 self.ready = Some(shared);
@@ -146,6 +150,14 @@ impl Writer {
             }
         }
         None
+    }
+
+    /// How many bytes an item will take in a piece, where that is known without writing it: a piece that is full
+    /// before it does not have to move to larger memory.
+    fn copied_bytes(&self, entry: &StoredObject) -> usize {
+        let Self::Json(form) = self else { return 0 };
+        let bytes = 1 + form.exact_len(&Item::stored(entry)).unwrap_or_default();
+        if bytes < SHARED_FROM_BYTES { bytes } else { 0 }
     }
 
     /// How many bytes all items take with their separators, where that is known without writing them.

@@ -6,23 +6,33 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use futures::StreamExt;
 use http_body::{Body, Frame};
 use registry_core::storage::WatchStream;
 use tokio::task::unconstrained;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::Frames;
+use super::{Frames, LongRunning};
+use super::pieces::Pieces;
 
 /// At most about this much is put into one piece, however much is ready.
 const BATCH_BYTES: usize = 64 * 1024;
 
+/// A watch on its way through what knows plain bytes only.
+pub(super) struct PlainBody {
+    pub(super) running: LongRunning,
+    /// The watch, unless the connection took it.
+    pub(super) own: Option<WatchBody>,
+}
+
 /// A watch as a body. Ends by its timeout, at shutdown, or after the stream's first error.
-pub(super) struct WatchBody {
+pub(crate) struct WatchBody {
     events: WatchStream,
     frames: Frames,
+    /// When it ends: at hand, where the timer is not.
+    end: Instant,
     timeout: Pin<Box<Sleep>>,
     shutdown: CancellationToken,
     shut_down: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -41,10 +51,12 @@ impl WatchBody {
         timeout: Duration,
         shutdown: CancellationToken,
     ) -> Self {
+        let end = Instant::now() + timeout;
         Self {
             events,
             frames,
-            timeout: Box::pin(sleep(timeout)),
+            end,
+            timeout: Box::pin(sleep_until(end)),
             shut_down: Box::pin(shutdown.clone().cancelled_owned()),
             shutdown,
             task: None,
@@ -55,7 +67,7 @@ impl WatchBody {
     /// Whether the time is over. Both ends know their task already, most of the time: then a look is enough.
     fn is_over(&mut self, task: &mut Context<'_>) -> bool {
         if self.task.as_ref().is_some_and(|known| known.will_wake(task.waker())) {
-            return self.timeout.is_elapsed() || self.shutdown.is_cancelled();
+            return Instant::now() >= self.end || self.shutdown.is_cancelled();
         }
         self.task = Some(task.waker().clone());
         // Neither may put off noting its task because the task has done much already: it is asked only once.
@@ -65,11 +77,11 @@ impl WatchBody {
     }
 
     /// All frames that are ready, up to a batch; notes when there will be no more.
-    fn fill(&mut self, task: &mut Context<'_>) -> Vec<u8> {
-        let mut batch = Vec::new();
-        while batch.len() < BATCH_BYTES {
+    fn fill(&mut self, task: &mut Context<'_>) -> Pieces {
+        let mut batch = Pieces::default();
+        while batch.remaining() < BATCH_BYTES {
             match self.events.poll_next_unpin(task) {
-                Poll::Ready(Some(Ok(event))) => self.frames.write(&mut batch, &event),
+                Poll::Ready(Some(Ok(event))) => self.frames.write(&mut batch, event),
                 Poll::Ready(Some(Err(error))) => {
                     tracing::debug!(%error, "a watch ended");
                     self.frames.write_error(&mut batch, &error);
@@ -88,13 +100,13 @@ impl WatchBody {
 }
 
 impl Body for WatchBody {
-    type Data = Bytes;
+    type Data = Pieces;
     type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Pieces>, Infallible>>> {
         if self.is_done {
             return Poll::Ready(None);
         }
@@ -103,9 +115,28 @@ impl Body for WatchBody {
             return Poll::Ready(None);
         }
         let batch = self.fill(task);
-        if !batch.is_empty() {
-            return Poll::Ready(Some(Ok(Frame::data(batch.into()))));
+        if batch.has_remaining() {
+            return Poll::Ready(Some(Ok(Frame::data(batch))));
         }
         if self.is_done { Poll::Ready(None) } else { Poll::Pending }
+    }
+}
+
+impl Body for PlainBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.own.is_none() {
+            self.own = self.running.take();
+        }
+        let Some(own) = &mut self.own else { return Poll::Ready(None) };
+        let frame = std::task::ready!(Pin::new(own).poll_frame(task));
+        Poll::Ready(
+            frame.map(|Ok(frame)| Ok(frame.map_data(|mut pieces| pieces.copy_to_bytes(pieces.remaining())))),
+        )
     }
 }

@@ -9,19 +9,6 @@ use crate::storage::entry::StoredObject;
 
 use super::bell::Bell;
 
-/// What a lane is about. The most telling one a watcher's request allows is chosen.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum LaneKey {
-    /// Every event of the resource.
-    All,
-    /// The events below a key prefix (a namespace's).
-    Below(Box<str>),
-    /// The events of one key.
-    Key(Box<str>),
-    /// The events of objects whose indexed field has, or had, this value.
-    Index(usize, Box<str>),
-}
-
 /// One change of one object, shared by the log, its lanes and every watcher that is reading it.
 #[derive(Debug)]
 pub(super) struct Event {
@@ -113,7 +100,7 @@ impl Lane {
     }
 
     /// The events from a cursor on; `None` when the cursor has fallen off.
-    pub(super) fn read(&self, cursor: u64) -> Option<impl Iterator<Item = &Arc<Event>>> {
+    pub(super) fn read(&self, cursor: u64) -> Option<impl ExactSizeIterator<Item = &Arc<Event>>> {
         let skip = usize::try_from(cursor.checked_sub(self.first)?).ok()?;
         Some(self.events.range(skip.min(self.events.len())..))
     }

@@ -1,6 +1,5 @@
 //! What the cache holds: the present objects, and the events that led to them.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,8 @@ use super::CacherOptions;
 use super::bell::Bell;
 use super::budget::CacheBudget;
 use super::initial::StandingSnapshots;
-use super::lane::{Event, Lane, LaneKey};
+use super::lane::{Event, Lane};
+use super::lanes::{LaneId, LaneKey, Lanes};
 use super::lister::Pages;
 
 /// Events older than this are dropped even when there is room: as long as stores keep their history.
@@ -56,7 +56,7 @@ struct Contents {
     /// Every event after `floor`.
     log: Lane,
     floor: Revision,
-    lanes: HashMap<LaneKey, Lane>,
+    lanes: Lanes,
     object_bytes: usize,
     history_bytes: usize,
 }
@@ -64,7 +64,7 @@ struct Contents {
 /// Where a watcher begins.
 pub(super) struct Attached {
     /// The lane it reads.
-    pub(super) lane: LaneKey,
+    pub(super) lane: LaneId,
     /// Its place in the lane.
     pub(super) cursor: u64,
     /// The state at that place.
@@ -119,7 +119,7 @@ impl State {
         contents.history_bytes = 0;
         contents.object_bytes = object_bytes;
         let mut bells = Vec::from_iter(contents.log.clear());
-        bells.extend(contents.lanes.values_mut().filter_map(Lane::clear));
+        bells.extend(contents.lanes.iter_mut().filter_map(Lane::clear));
         contents.floor = revision;
         contents.snapshot = snapshot;
         self.forget_snapshots(revision);
@@ -190,7 +190,7 @@ impl State {
             return;
         }
         for key in self.lanes_of(&event) {
-            if let Some(lane) = contents.lanes.get_mut(&key) {
+            if let Some(lane) = contents.lanes.about(&key) {
                 bells.extend(lane.push(event.clone()));
             }
         }
@@ -230,7 +230,7 @@ impl State {
             }
             // Its own lanes only: there may be ten thousand others.
             for key in self.lanes_of(&dropped) {
-                if let Some(lane) = contents.lanes.get_mut(&key) {
+                if let Some(lane) = contents.lanes.about(&key) {
                     lane.drop_until(dropped.revision);
                 }
             }
@@ -268,7 +268,7 @@ impl State {
 impl CacheSource for State {
     fn numbers(&self) -> CacheNumbers {
         let contents = self.read();
-        let lanes = contents.lanes.values().map(|lane| lane.watchers);
+        let lanes = contents.lanes.iter().map(|lane| lane.watchers);
         CacheNumbers {
             revision: self.reached(),
             objects: contents.snapshot.objects.len(),
@@ -341,13 +341,14 @@ impl State {
                 backlog = contents.log.read(start).into_iter().flatten().cloned().collect();
             }
         }
-        let own = match &lane {
-            LaneKey::All => &mut contents.log,
-            other => contents.lanes.entry(other.clone()).or_default(),
+        let lane = contents.lanes.open(lane);
+        let own = match lane {
+            LaneId::Log => &mut contents.log,
+            LaneId::Own(place) => contents.lanes.get_mut(place).ok_or(contents.floor)?,
         };
         own.watchers += 1;
         let cursor = match after {
-            Some(after) if lane == LaneKey::All => own.position_after(after),
+            Some(after) if lane == LaneId::Log => own.position_after(after),
             _ => own.end(),
         };
         let (bell, snapshot) = (own.bell.clone(), contents.snapshot.clone());
@@ -361,35 +362,33 @@ impl State {
     }
 
     /// Detaches a watcher; a lane nobody reads is removed.
-    pub(super) fn detach(&self, lane: &LaneKey) {
+    pub(super) fn detach(&self, lane: LaneId) {
         let mut contents = self.write();
-        if *lane == LaneKey::All {
-            contents.log.watchers -= 1;
-        } else if let Some(own) = contents.lanes.get_mut(lane) {
-            own.watchers -= 1;
-            if own.watchers == 0 {
-                contents.lanes.remove(lane);
-            }
+        match lane {
+            LaneId::Log => contents.log.watchers -= 1,
+            LaneId::Own(place) => contents.lanes.leave(place),
         }
     }
 
-    /// Adds to `batch` what a watcher's lane has from its cursor on, at most so many.
+    /// Shows `see` what a watcher's lane has from its cursor on, at most so many; how many there were. What it does
+    /// keeps others from taking in events: it looks at attributes, and copies pointers.
     pub(super) fn read_lane(
         &self,
-        lane: &LaneKey,
+        lane: LaneId,
         cursor: u64,
         most: usize,
-        batch: &mut Vec<Arc<Event>>,
-    ) -> Result<(), Fallen> {
+        see: impl FnMut(&Event),
+    ) -> Result<u64, Fallen> {
         let contents = self.read();
         let fallen = Fallen { oldest: contents.floor };
         let events = contents.lane(lane).and_then(|own| own.read(cursor)).ok_or(fallen)?;
-        batch.extend(events.take(most).cloned());
-        Ok(())
+        let seen = most.min(events.len());
+        events.take(most).map(AsRef::as_ref).for_each(see);
+        Ok(seen as u64)
     }
 
     /// The revision up to which a watcher has seen everything; `None` when there is something to read.
-    pub(super) fn progress(&self, lane: &LaneKey, cursor: u64) -> Option<Revision> {
+    pub(super) fn progress(&self, lane: LaneId, cursor: u64) -> Option<Revision> {
         let contents = self.read();
         contents.lane(lane).is_some_and(|own| own.end() == cursor).then_some(contents.snapshot.revision)
     }
@@ -404,10 +403,10 @@ impl State {
 }
 
 impl Contents {
-    fn lane(&self, key: &LaneKey) -> Option<&Lane> {
-        match key {
-            LaneKey::All => Some(&self.log),
-            other => self.lanes.get(other),
+    fn lane(&self, lane: LaneId) -> Option<&Lane> {
+        match lane {
+            LaneId::Log => Some(&self.log),
+            LaneId::Own(place) => self.lanes.get(place),
         }
     }
 }

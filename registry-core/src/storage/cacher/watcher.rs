@@ -19,7 +19,8 @@ use crate::storage::versioned::metadata::replace_resource_version;
 
 use super::bell::Listener;
 use super::initial::Initial;
-use super::lane::{Event, LaneKey};
+use super::lane::Event;
+use super::lanes::{LaneId, LaneKey};
 use super::state::{Attached, Fallen, State};
 use super::{Cacher, FRESH_TIMEOUT};
 
@@ -102,7 +103,6 @@ impl Cacher {
             predicate: request.predicate.clone(),
             after: after.unwrap_or_default(),
             bookmarks: request.bookmarks.then(|| Bookmarks::every(self.options.bookmark_period)),
-            batch: Vec::new(),
             ready: VecDeque::new(),
             over: false,
         };
@@ -124,12 +124,12 @@ impl Cacher {
 /// Where a watcher stands; leaving it detaches.
 struct Place {
     state: Arc<State>,
-    lane: LaneKey,
+    lane: LaneId,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.state.detach(&self.lane);
+        self.state.detach(self.lane);
     }
 }
 
@@ -143,8 +143,6 @@ struct Watcher {
     /// Only events after this revision count.
     after: Revision,
     bookmarks: Option<Bookmarks>,
-    /// What was just read from the lane; kept for its room.
-    batch: Vec<Arc<Event>>,
     ready: VecDeque<WatchEvent>,
     over: bool,
 }
@@ -152,6 +150,8 @@ struct Watcher {
 /// When a watcher gets bookmarks.
 struct Bookmarks {
     period: Duration,
+    /// When the next one is due: at hand, where the timer is not.
+    due: Instant,
     timer: Pin<Box<Sleep>>,
 }
 
@@ -178,14 +178,12 @@ impl Watcher {
 
     /// Takes in what the lane has.
     fn read(&mut self) -> Result<(), Fallen> {
-        let mut batch = std::mem::take(&mut self.batch);
-        self.place.state.read_lane(&self.place.lane, self.cursor, BATCH, &mut batch)?;
-        self.cursor += batch.len() as u64;
-        for event in batch.drain(..) {
-            let seen = self.see(&event);
-            self.ready.extend(seen);
-        }
-        self.batch = batch;
+        let mut ready = std::mem::take(&mut self.ready);
+        let place = &self.place;
+        let read =
+            place.state.read_lane(place.lane, self.cursor, BATCH, |event| ready.extend(self.see(event)));
+        self.ready = ready;
+        self.cursor += read?;
         Ok(())
     }
 }
@@ -218,7 +216,7 @@ impl Stream for Watcher {
                 return Poll::Pending;
             }
             // What arrived since must not be overtaken by a bookmark that covers it.
-            if let Some(revision) = own.place.state.progress(&own.place.lane, own.cursor) {
+            if let Some(revision) = own.place.state.progress(own.place.lane, own.cursor) {
                 // A watch may begin ahead of the cache.
                 let revision = revision.max(own.after);
                 own.ready.push_back(WatchEvent::Bookmark { revision, initial_events_end: false });
@@ -231,18 +229,20 @@ impl Stream for Watcher {
 
 impl Bookmarks {
     fn every(period: Duration) -> Self {
-        Self { period, timer: Box::pin(tokio::time::sleep(period)) }
+        let due = Instant::now() + period;
+        Self { period, due, timer: Box::pin(tokio::time::sleep_until(due)) }
     }
 
     /// Whether it is time for one; if not, the task is woken then.
     fn is_due(&mut self, context: &mut Context<'_>, is_new_task: bool) -> bool {
         // The timer knows its task already: most of the time there is nothing to tell it.
-        if !is_new_task && !self.timer.is_elapsed() {
+        if !is_new_task && Instant::now() < self.due {
             return false;
         }
         let is_due = self.poll(context).is_ready();
         if is_due {
-            self.timer.as_mut().reset(Instant::now() + self.period);
+            self.due = Instant::now() + self.period;
+            self.timer.as_mut().reset(self.due);
             // What is due at once is due at the next look.
             let _is_pending = self.poll(context);
         }
