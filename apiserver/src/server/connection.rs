@@ -114,10 +114,10 @@ pub(super) async fn serve<D: Dispatch>(
             let mut response = serving.filters.serve(user.as_deref(), request).await;
             unread.finish(response.headers_mut()).await;
             let long_running = response.extensions_mut().remove::<LongRunning>();
-            let events = long_running.and_then(|events| {
+            if long_running.is_some() || response.body().size_hint().lower() > SETTLING_BYTES {
                 mark.settle();
-                events.take().map(Box::new)
-            });
+            }
+            let events = long_running.and_then(|events| events.take()).map(Box::new);
             Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, events, _running: running }))
         }
     });

@@ -110,14 +110,13 @@ impl Body for WatchBody {
         if self.is_done {
             return Poll::Ready(None);
         }
-        if self.is_over(task) {
-            self.is_done = true;
-            return Poll::Ready(None);
-        }
         let batch = self.fill(task);
         if batch.has_remaining() {
+            // Whoever takes it looks again, and then finds whether the time is over; unless there is always more.
+            self.is_done = self.is_done || (batch.remaining() >= BATCH_BYTES && self.is_over(task));
             return Poll::Ready(Some(Ok(Frame::data(batch))));
         }
+        self.is_done = self.is_done || self.is_over(task);
         if self.is_done { Poll::Ready(None) } else { Poll::Pending }
     }
 }

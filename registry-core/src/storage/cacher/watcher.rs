@@ -94,19 +94,23 @@ impl Cacher {
         initial: bool,
         after: Option<Revision>,
     ) -> WatchStream {
+        let within = match self.lane_of(prefix, &request.predicate) {
+            LaneKey::Index(..) if prefix != self.options.prefix => Some(prefix.into()),
+            _ => None,
+        };
         let mut ready = VecDeque::new();
         let mut watcher = Watcher {
             place: Place { state: self.state.clone(), lane: attached.lane },
             cursor: attached.cursor,
             listener: Listener::new(attached.bell),
-            prefix: prefix.into(),
+            within,
             predicate: request.predicate.clone(),
             after: after.unwrap_or_default(),
             bookmarks: request.bookmarks.then(|| Bookmarks::every(self.options.bookmark_period)),
             ready: VecDeque::new(),
             over: false,
         };
-        for event in &attached.backlog {
+        for event in attached.backlog.iter().filter(|event| is_within(&event.object.key, prefix)) {
             ready.extend(watcher.see(event));
         }
         watcher.ready = ready;
@@ -119,6 +123,11 @@ impl Cacher {
             None => watcher.boxed(),
         }
     }
+}
+
+/// Whether a key is the one that is watched, or below the prefix that is.
+fn is_within(key: &str, watched: &str) -> bool {
+    if watched.ends_with('/') { key.starts_with(watched) } else { key == watched }
 }
 
 /// Where a watcher stands; leaving it detaches.
@@ -138,7 +147,8 @@ struct Watcher {
     place: Place,
     cursor: u64,
     listener: Listener,
-    prefix: Box<str>,
+    /// Below which prefix an event must be, where its lane does not say so already.
+    within: Option<Box<str>>,
     predicate: Predicate,
     /// Only events after this revision count.
     after: Revision,
@@ -158,10 +168,8 @@ struct Bookmarks {
 impl Watcher {
     /// What an event is to this watcher, if anything.
     fn see(&self, event: &Event) -> Option<WatchEvent> {
-        let key = &*event.object.key;
-        let below =
-            if self.prefix.ends_with('/') { key.starts_with(&*self.prefix) } else { *key == *self.prefix };
-        if !below || event.revision <= self.after {
+        let is_elsewhere = |prefix: &Box<str>| !is_within(&event.object.key, prefix);
+        if event.revision <= self.after || self.within.as_ref().is_some_and(is_elsewhere) {
             return None;
         }
         let matches = |object: &StoredObject| self.predicate.matches(&object.attributes);
