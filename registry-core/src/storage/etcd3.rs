@@ -79,15 +79,20 @@ impl Etcd3 {
             .await
     }
 
-    /// Commits `operation` if the key's newest revision is `expected`; else reads the key.
-    async fn commit(&self, key: &str, expected: Revision, operation: TxnOp) -> Result<TxnResponse, Failure> {
-        let transaction = Txn::new()
-            .when([Compare::mod_revision(key, CompareOp::Equal, signed(expected))])
-            .and_then([operation])
-            .or_else([TxnOp::get(key, None)]);
+    /// Commits an operation if the key's newest revision is `expected`; else reads the key.
+    async fn commit(
+        &self,
+        key: &str,
+        expected: Revision,
+        operation: impl Fn() -> TxnOp,
+    ) -> Result<TxnResponse, Failure> {
         self.connection
             .call(Safety::Write, || {
-                let (mut kv, transaction) = (self.connection.kv(), transaction.clone());
+                let transaction = Txn::new()
+                    .when([Compare::mod_revision(key, CompareOp::Equal, signed(expected))])
+                    .and_then([operation()])
+                    .or_else([TxnOp::get(key, None)]);
+                let mut kv = self.connection.kv();
                 async move { kv.txn(transaction).await }
             })
             .await
@@ -156,13 +161,13 @@ impl Mvcc for Etcd3 {
         ttl: Option<Duration>,
     ) -> Result<Committed, MvccError> {
         let Some(ttl) = ttl else {
-            let response = self.commit(key, expected, TxnOp::put(key, value, None)).await?;
+            let response = self.commit(key, expected, || TxnOp::put(key, value.clone(), None)).await?;
             return committed(&response);
         };
         // A pooled lease may have been revoked behind our back: then ask for a new one, once.
         for _ in 0..2 {
             let lease = self.leases.lease(&self.connection, ttl).await?;
-            let put = TxnOp::put(key, value.clone(), Some(PutOptions::new().with_lease(lease)));
+            let put = || TxnOp::put(key, value.clone(), Some(PutOptions::new().with_lease(lease)));
             match self.commit(key, expected, put).await {
                 Ok(response) => return committed(&response),
                 Err(Failure::LeaseNotFound) => self.leases.forget(lease),
@@ -173,7 +178,7 @@ impl Mvcc for Etcd3 {
     }
 
     async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
-        committed(&self.commit(key, expected, TxnOp::delete(key, None)).await?)
+        committed(&self.commit(key, expected, || TxnOp::delete(key, None)).await?)
     }
 
     async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {

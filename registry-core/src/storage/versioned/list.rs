@@ -1,11 +1,13 @@
 //! Lists: which revision they show, and how they are cut into pages.
 
+use tokio_util::task::AbortOnDropHandle;
+
 use crate::api::ResourceVersionMatch;
 use crate::storage::Revision;
 use crate::storage::entry::{Attributes, StoredObject};
 use crate::storage::error::StorageError;
 use crate::storage::interface::{ListPage, ListRequest};
-use crate::storage::mvcc::{KeyValue, MvccError, RangeRequest};
+use crate::storage::mvcc::{KeyValue, MvccError, RangeRequest, Ranged};
 
 use super::state::entry;
 use super::{KeyRange, VersionedStore, not_in_the_future, successor};
@@ -33,6 +35,8 @@ struct Listing<'a> {
     evaluated: usize,
     /// How many keys of the last read were left.
     left: u64,
+    /// The next read, begun while what the last one brought is taken in.
+    ahead: Option<AbortOnDropHandle<Result<Ranged, MvccError>>>,
 }
 
 /// See [`Interface::list`](crate::storage::Interface::list).
@@ -56,6 +60,7 @@ pub(super) async fn list(
         fetched: 0,
         evaluated: 0,
         left: 0,
+        ahead: None,
     };
     listing.fill().await?;
     store.metrics.listed(listing.fetched, listing.evaluated, listing.items.len());
@@ -104,13 +109,21 @@ impl Listing<'_> {
 
     /// Reads once, at most `page` keys; whether the page is now full.
     async fn read(&mut self, page: u64) -> Result<bool, StorageError> {
-        let range =
-            RangeRequest { start: &self.start, end: &self.range.end, limit: page, revision: self.revision };
-        let ranged = self.store.engine.range(range).await.map_err(|error| self.interpret(error))?;
+        let ranged = match self.ahead.take() {
+            Some(ahead) => ahead.await.unwrap_or_else(|failed| Err(MvccError::Unavailable(failed.to_string().into()))),
+            None => self.range(page).await,
+        };
+        let ranged = ranged.map_err(|error| self.interpret(error))?;
         not_in_the_future(self.request.revision, ranged.revision)?;
         self.revision.get_or_insert(ranged.revision);
         self.left = ranged.count;
         self.fetched += ranged.key_values.len();
+        if let Some(last) = ranged.key_values.last() {
+            self.start = successor(&last.key);
+        }
+        if self.request.limit == 0 && self.left > ranged.key_values.len() as u64 {
+            self.read_ahead(page);
+        }
         for key_value in ranged.key_values {
             if self.is_full() {
                 return Ok(true);
@@ -119,10 +132,22 @@ impl Listing<'_> {
             self.left = self.left.saturating_sub(1);
             self.take(key_value).await?;
         }
-        if let Some(last) = &self.last_key {
-            self.start = successor(last);
-        }
         Ok(self.is_full())
+    }
+
+    async fn range(&self, limit: u64) -> Result<Ranged, MvccError> {
+        let range =
+            RangeRequest { start: &self.start, end: &self.range.end, limit, revision: self.revision };
+        self.store.engine.range(range).await
+    }
+
+    /// Begins the next read: the engine works while this list takes in what it has.
+    fn read_ahead(&mut self, limit: u64) {
+        let (engine, revision) = (self.store.engine.clone(), self.revision);
+        let (start, end) = (self.start.clone(), self.range.end.clone());
+        self.ahead = Some(AbortOnDropHandle::new(tokio::spawn(async move {
+            engine.range(RangeRequest { start: &start, end: &end, limit, revision }).await
+        })));
     }
 
     async fn take(&mut self, key_value: KeyValue) -> Result<(), StorageError> {
