@@ -34,7 +34,7 @@ mod streams;
 mod tls;
 
 use edges::Edges;
-use listener::Serving;
+use listener::Connections;
 use post_start::PostStartHooks;
 
 /// A server that has its storage open and its port bound, and does not serve yet.
@@ -239,7 +239,7 @@ impl Server {
     /// at most one request timeout.
     pub async fn serve(self) {
         let mut hooks = self.hooks.spawn(&self.lifecycle.stopping);
-        let serving = Arc::new(Serving::new(self.filters, self.tls));
+        let connections = Connections::new(self.filters, self.tls);
         let stopping = self.lifecycle.stopping.clone();
         let delay = self.options.limits.shutdown_delay_duration;
         let shutdown = self.lifecycle.shutdown;
@@ -249,8 +249,8 @@ impl Server {
             stopping.cancel();
         };
         let listener = self.listener;
-        tokio::join!(countdown, listener::accept(listener, serving.clone(), stopping.clone()));
-        serving.drain(self.options.limits.request_timeout).await;
+        tokio::join!(countdown, connections.accept(listener, stopping.clone()));
+        connections.drain(self.options.limits.request_timeout).await;
         hooks.shutdown().await;
         // Last: all that was answered is written, and the directory is free for the next server.
         self.engine.close().await;

@@ -15,15 +15,15 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use registry_core::context::UserInfo;
 use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::authentication::user_of_certificate;
-use crate::filters::Dispatch;
+use crate::filters::{Dispatch, Filters};
 use crate::handlers::{LongRunning, Pieces, WatchBody};
 
 use super::coalesced::Coalesced;
-use super::listener::Serving;
 use super::streams::{Settled, Streams};
 
 mod unread;
@@ -57,6 +57,14 @@ const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs
 /// An answer that is known to be larger has been made, and is only to be sent: the connection's task does so, on the
 /// processor that will encrypt what it gathers.
 const SETTLING_BYTES: u64 = 128 * 1024;
+
+/// What connections are served with.
+pub(super) struct Serving<D> {
+    pub(super) filters: Arc<Filters<D>>,
+    pub(super) tls: TlsAcceptor,
+    /// Cancelled when connections have had their time to end by themselves.
+    pub(super) cut: CancellationToken,
+}
 
 /// How busy a connection is.
 #[derive(Debug, Default)]

@@ -11,65 +11,50 @@ use tokio_util::task::TaskTracker;
 
 use crate::filters::{Dispatch, Filters};
 
-use super::connection;
+use super::connection::{self, Serving};
 
 /// So many connections at once; more wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 32_768;
 /// How long to wait when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What all connections share.
-pub(super) struct Serving<D> {
-    pub(super) filters: Arc<Filters<D>>,
-    pub(super) tls: TlsAcceptor,
-    /// Cancelled when connections have had their time to end by themselves.
-    pub(super) cut: CancellationToken,
-    connections: TaskTracker,
+/// The connections there are, and what they are served with.
+pub(super) struct Connections<D> {
+    serving: Arc<Serving<D>>,
+    running: TaskTracker,
     places: Arc<Semaphore>,
 }
 
-impl<D: Dispatch> Serving<D> {
+impl<D: Dispatch> Connections<D> {
     pub(super) fn new(filters: Arc<Filters<D>>, tls: TlsAcceptor) -> Self {
-        Self {
-            filters,
-            tls,
-            cut: CancellationToken::new(),
-            connections: TaskTracker::new(),
-            places: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+        let serving = Arc::new(Serving { filters, tls, cut: CancellationToken::new() });
+        Self { serving, running: TaskTracker::new(), places: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
+    }
+
+    /// Accepts connections until `stopping`, which also asks the accepted ones to end.
+    pub(super) async fn accept(&self, listener: TcpListener, stopping: CancellationToken) {
+        loop {
+            let accepted = tokio::select! {
+                () = stopping.cancelled() => return,
+                accepted = next(&listener, &self.places) => accepted,
+            };
+            let Some((stream, place)) = accepted else { continue };
+            let (serving, stopping) = (self.serving.clone(), stopping.clone());
+            self.running.spawn(async move {
+                connection::serve(stream, serving, stopping).await;
+                drop(place);
+            });
         }
     }
 
     /// Waits until every connection has ended, and after `patience` ends those that have not.
     pub(super) async fn drain(&self, patience: Duration) {
-        self.connections.close();
-        if tokio::time::timeout(patience, self.connections.wait()).await.is_err() {
-            tracing::warn!(
-                connections = self.connections.len(),
-                "cutting connections that did not end in time"
-            );
-            self.cut.cancel();
-            self.connections.wait().await;
+        self.running.close();
+        if tokio::time::timeout(patience, self.running.wait()).await.is_err() {
+            tracing::warn!(connections = self.running.len(), "cutting connections that did not end in time");
+            self.serving.cut.cancel();
+            self.running.wait().await;
         }
-    }
-}
-
-/// Accepts connections until `stopping`, which also asks the accepted ones to end.
-pub(super) async fn accept<D: Dispatch>(
-    listener: TcpListener,
-    serving: Arc<Serving<D>>,
-    stopping: CancellationToken,
-) {
-    loop {
-        let accepted = tokio::select! {
-            () = stopping.cancelled() => return,
-            accepted = next(&listener, &serving.places) => accepted,
-        };
-        let Some((stream, place)) = accepted else { continue };
-        let (one, stopping) = (serving.clone(), stopping.clone());
-        serving.connections.spawn(async move {
-            connection::serve(stream, one, stopping).await;
-            drop(place);
-        });
     }
 }
 
