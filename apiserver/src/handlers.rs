@@ -59,6 +59,7 @@ use call::Call;
 use negotiation::Output;
 use query::Query;
 use routing::{Missing, Routes};
+use watch::Ending;
 pub(crate) use watch::{LongRunning, Pieces, WatchBody};
 
 /// What encodings may take unless a server's watch caches share a budget with them.
@@ -84,7 +85,7 @@ pub struct Api {
     admission: AdmissionChain,
     discovery: Discovery,
     openapi: OpenApi,
-    shutdown: CancellationToken,
+    ending: Ending,
     proxy: OnceLock<Proxy>,
 }
 
@@ -100,7 +101,7 @@ impl Default for ApiConfig {
 // === impl Api ===
 
 impl Api {
-    /// The API over these storages. Watches end when `shutdown` is cancelled.
+    /// The API over these storages. Watches end when `shutdown` is cancelled. Must be called within a Tokio runtime.
     pub fn new(
         installed: Arc<InstalledApi>,
         admission: AdmissionChain,
@@ -121,7 +122,7 @@ impl Api {
             admission,
             discovery: Discovery::new(&installed),
             openapi: OpenApi::new(installed, config.descriptions),
-            shutdown,
+            ending: Ending::after(shutdown),
             proxy: OnceLock::new(),
             config,
         })

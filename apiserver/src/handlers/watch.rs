@@ -23,12 +23,14 @@ use super::table::Table;
 use crate::metrics::WatchMetrics;
 
 mod body;
+mod ending;
 mod pieces;
 #[cfg(test)]
 mod tests;
 
 use body::PlainBody;
 pub(crate) use body::WatchBody;
+pub(super) use ending::Ending;
 pub(crate) use pieces::Pieces;
 use pieces::FRAME_END;
 
@@ -60,7 +62,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
     let timeout = options.timeout_seconds.map_or_else(default_timeout, Duration::from_secs);
     let events = watcher.watch(call.context, &options).await?;
 
-    let body = WatchBody::new(events, frames, timeout, call.api.shutdown.clone());
+    let body = WatchBody::new(events, frames, timeout, call.api.ending.clone());
     let running = LongRunning(Arc::new(Mutex::new(Some(body))));
     let mut response = Response::new(Body::new(PlainBody { running: running.clone(), own: None }));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));

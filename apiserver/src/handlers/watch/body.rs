@@ -12,9 +12,10 @@ use http_body::{Body, Frame};
 use registry_core::storage::WatchStream;
 use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::{Frames, LongRunning};
+use super::ending::Ending;
 use super::pieces::Pieces;
 
 /// At most about this much is put into one piece, however much is ready.
@@ -34,8 +35,8 @@ pub(crate) struct WatchBody {
     /// When it ends: at hand, where the timer is not.
     end: Instant,
     timeout: Pin<Box<Sleep>>,
-    shutdown: CancellationToken,
-    shut_down: Pin<Box<WaitForCancellationFutureOwned>>,
+    ending: Ending,
+    ended: Pin<Box<WaitForCancellationFutureOwned>>,
     /// The task that is woken at the timeout and at shutdown.
     task: Option<Waker>,
     is_done: bool,
@@ -49,7 +50,7 @@ impl WatchBody {
         events: WatchStream,
         frames: Frames,
         timeout: Duration,
-        shutdown: CancellationToken,
+        ending: Ending,
     ) -> Self {
         let end = Instant::now() + timeout;
         Self {
@@ -57,8 +58,8 @@ impl WatchBody {
             frames,
             end,
             timeout: Box::pin(sleep_until(end)),
-            shut_down: Box::pin(shutdown.clone().cancelled_owned()),
-            shutdown,
+            ended: Box::pin(ending.wait()),
+            ending,
             task: None,
             is_done: false,
         }
@@ -67,13 +68,13 @@ impl WatchBody {
     /// Whether the time is over. Both ends know their task already, most of the time: then a look is enough.
     fn is_over(&mut self, task: &mut Context<'_>) -> bool {
         if self.task.as_ref().is_some_and(|known| known.will_wake(task.waker())) {
-            return Instant::now() >= self.end || self.shutdown.is_cancelled();
+            return Instant::now() >= self.end || self.ending.has_come();
         }
         self.task = Some(task.waker().clone());
         // Neither may put off noting its task because the task has done much already: it is asked only once.
         let mut timeout = unconstrained(self.timeout.as_mut());
-        let mut shut_down = unconstrained(self.shut_down.as_mut());
-        Pin::new(&mut timeout).poll(task).is_ready() || Pin::new(&mut shut_down).poll(task).is_ready()
+        let mut ended = unconstrained(self.ended.as_mut());
+        Pin::new(&mut timeout).poll(task).is_ready() || Pin::new(&mut ended).poll(task).is_ready()
     }
 
     /// All frames that are ready, up to a batch; notes when there will be no more.

@@ -173,7 +173,7 @@ mod tests {
             for room in 1..9 {
                 let mut slices = vec![IoSlice::new(&[]); room];
                 let filled = pieces.chunks_vectored(&mut slices);
-                let shown = slices[..filled].concat();
+                let shown: Vec<u8> = slices[..filled].iter().flat_map(|slice| slice.to_vec()).collect();
                 assert!(ALL[taken..].starts_with(&shown) && !shown.is_empty());
                 assert!(room < 7 || shown.len() == ALL.len() - taken);
             }

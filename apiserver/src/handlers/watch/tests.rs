@@ -40,7 +40,7 @@ fn events() -> Vec<Result<WatchEvent, WatchError>> {
 }
 
 async fn lines(events: WatchStream, frames: Frames) -> Vec<Value> {
-    let body = WatchBody::new(events, frames, Duration::from_mins(1), CancellationToken::new());
+    let body = WatchBody::new(events, frames, Duration::from_mins(1), Ending::default());
     let bytes = body.collect().await.unwrap().to_bytes();
     let text = std::str::from_utf8(&bytes).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
@@ -85,10 +85,10 @@ async fn what_is_ready_goes_together() {
     let many: Vec<_> = (0..2_000).map(|n| Ok(WatchEvent::Added(entry(&format!("c{n}"))))).collect();
     let events = stream::iter(many).boxed();
     let mut body =
-        WatchBody::new(events, frames(ItemForm::Whole), Duration::from_mins(1), CancellationToken::new());
+        WatchBody::new(events, frames(ItemForm::Whole), Duration::from_mins(1), Ending::default());
     let mut pieces = Vec::new();
     while let Some(frame) = body.frame().await {
-        pieces.push(frame.unwrap().into_data().unwrap().len());
+        pieces.push(frame.unwrap().into_data().unwrap().remaining());
     }
     assert!(pieces.len() > 1 && pieces.len() < 10, "{pieces:?}");
     assert!(pieces.iter().all(|size| *size < 65 * 1024 + 1024));
@@ -99,7 +99,7 @@ async fn watches_end_by_timeout_and_at_shutdown() {
     let shutdown = CancellationToken::new();
     let body = |seconds| {
         let events = stream::pending().boxed();
-        WatchBody::new(events, frames(ItemForm::Whole), Duration::from_secs(seconds), shutdown.clone())
+        WatchBody::new(events, frames(ItemForm::Whole), Duration::from_secs(seconds), Ending::after(shutdown.clone()))
     };
     let started = tokio::time::Instant::now();
     assert!(body(7).frame().await.is_none());

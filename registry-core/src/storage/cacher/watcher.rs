@@ -184,15 +184,21 @@ impl Watcher {
         }
     }
 
-    /// Takes in what the lane has.
-    fn read(&mut self) -> Result<(), Fallen> {
-        let mut ready = std::mem::take(&mut self.ready);
+    /// Takes in what the lane has; the first of it, if any is for this watcher.
+    fn read(&mut self) -> Result<Option<WatchEvent>, Fallen> {
+        let (mut first, mut ready) = (None, std::mem::take(&mut self.ready));
         let place = &self.place;
-        let read =
-            place.state.read_lane(place.lane, self.cursor, BATCH, |event| ready.extend(self.see(event)));
+        let read = place.state.read_lane(place.lane, self.cursor, BATCH, |event| {
+            let seen = self.see(event);
+            if first.is_none() {
+                first = seen;
+            } else {
+                ready.extend(seen);
+            }
+        });
         self.ready = ready;
         self.cursor += read?;
-        Ok(())
+        Ok(first)
     }
 }
 
@@ -211,12 +217,16 @@ impl Stream for Watcher {
             // Listen first, look second: an event between the two still rings.
             let is_new_task = own.listener.listen(context);
             if own.listener.end() != own.cursor {
-                if let Err(Fallen { oldest }) = own.read() {
-                    own.over = true;
-                    own.place.state.metrics.terminated_watcher();
-                    return Poll::Ready(Some(Err(WatchError::Compacted { requested: own.after, oldest })));
+                match own.read() {
+                    Ok(Some(first)) => return Poll::Ready(Some(Ok(first))),
+                    Ok(None) => continue,
+                    Err(Fallen { oldest }) => {
+                        own.over = true;
+                        own.place.state.metrics.terminated_watcher();
+                        let failure = WatchError::Compacted { requested: own.after, oldest };
+                        return Poll::Ready(Some(Err(failure)));
+                    }
                 }
-                continue;
             }
             let is_due =
                 own.bookmarks.as_mut().is_some_and(|bookmarks| bookmarks.is_due(context, is_new_task));

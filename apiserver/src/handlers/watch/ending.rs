@@ -1,0 +1,39 @@
+//! The end of all watches, when the server stops.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// Whether watches have to end. Each looks at it for each event: here without the lock that tokens have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ending {
+    has_come: Arc<AtomicBool>,
+    told: CancellationToken,
+}
+
+// === impl Ending ===
+
+impl Ending {
+    /// Comes when the server begins to stop. Must be called within a Tokio runtime.
+    pub(crate) fn after(stopping: CancellationToken) -> Self {
+        let ending = Self::default();
+        let own = ending.clone();
+        tokio::spawn(async move {
+            stopping.cancelled().await;
+            // Before anybody is woken to look.
+            own.has_come.store(true, Ordering::Release);
+            own.told.cancel();
+        });
+        ending
+    }
+
+    pub(super) fn has_come(&self) -> bool {
+        self.has_come.load(Ordering::Acquire)
+    }
+
+    /// Waits for it.
+    pub(super) fn wait(&self) -> WaitForCancellationFutureOwned {
+        self.told.clone().cancelled_owned()
+    }
+}
