@@ -27,7 +27,6 @@ mod tests;
 
 pub(crate) use document::{Document, entity_tag, has_tag};
 use groups::Group;
-pub(crate) use groups::is_builtin_group;
 
 /// The media type of aggregated discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

@@ -127,7 +127,7 @@ pub fn reset_fields(resource: &'static ResourceType, subresource: &str) -> Field
             for field in (resource.schema)().root().fields() {
                 let is_kept = match field.name() {
                     "apiVersion" | "kind" | "status" => true,
-                    "metadata" => resource.status_updates_metadata,
+                    "metadata" => resource.is_builtin,
                     _ => false,
                 };
                 if !is_kept {

@@ -80,9 +80,10 @@ pub struct ResourceType {
     pub returns_deleted_object: bool,
     /// Whether the collection may be deleted as a whole.
     pub serves_deletecollection: bool,
-    /// Whether the `status` subresource may also change metadata, labels and annotations above all: so it is with
-    /// built-in kinds; custom ones keep the stored metadata.
-    pub status_updates_metadata: bool,
+    /// Whether the kind is one of Kubernetes' own types rather than an author's or a custom one. Of built-in kinds
+    /// lists leave out what they say for all their items, strategic merge patches are taken, and the `status`
+    /// subresource may also change metadata, labels and annotations above all.
+    pub is_builtin: bool,
     /// What is special about creating, updating and deleting these objects.
     pub strategy: &'static dyn ObjectStrategy,
     /// The object's schema; made on first use.

@@ -47,7 +47,7 @@ static ANIMALS: ResourceType = ResourceType {
     time_to_live_seconds: None,
     returns_deleted_object: false,
     serves_deletecollection: true,
-    status_updates_metadata: false,
+    is_builtin: false,
     strategy: &NoStrategy,
     schema: animal_schema,
     new: Object::default,

@@ -50,11 +50,6 @@ pub(super) struct Version<'a> {
     pub(super) paths: Vec<&'a InstalledPath>,
 }
 
-/// Whether a group is one of Kubernetes' own.
-pub(crate) fn is_builtin_group(group: &str) -> bool {
-    BUILTIN_GROUPS.contains(&group)
-}
-
 /// Everything that is installed, in the order of discovery.
 pub(super) fn of(installed: &InstalledApi) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();

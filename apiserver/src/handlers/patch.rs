@@ -125,7 +125,7 @@ fn patch_type(call: &Call<'_>) -> Result<Kind, StatusError> {
         "application/apply-patch+yaml" => Ok(Kind::Apply(Format::Yaml)),
         "application/apply-patch+cbor" if cbor => Ok(Kind::Apply(Format::Cbor)),
         // Only kinds whose fields carry patch strategies can be merged strategically.
-        "application/strategic-merge-patch+json" if call.route.is_builtin => {
+        "application/strategic-merge-patch+json" if call.route.path.resource.is_builtin => {
             Ok(Kind::Patch(PatchType::Strategic))
         }
         "application/strategic-merge-patch+json" => {

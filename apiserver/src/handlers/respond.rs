@@ -218,7 +218,7 @@ fn success_value(success: &SuccessStatus) -> Value {
 pub(super) fn item_form(call: &Call<'_>, output: &Output) -> Result<ItemForm, StatusError> {
     Ok(match output.shape {
         // Items of Kubernetes' own typed lists go without kind and version, which the list says for all.
-        Shape::Whole if call.route.is_builtin => ItemForm::Tail,
+        Shape::Whole if call.route.path.resource.is_builtin => ItemForm::Tail,
         Shape::Whole => ItemForm::Whole,
         Shape::PartialList(version) => ItemForm::Partial(version),
         Shape::Table(version) => ItemForm::Row(Table::of_request(call, version)?),

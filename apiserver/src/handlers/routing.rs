@@ -9,7 +9,6 @@ use bytes::Bytes;
 use registry_core::api::{GroupVersionKind, Object, Reason, Scope, StatusError};
 use registry_core::registry::{InstalledApi, InstalledPath};
 
-use crate::discovery::is_builtin_group;
 use crate::metrics::{RequestMetrics, RouteMetrics};
 use crate::request_info::{RequestInfo, ResourceRequest, Verb};
 
@@ -33,8 +32,6 @@ pub(crate) struct Route {
     pub(crate) api_version: Box<str>,
     /// Whether objects live in a namespace.
     pub(crate) scope: Scope,
-    /// Whether the group is one of Kubernetes' own.
-    pub(crate) is_builtin: bool,
     /// A list's first bytes, up to its resource version; `None` where lists are not served.
     pub(crate) list_head: Option<Bytes>,
     /// What is counted of it.
@@ -108,7 +105,6 @@ impl Route {
             kind,
             api_version,
             scope: path.capabilities.storage.scope(),
-            is_builtin: is_builtin_group(path.resource.kind.group),
             list_head,
             metrics: metrics.route(at.group, at.version, at.resource, subresource),
             blank: OnceLock::new(),

@@ -4,7 +4,6 @@ use registry_core::api::{GroupVersion, Scope};
 use registry_core::registry::InstalledPath;
 use serde_json::{Map, Value, json};
 
-use crate::discovery::is_builtin_group;
 use crate::json_fields::put;
 
 use super::components::{group_version_kind, list_name, meta_name, name, reference};
@@ -267,8 +266,7 @@ fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
                 ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"];
             // kubectl sends the strategic merge patches that are offered here, and the handlers take them for the
             // built-in kinds only.
-            let is_builtin = is_builtin_group(path.resource.kind.group);
-            let offered = types.iter().filter(|one| is_builtin || !one.starts_with("strategic"));
+            let offered = types.iter().filter(|one| path.resource.is_builtin || !one.starts_with("strategic"));
             let schema = reference(&meta_name("Patch"));
             let content: Map<String, Value> =
                 offered.map(|one| (format!("application/{one}"), json!({ "schema": schema }))).collect();

@@ -266,7 +266,7 @@ pub(crate) const fn widgets(strategy: &'static dyn ObjectStrategy) -> ResourceTy
         time_to_live_seconds: None,
         returns_deleted_object: false,
         serves_deletecollection: true,
-        status_updates_metadata: false,
+        is_builtin: false,
         strategy,
         schema: widget_schema,
         new: Object::default,

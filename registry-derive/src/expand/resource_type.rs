@@ -17,7 +17,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let ResourceModel { plural, singular, short_names, categories, .. } = model;
     let ResourceModel { has_status, has_generation, returns_deleted_object, .. } = model;
     let serves_deletecollection = model.serves_deletecollection;
-    let is_foreign = matches!(model.object, ObjectKind::Foreign(_));
+    let is_builtin = matches!(model.object, ObjectKind::Foreign(_));
     let list_kind = model.list_kind();
     let scope = match model.scope {
         ResourceScope::Namespaced => quote!(Namespaced),
@@ -56,7 +56,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 time_to_live_seconds: #time_to_live,
                 returns_deleted_object: #returns_deleted_object,
                 serves_deletecollection: #serves_deletecollection,
-                status_updates_metadata: #is_foreign,
+                is_builtin: #is_builtin,
                 strategy: #strategy,
                 schema: #schema,
                 new: || ::registry_core::expansion::new_object(RESOURCE_KIND),

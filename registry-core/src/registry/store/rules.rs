@@ -95,7 +95,7 @@ impl UpdateRules for StatusRules {
     fn prepare(&self, resource: &ResourceType, context: &RequestContext, new: &mut Object, old: &Object) {
         let asked = std::mem::replace(new, old.clone());
         new.copy_field(&asked, &["status"]);
-        if resource.status_updates_metadata {
+        if resource.is_builtin {
             new.copy_field(&asked, &["metadata"]);
         } else {
             new.copy_field(&asked, &["metadata", "managedFields"]);

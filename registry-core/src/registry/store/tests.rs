@@ -24,7 +24,7 @@ mod updating;
 
 static PLAIN: ResourceType = widgets(&NoStrategy);
 static PICKY: ResourceType =
-    ResourceType { returns_deleted_object: true, status_updates_metadata: true, ..widgets(&Picky) };
+    ResourceType { returns_deleted_object: true, is_builtin: true, ..widgets(&Picky) };
 static GRACEFUL: ResourceType = ResourceType { returns_deleted_object: true, ..widgets(&Graceful) };
 
 /// Wants a resource version with every update, dislikes red, tells of old colours, sorts nothing.

@@ -23,7 +23,7 @@ const PODS: ResourceType = ResourceType {
     time_to_live_seconds: None,
     returns_deleted_object: false,
     serves_deletecollection: true,
-    status_updates_metadata: true,
+    is_builtin: true,
     strategy: &NoStrategy,
     schema: || unreachable!("the check looks at names only"),
     new: || unreachable!("the check looks at names only"),
