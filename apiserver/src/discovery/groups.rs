@@ -4,34 +4,6 @@ use std::cmp::Reverse;
 
 use registry_core::registry::{InstalledApi, InstalledPath};
 
-/// Kubernetes' own groups, most preferred first: the order of `kube-apiserver`'s aggregator. Groups that are not
-/// listed come after these, by name.
-const BUILTIN_GROUPS: [&str; 23] = [
-    "",
-    "apiregistration.k8s.io",
-    "apps",
-    "events.k8s.io",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "networking.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "storage.k8s.io",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "scheduling.k8s.io",
-    "coordination.k8s.io",
-    "node.k8s.io",
-    "discovery.k8s.io",
-    "resource.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
-    "internal.apiserver.k8s.io",
-    "storagemigration.k8s.io",
-];
-
 /// A group with its versions, the preferred one first.
 pub(super) struct Group<'a> {
     /// The group; empty for the core group.
@@ -73,12 +45,9 @@ pub(super) fn of(installed: &InstalledApi) -> Vec<Group<'_>> {
             version.paths.sort_by_key(|path| (path.resource.plural, path.subresource));
         }
     }
-    groups.sort_by_key(|group| (rank(group.name), group.name));
+    // Kubernetes' own groups are in its order in their storage map; an author's come after them, by name.
+    groups.sort_by_key(|group| if group.is_builtin() { "" } else { group.name });
     groups
-}
-
-fn rank(group: &str) -> usize {
-    BUILTIN_GROUPS.iter().position(|own| *own == group).unwrap_or(BUILTIN_GROUPS.len())
 }
 
 fn find_or_add<T>(items: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
@@ -107,6 +76,14 @@ fn maturity(version: &str) -> (u8, u32, u32, Reverse<&str>) {
     };
     let minor = if level == 3 { Ok(0) } else { minor.parse() };
     minor.map_or(other, |minor| (level, major, minor, Reverse("")))
+}
+
+// === impl Group ===
+
+impl Group<'_> {
+    fn is_builtin(&self) -> bool {
+        self.versions.iter().flat_map(|version| &version.paths).any(|path| path.resource.is_builtin)
+    }
 }
 
 // === impl Version ===

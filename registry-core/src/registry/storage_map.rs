@@ -29,7 +29,7 @@ pub use written::{WrittenPath, WrittenVersion};
 /// All storages of a server, or of one crate of resources.
 #[derive(Clone, Copy, Debug)]
 pub struct StorageMap {
-    /// The versions, in the order discovery shows them.
+    /// The versions: groups in the order discovery shows them, versions of a group by name.
     pub versions: &'static [MapVersion],
 }
 

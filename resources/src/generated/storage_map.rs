@@ -92,13 +92,13 @@ registry_core::storage_map! {
             },
         },
         "autoscaling" => {
-            "v2" => {
-                "horizontalpodautoscalers" => Main<crate::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers>,
-                "horizontalpodautoscalers/status" => Status<crate::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers>,
-            },
             "v1" => {
                 "horizontalpodautoscalers" => Main<crate::autoscaling::horizontalpodautoscalers_v1::HorizontalPodAutoscalersV1>,
                 "horizontalpodautoscalers/status" => Status<crate::autoscaling::horizontalpodautoscalers_v1::HorizontalPodAutoscalersV1>,
+            },
+            "v2" => {
+                "horizontalpodautoscalers" => Main<crate::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers>,
+                "horizontalpodautoscalers/status" => Status<crate::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers>,
             },
         },
         "batch" => {

@@ -7,7 +7,7 @@ use registry_grammar::{FieldPath, ResourceScope};
 use super::Crate;
 use super::output::Output;
 use super::scan::Declared;
-use super::storage_map::{GroupKey, VersionKey};
+use super::storage_map::GroupKey;
 use crate::workspace::Workspace;
 
 const HEAD: &str = "<!-- Written by `cargo xtask codegen` from the annotated structs. Do not edit. -->
@@ -26,7 +26,7 @@ pub(super) fn emit(workspace: &Workspace, crates: &[Crate<'_>]) -> Output {
         let mut declared: Vec<&Declared> = found.resources.declared.iter().collect();
         declared.sort_by_key(|one| {
             let model = &one.model;
-            (GroupKey::new(&model.group), VersionKey::new(&model.version), model.plural.clone())
+            (GroupKey::new(&model.group), model.version.clone(), model.plural.clone())
         });
         // Writing to a String cannot fail.
         let _ = write!(text, "\n## `{}`\n\n", found.package.name);

@@ -11,7 +11,8 @@ use crate::Failure;
 /// The first line of everything generated.
 const PREAMBLE: &str = "// Written by `cargo xtask codegen` from the annotated structs. Do not edit.\n\n";
 
-/// The order in which discovery shows Kubernetes' groups; others follow by name.
+/// Kubernetes' own groups, most preferred first, as the aggregator of kube-apiserver ranks them: discovery shows
+/// them in the order of the map. Others follow by name.
 const GROUP_ORDER: [&str; 21] = [
     "",
     "apiregistration.k8s.io",
@@ -36,19 +37,10 @@ const GROUP_ORDER: [&str; 21] = [
     "flowcontrol.apiserver.k8s.io",
 ];
 
-/// Groups in the order of discovery.
+/// A group at its place in the map.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct GroupKey {
     position: usize,
-    name: String,
-}
-
-/// Versions in the order of discovery: stable before beta before alpha, higher before lower.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct VersionKey {
-    stability: u8,
-    major: std::cmp::Reverse<u64>,
-    minor: std::cmp::Reverse<u64>,
     name: String,
 }
 
@@ -57,11 +49,11 @@ type Paths = Vec<(String, String)>;
 
 /// The storage map of one package.
 pub(super) fn emit(found: &Crate<'_>) -> Output {
-    let mut groups: BTreeMap<GroupKey, BTreeMap<VersionKey, Paths>> = BTreeMap::new();
+    let mut groups: BTreeMap<GroupKey, BTreeMap<String, Paths>> = BTreeMap::new();
     let mut markers = BTreeSet::new();
     for declared in &found.resources.declared {
         let versions = groups.entry(GroupKey::new(&declared.model.group)).or_default();
-        let paths = versions.entry(VersionKey::new(&declared.model.version)).or_default();
+        let paths = versions.entry(declared.model.version.clone()).or_default();
         for (path, marker, inner) in paths_of(declared) {
             markers.insert(marker);
             paths.push((path, format!("{marker}<{inner}>")));
@@ -120,7 +112,7 @@ pub(super) fn paths_of(declared: &Declared) -> Vec<(String, &'static str, &str)>
     paths
 }
 
-fn text(groups: BTreeMap<GroupKey, BTreeMap<VersionKey, Paths>>, markers: &BTreeSet<&str>) -> String {
+fn text(groups: BTreeMap<GroupKey, BTreeMap<String, Paths>>, markers: &BTreeSet<&str>) -> String {
     let mut text = format!("{PREAMBLE}//! Every path of this crate: group → version → path → storage.\n\n");
     let markers = markers.iter().copied().collect::<Vec<_>>();
     if let [only] = markers.as_slice() {
@@ -133,7 +125,7 @@ fn text(groups: BTreeMap<GroupKey, BTreeMap<VersionKey, Paths>>, markers: &BTree
     for (group, versions) in groups {
         let _ = writeln!(text, "        {:?} => {{", group.name);
         for (version, mut paths) in versions {
-            let _ = writeln!(text, "            {:?} => {{", version.name);
+            let _ = writeln!(text, "            {version:?} => {{");
             paths.sort();
             for (path, storage) in paths {
                 let _ = writeln!(text, "                {path:?} => {storage},");
@@ -155,38 +147,16 @@ impl GroupKey {
     }
 }
 
-// === impl VersionKey ===
-
-impl VersionKey {
-    pub(super) fn new(version: &str) -> Self {
-        let rest = version.trim_start_matches('v');
-        let number = |text: &str| std::cmp::Reverse(text.parse().unwrap_or_default());
-        let (stability, major, minor) = if let Some((major, minor)) = rest.split_once("beta") {
-            (1, number(major), number(minor))
-        } else if let Some((major, minor)) = rest.split_once("alpha") {
-            (2, number(major), number(minor))
-        } else {
-            (0, number(rest), number(""))
-        };
-        Self { stability, major, minor, name: version.to_owned() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn groups_and_versions_come_as_discovery_shows_them() {
+    fn groups_come_as_discovery_shows_them() {
         let mut groups = ["zoo.example.dev", "batch", "", "apps", "aviary.example.dev"].map(GroupKey::new);
         groups.sort();
         let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
         assert_eq!(names, ["", "apps", "batch", "aviary.example.dev", "zoo.example.dev"]);
-
-        let mut versions = ["v1alpha1", "v1", "v2beta1", "v10", "v2", "v1beta2"].map(VersionKey::new);
-        versions.sort();
-        let names: Vec<&str> = versions.iter().map(|version| version.name.as_str()).collect();
-        assert_eq!(names, ["v10", "v2", "v1", "v2beta1", "v1beta2", "v1alpha1"]);
     }
 
     #[test]
@@ -196,7 +166,7 @@ mod tests {
             ("enclosures/status".to_owned(), "Status<crate::Enclosure>".to_owned()),
             ("enclosures".to_owned(), "Main<crate::Enclosure>".to_owned()),
         ];
-        versions.insert(VersionKey::new("v1"), paths);
+        versions.insert("v1".to_owned(), paths);
         let groups = [(GroupKey::new("zoo.example.dev"), versions)].into();
         let expected = r#"// Written by `cargo xtask codegen` from the annotated structs. Do not edit.
 
