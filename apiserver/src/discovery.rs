@@ -15,7 +15,7 @@ use registry_core::registry::InstalledApi;
 use serde_json::{Value, json};
 
 use crate::handlers::negotiation::{Endpoint, Format, Formats, Output, clauses};
-use crate::handlers::query::Query;
+use crate::request_info::Query;
 use crate::handlers::respond;
 
 mod aggregated;

@@ -3,7 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `routing` | from a request's resource to the storage that serves it |
-//! | `negotiation`, `query`, `options` | what a client wants, and in which form |
+//! | `negotiation`, `options` | what a client wants, and in which form |
 //! | `managers` | who manages the fields of what is written |
 //! | `content` | bodies: read, decoded, checked against the schema |
 //! | `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `connect` | one verb each |
@@ -29,7 +29,7 @@ use crate::discovery::Discovery;
 use crate::metrics::{Measure, RequestMetrics};
 use crate::openapi::{DescriptionsSource, OpenApi};
 use crate::proxy::Proxy;
-use crate::request_info::{RequestInfo, ResourceRequest, Verb};
+use crate::request_info::{Query, RequestInfo, ResourceRequest, Verb};
 
 mod call;
 mod cbor;
@@ -47,7 +47,6 @@ mod options;
 mod partial;
 mod patch;
 mod protobuf;
-pub(crate) mod query;
 pub(crate) mod respond;
 mod routing;
 mod table;
@@ -57,7 +56,6 @@ mod yaml;
 
 use call::Call;
 use negotiation::Output;
-use query::Query;
 use routing::{Missing, Routes};
 use watch::Ending;
 pub(crate) use watch::{LongRunning, Pieces, WatchBody};

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::discovery::Document;
 use crate::handlers::negotiation::{Endpoint, Format, Formats, Output, clauses};
-use crate::handlers::query::Query;
+use crate::request_info::Query;
 use crate::handlers::respond;
 
 mod components;

@@ -11,6 +11,7 @@ mod query;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use query::Query;
 pub use query::{decode_component, query_pairs};
 
 /// What a request is about.

@@ -5,10 +5,10 @@ use registry_core::RequestContext;
 use registry_core::api::{DryRun, Reason, StatusError};
 
 use crate::admission::{Attributes, Operation};
+use crate::request_info::Query;
 
 use super::Api;
 use super::negotiation::{Endpoint, Format, Formats, Output, with_empty_details};
-use super::query::Query;
 use super::routing::Route;
 
 /// One request to a resource.

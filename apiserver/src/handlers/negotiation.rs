@@ -8,7 +8,7 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
 use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
 
-use super::query::Query;
+use crate::request_info::Query;
 
 mod accept;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use registry_core::api::{
 };
 use serde_json::Value;
 
-use super::query::Query;
+use crate::request_info::Query;
 
 mod delete;
 mod list;

@@ -8,12 +8,12 @@ use registry_core::schema::Schema;
 use serde_json::{Value, json};
 
 use crate::json_fields::put;
+use crate::request_info::Query;
 
 use super::call::Call;
 use super::items::Item;
 use super::negotiation::MetaVersion;
 use super::partial;
-use super::query::Query;
 
 /// The columns of a resource that declares none.
 static DEFAULT_COLUMNS: [Column; 2] = [Column::NAME, Column::CREATED_AT];

@@ -13,8 +13,7 @@ use http_body::{Frame, SizeHint};
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 use registry_core::metrics::{Families, MetricsError};
 
-use crate::handlers::query::Query;
-use crate::request_info::{RequestInfo, Verb};
+use crate::request_info::{Query, RequestInfo, Verb};
 
 use super::names;
 

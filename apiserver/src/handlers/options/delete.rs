@@ -6,7 +6,8 @@ use registry_core::api::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::query::Query;
+use crate::request_info::Query;
+
 use super::{dry_run, refuse, unsupported};
 
 /// `DeleteOptions` as clients write them.

@@ -5,7 +5,8 @@ use registry_core::api::{
     ErrorList, FieldError, FieldPath, ListOptions, Reason, ResourceVersionMatch, StatusError,
 };
 
-use super::super::query::Query;
+use crate::request_info::Query;
+
 use super::{refuse, unsupported};
 
 /// What a list's options are for: they are not valid for the same things.
