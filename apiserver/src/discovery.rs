@@ -14,18 +14,16 @@ use registry_core::codec::protobuf;
 use registry_core::registry::InstalledApi;
 use serde_json::{Value, json};
 
-use crate::handlers::negotiation::{Endpoint, Format, Formats, Output, clauses};
 use crate::request_info::Query;
-use crate::handlers::respond;
+use crate::responses::Document;
+use crate::responses::negotiation::{Endpoint, Format, Formats, Output, clauses};
 
 mod aggregated;
-mod document;
 mod groups;
 mod legacy;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use document::{Document, entity_tag, has_tag};
 use groups::Group;
 
 /// The media type of aggregated discovery.
@@ -163,20 +161,4 @@ fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -
         *response.body_mut() = Body::from(encoded);
     }
     response
-}
-
-// === impl Document ===
-
-impl Document {
-    fn answer(&self, output: &Output) -> Response<Body> {
-        if let Some(bytes) = self.in_format(output.format) {
-            return respond::bytes(output, StatusCode::OK, bytes);
-        }
-        let mut value = self.parsed();
-        // Documents older than the field; protobuf's envelope always has it.
-        if let (Format::Protobuf, Some(fields)) = (output.format, value.as_object_mut()) {
-            fields.entry("apiVersion").or_insert_with(|| "v1".into());
-        }
-        respond::value(output, StatusCode::OK, &value)
-    }
 }

@@ -1,12 +1,8 @@
-//! What can keep a server from starting or serving, and how failures are told to clients.
+//! What can keep a server from starting or serving.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use axum::body::Body;
-use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use http::{Response, StatusCode};
-use registry_core::api::StatusError;
 use registry_core::metrics::MetricsError;
 use registry_core::storage::StorageError;
 
@@ -67,28 +63,4 @@ pub enum ServerError {
     /// The runtime or its signal handlers cannot be set up. Not retryable.
     #[error("cannot set up the process: {0}")]
     Process(#[source] std::io::Error),
-}
-
-/// A failure as a response: a JSON `Status`, and `Retry-After` when the failure says when.
-pub fn status_response(failure: &StatusError) -> Response<Body> {
-    let mut body = failure.to_value().to_string();
-    body.push('\n');
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = StatusCode::from_u16(failure.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let retry_after = failure.details.as_ref().map_or(0, |details| details.retry_after_seconds);
-    if retry_after > 0 {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after));
-    }
-    response
-}
-
-/// A plain text response, as Go's `http.Error` writes it.
-pub(crate) fn text_response(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(body.into());
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    headers.insert(http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    response
 }

@@ -18,12 +18,12 @@ use registry_core::context::UserInfo;
 
 use crate::authentication::{Authenticator, requested_impersonation};
 use crate::authorization::{Attributes, Authorizer, Decision};
-use crate::error::status_response;
 use crate::fairness::{Flow, FlowSchemas};
 use crate::health::{Endpoint, Health};
 use crate::metrics::ServerMetrics;
 use crate::options::LimitOptions;
 use crate::request_info::{RequestInfo, Verb};
+use crate::responses;
 use crate::version;
 
 mod audit_id;
@@ -117,7 +117,7 @@ impl<D: Dispatch> Filters<D> {
         let answered = answered.unwrap_or_else(|panic| Err(panics::recovered(panic.as_ref(), &audit_id)));
 
         // Response headers: after everything, so that they are on every answer.
-        let mut response = answered.unwrap_or_else(|failure| status_response(&failure));
+        let mut response = answered.unwrap_or_else(|failure| responses::status(&failure));
         finish_headers(response.headers_mut(), audit_id);
         if let Some(flow) = flow {
             flow.add_to(response.headers_mut());

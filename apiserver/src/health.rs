@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use axum::body::Body;
 use http::{Response, StatusCode};
 
-use crate::error::text_response;
 use crate::request_info::query_pairs;
+use crate::responses;
 
 mod checks;
 #[cfg(test)]
@@ -111,12 +111,12 @@ impl Health {
         }
         let name = rest.trim_start_matches('/');
         match self.of(endpoint).find(|check| check.name == name) {
-            None => text_response(StatusCode::NOT_FOUND, "404 page not found\n"),
+            None => responses::page_not_found(),
             Some(found) => match found.check.check().await {
-                Ok(()) => text_response(StatusCode::OK, "ok"),
+                Ok(()) => responses::text(StatusCode::OK, "ok"),
                 Err(error) => {
                     let body = format!("internal server error: {error}\n");
-                    text_response(StatusCode::INTERNAL_SERVER_ERROR, body)
+                    responses::text(StatusCode::INTERNAL_SERVER_ERROR, body)
                 }
             },
         }
@@ -173,13 +173,13 @@ impl Health {
         if !failed.is_empty() {
             tracing::warn!(failed = failed.join("; "), "{endpoint} check failed");
             let _ = writeln!(report, "{endpoint} check failed");
-            return text_response(StatusCode::INTERNAL_SERVER_ERROR, report);
+            return responses::text(StatusCode::INTERNAL_SERVER_ERROR, report);
         }
         if !question.verbose {
-            return text_response(StatusCode::OK, "ok");
+            return responses::text(StatusCode::OK, "ok");
         }
         let _ = writeln!(report, "{endpoint} check passed");
-        text_response(StatusCode::OK, report)
+        responses::text(StatusCode::OK, report)
     }
 
     fn of(&self, endpoint: Endpoint) -> impl Iterator<Item = &NamedCheck> {

@@ -14,11 +14,12 @@
 //! | [`server`] | from options and maps to a listening server: TLS, connections, identities, the orderly end |
 //! | [`options`] | the command line |
 //! | [`filters`] | what every request passes before it is worked on |
-//! | [`request_info`] | what a request is about |
 //! | [`authentication`], [`authorization`] | who asks, and whether they may |
 //! | [`fairness`] | which flow a request belongs to |
 //! | [`handlers`], [`admission`] | the verbs, and what may change or refuse a write |
 //! | [`discovery`], [`openapi`] | what the server says of its API |
+//! | `responses` | how answers are written: the form a client takes, tags, warnings |
+//! | [`request_info`] | what a request is about |
 //! | `proxy` | passes connections on to kubelets, pods and services |
 //! | [`health`], [`metrics`], [`version`] | how the server is, what it counts, and which it is |
 //! | [`storage`] | opens the storage of every resource |
@@ -39,6 +40,7 @@ pub mod openapi;
 pub mod options;
 mod proxy;
 pub mod request_info;
+mod responses;
 pub mod server;
 pub mod storage;
 pub mod testing;

@@ -17,10 +17,9 @@ use registry_core::registry::{InstalledApi, InstalledPath};
 use registry_core::schema::openapi::Descriptions;
 use serde_json::{Map, Value, json};
 
-use crate::discovery::Document;
-use crate::handlers::negotiation::{Endpoint, Format, Formats, Output, clauses};
 use crate::request_info::Query;
-use crate::handlers::respond;
+use crate::responses::negotiation::{Endpoint, Format, Formats, Output, clauses};
+use crate::responses::{self, Document};
 
 mod components;
 mod connections;
@@ -97,7 +96,8 @@ impl OpenApi {
         }
         match self.versions.get(below) {
             Some(version) => Some(self.version(below, version, parts)),
-            None => Some(Ok(no_document())),
+            // Below the index, what is not there is told without words, as Kubernetes does.
+            None => Some(Ok(responses::empty(StatusCode::NOT_FOUND))),
         }
     }
 
@@ -153,7 +153,7 @@ impl OpenApi {
             return Ok(moved(&hashed_url(path, &document.hash)));
         }
         if output.format == Format::Yaml {
-            return Ok(respond::value(&output, StatusCode::OK, &document.parsed()));
+            return Ok(document.answer(&output));
         }
         let mut response = document.cacheable_answer(&parts.headers, "application/json");
         if asked_hash.is_some() {
@@ -227,17 +227,9 @@ fn hashed_url(path: &str, hash: &str) -> String {
     format!("{INDEX}/{path}?hash={hash}")
 }
 
-/// Below the index, what is not there is told without words, as Kubernetes does.
-fn no_document() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NOT_FOUND;
-    response
-}
-
 /// The document has changed since the client learned of it.
 fn moved(url: &str) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+    let mut response = responses::empty(StatusCode::MOVED_PERMANENTLY);
     if let Ok(url) = HeaderValue::from_str(url) {
         response.headers_mut().insert(LOCATION, url);
     }

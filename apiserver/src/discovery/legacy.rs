@@ -1,12 +1,14 @@
 //! The unaggregated documents: `APIVersions`, `APIGroupList`, `APIGroup`, `APIResourceList`.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use registry_core::api::Scope;
 use registry_core::registry::InstalledPath;
+use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 use crate::json_fields::put;
 
-use super::document::storage_version_hash;
 use super::groups::{Group, Version};
 
 const ADMISSION: &str = "admissionregistration.k8s.io";
@@ -113,4 +115,10 @@ fn resource(path: &InstalledPath) -> Value {
         put(&mut entry, "storageVersionHash", storage_version_hash(group, version, kind.kind));
     }
     entry
+}
+
+/// The hash that tells clients when the version a kind is stored in changes.
+pub(super) fn storage_version_hash(group: &str, version: &str, kind: &str) -> String {
+    let digest = digest(&SHA256, format!("{group}/{version}/{kind}").as_bytes());
+    BASE64_STANDARD.encode(digest.as_ref().get(..8).unwrap_or_default())
 }

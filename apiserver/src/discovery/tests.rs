@@ -1,4 +1,4 @@
-use super::document::storage_version_hash;
+use super::legacy::storage_version_hash;
 use super::*;
 
 fn headers(accept: &str) -> HeaderMap {

@@ -2,13 +2,13 @@
 
 use http::HeaderMap;
 use registry_core::RequestContext;
-use registry_core::api::{DryRun, Reason, StatusError};
+use registry_core::api::{DryRun, StatusError};
 
 use crate::admission::{Attributes, Operation};
 use crate::request_info::Query;
+use crate::responses::negotiation::{Endpoint, Format, Formats, Output};
 
-use super::Api;
-use super::negotiation::{Endpoint, Format, Formats, Output, with_empty_details};
+use super::api::Api;
 use super::routing::Route;
 
 /// One request to a resource.
@@ -66,12 +66,4 @@ impl<'a> Call<'a> {
             dry_run,
         }
     }
-}
-
-/// 405: the path does not serve this method.
-pub(super) fn method_not_allowed() -> StatusError {
-    with_empty_details(StatusError::new(
-        Reason::MethodNotAllowed,
-        "the server does not allow this method on the requested resource",
-    ))
 }

@@ -12,8 +12,10 @@ use registry_core::rest::connect::{ConnectRequest, Connecter, Connection, Destin
 use crate::admission::Operation;
 use crate::proxy::ProxiedRequest;
 use crate::request_info::{RequestInfo, decode_component, query_pairs};
+use crate::responses;
 
-use super::call::{Call, method_not_allowed};
+use super::call::Call;
+use super::routing::method_not_allowed;
 
 /// Answers a connection.
 pub(super) async fn connect(
@@ -45,7 +47,8 @@ pub(super) async fn connect(
     let request = ConnectRequest { options: &options, path };
     let mut destination = match connecter.connect(call.context, call.name, &request).await? {
         Connection::To(destination) => destination,
-        Connection::Nobody => return Ok(nobody()),
+        // There is nobody to connect to yet.
+        Connection::Nobody => return Ok(responses::empty(StatusCode::NO_CONTENT)),
     };
     if let Some(redirection) = to_root(&destination, parts) {
         return Ok(redirection);
@@ -82,13 +85,6 @@ fn split_path<'p>(call: &Call<'_>, path: &'p str) -> Result<(&'p str, &'p str), 
     is_clear.then_some((prefix, rest)).ok_or_else(|| StatusError::bad_request("the path is ambiguous"))
 }
 
-/// An empty answer: there is nobody to connect to yet.
-fn nobody() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    response
-}
-
 /// Leads browsers to the root of what is proxied, so that its relative links are right.
 fn to_root(destination: &Destination, parts: &Parts) -> Option<Response<Body>> {
     let is_read = matches!(parts.method, Method::GET | Method::HEAD);
@@ -99,8 +95,7 @@ fn to_root(destination: &Destination, parts: &Parts) -> Option<Response<Body>> {
     }
     let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     let root = HeaderValue::from_str(&format!("{}/{query}", parts.uri.path())).ok()?;
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+    let mut response = responses::empty(StatusCode::MOVED_PERMANENTLY);
     response.headers_mut().insert(LOCATION, root);
     Some(response)
 }

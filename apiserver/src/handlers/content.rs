@@ -12,8 +12,9 @@ use registry_core::codec::{DecodeError, Decoded, Limits, cbor, json, protobuf, y
 use registry_core::schema::{FieldIssue, Schema, TypeTable};
 use serde_json::{Map, Value};
 
+use crate::responses::negotiation::Format;
+
 use super::call::Call;
-use super::negotiation::Format;
 
 #[cfg(test)]
 mod tests;

@@ -5,12 +5,13 @@ use http::{Response, StatusCode};
 use registry_core::api::StatusError;
 
 use crate::admission::Operation;
+use crate::responses::negotiation::Endpoint;
 
-use super::call::{Call, method_not_allowed};
+use super::answer::object_answer;
+use super::call::Call;
 use super::content::{decode_object, read_body};
-use super::negotiation::Endpoint;
 use super::options::write_options;
-use super::respond;
+use super::routing::method_not_allowed;
 
 /// Answers a create.
 pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
@@ -41,5 +42,5 @@ pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response<Body>
     } else {
         return Err(method_not_allowed());
     };
-    respond::answer(call, &output, answer, StatusCode::CREATED)
+    object_answer(call, &output, answer, StatusCode::CREATED)
 }

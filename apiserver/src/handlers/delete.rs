@@ -5,13 +5,14 @@ use http::{Response, StatusCode};
 use registry_core::api::{DeleteOptions, StatusError};
 
 use crate::admission::Operation;
+use crate::responses::negotiation::{Endpoint, Format, Formats};
 
-use super::call::{Call, method_not_allowed};
+use super::answer::object_answer;
+use super::call::Call;
 use super::content::{decode, read_body};
 use super::list::{list_answer, selection};
-use super::negotiation::{Endpoint, Format, Formats};
 use super::options::{ListPurpose, delete_options, delete_options_of_query};
-use super::respond;
+use super::routing::method_not_allowed;
 
 /// Answers the deletion of one object.
 pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
@@ -22,7 +23,7 @@ pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response<Body>
     call.api.admission.admit(call.context, &attributes, None, None).await?;
     let validation = call.api.admission.validation(attributes);
     let answer = deleter.delete(call.context, call.name, &validation, &options).await?;
-    respond::answer(call, &output, answer, StatusCode::OK)
+    object_answer(call, &output, answer, StatusCode::OK)
 }
 
 /// Answers the deletion of what list options select.

@@ -4,10 +4,12 @@ use axum::body::Body;
 use http::Response;
 use registry_core::api::StatusError;
 
-use super::call::{Call, method_not_allowed};
-use super::negotiation::Endpoint;
+use crate::responses::negotiation::Endpoint;
+
+use super::answer::object_answer;
+use super::call::Call;
 use super::options::get_options;
-use super::respond;
+use super::routing::method_not_allowed;
 
 /// Answers a get. The object is neither parsed nor encoded.
 pub(super) async fn get(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
@@ -15,5 +17,5 @@ pub(super) async fn get(call: &Call<'_>) -> Result<Response<Body>, StatusError> 
     let output = call.negotiate(Endpoint::Object)?;
     let options = get_options(call.query)?;
     let answer = getter.get(call.context, call.name, &options).await?;
-    respond::answer(call, &output, answer, http::StatusCode::OK)
+    object_answer(call, &output, answer, http::StatusCode::OK)
 }

@@ -8,20 +8,22 @@ use registry_core::codec::cbor;
 use registry_core::storage::ListPage;
 use serde_json::{Map, Value, json};
 
-use super::call::{Call, method_not_allowed};
-use super::cbor::Maps;
-use super::items::ItemForm;
-use super::negotiation::{Endpoint, Format, Output};
+use crate::json_fields::put;
+use crate::responses::negotiation::{Endpoint, Format, Output};
+use crate::responses::{self, yaml};
+
+use super::call::Call;
 use super::options::{ListPurpose, list_options};
-use super::{protobuf, respond, yaml};
+use super::representation::ItemForm;
+use super::representation::cbor::Maps;
+use super::routing::method_not_allowed;
 
 mod body;
+mod messages;
 #[cfg(test)]
 mod tests;
 
 use body::{ListBody, Writer};
-
-use crate::json_fields::put;
 
 /// Answers a list.
 pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
@@ -50,16 +52,16 @@ pub(super) async fn list_answer(
     output: &Output,
     page: ListPage,
 ) -> Result<Response<Body>, StatusError> {
-    let form = respond::item_form(call, output)?;
+    let form = ItemForm::of_list(call, output)?;
     let size_hint_bytes = page.items.iter().map(|entry| entry.json.len()).sum();
     let list_head = call.route.list_head.as_deref().unwrap_or_default();
     let body = match output.format {
         Format::Json => json_body(list_head, form, page),
         Format::Yaml => yaml_body(list_head, form, page)?,
         Format::Cbor => cbor_body(call, list_head, form, page)?,
-        Format::Protobuf => return protobuf::list(call, output, page).await,
+        Format::Protobuf => return messages::answer(call, output, page).await,
     };
-    Ok(respond::stream(output, body, size_hint_bytes))
+    Ok(responses::stream(output, body, size_hint_bytes))
 }
 
 fn json_body(list_head: &[u8], form: ItemForm, page: ListPage) -> ListBody {

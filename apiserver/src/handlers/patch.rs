@@ -14,12 +14,13 @@ use registry_core::schema::FieldIssue;
 use serde_json::Value;
 
 use crate::admission::Operation;
+use crate::responses::negotiation::{Endpoint, Format, body_media_type, unknown_body, with_empty_details};
 
-use super::call::{Call, method_not_allowed};
+use super::answer::object_answer;
+use super::call::Call;
 use super::content::{check_name, read_body, settle_issues, settle_namespace, with_defaults};
-use super::negotiation::{Endpoint, Format, body_media_type, unknown_body, with_empty_details};
 use super::options::patch_options;
-use super::respond;
+use super::routing::method_not_allowed;
 use super::update::updated_status;
 
 mod apply;
@@ -62,7 +63,7 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
             Err(failure) if update.may_retry(&failure) && attempt < CONFLICT_RETRIES => {}
             result => {
                 let (answer, created) = result?;
-                return respond::answer(call, &output, answer, updated_status(created));
+                return object_answer(call, &output, answer, updated_status(created));
             }
         }
     }

@@ -11,8 +11,7 @@ use registry_core::registry::{InstalledApi, InstalledPath};
 
 use crate::metrics::{RequestMetrics, RouteMetrics};
 use crate::request_info::{RequestInfo, ResourceRequest, Verb};
-
-use super::negotiation::with_empty_details;
+use crate::responses::negotiation::with_empty_details;
 
 /// All paths below `/api` and `/apis`.
 pub(crate) struct Routes {
@@ -189,13 +188,23 @@ fn has_trailing_segments(path: &str, request: &ResourceRequest, in_namespace: bo
 impl Missing {
     /// The failure as a `Status`; `None` where Kubernetes answers with a plain page.
     pub(crate) fn status(&self) -> Option<StatusError> {
-        let (reason, message) = match self {
-            Self::Page => return None,
-            Self::Resource => (Reason::NotFound, "the server could not find the requested resource"),
-            Self::Method => {
-                (Reason::MethodNotAllowed, "the server does not allow this method on the requested resource")
-            }
-        };
-        Some(with_empty_details(StatusError::new(reason, message)))
+        match self {
+            Self::Page => None,
+            Self::Resource => Some(resource_not_found()),
+            Self::Method => Some(method_not_allowed()),
+        }
     }
+}
+
+/// 404: the group is served, this path of it is not.
+pub(super) fn resource_not_found() -> StatusError {
+    with_empty_details(StatusError::new(Reason::NotFound, "the server could not find the requested resource"))
+}
+
+/// 405: the path does not serve this method.
+pub(super) fn method_not_allowed() -> StatusError {
+    with_empty_details(StatusError::new(
+        Reason::MethodNotAllowed,
+        "the server does not allow this method on the requested resource",
+    ))
 }

@@ -8,12 +8,13 @@ use registry_core::api::{DryRun, Object, Preconditions, StatusError};
 use registry_core::rest::UpdatedObject;
 
 use crate::admission::Operation;
+use crate::responses::negotiation::Endpoint;
 
-use super::call::{Call, method_not_allowed};
+use super::answer::object_answer;
+use super::call::Call;
 use super::content::{check_name, decode_object, read_body};
-use super::negotiation::Endpoint;
 use super::options::write_options;
-use super::respond;
+use super::routing::method_not_allowed;
 
 /// Answers an update.
 pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
@@ -31,7 +32,7 @@ pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response<Body>
     let validation = call.api.admission.validation(attributes);
     let (answer, created) =
         updater.update(call.context, call.name, &mut replacement, &validation, &options).await?;
-    respond::answer(call, &output, answer, updated_status(created))
+    object_answer(call, &output, answer, updated_status(created))
 }
 
 /// 201 for what an update created.

@@ -12,25 +12,24 @@ use registry_core::codec;
 use registry_core::storage::{StoredObject, WatchError, WatchEvent};
 use uuid::Uuid;
 
-use super::call::{Call, method_not_allowed};
-use super::cbor::{self, Maps};
-use super::items::{Item, ItemForm};
-use super::list::selection;
-use super::negotiation::{Endpoint, Format, Output, Shape};
-use super::options::ListPurpose;
-use super::protobuf::{self, Messages};
-use super::table::Table;
 use crate::metrics::WatchMetrics;
+use crate::responses::negotiation::{Endpoint, Format, Output, Shape};
+
+use super::call::Call;
+use super::list::selection;
+use super::options::ListPurpose;
+use super::representation::cbor::{self, Maps};
+use super::representation::protobuf::{self, Messages};
+use super::representation::{Item, ItemForm, Table};
+use super::routing::method_not_allowed;
 
 mod body;
-mod ending;
 mod pieces;
 #[cfg(test)]
 mod tests;
 
 use body::PlainBody;
 pub(crate) use body::WatchBody;
-pub(super) use ending::Ending;
 pub(crate) use pieces::Pieces;
 use pieces::FRAME_END;
 

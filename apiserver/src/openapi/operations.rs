@@ -266,7 +266,8 @@ fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
                 ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"];
             // kubectl sends the strategic merge patches that are offered here, and the handlers take them for the
             // built-in kinds only.
-            let offered = types.iter().filter(|one| path.resource.is_builtin || !one.starts_with("strategic"));
+            let offered =
+                types.iter().filter(|one| path.resource.is_builtin || !one.starts_with("strategic"));
             let schema = reference(&meta_name("Patch"));
             let content: Map<String, Value> =
                 offered.map(|one| (format!("application/{one}"), json!({ "schema": schema }))).collect();

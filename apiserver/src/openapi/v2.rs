@@ -12,15 +12,15 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
+use http::header::{CONTENT_ENCODING, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use registry_core::api::GroupVersion;
 use ring::digest;
 use serde_json::{Map, Value, json};
 
-use crate::discovery::{entity_tag, has_tag};
-use crate::handlers::negotiation::{accepts_gzip, clauses};
+use crate::responses::negotiation::{accepts_gzip, clauses};
+use crate::responses::{self, EntityTag};
 
 use super::gnostic;
 
@@ -46,7 +46,7 @@ pub(super) struct Forms {
 /// Compressed bytes, with the tag of the uncompressed ones.
 struct Packed {
     gzip: Bytes,
-    tag: HeaderValue,
+    tag: EntityTag,
 }
 
 /// The document: `versions` are the v3 documents.
@@ -107,11 +107,7 @@ impl Forms {
                 let packed = self.protobuf.get_or_init(|| aside(|| Packed::bytes(&gnostic::v2(&make()))));
                 packed.answer(&parts.headers, PROTOBUF[0])
             }
-            None => {
-                let mut refused = Response::new(Body::empty());
-                *refused.status_mut() = StatusCode::NOT_ACCEPTABLE;
-                refused
-            }
+            None => responses::empty(StatusCode::NOT_ACCEPTABLE),
         }
     }
 }
@@ -159,7 +155,7 @@ impl Default for Packer {
 impl Packer {
     fn finish(self) -> Packed {
         let gzip = self.gzip.finish().unwrap_or_default();
-        Packed { gzip: gzip.into(), tag: entity_tag(&self.digest.finish()) }
+        Packed { gzip: gzip.into(), tag: EntityTag::of(&self.digest.finish()) }
     }
 }
 
@@ -193,22 +189,15 @@ impl Packed {
     }
 
     fn answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<Body> {
-        let gzip = accepts_gzip(headers);
-        let mut response = if has_tag(headers, &self.tag) {
-            let mut unchanged = Response::new(Body::empty());
-            *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
-            unchanged
-        } else if gzip {
+        let mut response = self.tag.unless_known(headers, media_type, || {
+            if !accepts_gzip(headers) {
+                return Response::new(Body::from(self.unpacked()));
+            }
             let mut packed = Response::new(Body::from(self.gzip.clone()));
             packed.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             packed
-        } else {
-            Response::new(Body::from(self.unpacked()))
-        };
-        let answered = response.headers_mut();
-        answered.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-        answered.insert(ETAG, self.tag.clone());
-        answered.insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+        });
+        response.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
         response
     }
 
@@ -243,7 +232,8 @@ mod tests {
         let packed = Packed::bytes(b"{}");
         assert_eq!(packed.unpacked(), b"{}");
         let mut headers = HeaderMap::new();
-        headers.insert(http::header::IF_NONE_MATCH, packed.tag.clone());
+        let first = packed.answer(&headers, "application/json");
+        headers.insert(http::header::IF_NONE_MATCH, first.headers()[http::header::ETAG].clone());
         assert_eq!(packed.answer(&headers, "application/json").status(), StatusCode::NOT_MODIFIED);
     }
 }

@@ -9,9 +9,10 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use registry_core::storage::StoredObject;
 
-use super::super::cbor::Maps;
-use super::super::items::{Item, ItemForm};
-use super::super::yaml;
+use crate::responses::yaml;
+
+use super::super::representation::cbor::Maps;
+use super::super::representation::{Item, ItemForm};
 
 /// Pieces are about this large: few enough to be cheap, small enough to be sent while the next one is made.
 const CHUNK_BYTES: usize = 64 * 1024;

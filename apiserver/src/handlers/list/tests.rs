@@ -4,7 +4,8 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use registry_core::storage::{Attributes, Entry, StoredObject};
 
-use super::super::negotiation::MetaVersion;
+use crate::responses::negotiation::MetaVersion;
+
 use super::*;
 
 const HEAD: &[u8] = br#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":""#;

@@ -8,10 +8,10 @@ use registry_core::rest::UpdatedObject;
 use serde_json::Value;
 
 use crate::admission::Operation;
+use crate::responses::negotiation::Format;
 
 use super::super::call::Call;
 use super::super::content::{self, check_name, json_type, settle_namespace, with_defaults};
-use super::super::negotiation::Format;
 
 /// An applied configuration, merged into whatever object is there.
 pub(super) struct Applied<'a> {

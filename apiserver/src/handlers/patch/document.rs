@@ -7,8 +7,9 @@ use registry_core::patch::{PatchError, merge, strategic};
 use registry_core::schema::Schema;
 use serde_json::Value;
 
+use crate::responses::negotiation::with_empty_details;
+
 use super::super::content::json_type;
-use super::super::negotiation::with_empty_details;
 
 /// The kinds of patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::{Frames, LongRunning};
-use super::ending::Ending;
+use super::super::ending::Ending;
 use super::pieces::Pieces;
+use super::{Frames, LongRunning};
 
 /// At most about this much is put into one piece, however much is ready.
 const BATCH_BYTES: usize = 64 * 1024;

@@ -7,7 +7,9 @@ use registry_core::storage::{Attributes, Entry, StoredObject, WatchStream};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::super::negotiation::MetaVersion;
+use crate::responses::negotiation::MetaVersion;
+
+use super::super::ending::Ending;
 use super::*;
 
 fn entry(name: &str) -> StoredObject {

@@ -1,10 +1,11 @@
 //! `PartialObjectMetadata`: an object's metadata alone, cut out of its bytes.
 
-use super::items::Item;
-use super::negotiation::MetaVersion;
+use crate::responses::negotiation::MetaVersion;
+
+use super::item::Item;
 
 /// Writes an object's metadata as a `PartialObjectMetadata`.
-pub(super) fn write(buffer: &mut Vec<u8>, item: &Item<'_>, version: MetaVersion) {
+pub(crate) fn write(buffer: &mut Vec<u8>, item: &Item<'_>, version: MetaVersion) {
     buffer.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"");
     buffer.extend_from_slice(version.api_version().as_bytes());
     buffer.extend_from_slice(b"\",\"metadata\":");

@@ -1,4 +1,4 @@
-//! One object's bytes in the form a list, a table or a watch gives it.
+//! One encoded object: its bytes, and the parts they are cut into.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,65 +9,48 @@ use registry_core::codec::stored;
 use registry_core::storage::{Encoding, EncodingBudget, Entry};
 use serde_json::{Map, Value};
 
-use super::negotiation::MetaVersion;
-use super::partial;
-use super::table::Table;
-
 /// An encoded object.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Item<'a> {
+pub(crate) struct Item<'a> {
     /// The object as JSON.
-    pub(super) json: &'a [u8],
+    pub(crate) json: &'a [u8],
     /// Its bytes from the first field after `apiVersion` and `kind`; empty when that is not known.
-    pub(super) tail: &'a [u8],
+    pub(crate) tail: &'a [u8],
     /// The resource version, when it is known without looking.
-    pub(super) revision: Option<u64>,
+    pub(crate) revision: Option<u64>,
     /// Where it is stored, with all it was encoded as.
     entry: Option<&'a Entry>,
 }
 
 /// What of an object is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// All of it.
     Whole,
     /// Its metadata.
     Metadata,
 }
 
-/// The form of a list's items.
-#[derive(Clone, Debug)]
-pub(super) enum ItemForm {
-    /// The whole object.
-    Whole,
-    /// The object without `apiVersion` and `kind`.
-    Tail,
-    /// A `PartialObjectMetadata`.
-    Partial(MetaVersion),
-    /// A table's row.
-    Row(Table),
-}
-
 // === impl Item ===
 
 impl<'a> Item<'a> {
     /// A stored object.
-    pub(super) fn stored(entry: &'a Entry) -> Self {
+    pub(crate) fn stored(entry: &'a Entry) -> Self {
         Self { json: &entry.json, tail: entry.tail(), revision: Some(entry.revision), entry: Some(entry) }
     }
 
     /// An object that was encoded for this answer.
-    pub(super) fn encoded(json: &'a [u8]) -> Self {
+    pub(crate) fn encoded(json: &'a [u8]) -> Self {
         Self { json, tail: b"", revision: None, entry: None }
     }
 
     /// Whether the object is stored.
-    pub(super) fn is_stored(&self) -> bool {
+    pub(crate) fn is_stored(&self) -> bool {
         self.entry.is_some()
     }
 
     /// The JSON of `metadata`. Canonical bytes are cut, all others are parsed.
-    pub(super) fn metadata(&self) -> Cow<'a, [u8]> {
+    pub(crate) fn metadata(&self) -> Cow<'a, [u8]> {
         if let Some(cut) = self.entry.and_then(Entry::metadata) {
             return Cow::Borrowed(cut);
         }
@@ -80,7 +63,7 @@ impl<'a> Item<'a> {
     ///
     /// # Errors
     /// 500: the bytes are no object.
-    pub(super) fn fields(&self, part: Part) -> Result<Map<String, Value>, StatusError> {
+    pub(crate) fn fields(&self, part: Part) -> Result<Map<String, Value>, StatusError> {
         match part {
             Part::Whole => Ok(stored::decode(self.json).map_err(StatusError::internal)?.0),
             Part::Metadata => {
@@ -94,7 +77,7 @@ impl<'a> Item<'a> {
     ///
     /// # Errors
     /// Whatever `make` fails with.
-    pub(super) fn in_encoding(
+    pub(crate) fn in_encoding(
         &self,
         encoding: Encoding,
         budget: &Arc<EncodingBudget>,
@@ -103,31 +86,5 @@ impl<'a> Item<'a> {
         let made = self.entry.and_then(|entry| entry.encoded(encoding, budget, || make().ok()));
         // What failed fails again, and tells why.
         made.map_or_else(make, Ok)
-    }
-}
-
-// === impl ItemForm ===
-
-impl ItemForm {
-    /// Writes an item.
-    pub(super) fn write(&self, buffer: &mut Vec<u8>, item: &Item<'_>) {
-        match self {
-            Self::Tail if !item.tail.is_empty() => {
-                buffer.push(b'{');
-                buffer.extend_from_slice(item.tail);
-            }
-            Self::Whole | Self::Tail => buffer.extend_from_slice(item.json),
-            Self::Partial(version) => partial::write(buffer, item, *version),
-            Self::Row(table) => table.write_row(buffer, item),
-        }
-    }
-
-    /// How many bytes [`write`](Self::write) will write, for the forms that copy.
-    pub(super) fn exact_len(&self, item: &Item<'_>) -> Option<usize> {
-        match self {
-            Self::Tail if !item.tail.is_empty() => Some(1 + item.tail.len()),
-            Self::Whole | Self::Tail => Some(item.json.len()),
-            Self::Partial(_) | Self::Row(_) => None,
-        }
     }
 }

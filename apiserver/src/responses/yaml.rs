@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// A value as a YAML document.
-pub(super) fn encode(value: &Value) -> String {
+pub(crate) fn encode(value: &Value) -> String {
     let mut text = String::new();
     match value {
         Value::Object(fields) if !fields.is_empty() => write_fields(&mut text, fields, 0, false),
@@ -21,7 +21,7 @@ pub(super) fn encode(value: &Value) -> String {
 }
 
 /// A value as one item (`- …`) of a list at this depth.
-pub(super) fn write_item(text: &mut String, item: &Value, depth: usize) {
+pub(crate) fn write_item(text: &mut String, item: &Value, depth: usize) {
     indent(text, depth);
     text.push_str("- ");
     match item {
@@ -42,7 +42,7 @@ pub(super) fn write_item(text: &mut String, item: &Value, depth: usize) {
 }
 
 /// `key: value` lines at this depth; `continues` leaves out the indentation of the first one.
-pub(super) fn write_fields(text: &mut String, fields: &Map<String, Value>, depth: usize, continues: bool) {
+pub(crate) fn write_fields(text: &mut String, fields: &Map<String, Value>, depth: usize, continues: bool) {
     for (position, (key, value)) in fields.iter().enumerate() {
         if position > 0 || !continues {
             indent(text, depth);

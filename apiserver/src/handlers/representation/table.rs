@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::json_fields::put;
 use crate::request_info::Query;
+use crate::responses::negotiation::MetaVersion;
 
-use super::call::Call;
-use super::items::Item;
-use super::negotiation::MetaVersion;
+use super::super::call::Call;
+use super::item::Item;
 use super::partial;
 
 /// The columns of a resource that declares none.
@@ -20,7 +20,7 @@ static DEFAULT_COLUMNS: [Column; 2] = [Column::NAME, Column::CREATED_AT];
 
 /// A table of one resource's objects.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     columns: &'static [Column],
     schema: &'static Schema,
     include: IncludeObject,
@@ -42,7 +42,7 @@ impl Table {
     ///
     /// # Errors
     /// 400 for an `includeObject` that means nothing.
-    pub(super) fn of_request(call: &Call<'_>, version: MetaVersion) -> Result<Self, StatusError> {
+    pub(crate) fn of_request(call: &Call<'_>, version: MetaVersion) -> Result<Self, StatusError> {
         let storage = &call.route.path.capabilities.storage;
         Self::new(storage.columns(), storage.schema(), call.query, version)
     }
@@ -69,7 +69,7 @@ impl Table {
     }
 
     /// A table without its rows.
-    pub(super) fn head(&self, metadata: &Value) -> Value {
+    pub(crate) fn head(&self, metadata: &Value) -> Value {
         json!({
             "kind": "Table",
             "apiVersion": self.version.api_version(),
@@ -85,7 +85,7 @@ impl Table {
     }
 
     /// Writes a whole table of one object. Watches send the columns with the first one only.
-    pub(super) fn write_object(&self, buffer: &mut Vec<u8>, item: &Item<'_>, with_columns: bool) {
+    pub(crate) fn write_object(&self, buffer: &mut Vec<u8>, item: &Item<'_>, with_columns: bool) {
         let object = parse(item);
         let metadata = match (item.revision, object.resource_version()) {
             (Some(revision), _) => json!({ "resourceVersion": revision.to_string() }),
@@ -104,7 +104,7 @@ impl Table {
     }
 
     /// Writes a table without rows: what a watch sends as a bookmark.
-    pub(super) fn write_empty(&self, buffer: &mut Vec<u8>, revision: u64) {
+    pub(crate) fn write_empty(&self, buffer: &mut Vec<u8>, revision: u64) {
         let version = self.version.api_version();
         let head = format!(
             "{{\"kind\":\"Table\",\"apiVersion\":\"{version}\",\"metadata\":{{\"resourceVersion\":\"{revision}\"}},\
@@ -114,7 +114,7 @@ impl Table {
     }
 
     /// Writes an object's row.
-    pub(super) fn write_row(&self, buffer: &mut Vec<u8>, item: &Item<'_>) {
+    pub(crate) fn write_row(&self, buffer: &mut Vec<u8>, item: &Item<'_>) {
         self.write_row_of(buffer, item, &parse(item));
     }
 

@@ -11,15 +11,16 @@ use registry_core::codec::cbor;
 use registry_core::schema::Schema;
 use registry_core::storage::{Encoding, EncodingBudget};
 
-use super::call::Call;
-use super::items::{Item, ItemForm, Part};
+use super::super::call::Call;
+use super::form::ItemForm;
+use super::item::{Item, Part};
 
 /// An object without any field.
 const EMPTY_MAP: Bytes = Bytes::from_static(&[0xa0]);
 
 /// How objects of one kind become CBOR.
 #[derive(Clone, Debug)]
-pub(super) struct Maps {
+pub(crate) struct Maps {
     api_version: Box<str>,
     kind: &'static str,
     form: ItemForm,
@@ -31,7 +32,7 @@ pub(super) struct Maps {
 
 impl Maps {
     /// For a route's objects, in this form.
-    pub(super) fn new(call: &Call<'_>, form: ItemForm) -> Self {
+    pub(crate) fn new(call: &Call<'_>, form: ItemForm) -> Self {
         let (api_version, kind) = match &form {
             ItemForm::Partial(version) => (version.api_version(), "PartialObjectMetadata"),
             _ => (&*call.route.api_version, call.route.kind.kind),
@@ -49,7 +50,7 @@ impl Maps {
     ///
     /// # Errors
     /// 500: its bytes are no object.
-    pub(super) fn write(&self, out: &mut Vec<u8>, item: &Item<'_>) -> Result<(), StatusError> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, item: &Item<'_>) -> Result<(), StatusError> {
         let fields = self.fields(item)?;
         out.extend_from_slice(cbor::MAGIC);
         cbor::write_object(out, &self.api_version, self.kind, &fields);
@@ -57,7 +58,7 @@ impl Maps {
     }
 
     /// Writes a watch's event. An object that cannot be written ends nothing: it is told in its place.
-    pub(super) fn write_event(&self, out: &mut Vec<u8>, event: &str, item: &Item<'_>) {
+    pub(crate) fn write_event(&self, out: &mut Vec<u8>, event: &str, item: &Item<'_>) {
         let begin = out.len();
         cbor::begin_watch_event(out, event);
         if let Err(failure) = self.write(out, item) {
@@ -67,7 +68,7 @@ impl Maps {
     }
 
     /// Writes an object as a list's item, or gives it to be put there.
-    pub(super) fn begin_item(&self, out: &mut Vec<u8>, item: &Item<'_>) -> Option<Bytes> {
+    pub(crate) fn begin_item(&self, out: &mut Vec<u8>, item: &Item<'_>) -> Option<Bytes> {
         if let ItemForm::Row(table) = &self.form {
             let mut json = Vec::with_capacity(item.json.len());
             table.write_row(&mut json, item);
@@ -96,7 +97,7 @@ impl Maps {
 }
 
 /// Writes a watch's event of an object that was made for it, as JSON.
-pub(super) fn write_made_event(out: &mut Vec<u8>, event: &str, json: &[u8]) {
+pub(crate) fn write_made_event(out: &mut Vec<u8>, event: &str, json: &[u8]) {
     cbor::begin_watch_event(out, event);
     out.extend_from_slice(&cbor::encode(&serde_json::from_slice(json).unwrap_or_default(), None));
 }

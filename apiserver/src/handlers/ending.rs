@@ -28,6 +28,7 @@ impl Ending {
         ending
     }
 
+    /// Whether it has come.
     pub(super) fn has_come(&self) -> bool {
         self.has_come.load(Ordering::Acquire)
     }

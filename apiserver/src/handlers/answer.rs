@@ -1,0 +1,117 @@
+//! The answer to an operation on one object.
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use registry_core::api::{Reason, StatusError};
+use registry_core::codec::stored;
+use registry_core::rest::{Answer, SuccessStatus};
+use serde_json::{Value, json};
+
+use crate::json_fields::put;
+use crate::responses;
+use crate::responses::negotiation::{Format, Output, Shape};
+
+use super::call::Call;
+use super::representation::cbor::Maps;
+use super::representation::protobuf::{Messages, no_protobuf};
+use super::representation::{Item, ItemForm, Table, partial};
+
+/// The answer to an operation on one object. `status` is for objects; a success without one has its own.
+pub(super) fn object_answer(
+    call: &Call<'_>,
+    output: &Output,
+    answer: Answer,
+    status: StatusCode,
+) -> Result<Response<Body>, StatusError> {
+    match answer {
+        // The usual case: what is stored is what is sent.
+        Answer::Stored(entry) if output.format == Format::Json && output.shape == Shape::Whole => {
+            Ok(responses::bytes(output, status, entry.json.clone()))
+        }
+        Answer::Stored(entry) => shaped(call, output, status, &Item::stored(&entry)),
+        Answer::Object(object) => {
+            let json = serde_json::to_vec(&object).map_err(StatusError::internal)?;
+            shaped(call, output, status, &Item::encoded(&json))
+        }
+        Answer::Success(success) => {
+            let code = success.code.and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(status);
+            Ok(responses::value(output, code, &success_value(&success)))
+        }
+    }
+}
+
+/// One object in the shape the client wants.
+fn shaped(
+    call: &Call<'_>,
+    output: &Output,
+    status: StatusCode,
+    item: &Item<'_>,
+) -> Result<Response<Body>, StatusError> {
+    if let Some(kept) = kept(call, output, item)? {
+        return Ok(responses::bytes(output, status, kept));
+    }
+    let mut json = Vec::with_capacity(item.json.len() + 64);
+    match output.shape {
+        Shape::Whole => json.extend_from_slice(item.json),
+        Shape::Partial(version) => partial::write(&mut json, item, version),
+        Shape::Table(version) => {
+            let table = Table::of_request(call, version)?;
+            table.write_object(&mut json, item, true);
+        }
+        Shape::PartialList(_) => {
+            return Err(StatusError::new(
+                Reason::NotAcceptable,
+                format!(
+                    "you requested PartialObjectMetadataList, but the requested object is not a list (*{})",
+                    call.route.go_type(call.route.kind.kind)
+                ),
+            ));
+        }
+    }
+    if output.format == Format::Json {
+        return Ok(responses::bytes(output, status, json.into()));
+    }
+    let parsed = stored::decode(&json).map_err(StatusError::internal)?.into_value();
+    if output.format == Format::Protobuf {
+        let table = call.route.path.capabilities.storage.schema().table();
+        let envelope = responses::envelope(&parsed, Some(table)).ok_or_else(no_protobuf)?;
+        return Ok(responses::bytes(output, status, envelope));
+    }
+    Ok(responses::value(output, status, &parsed))
+}
+
+/// One object in the shape the client wants, in a format that stored objects are kept in. `None` where that does not
+/// help.
+fn kept(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Result<Option<Bytes>, StatusError> {
+    let form = match output.shape {
+        Shape::Whole if item.is_stored() => ItemForm::Whole,
+        Shape::Partial(version) => ItemForm::Partial(version),
+        Shape::Whole | Shape::Table(_) | Shape::PartialList(_) => return Ok(None),
+    };
+    match output.format {
+        Format::Protobuf => Messages::new(call, output.shape)?.envelope(item).map(Some),
+        Format::Cbor => {
+            let mut whole = Vec::with_capacity(item.json.len());
+            Maps::new(call, form).write(&mut whole, item)?;
+            Ok(Some(whole.into()))
+        }
+        Format::Json | Format::Yaml => Ok(None),
+    }
+}
+
+fn success_value(success: &SuccessStatus) -> Value {
+    let mut status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success" });
+    if let Some(details) = &success.details {
+        let mut shown =
+            json!({ "name": details.name, "kind": details.resource.resource, "uid": details.uid });
+        if !details.resource.group.is_empty() {
+            put(&mut shown, "group", details.resource.group);
+        }
+        put(&mut status, "details", shown);
+    }
+    if let Some(code) = success.code {
+        put(&mut status, "code", code);
+    }
+    status
+}

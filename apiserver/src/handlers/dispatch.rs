@@ -1,0 +1,107 @@
+//! From a request to the verb that answers it.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::request::Parts;
+use http::{Method, Request, Response};
+use registry_core::RequestContext;
+use registry_core::api::StatusError;
+
+use crate::metrics::Measure;
+use crate::request_info::{Query, RequestInfo, ResourceRequest, Verb};
+use crate::responses;
+use crate::responses::negotiation::Output;
+
+use super::api::Api;
+use super::call::Call;
+use super::routing::{method_not_allowed, resource_not_found};
+use super::{connect, create, delete, get, list, patch, update, watch};
+
+impl Api {
+    /// Answers a request that has passed the filters. Every failure becomes an answer too.
+    pub async fn dispatch(
+        self: &Arc<Self>,
+        info: RequestInfo,
+        mut context: RequestContext,
+        request: Request<Body>,
+    ) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let mut measure = Measure::begin(context.received);
+        let result = match &info.resource {
+            Some(resource) => self.serve(&info, resource, &mut context, &parts, body, &mut measure).await,
+            None => self.document(&info.path, &parts),
+        };
+        let mut response =
+            result.unwrap_or_else(|failure| responses::failure(&failure, &self.output_of_errors(&parts)));
+        responses::add_warnings(&mut response, &context.take_warnings());
+        measure.finish(response)
+    }
+
+    fn output_of_errors(&self, parts: &Parts) -> Output {
+        Output::of_errors(&parts.headers, Query::of(&parts.uri), self.config.cbor)
+    }
+
+    async fn serve(
+        &self,
+        info: &RequestInfo,
+        resource: &ResourceRequest,
+        context: &mut RequestContext,
+        parts: &Parts,
+        body: Body,
+        measure: &mut Measure,
+    ) -> Result<Response<Body>, StatusError> {
+        let route = match self.routes.find(info, resource) {
+            Ok(route) => route,
+            Err(missing) => return missing.status().map_or_else(|| Ok(responses::page_not_found()), Err),
+        };
+        route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::of(&parts.uri));
+        route.namespace(resource).clone_into(&mut context.namespace);
+        context.resource = Some(route.path.resource.resource());
+        if let Some(deprecation) = route.path.resource.strategy.deprecation()
+            && route.serves(info.verb)
+        {
+            context.warn(deprecation);
+        }
+        let call = Call {
+            api: self,
+            route,
+            name: &resource.name,
+            context,
+            headers: &parts.headers,
+            query: Query::of(&parts.uri),
+        };
+        let has_name = !resource.name.is_empty();
+        if let (Some(connecter), true) = (&route.path.capabilities.connecter, has_name) {
+            return connect::connect(&call, connecter.as_ref(), info, parts, body).await;
+        }
+        match info.verb {
+            Verb::Get if has_name => get::get(&call).await,
+            Verb::List => list::list(&call).await,
+            Verb::Watch => watch::watch(&call).await,
+            Verb::Create => create::create(&call, body).await,
+            Verb::Update if has_name => update::update(&call, body).await,
+            Verb::Patch if has_name => patch::patch(&call, body).await,
+            Verb::Delete if has_name => delete::delete(&call, body).await,
+            Verb::DeleteCollection => delete::delete_collection(&call, body).await,
+            _ => Err(method_not_allowed()),
+        }
+    }
+
+    /// The documents the server gives about itself.
+    fn document(&self, path: &str, parts: &Parts) -> Result<Response<Body>, StatusError> {
+        let known = self.discovery.serves(path) || self.openapi.serves(path);
+        if known && !matches!(parts.method, Method::GET | Method::HEAD) {
+            return Err(method_not_allowed());
+        }
+        if let Some(result) = self.openapi.get(path, parts) {
+            return result;
+        }
+        match self.discovery.get(path, parts, self.config.cbor)? {
+            Some(response) => Ok(response),
+            // A version that a served group does not have is told as a missing resource.
+            None if self.discovery.serves_group_of(path) => Err(resource_not_found()),
+            None => Ok(responses::page_not_found()),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A list of messages: its size comes before its objects, and it is sent in pieces.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::vec;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::Response;
+use http_body::{Frame, SizeHint};
+use registry_core::api::StatusError;
+use registry_core::codec::protobuf::{self, ListFrame, ListMetadata, begin_item};
+use registry_core::storage::{ListPage, StoredObject};
+
+use crate::responses;
+use crate::responses::negotiation::{Output, Shape};
+
+use super::super::call::Call;
+use super::super::representation::Item;
+use super::super::representation::protobuf::Messages;
+
+#[cfg(test)]
+mod tests;
+
+/// How many bytes of JSON are turned into messages before other requests get their turn.
+const TURN_BYTES: usize = 256 * 1024;
+/// Pieces are about this large.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Messages at least this large are sent as they are; smaller ones are copied together.
+const SHARED_FROM_BYTES: usize = 16 * 1024;
+
+/// A list as a body.
+struct MessagesBody {
+    frame: ListFrame,
+    messages: Messages,
+    items: vec::IntoIter<StoredObject>,
+    /// A piece that is ready, behind the one just given.
+    ready: Option<Bytes>,
+    remaining_bytes: usize,
+}
+
+/// A page of objects. Its size comes before its first object, so every message is made, or found made, once before
+/// anything is sent; while it is sent each is taken from where it was kept. One that was not, because too much is
+/// kept already, is made again: no list is ever in memory as a whole.
+pub(super) async fn answer(
+    call: &Call<'_>,
+    output: &Output,
+    page: ListPage,
+) -> Result<Response<Body>, StatusError> {
+    let messages = Messages::new(call, output.shape)?;
+    let kind = match output.shape {
+        Shape::PartialList(_) => "PartialObjectMetadataList",
+        _ => call.route.path.capabilities.lister.as_ref().map_or("", |lister| lister.list_kind()),
+    };
+    let items_len = items_len(&messages, &page).await?;
+    let revision = page.revision.to_string();
+    let continue_token = page.continue_token.as_deref().unwrap_or_default();
+    let metadata = ListMetadata {
+        resource_version: &revision,
+        continue_token,
+        remaining: page
+            .remaining
+            .filter(|_| page.continue_token.is_some())
+            .and_then(|remaining| i64::try_from(remaining).ok()),
+    };
+    let frame = ListFrame::new(&messages.api_version, kind, &metadata, items_len);
+    let size_bytes = frame.prefix.len() + items_len + frame.suffix.len();
+    Ok(responses::stream(output, MessagesBody::new(frame, messages, page.items, size_bytes), size_bytes))
+}
+
+/// How many bytes a page's objects take in a list. Thousands of them take a while, in which others get their turns.
+async fn items_len(messages: &Messages, page: &ListPage) -> Result<usize, StatusError> {
+    let (mut items_len, mut turn_bytes) = (0, 0);
+    for entry in &page.items {
+        items_len += protobuf::item_len(messages.message(&Item::stored(entry))?.len());
+        turn_bytes += entry.json.len();
+        if turn_bytes >= TURN_BYTES {
+            turn_bytes = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(items_len)
+}
+
+// === impl MessagesBody ===
+
+impl MessagesBody {
+    /// The messages of these objects in a list's frame; so many bytes in all.
+    fn new(frame: ListFrame, messages: Messages, items: Vec<StoredObject>, size_bytes: usize) -> Self {
+        Self { frame, messages, items: items.into_iter(), ready: None, remaining_bytes: size_bytes }
+    }
+
+    /// The next piece; `None` when an object cannot be written any more, which it could a moment ago: then the
+    /// answer breaks off, short of the size that was announced.
+    fn next_chunk(&mut self) -> Option<Bytes> {
+        if let Some(ready) = self.ready.take() {
+            return Some(ready);
+        }
+        let mut chunk = std::mem::take(&mut self.frame.prefix);
+        chunk.reserve(CHUNK_BYTES.min(self.remaining_bytes));
+        while chunk.len() < CHUNK_BYTES {
+            let Some(entry) = self.items.next() else {
+                chunk.extend_from_slice(std::mem::take(&mut self.frame.suffix));
+                break;
+            };
+            let message = self.messages.message(&Item::stored(&entry)).ok()?;
+            begin_item(&mut chunk, message.len());
+            if message.len() >= SHARED_FROM_BYTES {
+                self.ready = Some(message);
+                break;
+            }
+            chunk.extend_from_slice(&message);
+        }
+        Some(chunk.into())
+    }
+}
+
+impl http_body::Body for MessagesBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.remaining_bytes == 0 {
+            return Poll::Ready(None);
+        }
+        let Some(chunk) = self.next_chunk() else { return Poll::Ready(None) };
+        self.remaining_bytes = self.remaining_bytes.saturating_sub(chunk.len());
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.remaining_bytes == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.remaining_bytes as u64)
+    }
+}

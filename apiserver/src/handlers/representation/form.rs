@@ -1,0 +1,74 @@
+//! The form of a list's items, and of a watch's objects.
+
+use registry_core::api::{Reason, StatusError};
+
+use crate::responses::negotiation::{MetaVersion, Output, Shape};
+
+use super::super::call::Call;
+use super::item::Item;
+use super::partial;
+use super::table::Table;
+
+/// The form of a list's items.
+#[derive(Clone, Debug)]
+pub(crate) enum ItemForm {
+    /// The whole object.
+    Whole,
+    /// The object without `apiVersion` and `kind`.
+    Tail,
+    /// A `PartialObjectMetadata`.
+    Partial(MetaVersion),
+    /// A table's row.
+    Row(Table),
+}
+
+// === impl ItemForm ===
+
+impl ItemForm {
+    /// The form of a list's items in the shape the client wants.
+    ///
+    /// # Errors
+    /// 406: what is asked for is no list. 400: see [`Table::of_request`].
+    pub(crate) fn of_list(call: &Call<'_>, output: &Output) -> Result<Self, StatusError> {
+        Ok(match output.shape {
+            // Items of Kubernetes' own typed lists go without kind and version, which the list says for all.
+            Shape::Whole if call.route.path.resource.is_builtin => Self::Tail,
+            Shape::Whole => Self::Whole,
+            Shape::PartialList(version) => Self::Partial(version),
+            Shape::Table(version) => Self::Row(Table::of_request(call, version)?),
+            Shape::Partial(_) => {
+                let list_kind =
+                    call.route.path.capabilities.lister.as_ref().map_or("", |lister| lister.list_kind());
+                return Err(StatusError::new(
+                    Reason::NotAcceptable,
+                    format!(
+                        "you requested PartialObjectMetadata, but the requested object is a list (*{})",
+                        call.route.go_type(list_kind)
+                    ),
+                ));
+            }
+        })
+    }
+
+    /// Writes an item.
+    pub(crate) fn write(&self, buffer: &mut Vec<u8>, item: &Item<'_>) {
+        match self {
+            Self::Tail if !item.tail.is_empty() => {
+                buffer.push(b'{');
+                buffer.extend_from_slice(item.tail);
+            }
+            Self::Whole | Self::Tail => buffer.extend_from_slice(item.json),
+            Self::Partial(version) => partial::write(buffer, item, *version),
+            Self::Row(table) => table.write_row(buffer, item),
+        }
+    }
+
+    /// How many bytes [`write`](Self::write) will write, for the forms that copy.
+    pub(crate) fn exact_len(&self, item: &Item<'_>) -> Option<usize> {
+        match self {
+            Self::Tail if !item.tail.is_empty() => Some(1 + item.tail.len()),
+            Self::Whole | Self::Tail => Some(item.json.len()),
+            Self::Partial(_) | Self::Row(_) => None,
+        }
+    }
+}

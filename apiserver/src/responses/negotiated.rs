@@ -1,0 +1,101 @@
+//! Answers in the form a client takes.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, VARY};
+use http::{HeaderValue, Response, StatusCode};
+use registry_core::api::StatusError;
+use registry_core::codec::{cbor, protobuf};
+use registry_core::schema::{Schema, TypeTable};
+use serde_json::Value;
+
+use super::encoding::{EncodedBody, Encoding, encode_all};
+use super::negotiation::{Format, Output};
+use super::{plain, yaml};
+
+/// A JSON value in the client's format. What has no protobuf is given as JSON.
+pub(crate) fn value(output: &Output, status: StatusCode, value: &Value) -> Response<Body> {
+    let text = match output.format {
+        Format::Json => value.to_string(),
+        Format::Yaml => yaml::encode(value),
+        Format::Cbor => return bytes(output, status, cbor::encode(value, None)),
+        Format::Protobuf => {
+            if let Some(envelope) = envelope(value, None) {
+                return bytes(output, status, envelope);
+            }
+            let as_json = Output { format: Format::Json, ..output.clone() };
+            return bytes(&as_json, status, value.to_string().into());
+        }
+    };
+    bytes(output, status, text.into())
+}
+
+/// Bytes that are in the client's format already; pretty-printed and compressed as it wants.
+pub(crate) fn bytes(output: &Output, status: StatusCode, content: Bytes) -> Response<Body> {
+    let encoding = Encoding::of(output, content.len());
+    let is_gzip = encoding.gzip;
+    let body = if encoding.is_identity() { content } else { encode_all(encoding, &content) };
+    response(output.format, status, is_gzip, Body::from(body))
+}
+
+/// A body that is made while it is sent. `size_hint_bytes` is about how large it will be.
+pub(crate) fn stream<B>(output: &Output, body: B, size_hint_bytes: usize) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static,
+{
+    let encoding = Encoding::of(output, size_hint_bytes);
+    let is_gzip = encoding.gzip;
+    let body =
+        if encoding.is_identity() { Body::new(body) } else { Body::new(EncodedBody::new(body, encoding)) };
+    response(output.format, StatusCode::OK, is_gzip, body)
+}
+
+fn response(format: Format, status: StatusCode, is_gzip: bool, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    if is_gzip {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+    response
+}
+
+/// A failure as a `Status`.
+pub(crate) fn failure(failure: &StatusError, output: &Output) -> Response<Body> {
+    let mut response = value(output, plain::code_of(failure), &failure.to_value());
+    plain::retry_after(&mut response, failure);
+    response
+}
+
+/// A value that says what it is, in its envelope; `None` when it has no protobuf. `table` is searched before the
+/// types all servers have.
+pub(crate) fn envelope(value: &Value, table: Option<&Arc<TypeTable>>) -> Option<Bytes> {
+    let (api_version, kind) = (value.get("apiVersion")?.as_str()?, value.get("kind")?.as_str()?);
+    let tables = table.into_iter().chain([TypeTable::meta()]);
+    let mut schemas = tables.filter_map(|table| table.schema_of(api_version, kind));
+    let schema = schemas.find(Schema::has_protobuf)?;
+    Some(protobuf::encode(value, &schema, api_version, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use registry_core::codec::protobuf::Envelope;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn statuses_have_protobuf_and_strangers_do_not() {
+        let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "code": 404});
+        let bytes = envelope(&status, None).unwrap();
+        assert_eq!(Envelope::parse(&bytes).unwrap().kind, "Status");
+        assert_eq!(envelope(&json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1"}), None), None);
+        assert_eq!(envelope(&json!({"kind": "Enclosure", "apiVersion": "zoo.example.dev/v1"}), None), None);
+        assert_eq!(envelope(&json!({}), None), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! Answers nobody negotiates.
+
+use axum::body::Body;
+use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use http::{Response, StatusCode};
+use registry_core::api::StatusError;
+
+/// An answer without a body.
+pub(crate) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// A plain text, as Go's `http.Error` writes it.
+pub(crate) fn text(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// The page for paths that are nobody's.
+pub(crate) fn page_not_found() -> Response<Body> {
+    text(StatusCode::NOT_FOUND, "404 page not found\n")
+}
+
+/// A failure as a JSON `Status`, whatever the client takes: of requests that never came to a handler.
+pub(crate) fn status(failure: &StatusError) -> Response<Body> {
+    let mut body = failure.to_value().to_string();
+    body.push('\n');
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = code_of(failure);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    retry_after(&mut response, failure);
+    response
+}
+
+/// The status code of a failure.
+pub(super) fn code_of(failure: &StatusError) -> StatusCode {
+    StatusCode::from_u16(failure.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// `Retry-After`, when the failure says when.
+pub(super) fn retry_after(response: &mut Response<Body>, failure: &StatusError) {
+    let seconds = failure.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    if seconds > 0 {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+}
