@@ -2,12 +2,13 @@
 
 mod checks;
 mod conversion;
+mod fragments;
 mod kube;
 mod resource_type;
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote, quote_spanned};
-use registry_grammar::{ObjectKind, ResourceModel};
+use quote::{quote, quote_spanned};
+use registry_grammar::ResourceModel;
 use syn::DeriveInput;
 use syn::spanned::Spanned;
 
@@ -61,14 +62,6 @@ fn virtual_storage(model: &ResourceModel) -> TokenStream {
                 #install(<Self as ::registry_core::Resource>::TYPE, services)
             }
         }
-    }
-}
-
-/// The Rust type of one object.
-fn object_type(model: &ResourceModel) -> TokenStream {
-    match &model.object {
-        ObjectKind::Own(_) => model.ident.to_token_stream(),
-        ObjectKind::Foreign(path) => path.to_token_stream(),
     }
 }
 

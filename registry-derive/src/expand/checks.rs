@@ -6,7 +6,7 @@ use quote::{format_ident, quote, quote_spanned};
 use registry_grammar::{Columns, FieldPath, ResourceModel, SubresourceAttribute};
 use syn::spanned::Spanned;
 
-use super::object_type;
+use super::fragments::object_type;
 
 pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let paths = paths(model);

@@ -5,8 +5,7 @@ use quote::{quote, quote_spanned};
 use registry_grammar::{FieldPath, ObjectKind, ResourceModel};
 use syn::spanned::Spanned;
 
-use super::object_type;
-use super::resource_type::{json_path, optional};
+use super::fragments::{json_path, object_type, optional};
 
 /// The `hub` of the resource's constant.
 pub(super) fn constant(model: &ResourceModel) -> TokenStream {

@@ -9,7 +9,8 @@ use registry_grammar::{
 };
 use syn::spanned::Spanned;
 
-use super::{conversion, object_type};
+use super::conversion;
+use super::fragments::{json_path, object_type, optional};
 
 pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let ident = &model.ident;
@@ -188,17 +189,4 @@ fn field_numbers() -> TokenStream {
     let lock = crate_folder.join("src/generated/field_numbers.lock");
     let path = lock.to_str().filter(|_| lock.is_file());
     optional(path.map(|path| quote!(::core::include_str!(#path))))
-}
-
-pub(super) fn json_path(path: &FieldPath) -> TokenStream {
-    let steps = path.json();
-    quote!(&[#(#steps),*])
-}
-
-pub(super) fn optional(value: Option<TokenStream>) -> TokenStream {
-    if let Some(value) = value {
-        quote!(::core::option::Option::Some(#value))
-    } else {
-        quote!(::core::option::Option::None)
-    }
 }

@@ -4,6 +4,7 @@
 
 mod baseline;
 mod checks;
+mod evaluator;
 mod policy;
 mod restricted;
 
@@ -20,7 +21,8 @@ use crate::core::namespaces::Namespaces;
 use crate::core::pods::Pods;
 use crate::field::Field;
 use crate::lookup::Lookup;
-use checks::{PodView, Violations};
+use checks::PodView;
+use evaluator::{Violations, evaluate};
 use policy::{Bar, Level, Policy};
 
 /// Of so many pods at most it is told how a new level fits them.
@@ -195,7 +197,7 @@ impl ValidatingAdmission for PodSecurity {
 /// What a pod, or the template of one, does that a level does not allow.
 fn of_pod(pod: &Object, bar: Bar) -> Violations {
     let (metadata, spec) = (Field::of(pod, "metadata"), Field::of(pod, "spec"));
-    checks::run(bar, &PodView { metadata: &metadata, spec: &spec })
+    evaluate(bar, &PodView { metadata: &metadata, spec: &spec })
 }
 
 fn warn(context: &RequestContext, bar: Bar, violations: &Violations) {

@@ -2,6 +2,7 @@
 //!
 //! Starts its own servers, over the embedded store and over an etcd of its own, and writes one page with plots.
 
+mod backend;
 mod bare;
 mod etcd;
 mod figures;
@@ -14,8 +15,9 @@ use std::time::Instant;
 use clap::Args;
 
 use super::process::{self, Directory};
+use backend::Backend;
 use figures::Figures;
-use stages::{Backend, Stages};
+use stages::Stages;
 
 /// What `cargo xtask bench --suite` may be told.
 #[derive(Clone, Debug, Args)]

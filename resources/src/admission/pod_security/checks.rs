@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::field::Field;
 
-use super::policy::{Bar, Level, Version};
-use super::{baseline, restricted};
+use super::policy::{Level, Version};
 
 /// A pod, or the template of one.
 pub(super) struct PodView<'v, 'p> {
@@ -34,54 +33,7 @@ pub(super) struct Violation {
     pub(super) detail: String,
 }
 
-/// All that a level does not allow of one pod.
-#[derive(Debug)]
-pub(super) struct Violations(Vec<Violation>);
-
-/// Holds a pod against a level: first what every level looks for, then what only the strictest does; each part by
-/// the names of the checks.
-pub(super) fn run(bar: Bar, pod: &PodView<'_, '_>) -> Violations {
-    let counts = |check: &&Check| {
-        check.level <= bar.level
-            && match bar.version {
-                Version::Latest => true,
-                Version::Minor(minor) => check.since <= minor,
-            }
-    };
-    if bar.level == Level::Privileged {
-        return Violations(Vec::new());
-    }
-    let all: Vec<&Check> = baseline::CHECKS.iter().chain(restricted::CHECKS).filter(counts).collect();
-    let overridden: Vec<&str> = all.iter().map(|check| check.overrides).collect();
-    let effective = all.iter().filter(|check| !overridden.contains(&check.id));
-    Violations(effective.filter_map(|check| (check.find)(pod, bar.version)).collect())
-}
-
-// === impl Violations ===
-
-impl Violations {
-    /// Whether there is nothing wrong.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// What is wrong, in short.
-    pub(super) fn reasons(&self) -> String {
-        self.0.iter().map(|one| one.reason.as_str()).collect::<Vec<_>>().join(", ")
-    }
-
-    /// What is wrong, and with what.
-    pub(super) fn details(&self) -> String {
-        let texts = self.0.iter().map(|one| {
-            if one.detail.is_empty() {
-                one.reason.clone()
-            } else {
-                format!("{} ({})", one.reason, one.detail)
-            }
-        });
-        texts.collect::<Vec<_>>().join(", ")
-    }
-}
+// === impl Violation ===
 
 impl Violation {
     /// A violation, if somebody commits it.

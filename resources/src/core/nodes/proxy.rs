@@ -13,7 +13,7 @@ use registry_core::rest::{Capabilities, Storage};
 use registry_core::schema::Schema;
 
 use super::Nodes;
-use crate::core::kubelet::Kubelets;
+use super::kubelet::Kubelets;
 use crate::core::proxying::{PROXY_VERBS, Target, path_of, port_number};
 
 const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "NodeProxyOptions" };

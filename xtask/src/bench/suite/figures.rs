@@ -3,7 +3,7 @@
 use super::super::measurement::Measurement;
 use super::super::plot::Line;
 use super::super::process::BINARY;
-use super::stages::Backend;
+use super::backend::Backend;
 
 /// Everything that was found.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::super::machine;
 use super::super::measurement::COLUMNS;
 use super::super::plot::Plot;
+use super::backend::Backend;
 use super::figures::Figures;
-use super::stages::Backend;
 
 const BACKENDS: [Backend; 2] = [Backend::Embedded, Backend::Etcd];
 

@@ -11,6 +11,7 @@ use super::super::closed_loop::Load;
 use super::super::measurement::Measurement;
 use super::super::process::{Directory, Launch, ServerProcess};
 use super::SuiteOptions;
+use super::backend::Backend;
 use super::etcd::Etcd;
 use super::figures::{Figures, Limit};
 
@@ -22,15 +23,6 @@ const CLIENTS: usize = 16;
 
 /// A server's memory is looked at when it has been left alone for so long.
 const QUIET: Duration = Duration::from_secs(2);
-
-/// A store to measure over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Backend {
-    /// In the server's process.
-    Embedded,
-    /// An etcd beside it.
-    Etcd,
-}
 
 /// The stages over one store.
 pub(super) struct Stages<'a> {
@@ -47,18 +39,6 @@ pub(super) struct Stages<'a> {
 struct Place {
     data: PathBuf,
     prefix: String,
-}
-
-// === impl Backend ===
-
-impl Backend {
-    /// What it is called.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Embedded => "embedded",
-            Self::Etcd => "etcd",
-        }
-    }
 }
 
 // === impl Stages ===

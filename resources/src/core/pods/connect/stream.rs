@@ -18,7 +18,7 @@ use registry_core::schema::Schema;
 use serde_json::Value;
 
 use super::{container_of, node_of};
-use crate::core::kubelet::Kubelets;
+use crate::core::nodes::kubelet::Kubelets;
 use crate::core::pods::Pods;
 use crate::lookup::read_newest;
 

@@ -3,9 +3,10 @@
 use super::super::super::closed_loop::Load;
 use super::super::super::objects::{self, Kind};
 use super::super::super::workload;
+use super::super::backend::Backend;
 use super::super::bare;
 use super::super::figures::Limit;
-use super::{Backend, CLIENTS, QUIET, Stages, WRITERS};
+use super::{CLIENTS, QUIET, Stages, WRITERS};
 
 /// How many clients list at once when memory is looked at.
 const LISTERS: usize = 16;

@@ -7,7 +7,7 @@ use registry_core::registry::{Services, Stores};
 use registry_core::rest::connect::{Destination, Exchange, Peer, Scheme};
 use serde_json::Value;
 
-use crate::core::nodes::Nodes;
+use super::Nodes;
 use crate::lookup::Lookup;
 
 /// Where a kubelet listens unless its node says otherwise.
@@ -15,23 +15,23 @@ const DEFAULT_PORT: u16 = 10250;
 
 /// Finds the kubelets of nodes.
 #[derive(Clone)]
-pub(super) struct Kubelets {
+pub(in crate::core) struct Kubelets {
     stores: Stores,
     address_types: std::sync::Arc<[String]>,
 }
 
 /// Where one kubelet listens.
-pub(super) struct Kubelet {
+pub(in crate::core) struct Kubelet {
     /// An address or a name.
-    pub(super) host: String,
+    pub(in crate::core) host: String,
     /// The port.
-    pub(super) port: u16,
+    pub(in crate::core) port: u16,
 }
 
 // === impl Kubelets ===
 
 impl Kubelets {
-    pub(super) fn new(services: &Services) -> Self {
+    pub(in crate::core) fn new(services: &Services) -> Self {
         Self { stores: services.stores.clone(), address_types: services.kubelet_address_types.clone() }
     }
 
@@ -39,7 +39,7 @@ impl Kubelets {
     ///
     /// # Errors
     /// 404: there is no such node. 500: it has no address to reach it by.
-    pub(super) async fn of_node(&self, name: &str) -> Result<Kubelet, StatusError> {
+    pub(in crate::core) async fn of_node(&self, name: &str) -> Result<Kubelet, StatusError> {
         let node = Lookup::within::<Nodes>(&self.stores)?.newest("", name).await?;
         let port = node
             .get_i64(&["status", "daemonEndpoints", "kubeletEndpoint", "Port"])
@@ -76,7 +76,12 @@ impl Kubelets {
 
 impl Kubelet {
     /// A connection to this path of it.
-    pub(super) fn destination(self, path: String, query: Option<String>, exchange: Exchange) -> Destination {
+    pub(in crate::core) fn destination(
+        self,
+        path: String,
+        query: Option<String>,
+        exchange: Exchange,
+    ) -> Destination {
         Destination {
             scheme: Scheme::Https,
             host: self.host,
