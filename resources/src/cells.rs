@@ -6,6 +6,9 @@ use registry_core::api::{Object, time};
 use registry_core::resource::Column;
 use serde_json::Value;
 
+pub(crate) mod volume;
+pub(crate) mod workload;
+
 pub(crate) use registry_core::resource::duration_text;
 
 /// The columns of kinds that have none of their own.

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::cells::{self, workload};
 
 /// `daemonsets` of `apps/v1`.
 #[derive(Resource)]
@@ -41,13 +41,7 @@ static COLUMNS: &[Column] = &[
     })
     .documented_by(&["spec", "template", "spec", "nodeSelector"]),
     Column::AGE,
-    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"]))
-        .described("Names of each container in the template.")
-        .wide(),
-    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"]))
-        .described("Images referenced by each container in the template.")
-        .wide(),
-    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"]))
-        .documented_by(&["spec", "selector"])
-        .wide(),
+    workload::CONTAINERS,
+    workload::IMAGES,
+    workload::SELECTOR,
 ];

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::cells::workload;
 
 /// `replicasets` of `apps/v1`.
 #[derive(Resource)]
@@ -27,20 +27,11 @@ pub struct ReplicaSets;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Desired", |object| cells::number(object, &["spec", "replicas"]))
-        .documented_by(&["spec", "replicas"]),
-    Column::integer("Current", |object| cells::number(object, &["status", "replicas"]))
-        .documented_by(&["status", "replicas"]),
-    Column::integer("Ready", |object| cells::number(object, &["status", "readyReplicas"]))
-        .documented_by(&["status", "readyReplicas"]),
+    workload::DESIRED,
+    workload::CURRENT,
+    workload::READY,
     Column::AGE,
-    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"]))
-        .described("Names of each container in the template.")
-        .wide(),
-    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"]))
-        .described("Images referenced by each container in the template.")
-        .wide(),
-    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"]))
-        .documented_by(&["spec", "selector"])
-        .wide(),
+    workload::CONTAINERS,
+    workload::IMAGES,
+    workload::SELECTOR,
 ];

@@ -2,12 +2,10 @@
 
 mod strategy;
 
-use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
-use serde_json::Value;
 
-use crate::cells;
+use crate::cells::workload;
 
 /// `statefulsets` of `apps/v1`.
 #[derive(Resource)]
@@ -27,19 +25,5 @@ use crate::cells;
 )]
 pub struct StatefulSets;
 
-static COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Ready", ready).described("Number of the pod with ready state"),
-    Column::AGE,
-    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"]))
-        .described("Names of each container in the template.")
-        .wide(),
-    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"]))
-        .described("Images referenced by each container in the template.")
-        .wide(),
-];
-
-/// Ready of wanted replicas: `1/2`.
-fn ready(object: &Object) -> Value {
-    cells::share(object, &["status", "readyReplicas"], &["spec", "replicas"])
-}
+static COLUMNS: &[Column] =
+    &[Column::NAME, workload::READY_OF_DESIRED, Column::AGE, workload::CONTAINERS, workload::IMAGES];

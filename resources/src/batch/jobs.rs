@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::cells::{self, workload};
 
 /// `jobs` of `batch/v1`.
 #[derive(Resource)]
@@ -32,15 +32,9 @@ static COLUMNS: &[Column] = &[
     Column::text("Completions", completions).documented_by(&["status", "succeeded"]),
     Column::text("Duration", duration).described("Time required to complete the job."),
     Column::AGE,
-    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"]))
-        .described("Names of each container in the template.")
-        .wide(),
-    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"]))
-        .described("Images referenced by each container in the template.")
-        .wide(),
-    Column::text("Selector", |object| cells::label_selector(object, &["spec", "selector"]))
-        .documented_by(&["spec", "selector"])
-        .wide(),
+    workload::CONTAINERS,
+    workload::IMAGES,
+    workload::SELECTOR,
 ];
 
 /// How the job stands, from its conditions.

@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::cells::{self, volume};
 
 /// `persistentvolumeclaims` of `v1`.
 #[derive(Resource)]
@@ -26,7 +26,7 @@ pub struct PersistentVolumeClaims;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Status", phase).documented_by(&["status", "phase"]),
+    volume::STATUS,
     Column::text("Volume", |object| cells::text(object, &["spec", "volumeName"]))
         .documented_by(&["spec", "volumeName"]),
     Column::text("Capacity", capacity).documented_by(&["status", "capacity"]),
@@ -37,18 +37,8 @@ static COLUMNS: &[Column] = &[
     })
     .described("VolumeAttributesClass of the pvc"),
     Column::AGE,
-    Column::text("VolumeMode", |object| cells::text_or(object, &["spec", "volumeMode"], "<unset>"))
-        .documented_by(&["spec", "volumeMode"])
-        .wide(),
+    volume::VOLUME_MODE,
 ];
-
-/// Its phase, or that it is going.
-fn phase(object: &Object) -> Value {
-    if object.deletion_timestamp().is_some() {
-        return "Terminating".into();
-    }
-    cells::text(object, &["status", "phase"])
-}
 
 /// What it got; nothing before it is bound.
 fn capacity(object: &Object) -> Value {

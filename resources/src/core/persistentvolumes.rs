@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::cells::{self, volume};
 
 /// `persistentvolumes` of `v1`.
 #[derive(Resource)]
@@ -33,7 +33,7 @@ static COLUMNS: &[Column] = &[
         .documented_by(&["spec", "accessModes"]),
     Column::text("Reclaim Policy", |object| cells::text(object, &["spec", "persistentVolumeReclaimPolicy"]))
         .documented_by(&["spec", "persistentVolumeReclaimPolicy"]),
-    Column::text("Status", phase).documented_by(&["status", "phase"]),
+    volume::STATUS,
     Column::text("Claim", claim).documented_by(&["spec", "claimRef"]),
     Column::text("StorageClass", |object| cells::text(object, &["spec", "storageClassName"]))
         .described("StorageClass of the pv"),
@@ -44,18 +44,8 @@ static COLUMNS: &[Column] = &[
     Column::text("Reason", |object| cells::text(object, &["status", "reason"]))
         .documented_by(&["status", "reason"]),
     Column::AGE,
-    Column::text("VolumeMode", |object| cells::text_or(object, &["spec", "volumeMode"], "<unset>"))
-        .documented_by(&["spec", "volumeMode"])
-        .wide(),
+    volume::VOLUME_MODE,
 ];
-
-/// Its phase, or that it is going.
-fn phase(object: &Object) -> Value {
-    if object.deletion_timestamp().is_some() {
-        return "Terminating".into();
-    }
-    cells::text(object, &["status", "phase"])
-}
 
 /// The claim it is bound to, as `namespace/name`.
 fn claim(object: &Object) -> Value {

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::cells::{self, workload};
 
 /// `replicationcontrollers` of `v1`.
 #[derive(Resource)]
@@ -27,19 +27,12 @@ pub struct ReplicationControllers;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Desired", |object| cells::number(object, &["spec", "replicas"]))
-        .documented_by(&["spec", "replicas"]),
-    Column::integer("Current", |object| cells::number(object, &["status", "replicas"]))
-        .documented_by(&["status", "replicas"]),
-    Column::integer("Ready", |object| cells::number(object, &["status", "readyReplicas"]))
-        .documented_by(&["status", "readyReplicas"]),
+    workload::DESIRED,
+    workload::CURRENT,
+    workload::READY,
     Column::AGE,
-    Column::text("Containers", |object| cells::container_names(object, &["spec", "template", "spec"]))
-        .described("Names of each container in the template.")
-        .wide(),
-    Column::text("Images", |object| cells::container_images(object, &["spec", "template", "spec"]))
-        .described("Images referenced by each container in the template.")
-        .wide(),
+    workload::CONTAINERS,
+    workload::IMAGES,
     Column::text("Selector", |object| cells::labels_text(object.get(&["spec", "selector"])))
         .documented_by(&["spec", "selector"])
         .wide(),
