@@ -17,13 +17,15 @@ use registry_core::registry::{InstalledApi, InstalledPath};
 use registry_core::schema::openapi::Descriptions;
 use serde_json::{Map, Value, json};
 
-use crate::request_info::Query;
+use crate::request_info::{Query, root_of};
 use crate::responses::negotiation::{Endpoint, Format, Formats, Output, clauses};
 use crate::responses::{self, Document};
 
+mod actions;
 mod components;
 mod connections;
 mod gnostic;
+mod names;
 mod operations;
 mod paths;
 #[cfg(test)]
@@ -73,7 +75,7 @@ impl OpenApi {
                 let group_version = path.resource.group_version();
                 let document =
                     VersionDocument { group_version, hash: OnceLock::new(), document: OnceLock::new() };
-                (paths::root(group_version).trim_start_matches('/').into(), document)
+                (root_of(group_version).trim_start_matches('/').into(), document)
             })
             .collect();
         Self { installed, descriptions, versions, index: OnceLock::new(), v2: Forms::default() }

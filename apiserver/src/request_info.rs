@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use http::{Method, Uri};
+use registry_core::api::GroupVersion;
 
 mod query;
 #[cfg(test)]
@@ -74,6 +75,12 @@ pub enum Verb {
     Options,
     /// A method the API has no verb for: an empty verb, which nobody but an administrator may use.
     Unknown,
+}
+
+/// Where the paths of a group and version begin: `/api/v1`, `/apis/apps/v1`.
+pub(crate) fn root_of(version: GroupVersion) -> String {
+    let below = if version.group.is_empty() { "api" } else { "apis" };
+    format!("/{below}/{version}")
 }
 
 // === impl Verb ===

@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
+use registry_core::api::GroupVersion;
 use registry_core::registry::{InstalledApi, InstalledPath};
+
+use crate::request_info;
 
 /// A group with its versions, the preferred one first.
 pub(super) struct Group<'a> {
@@ -91,16 +94,16 @@ impl Group<'_> {
 impl Version<'_> {
     /// The version's path.
     pub(super) fn path(&self) -> String {
-        if self.group.is_empty() {
-            format!("/api/{}", self.name)
-        } else {
-            format!("/apis/{}/{}", self.group, self.name)
-        }
+        request_info::root_of(self.id())
     }
 
     /// `groupVersion` as documents have it.
     pub(super) fn group_version(&self) -> String {
-        if self.group.is_empty() { self.name.to_owned() } else { format!("{}/{}", self.group, self.name) }
+        self.id().api_version()
+    }
+
+    fn id(&self) -> GroupVersion {
+        GroupVersion { group: self.group, version: self.name }
     }
 }
 

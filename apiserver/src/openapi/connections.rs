@@ -4,8 +4,9 @@ use registry_core::registry::InstalledPath;
 use registry_core::rest::connect::{Accepted, OptionType};
 use serde_json::{Map, Value, json};
 
+use super::actions::Place;
 use super::components::group_version_kind;
-use super::operations::{self, Place};
+use super::{names, operations};
 
 /// A path that connects, and the one that goes on below it when there is such.
 pub(super) fn add(paths: &mut Map<String, Value>, url: &str, path: &InstalledPath, accepted: &Accepted) {
@@ -69,8 +70,8 @@ fn operation(path: &InstalledPath, accepted: &Accepted, method: &str, suffix: &s
     let method = if is_read { "" } else { method };
     json!({
         "description": description,
-        "operationId": format!("{}{suffix}", operations::connection_id(path, verb, method)),
-        "tags": [operations::tag(path)],
+        "operationId": format!("{}{suffix}", names::connection_id(path, verb, method)),
+        "tags": [names::tag(path)],
         "responses": {
             "200": { "description": "OK", "content": content },
             "401": { "description": "Unauthorized" },

@@ -6,47 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::json_fields::put;
 
+use super::actions::{Action, Place};
 use super::components::{group_version_kind, list_name, meta_name, name, reference};
-
-/// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
-    /// Reads an object.
-    Get,
-    /// Reads or watches many.
-    List,
-    /// Follows one, by a path of before there was a parameter for it.
-    Watch,
-    /// Follows many, likewise.
-    WatchList,
-    /// Makes one.
-    Create,
-    /// Replaces one.
-    Update,
-    /// Changes one.
-    Patch,
-    /// Deletes one.
-    Delete,
-    /// Deletes many.
-    DeleteCollection,
-}
-
-/// What a path is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// All objects of a namespace, or of the cluster.
-    Collection,
-    /// The objects of all namespaces.
-    AllNamespaces,
-    /// One object, or a subresource of it.
-    Object,
-    /// The collection, below `watch/`.
-    WatchedCollection,
-    /// All namespaces, below `watch/`.
-    WatchedEverywhere,
-    /// One object, below `watch/`.
-    WatchedObject,
-}
+use super::names::{capitalized, group_id, operation_id, tag, version_tag};
 
 /// What objects are given in.
 pub(super) const OBJECT_TYPES: [&str; 3] =
@@ -54,125 +16,6 @@ pub(super) const OBJECT_TYPES: [&str; 3] =
 /// What watches are given in.
 const STREAM_TYPES: [&str; 2] =
     ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
-
-/// `(name, type, description)` of query parameters.
-type Parameters = &'static [(&'static str, &'static str, &'static str)];
-
-const SELECTION: Parameters = &[
-    ("continue", "string", "The token of the page before, to get the next one."),
-    ("fieldSelector", "string", "A selector to restrict the list of returned objects by their fields."),
-    ("labelSelector", "string", "A selector to restrict the list of returned objects by their labels."),
-    ("limit", "integer", "The maximum number of objects in one answer."),
-    ("resourceVersion", "string", "Which resource versions the request may be served from."),
-    ("resourceVersionMatch", "string", "How resourceVersion is applied to list calls."),
-    ("sendInitialEvents", "boolean", "Whether a watch begins with the present state."),
-    ("timeoutSeconds", "integer", "Timeout for the list or watch call."),
-];
-const WATCHING: Parameters = &[
-    ("allowWatchBookmarks", "boolean", "Whether a watch sends bookmarks."),
-    ("watch", "boolean", "Watch for changes and return them as a stream of notifications."),
-];
-const WRITING: Parameters = &[
-    ("dryRun", "string", "When present, indicates that modifications should not be persisted: All."),
-    ("fieldManager", "string", "The name of the actor that is making these changes."),
-    (
-        "fieldValidation",
-        "string",
-        "What to do about unknown and duplicate fields: Ignore, Warn (the default) or Strict.",
-    ),
-];
-const FORCING: Parameters =
-    &[("force", "boolean", "Whether an apply takes fields over from their managers.")];
-const DELETING: Parameters = &[
-    ("dryRun", "string", "When present, indicates that modifications should not be persisted: All."),
-    ("gracePeriodSeconds", "integer", "The duration in seconds before the object should be deleted."),
-    ("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
-    (
-        "ignoreStoreReadErrorWithClusterBreakingPotential",
-        "boolean",
-        "Whether to delete an object that cannot be read any more, whatever may depend on it.",
-    ),
-    ("propagationPolicy", "string", "What becomes of dependents: Orphan, Background or Foreground."),
-];
-
-// === impl Place ===
-
-impl Place {
-    /// Whether the path is about all namespaces.
-    pub(super) const fn is_everywhere(self) -> bool {
-        matches!(self, Self::AllNamespaces | Self::WatchedEverywhere)
-    }
-}
-
-// === impl Action ===
-
-impl Action {
-    /// The HTTP method, as OpenAPI has it.
-    pub(super) const fn method(self) -> &'static str {
-        match self {
-            Self::Get | Self::List | Self::Watch | Self::WatchList => "get",
-            Self::Create => "post",
-            Self::Update => "put",
-            Self::Patch => "patch",
-            Self::Delete | Self::DeleteCollection => "delete",
-        }
-    }
-
-    /// `x-kubernetes-action`.
-    const fn kubernetes_action(self) -> &'static str {
-        match self {
-            Self::List => "list",
-            Self::Watch => "watch",
-            Self::WatchList => "watchlist",
-            Self::DeleteCollection => "deletecollection",
-            other => other.method(),
-        }
-    }
-
-    const fn id_verb(self) -> &'static str {
-        match self {
-            Self::Get => "read",
-            Self::List => "list",
-            Self::Watch | Self::WatchList => "watch",
-            Self::Create => "create",
-            Self::Update => "replace",
-            Self::Patch => "patch",
-            Self::Delete | Self::DeleteCollection => "delete",
-        }
-    }
-
-    const fn parameters(self) -> &'static [Parameters] {
-        match self {
-            Self::Get => &[],
-            Self::List | Self::Watch | Self::WatchList => &[SELECTION, WATCHING],
-            Self::Create | Self::Update => &[WRITING],
-            Self::Patch => &[WRITING, FORCING],
-            Self::Delete => &[DELETING],
-            Self::DeleteCollection => &[SELECTION, DELETING],
-        }
-    }
-
-    /// What the operation does: with the object, or with a part of it (`of`: `status of `).
-    fn description(self, kind: &str, of: &str) -> String {
-        match self {
-            Self::Get => format!("read {of}the specified {kind}"),
-            Self::List => format!("list or watch objects of kind {kind}"),
-            Self::Watch => format!(
-                "watch changes to an object of kind {kind}. deprecated: use the 'watch' parameter with a list \
-                 operation instead, filtered to a single item with the 'fieldSelector' parameter."
-            ),
-            Self::WatchList => format!(
-                "watch individual changes to a list of {kind}. deprecated: use the 'watch' parameter with a list \
-                 operation instead."
-            ),
-            Self::Create => format!("create {of}{}{kind}", article(kind)),
-            Self::Update => format!("replace {of}the specified {kind}"),
-            Self::Patch => format!("partially update {of}the specified {kind}"),
-            Self::Delete => format!("delete {}{kind}", article(kind)),
-            Self::DeleteCollection => format!("delete collection of {kind}"),
-        }
-    }
-}
 
 /// An operation, as far as clients validate, apply and explain by it.
 pub(super) fn operation(path: &InstalledPath, place: Place, action: Action) -> Value {
@@ -213,10 +56,9 @@ fn queries(action: Action) -> Vec<Value> {
 
 /// The path that tells a version's resources.
 pub(super) fn resource_list(version: GroupVersion) -> Value {
-    let words: String = group_words(version.group).iter().map(|word| capitalized(word)).collect();
     json!({ "get": {
         "description": "get available resources",
-        "operationId": format!("get{words}{}APIResources", capitalized(version.version)),
+        "operationId": format!("get{}{}APIResources", group_id(version.group), capitalized(version.version)),
         "tags": [version_tag(version)],
         "responses": {
             "200": { "description": "OK", "content": content(&meta_name("APIResourceList"), &OBJECT_TYPES) },
@@ -302,76 +144,4 @@ fn responses(path: &InstalledPath, action: Action) -> Value {
 fn content(schema: &str, types: &[&str]) -> Value {
     let schema = json!({ "schema": reference(schema) });
     types.iter().map(|media_type| ((*media_type).to_owned(), schema.clone())).collect::<Map<_, _>>().into()
-}
-
-/// `connectCoreV1GetNamespacedPodExec`, `readCoreV1NamespacedPodLog`.
-pub(super) fn connection_id(path: &InstalledPath, verb: &str, method: &str) -> String {
-    let version = path.resource.group_version();
-    let group: String = group_words(version.group).iter().map(|word| capitalized(word)).collect();
-    let scope = match path.capabilities.storage.scope() {
-        Scope::Namespaced => "Namespaced",
-        Scope::Cluster => "",
-    };
-    let (version, method) = (capitalized(version.version), capitalized(method));
-    let subresource = path.subresource.map(capitalized).unwrap_or_default();
-    format!("{verb}{group}{version}{method}{scope}{}{subresource}", path.resource.kind.kind)
-}
-
-/// `createAppsV1NamespacedDeployment`, `readAppsV1NamespacedDeploymentStatus`, …
-fn operation_id(path: &InstalledPath, place: Place, action: Action) -> String {
-    let version = path.resource.group_version();
-    let group = group_words(version.group);
-    let collection = if action == Action::DeleteCollection { "Collection" } else { "" };
-    let is_namespaced = path.capabilities.storage.scope() == Scope::Namespaced;
-    let scope = if is_namespaced && !place.is_everywhere() { "Namespaced" } else { "" };
-    let list = if action == Action::WatchList { "List" } else { "" };
-    let kind = path.resource.kind.kind;
-    let subresource = path.subresource.map(capitalized).unwrap_or_default();
-    let all = if place.is_everywhere() { "ForAllNamespaces" } else { "" };
-    format!(
-        "{}{}{}{collection}{scope}{kind}{subresource}{list}{all}",
-        action.id_verb(),
-        group.iter().map(|word| capitalized(word)).collect::<String>(),
-        capitalized(version.version),
-    )
-}
-
-/// The name under which a version's operations are gathered.
-pub(super) fn tag(path: &InstalledPath) -> String {
-    version_tag(path.resource.group_version())
-}
-
-fn version_tag(version: GroupVersion) -> String {
-    format!("{}_{}", group_tag(version.group), version.version)
-}
-
-/// `apps`, `rbacAuthorization`.
-pub(super) fn group_tag(group: &str) -> String {
-    let words = group_words(group);
-    let (first, rest) = words.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
-    let rest: String = rest.iter().map(|word| capitalized(word)).collect();
-    format!("{first}{rest}")
-}
-
-/// What goes before a noun; nothing before a plural one.
-fn article(kind: &str) -> &'static str {
-    match kind {
-        _ if kind.ends_with('s') && !kind.ends_with("ss") => "",
-        _ if kind.starts_with(['A', 'E', 'I', 'O', 'U']) => "an ",
-        _ => "a ",
-    }
-}
-
-/// The words of a group's name.
-pub(super) fn group_words(group: &str) -> Vec<&str> {
-    match group {
-        "" => vec!["core"],
-        group => group.strip_suffix(".k8s.io").unwrap_or(group).split('.').collect(),
-    }
-}
-
-/// The word, with its first letter large.
-pub(super) fn capitalized(word: &str) -> String {
-    let mut characters = word.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }

@@ -4,21 +4,14 @@ use registry_core::api::{GroupVersion, Scope};
 use registry_core::registry::InstalledPath;
 use serde_json::{Map, Value};
 
-use super::connections;
-use super::operations::{self, Action, Place};
+use crate::request_info::root_of;
 
-/// Where a group and version's paths begin.
-pub(super) fn root(version: GroupVersion) -> String {
-    if version.group.is_empty() {
-        format!("/api/{}", version.version)
-    } else {
-        format!("/apis/{}/{}", version.group, version.version)
-    }
-}
+use super::actions::{Action, Place};
+use super::{connections, operations};
 
 /// All paths of a group and version.
 pub(super) fn of_version(version: GroupVersion, installed: &[&InstalledPath]) -> Map<String, Value> {
-    let root = root(version);
+    let root = root_of(version);
     let mut paths = Map::new();
     paths.insert(format!("{root}/"), operations::resource_list(version));
     for path in installed {

@@ -18,9 +18,3 @@ fn the_index_is_there_and_nothing_beside_it() {
     assert!(get(&openapi, "/openapi/v32").is_none());
     assert_eq!(get(&openapi, "/openapi/v2").unwrap().headers()[CONTENT_TYPE], "application/json");
 }
-
-#[test]
-fn paths_begin_where_the_group_does() {
-    let root = |group, version| paths::root(GroupVersion { group, version });
-    assert_eq!((root("", "v1"), root("apps", "v1")), ("/api/v1".to_owned(), "/apis/apps/v1".to_owned()));
-}

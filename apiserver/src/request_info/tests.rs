@@ -132,3 +132,9 @@ fn broken_percent_encoding_stays_as_it_is() {
     let pairs: Vec<_> = query_pairs("a=1+2&&b&c=%26").collect();
     assert_eq!(pairs, [("a".into(), "1 2".into()), ("b".into(), "".into()), ("c".into(), "&".into())]);
 }
+
+#[test]
+fn paths_begin_where_the_group_does() {
+    let root = |group, version| root_of(GroupVersion { group, version });
+    assert_eq!((root("", "v1"), root("apps", "v1")), ("/api/v1".to_owned(), "/apis/apps/v1".to_owned()));
+}

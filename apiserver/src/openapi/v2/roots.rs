@@ -6,7 +6,7 @@ use registry_core::api::GroupVersion;
 use serde_json::{Map, Value, json};
 
 use super::super::components::meta_name;
-use super::super::operations::{capitalized, group_tag, group_words};
+use super::super::names::{group_id, group_tag};
 
 /// The paths above those of the versions.
 pub(super) fn paths(versions: impl Iterator<Item = GroupVersion>) -> Map<String, Value> {
@@ -32,8 +32,7 @@ pub(super) fn paths(versions: impl Iterator<Item = GroupVersion>) -> Map<String,
             let id = "getCoreAPIVersions".to_owned();
             add("/api/".to_owned(), versions_of_api, id, "core".to_owned(), "APIVersions");
         } else {
-            let words: String = group_words(group).iter().map(|word| capitalized(word)).collect();
-            let id = format!("get{words}APIGroup");
+            let id = format!("get{}APIGroup", group_id(group));
             add(format!("/apis/{group}/"), "get information of a group", id, group_tag(group), "APIGroup");
         }
     }

@@ -1,0 +1,171 @@
+//! What is done at a path, and what of the path it is done to.
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Reads an object.
+    Get,
+    /// Reads or watches many.
+    List,
+    /// Follows one, by a path of before there was a parameter for it.
+    Watch,
+    /// Follows many, likewise.
+    WatchList,
+    /// Makes one.
+    Create,
+    /// Replaces one.
+    Update,
+    /// Changes one.
+    Patch,
+    /// Deletes one.
+    Delete,
+    /// Deletes many.
+    DeleteCollection,
+}
+
+/// What a path is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// All objects of a namespace, or of the cluster.
+    Collection,
+    /// The objects of all namespaces.
+    AllNamespaces,
+    /// One object, or a subresource of it.
+    Object,
+    /// The collection, below `watch/`.
+    WatchedCollection,
+    /// All namespaces, below `watch/`.
+    WatchedEverywhere,
+    /// One object, below `watch/`.
+    WatchedObject,
+}
+
+/// `(name, type, description)` of query parameters.
+type Parameters = &'static [(&'static str, &'static str, &'static str)];
+
+const SELECTION: Parameters = &[
+    ("continue", "string", "The token of the page before, to get the next one."),
+    ("fieldSelector", "string", "A selector to restrict the list of returned objects by their fields."),
+    ("labelSelector", "string", "A selector to restrict the list of returned objects by their labels."),
+    ("limit", "integer", "The maximum number of objects in one answer."),
+    ("resourceVersion", "string", "Which resource versions the request may be served from."),
+    ("resourceVersionMatch", "string", "How resourceVersion is applied to list calls."),
+    ("sendInitialEvents", "boolean", "Whether a watch begins with the present state."),
+    ("timeoutSeconds", "integer", "Timeout for the list or watch call."),
+];
+const WATCHING: Parameters = &[
+    ("allowWatchBookmarks", "boolean", "Whether a watch sends bookmarks."),
+    ("watch", "boolean", "Watch for changes and return them as a stream of notifications."),
+];
+const WRITING: Parameters = &[
+    ("dryRun", "string", "When present, indicates that modifications should not be persisted: All."),
+    ("fieldManager", "string", "The name of the actor that is making these changes."),
+    (
+        "fieldValidation",
+        "string",
+        "What to do about unknown and duplicate fields: Ignore, Warn (the default) or Strict.",
+    ),
+];
+const FORCING: Parameters =
+    &[("force", "boolean", "Whether an apply takes fields over from their managers.")];
+const DELETING: Parameters = &[
+    ("dryRun", "string", "When present, indicates that modifications should not be persisted: All."),
+    ("gracePeriodSeconds", "integer", "The duration in seconds before the object should be deleted."),
+    ("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
+    (
+        "ignoreStoreReadErrorWithClusterBreakingPotential",
+        "boolean",
+        "Whether to delete an object that cannot be read any more, whatever may depend on it.",
+    ),
+    ("propagationPolicy", "string", "What becomes of dependents: Orphan, Background or Foreground."),
+];
+
+// === impl Place ===
+
+impl Place {
+    /// Whether the path is about all namespaces.
+    pub(super) const fn is_everywhere(self) -> bool {
+        matches!(self, Self::AllNamespaces | Self::WatchedEverywhere)
+    }
+}
+
+// === impl Action ===
+
+impl Action {
+    /// The HTTP method, as OpenAPI has it.
+    pub(super) const fn method(self) -> &'static str {
+        match self {
+            Self::Get | Self::List | Self::Watch | Self::WatchList => "get",
+            Self::Create => "post",
+            Self::Update => "put",
+            Self::Patch => "patch",
+            Self::Delete | Self::DeleteCollection => "delete",
+        }
+    }
+
+    /// `x-kubernetes-action`.
+    pub(super) const fn kubernetes_action(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::WatchList => "watchlist",
+            Self::DeleteCollection => "deletecollection",
+            other => other.method(),
+        }
+    }
+
+    /// The verb an operation is named by.
+    pub(super) const fn id_verb(self) -> &'static str {
+        match self {
+            Self::Get => "read",
+            Self::List => "list",
+            Self::Watch | Self::WatchList => "watch",
+            Self::Create => "create",
+            Self::Update => "replace",
+            Self::Patch => "patch",
+            Self::Delete | Self::DeleteCollection => "delete",
+        }
+    }
+
+    /// The query parameters, by what they are for; some are in two of them.
+    pub(super) const fn parameters(self) -> &'static [Parameters] {
+        match self {
+            Self::Get => &[],
+            Self::List | Self::Watch | Self::WatchList => &[SELECTION, WATCHING],
+            Self::Create | Self::Update => &[WRITING],
+            Self::Patch => &[WRITING, FORCING],
+            Self::Delete => &[DELETING],
+            Self::DeleteCollection => &[SELECTION, DELETING],
+        }
+    }
+
+    /// What the operation does: with the object, or with a part of it (`of`: `status of `).
+    pub(super) fn description(self, kind: &str, of: &str) -> String {
+        match self {
+            Self::Get => format!("read {of}the specified {kind}"),
+            Self::List => format!("list or watch objects of kind {kind}"),
+            Self::Watch => format!(
+                "watch changes to an object of kind {kind}. deprecated: use the 'watch' parameter with a list \
+                 operation instead, filtered to a single item with the 'fieldSelector' parameter."
+            ),
+            Self::WatchList => format!(
+                "watch individual changes to a list of {kind}. deprecated: use the 'watch' parameter with a list \
+                 operation instead."
+            ),
+            Self::Create => format!("create {of}{}{kind}", article(kind)),
+            Self::Update => format!("replace {of}the specified {kind}"),
+            Self::Patch => format!("partially update {of}the specified {kind}"),
+            Self::Delete => format!("delete {}{kind}", article(kind)),
+            Self::DeleteCollection => format!("delete collection of {kind}"),
+        }
+    }
+}
+
+/// What goes before a noun; nothing before a plural one.
+fn article(kind: &str) -> &'static str {
+    match kind {
+        _ if kind.ends_with('s') && !kind.ends_with("ss") => "",
+        _ if kind.starts_with(['A', 'E', 'I', 'O', 'U']) => "an ",
+        _ => "a ",
+    }
+}

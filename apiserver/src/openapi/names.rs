@@ -1,0 +1,73 @@
+//! How operations are named, and what they are gathered under.
+
+use registry_core::api::{GroupVersion, Scope};
+use registry_core::registry::InstalledPath;
+
+use super::actions::{Action, Place};
+
+/// `connectCoreV1GetNamespacedPodExec`, `readCoreV1NamespacedPodLog`.
+pub(super) fn connection_id(path: &InstalledPath, verb: &str, method: &str) -> String {
+    let version = path.resource.group_version();
+    let group = group_id(version.group);
+    let scope = match path.capabilities.storage.scope() {
+        Scope::Namespaced => "Namespaced",
+        Scope::Cluster => "",
+    };
+    let (version, method) = (capitalized(version.version), capitalized(method));
+    let subresource = path.subresource.map(capitalized).unwrap_or_default();
+    format!("{verb}{group}{version}{method}{scope}{}{subresource}", path.resource.kind.kind)
+}
+
+/// `createAppsV1NamespacedDeployment`, `readAppsV1NamespacedDeploymentStatus`, …
+pub(super) fn operation_id(path: &InstalledPath, place: Place, action: Action) -> String {
+    let version = path.resource.group_version();
+    let collection = if action == Action::DeleteCollection { "Collection" } else { "" };
+    let is_namespaced = path.capabilities.storage.scope() == Scope::Namespaced;
+    let scope = if is_namespaced && !place.is_everywhere() { "Namespaced" } else { "" };
+    let list = if action == Action::WatchList { "List" } else { "" };
+    let kind = path.resource.kind.kind;
+    let subresource = path.subresource.map(capitalized).unwrap_or_default();
+    let all = if place.is_everywhere() { "ForAllNamespaces" } else { "" };
+    format!(
+        "{}{}{}{collection}{scope}{kind}{subresource}{list}{all}",
+        action.id_verb(),
+        group_id(version.group),
+        capitalized(version.version),
+    )
+}
+
+/// The name under which a version's operations are gathered.
+pub(super) fn tag(path: &InstalledPath) -> String {
+    version_tag(path.resource.group_version())
+}
+
+pub(super) fn version_tag(version: GroupVersion) -> String {
+    format!("{}_{}", group_tag(version.group), version.version)
+}
+
+/// `apps`, `rbacAuthorization`.
+pub(super) fn group_tag(group: &str) -> String {
+    let words = group_words(group);
+    let (first, rest) = words.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
+    let rest: String = rest.iter().map(|word| capitalized(word)).collect();
+    format!("{first}{rest}")
+}
+
+/// `Core`, `Apps`, `RbacAuthorization`.
+pub(super) fn group_id(group: &str) -> String {
+    group_words(group).into_iter().map(capitalized).collect()
+}
+
+/// The words of a group's name.
+fn group_words(group: &str) -> Vec<&str> {
+    match group {
+        "" => vec!["core"],
+        group => group.strip_suffix(".k8s.io").unwrap_or(group).split('.').collect(),
+    }
+}
+
+/// The word, with its first letter large.
+pub(super) fn capitalized(word: &str) -> String {
+    let mut characters = word.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
