@@ -1,5 +1,6 @@
 //! Bodies: read within bounds, decoded, brought into the schema's form.
 
+mod declared;
 mod owners;
 
 use axum::body::Body;
@@ -19,11 +20,11 @@ use super::call::Call;
 #[cfg(test)]
 mod tests;
 
+pub(super) use declared::json_type;
+use declared::{Declared, no_struct, unrecognized};
+
 /// The largest body that is read.
 pub(super) const BODY_LIMIT_BYTES: usize = 3 * 1024 * 1024;
-/// How many bytes of a body that cannot be decoded an error shows.
-const SHOWN_BYTES: usize = 30;
-
 /// Reads a body.
 ///
 /// # Errors
@@ -190,132 +191,4 @@ pub(super) fn with_defaults(call: &Call<'_>, object: Object) -> Object {
     storage.apply_defaults(&mut object);
     owners::settle(call.context, &mut object);
     object
-}
-
-/// What a body says it is, with what it leaves out taken from the path.
-struct Declared {
-    group: String,
-    version: String,
-    kind: String,
-}
-
-// === impl Declared ===
-
-impl Declared {
-    fn of(fields: &Map<String, Value>, call: &Call<'_>) -> Result<Self, String> {
-        Ok(Self::new(declared_text(fields, "apiVersion")?, declared_text(fields, "kind")?, call))
-    }
-
-    fn new(api_version: &str, kind: &str, call: &Call<'_>) -> Self {
-        let api_version = if api_version.is_empty() { &call.route.api_version } else { api_version };
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let kind = if kind.is_empty() { call.route.kind.kind } else { kind };
-        Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
-    }
-
-    fn check(&self, call: &Call<'_>) -> Result<(), StatusError> {
-        let expected = call.route.kind;
-        let is_expected_kind = self.group == expected.group && self.kind == expected.kind;
-        if is_expected_kind && self.version == expected.version {
-            return Ok(());
-        }
-        let others = call.route.path.capabilities.storage.other_versions();
-        if self.kind == expected.kind
-            && others.iter().any(|other| other.group == self.group && other.version == self.version)
-        {
-            return Ok(());
-        }
-        if !call.api.routes.knows_kind(&self.group, &self.version, &self.kind) {
-            let why = format!(
-                "no kind {:?} is registered for version {:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
-                self.kind,
-                self.api_version()
-            );
-            return Err(self.cannot_be_handled(expected.kind, &why));
-        }
-        if is_expected_kind {
-            return Err(StatusError::bad_request(format!(
-                "the API version in the data ({}) does not match the expected API version ({})",
-                self.api_version(),
-                call.route.api_version
-            )));
-        }
-        let target = call.route.go_type(expected.kind);
-        let why = format!("converting ({}.{}) to ({target}): unknown conversion", self.version, self.kind);
-        Err(self.cannot_be_handled(expected.kind, &why))
-    }
-
-    fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
-    }
-
-    fn cannot_be_handled(&self, expected: &str, why: &str) -> StatusError {
-        let Self { version, kind, .. } = self;
-        StatusError::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {expected}: {why}"
-        ))
-    }
-}
-
-fn declared_text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {
-    match fields.get(name) {
-        None | Some(Value::Null) => Ok(""),
-        Some(Value::String(text)) => Ok(text),
-        Some(other) => {
-            let found = json_type(other);
-            Err(format!("json: cannot unmarshal {found} into Go struct field .{name} of type string"))
-        }
-    }
-}
-
-/// 400 for a body whose kind cannot even be found out.
-fn unrecognized(expected: &str, bytes: &[u8], format: Format, why: &str) -> StatusError {
-    let stage = match format {
-        Format::Json => "couldn't get version/kind; json parse error: ",
-        Format::Cbor => "unable to determine group/version/kind: ",
-        Format::Yaml | Format::Protobuf => "",
-    };
-    let shown = summary(bytes);
-    StatusError::bad_request(format!(
-        "the object provided is unrecognized (must be of type {expected}): {stage}{why} ({shown})"
-    ))
-}
-
-/// The beginning of a body: as text when it looks like JSON, else as hexadecimal digits.
-fn summary(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    let Some(first) = bytes.first() else { return "<empty>".to_owned() };
-    let shown = bytes.get(..SHOWN_BYTES).unwrap_or(bytes);
-    let mut text = if *first == b'{' {
-        String::from_utf8_lossy(shown).into_owned()
-    } else {
-        shown.iter().fold(String::with_capacity(2 * SHOWN_BYTES), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-    };
-    if bytes.len() > SHOWN_BYTES {
-        text.push_str(" ...");
-    }
-    text
-}
-
-fn no_struct(value: &Value) -> String {
-    format!(
-        "json: cannot unmarshal {} into Go value of type struct {{ APIVersion string \
-         \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
-        json_type(value)
-    )
-}
-
-/// What Go's decoder calls the type of a JSON value.
-pub(super) fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }

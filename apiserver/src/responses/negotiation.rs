@@ -1,4 +1,4 @@
-//! Which representation a client gets: `Accept`, `pretty`, and the media types of bodies.
+//! Which representation a client gets: `Accept` and `pretty`; and the media types of bodies.
 //!
 //! Two stages, as in Kubernetes: the route refuses a request none of whose accepted types it produces at all;
 //! then the clauses are tried in the client's order of preference, with their parameters (`as=Table;…`).
@@ -11,10 +11,12 @@ use registry_core::api::{Reason, StatusError};
 use crate::request_info::Query;
 
 mod accept;
+mod format;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use accept::{Clause, clauses};
+pub(crate) use format::{Endpoint, Format, Formats, MetaVersion, body_media_type, unknown_body};
 
 /// What a client gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,28 +31,6 @@ pub(crate) struct Output {
     pub(crate) gzip: bool,
 }
 
-/// How an answer is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// `application/json`.
-    Json,
-    /// `application/yaml`.
-    Yaml,
-    /// `application/vnd.kubernetes.protobuf`.
-    Protobuf,
-    /// `application/cbor`.
-    Cbor,
-}
-
-/// Which formats something has beside JSON and YAML.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Formats {
-    /// The kind has a protobuf form.
-    pub(crate) protobuf: bool,
-    /// The server speaks CBOR (`CBORServingAndStorage`).
-    pub(crate) cbor: bool,
-}
-
 /// What an answer is turned into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -62,28 +42,6 @@ pub(crate) enum Shape {
     Partial(MetaVersion),
     /// A `PartialObjectMetadataList` of this version.
     PartialList(MetaVersion),
-}
-
-/// A version of `meta.k8s.io`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MetaVersion {
-    /// `v1`.
-    V1,
-    /// `v1beta1`.
-    V1Beta1,
-}
-
-/// What kind of path answers: not all give the same types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Endpoint {
-    /// One object, or the answer to a write.
-    Object,
-    /// A list.
-    Collection,
-    /// A watch: what cannot be streamed is not given.
-    Watch,
-    /// A document of the server itself: no transformations.
-    Document,
 }
 
 // === impl Output ===
@@ -221,96 +179,4 @@ fn not_produced(endpoint: Endpoint, formats: Formats) -> StatusError {
 pub(crate) fn with_empty_details(mut failure: StatusError) -> StatusError {
     failure.details = Some(Box::<StatusDetails>::default());
     failure
-}
-
-// === impl Formats ===
-
-impl Formats {
-    /// All media types, as error messages list them.
-    fn media_types(self) -> String {
-        let mut types = String::from("application/json, application/yaml");
-        if self.protobuf {
-            types += ", application/vnd.kubernetes.protobuf";
-        }
-        if self.cbor {
-            types += ", application/cbor";
-        }
-        types
-    }
-}
-
-// === impl Format ===
-
-impl Format {
-    /// The media type.
-    pub(crate) const fn media_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Yaml => "application/yaml",
-            Self::Protobuf => "application/vnd.kubernetes.protobuf",
-            Self::Cbor => "application/cbor",
-        }
-    }
-
-    /// The media type of a watch.
-    pub(crate) const fn stream_media_type(self) -> &'static str {
-        match self {
-            Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
-            // `application/cbor` is exactly one object.
-            Self::Cbor => "application/cbor-seq",
-            Self::Json | Self::Yaml => self.media_type(),
-        }
-    }
-
-    /// The format of a request's body. None given means JSON.
-    ///
-    /// # Errors
-    /// 415 for what the server does not read.
-    pub(crate) fn of_body(headers: &HeaderMap, formats: Formats) -> Result<Self, StatusError> {
-        // Letters are the same large and small, and parameters have values, or it is no media type.
-        let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let mut parameters = content_type.unwrap_or_default().split(';').skip(1).map(str::trim);
-        let has_value = |parameter: &str| {
-            parameter.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
-        };
-        if !parameters.all(|parameter| parameter.is_empty() || has_value(parameter)) {
-            return Err(unknown_body(&formats.media_types()));
-        }
-        match &*body_media_type(headers).to_ascii_lowercase() {
-            "" | "application/json" => Ok(Self::Json),
-            "application/yaml" => Ok(Self::Yaml),
-            "application/vnd.kubernetes.protobuf" if formats.protobuf => Ok(Self::Protobuf),
-            "application/cbor" if formats.cbor => Ok(Self::Cbor),
-            _ => Err(unknown_body(&formats.media_types())),
-        }
-    }
-}
-
-// === impl MetaVersion ===
-
-impl MetaVersion {
-    /// The version as `apiVersion` has it.
-    pub(crate) const fn api_version(self) -> &'static str {
-        match self {
-            Self::V1 => "meta.k8s.io/v1",
-            Self::V1Beta1 => "meta.k8s.io/v1beta1",
-        }
-    }
-}
-
-/// The media type of a request's body without its parameters; empty when none is given.
-pub(crate) fn body_media_type(headers: &HeaderMap) -> &str {
-    let value =
-        headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim()
-}
-
-/// 415 with the media types that would do.
-pub(crate) fn unknown_body(accepted: &str) -> StatusError {
-    StatusError::new(
-        Reason::UnsupportedMediaType,
-        format!(
-            "the body of the request was in an unknown format - accepted media types include: {accepted}"
-        ),
-    )
 }

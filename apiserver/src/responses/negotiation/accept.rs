@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-use super::{Endpoint, Format, Formats};
+use super::format::{Endpoint, Format, Formats};
 
 /// One accepted media type with its parameters.
 #[derive(Clone, Debug, PartialEq)]

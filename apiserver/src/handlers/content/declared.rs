@@ -1,0 +1,171 @@
+//! What a body says it is, and how bodies are refused that are something else.
+
+use registry_core::api::StatusError;
+use serde_json::{Map, Value};
+
+use crate::responses::negotiation::Format;
+
+use super::super::call::Call;
+
+/// How many bytes of a body that cannot be decoded an error shows.
+const SHOWN_BYTES: usize = 30;
+
+/// What a body says it is, with what it leaves out taken from the path.
+pub(super) struct Declared {
+    group: String,
+    version: String,
+    kind: String,
+}
+
+// === impl Declared ===
+
+impl Declared {
+    /// What these fields say.
+    ///
+    /// # Errors
+    /// Why they say nothing.
+    pub(super) fn of(fields: &Map<String, Value>, call: &Call<'_>) -> Result<Self, String> {
+        Ok(Self::new(declared_text(fields, "apiVersion")?, declared_text(fields, "kind")?, call))
+    }
+
+    /// What an `apiVersion` and a `kind` say; empty ones are the path's.
+    pub(super) fn new(api_version: &str, kind: &str, call: &Call<'_>) -> Self {
+        let api_version = if api_version.is_empty() { &call.route.api_version } else { api_version };
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let kind = if kind.is_empty() { call.route.kind.kind } else { kind };
+        Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
+    }
+
+    /// Checks that it is what the path takes.
+    ///
+    /// # Errors
+    /// 400.
+    pub(super) fn check(&self, call: &Call<'_>) -> Result<(), StatusError> {
+        let expected = call.route.kind;
+        let is_expected_kind = self.group == expected.group && self.kind == expected.kind;
+        if is_expected_kind && self.version == expected.version {
+            return Ok(());
+        }
+        let others = call.route.path.capabilities.storage.other_versions();
+        if self.kind == expected.kind
+            && others.iter().any(|other| other.group == self.group && other.version == self.version)
+        {
+            return Ok(());
+        }
+        if !call.api.routes.knows_kind(&self.group, &self.version, &self.kind) {
+            let why = format!(
+                "no kind {:?} is registered for version {:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+                self.kind,
+                self.api_version()
+            );
+            return Err(self.cannot_be_handled(expected.kind, &why));
+        }
+        if is_expected_kind {
+            return Err(StatusError::bad_request(format!(
+                "the API version in the data ({}) does not match the expected API version ({})",
+                self.api_version(),
+                call.route.api_version
+            )));
+        }
+        let target = call.route.go_type(expected.kind);
+        let why = format!("converting ({}.{}) to ({target}): unknown conversion", self.version, self.kind);
+        Err(self.cannot_be_handled(expected.kind, &why))
+    }
+
+    fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// 400 for what is of the right kind, and wrong.
+    pub(super) fn cannot_be_handled(&self, expected: &str, why: &str) -> StatusError {
+        let Self { version, kind, .. } = self;
+        StatusError::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {expected}: {why}"
+        ))
+    }
+}
+
+fn declared_text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => {
+            let found = json_type(other);
+            Err(format!("json: cannot unmarshal {found} into Go struct field .{name} of type string"))
+        }
+    }
+}
+
+/// 400 for a body whose kind cannot even be found out.
+pub(super) fn unrecognized(expected: &str, bytes: &[u8], format: Format, why: &str) -> StatusError {
+    let stage = match format {
+        Format::Json => "couldn't get version/kind; json parse error: ",
+        Format::Cbor => "unable to determine group/version/kind: ",
+        Format::Yaml | Format::Protobuf => "",
+    };
+    let shown = summary(bytes);
+    StatusError::bad_request(format!(
+        "the object provided is unrecognized (must be of type {expected}): {stage}{why} ({shown})"
+    ))
+}
+
+/// The beginning of a body: as text when it looks like JSON, else as hexadecimal digits.
+fn summary(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    let Some(first) = bytes.first() else { return "<empty>".to_owned() };
+    let shown = bytes.get(..SHOWN_BYTES).unwrap_or(bytes);
+    let mut text = if *first == b'{' {
+        String::from_utf8_lossy(shown).into_owned()
+    } else {
+        shown.iter().fold(String::with_capacity(2 * SHOWN_BYTES), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    };
+    if bytes.len() > SHOWN_BYTES {
+        text.push_str(" ...");
+    }
+    text
+}
+
+/// Why a body that is no object says nothing.
+pub(super) fn no_struct(value: &Value) -> String {
+    format!(
+        "json: cannot unmarshal {} into Go value of type struct {{ APIVersion string \
+         \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
+        json_type(value)
+    )
+}
+
+/// What Go's decoder calls the type of a JSON value.
+pub(crate) fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn undecodable_bodies_are_shown_in_part() {
+        assert_eq!(summary(b""), "<empty>");
+        assert_eq!(summary(b"[1,2]"), "5b312c325d");
+        assert_eq!(summary(b"{\"apiVersion\": \"v1\", "), "{\"apiVersion\": \"v1\", ");
+        let long = [b'{'; 31];
+        assert_eq!(summary(&long), format!("{} ...", "{".repeat(30)));
+        let failure = unrecognized("ConfigMap", b"\"x\"", Format::Json, &no_struct(&json!("x")));
+        assert_eq!(
+            failure.message,
+            "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" } (227822)"
+        );
+    }
+}
