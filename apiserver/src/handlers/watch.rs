@@ -13,14 +13,14 @@ use registry_core::storage::{StoredObject, WatchError, WatchEvent};
 use uuid::Uuid;
 
 use crate::metrics::WatchMetrics;
-use crate::responses::negotiation::{Endpoint, Format, Output, Shape};
+use crate::responses::negotiation::{Endpoint, Format, Output};
 
 use super::call::Call;
 use super::list::selection;
 use super::options::ListPurpose;
 use super::representation::cbor::{self, Maps};
 use super::representation::protobuf::{self, Messages};
-use super::representation::{Item, ItemForm, Table};
+use super::representation::{Item, ItemForm};
 use super::routing::method_not_allowed;
 
 mod body;
@@ -113,15 +113,8 @@ enum Wire {
 
 impl Frames {
     fn new(call: &Call<'_>, output: &Output, sends_bookmarks: bool) -> Result<Self, StatusError> {
-        let (form, kind, api_version) = match output.shape {
-            Shape::Whole => (ItemForm::Whole, call.route.kind.kind, &*call.route.api_version),
-            Shape::Partial(version) | Shape::PartialList(version) => {
-                (ItemForm::Partial(version), "PartialObjectMetadata", version.api_version())
-            }
-            Shape::Table(version) => {
-                (ItemForm::Row(Table::of_request(call, version)?), "Table", version.api_version())
-            }
-        };
+        let form = ItemForm::of_watch(call, output)?;
+        let (api_version, kind) = form.type_of(call.route);
         let bookmark_type = format!("\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\"").into();
         let wire = match output.format {
             Format::Protobuf => Wire::Protobuf(Messages::new(call, output.shape)?),

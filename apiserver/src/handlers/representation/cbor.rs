@@ -33,10 +33,7 @@ pub(crate) struct Maps {
 impl Maps {
     /// For a route's objects, in this form.
     pub(crate) fn new(call: &Call<'_>, form: ItemForm) -> Self {
-        let (api_version, kind) = match &form {
-            ItemForm::Partial(version) => (version.api_version(), "PartialObjectMetadata"),
-            _ => (&*call.route.api_version, call.route.kind.kind),
-        };
+        let (api_version, kind) = form.type_of(call.route);
         Self {
             api_version: api_version.into(),
             kind,

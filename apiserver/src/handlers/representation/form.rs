@@ -5,11 +5,12 @@ use registry_core::api::{Reason, StatusError};
 use crate::responses::negotiation::{MetaVersion, Output, Shape};
 
 use super::super::call::Call;
+use super::super::routing::Route;
 use super::item::Item;
 use super::partial;
 use super::table::Table;
 
-/// The form of a list's items.
+/// The form objects are given in, in a list or a watch.
 #[derive(Clone, Debug)]
 pub(crate) enum ItemForm {
     /// The whole object.
@@ -48,6 +49,27 @@ impl ItemForm {
                 ));
             }
         })
+    }
+
+    /// The form of a watch's objects in the shape the client wants.
+    ///
+    /// # Errors
+    /// See [`Table::of_request`].
+    pub(crate) fn of_watch(call: &Call<'_>, output: &Output) -> Result<Self, StatusError> {
+        Ok(match output.shape {
+            Shape::Whole => Self::Whole,
+            Shape::Partial(version) | Shape::PartialList(version) => Self::Partial(version),
+            Shape::Table(version) => Self::Row(Table::of_request(call, version)?),
+        })
+    }
+
+    /// `apiVersion` and `kind` of a route's objects in this form; of a row, its table's.
+    pub(crate) fn type_of<'r>(&self, route: &'r Route) -> (&'r str, &'static str) {
+        match self {
+            Self::Whole | Self::Tail => (&route.api_version, route.kind.kind),
+            Self::Partial(version) => (version.api_version(), "PartialObjectMetadata"),
+            Self::Row(table) => (table.version().api_version(), "Table"),
+        }
     }
 
     /// Writes an item.

@@ -68,6 +68,11 @@ impl Table {
         Ok(Self { columns, schema, include, version })
     }
 
+    /// The version of `meta.k8s.io` it is in.
+    pub(crate) fn version(&self) -> MetaVersion {
+        self.version
+    }
+
     /// A table without its rows.
     pub(crate) fn head(&self, metadata: &Value) -> Value {
         json!({
