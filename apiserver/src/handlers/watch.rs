@@ -30,8 +30,8 @@ mod tests;
 
 use body::PlainBody;
 pub(crate) use body::WatchBody;
-pub(crate) use pieces::Pieces;
 use pieces::FRAME_END;
+pub(crate) use pieces::Pieces;
 
 /// The shortest time, in seconds, a watch lasts whose client says nothing. Up to twice as long, so that clients
 /// that came together do not come back together.

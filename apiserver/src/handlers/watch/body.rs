@@ -46,12 +46,7 @@ pub(crate) struct WatchBody {
 
 impl WatchBody {
     /// These events as frames.
-    pub(super) fn new(
-        events: WatchStream,
-        frames: Frames,
-        timeout: Duration,
-        ending: Ending,
-    ) -> Self {
+    pub(super) fn new(events: WatchStream, frames: Frames, timeout: Duration, ending: Ending) -> Self {
         let end = Instant::now() + timeout;
         Self {
             events,

@@ -86,8 +86,7 @@ async fn bookmarks_come_only_when_asked_for() {
 async fn what_is_ready_goes_together() {
     let many: Vec<_> = (0..2_000).map(|n| Ok(WatchEvent::Added(entry(&format!("c{n}"))))).collect();
     let events = stream::iter(many).boxed();
-    let mut body =
-        WatchBody::new(events, frames(ItemForm::Whole), Duration::from_mins(1), Ending::default());
+    let mut body = WatchBody::new(events, frames(ItemForm::Whole), Duration::from_mins(1), Ending::default());
     let mut pieces = Vec::new();
     while let Some(frame) = body.frame().await {
         pieces.push(frame.unwrap().into_data().unwrap().remaining());
@@ -101,7 +100,12 @@ async fn watches_end_by_timeout_and_at_shutdown() {
     let shutdown = CancellationToken::new();
     let body = |seconds| {
         let events = stream::pending().boxed();
-        WatchBody::new(events, frames(ItemForm::Whole), Duration::from_secs(seconds), Ending::after(shutdown.clone()))
+        WatchBody::new(
+            events,
+            frames(ItemForm::Whole),
+            Duration::from_secs(seconds),
+            Ending::after(shutdown.clone()),
+        )
     };
     let started = tokio::time::Instant::now();
     assert!(body(7).frame().await.is_none());
