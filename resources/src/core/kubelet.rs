@@ -3,22 +3,11 @@
 //! Kubernetes concept: `ConnectionInfoGetter` in `pkg/kubelet/client`.
 
 use registry_core::api::{Object, Reason, StatusError};
-use registry_core::registry::{Services, Stores};
 use registry_core::rest::connect::{Destination, Exchange, Peer, Scheme};
 use serde_json::Value;
 
-use crate::core::nodes::Nodes;
-use crate::lookup::Lookup;
-
 /// Where a kubelet listens unless its node says otherwise.
 const DEFAULT_PORT: u16 = 10250;
-
-/// Finds the kubelets of nodes.
-#[derive(Clone)]
-pub(super) struct Kubelets {
-    stores: Stores,
-    address_types: std::sync::Arc<[String]>,
-}
 
 /// Where one kubelet listens.
 pub(super) struct Kubelet {
@@ -28,63 +17,50 @@ pub(super) struct Kubelet {
     pub(super) port: u16,
 }
 
-// === impl Kubelets ===
+// === impl Kubelet ===
 
-impl Kubelets {
-    pub(super) fn new(services: &Services) -> Self {
-        Self { stores: services.stores.clone(), address_types: services.kubelet_address_types.clone() }
-    }
-
-    /// The kubelet of this node.
+impl Kubelet {
+    /// The kubelet of this node, by the first of its addresses that is of the best type.
     ///
     /// # Errors
-    /// 404: there is no such node. 500: it has no address to reach it by.
-    pub(super) async fn of_node(&self, name: &str) -> Result<Kubelet, StatusError> {
-        let node = Lookup::within::<Nodes>(&self.stores)?.newest("", name).await?;
+    /// 500: it has no address to reach it by.
+    pub(super) fn of(node: &Object, address_types: &[String]) -> Result<Self, StatusError> {
         let port = node
             .get_i64(&["status", "daemonEndpoints", "kubeletEndpoint", "Port"])
             .and_then(|port| u16::try_from(port).ok())
             .filter(|port| *port != 0);
-        Ok(Kubelet { host: self.host(&node)?, port: port.unwrap_or(DEFAULT_PORT) })
+        Ok(Self { host: host(node, address_types)?, port: port.unwrap_or(DEFAULT_PORT) })
     }
 
-    fn host(&self, node: &Object) -> Result<String, StatusError> {
-        let empty = Vec::new();
-        let addresses = node.get(&["status", "addresses"]).and_then(Value::as_array).unwrap_or(&empty);
-        let text = |address: &Value, field: &str| {
-            address.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
-        let found = self.address_types.iter().find_map(|wanted| {
-            let mut fitting = addresses.iter().filter(|address| text(address, "type") == *wanted);
-            fitting.next().map(|address| text(address, "address"))
-        });
-        found.filter(|host| !host.is_empty()).ok_or_else(|| {
-            let known: Vec<String> = addresses
-                .iter()
-                .map(|address| format!("{{{} {}}}", text(address, "type"), text(address, "address")))
-                .collect();
-            let known = known.join(" ");
-            StatusError::new(
-                Reason::Unknown,
-                format!("no preferred addresses found; known addresses: [{known}]"),
-            )
-        })
-    }
-}
-
-// === impl Kubelet ===
-
-impl Kubelet {
-    /// A connection to this path of it.
-    pub(super) fn destination(self, path: String, query: Option<String>, exchange: Exchange) -> Destination {
+    /// A connection to this path of it, with the request's own query.
+    pub(super) fn destination(self, path: String, exchange: Exchange) -> Destination {
         Destination {
             scheme: Scheme::Https,
             host: self.host,
             port: Some(self.port),
             path,
-            query,
+            query: None,
             peer: Peer::Kubelet,
             exchange,
         }
     }
+}
+
+fn host(node: &Object, address_types: &[String]) -> Result<String, StatusError> {
+    let empty = Vec::new();
+    let addresses = node.get(&["status", "addresses"]).and_then(Value::as_array).unwrap_or(&empty);
+    let text =
+        |address: &Value, field: &str| address.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let found = address_types.iter().find_map(|wanted| {
+        let mut fitting = addresses.iter().filter(|address| text(address, "type") == *wanted);
+        fitting.next().map(|address| text(address, "address"))
+    });
+    found.filter(|host| !host.is_empty()).ok_or_else(|| {
+        let known: Vec<String> = addresses
+            .iter()
+            .map(|address| format!("{{{} {}}}", text(address, "type"), text(address, "address")))
+            .collect();
+        let known = known.join(" ");
+        StatusError::new(Reason::Unknown, format!("no preferred addresses found; known addresses: [{known}]"))
+    })
 }
