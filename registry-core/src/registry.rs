@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/registry/generic/registry`.
 
+mod border;
 pub mod connect;
 mod converted;
 pub mod errors;
