@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use imbl::OrdMap;
 use tokio::sync::watch;
 
 use crate::metrics::{CacheMetrics, CacheNumbers, CacheSource};
@@ -15,25 +14,15 @@ use crate::storage::interface::WatchEvent;
 use super::CacherOptions;
 use super::bell::Bell;
 use super::budget::CacheBudget;
-use super::initial::StandingSnapshots;
 use super::lane::{Event, Lane};
 use super::lanes::{LaneId, LaneKey, Lanes};
-use super::lister::Pages;
+use super::snapshots::{Pages, Snapshot, StandingSnapshots};
 
 /// Events older than this are dropped even when there is room: as long as stores keep their history.
 const HISTORY_AGE: Duration = Duration::from_mins(5);
 
 /// When those may come back who were refused because the budget is exhausted, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
-
-/// All objects at one revision. Cloning shares everything.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Snapshot {
-    /// The revision.
-    pub(super) revision: Revision,
-    /// The objects by key.
-    pub(super) objects: OrdMap<Arc<str>, StoredObject>,
-}
 
 /// A cache's state. Locks are held for pointer work only, never over I/O.
 pub(super) struct State {
