@@ -49,8 +49,9 @@ impl Kubelet {
 fn host(node: &Object, address_types: &[String]) -> Result<String, StatusError> {
     let empty = Vec::new();
     let addresses = node.get(&["status", "addresses"]).and_then(Value::as_array).unwrap_or(&empty);
-    let text =
-        |address: &Value, field: &str| address.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |address: &Value, field: &str| {
+        address.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
     let found = address_types.iter().find_map(|wanted| {
         let mut fitting = addresses.iter().filter(|address| text(address, "type") == *wanted);
         fitting.next().map(|address| text(address, "address"))

@@ -15,8 +15,7 @@ use crate::core::kubelet::Kubelet;
 use crate::core::proxying::{Target, accepted, path_of, port_number};
 use crate::lookup::read_newest;
 
-static ACCEPTED: Accepted =
-    accepted(GroupVersionKind { group: "", version: "v1", kind: "NodeProxyOptions" });
+static ACCEPTED: Accepted = accepted(GroupVersionKind { group: "", version: "v1", kind: "NodeProxyOptions" });
 
 /// The `proxy` subresource of nodes.
 pub struct NodeProxy {

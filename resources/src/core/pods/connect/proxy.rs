@@ -15,8 +15,7 @@ use crate::core::pods::Pods;
 use crate::core::proxying::{Target, accepted, not_allowed, port_number};
 use crate::lookup::read_newest;
 
-static ACCEPTED: Accepted =
-    accepted(GroupVersionKind { group: "", version: "v1", kind: "PodProxyOptions" });
+static ACCEPTED: Accepted = accepted(GroupVersionKind { group: "", version: "v1", kind: "PodProxyOptions" });
 
 /// The `proxy` subresource of pods.
 pub struct PodProxy;
