@@ -18,9 +18,11 @@ const KEPT_MAX: usize = 4096;
 pub(crate) struct Decoded<T> {
     lookup: Lookup,
     decode: fn(Object) -> T,
-    /// By key, with the revision it was made of.
-    kept: Mutex<HashMap<Arc<str>, (Revision, Arc<T>)>>,
+    kept: Mutex<Kept<T>>,
 }
+
+/// What was made, by the object's key, with the revision it was made of.
+type Kept<T> = HashMap<Arc<str>, (Revision, Arc<T>)>;
 
 // === impl Decoded ===
 
@@ -51,7 +53,7 @@ impl<T> Decoded<T> {
         Ok(made)
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<Arc<str>, (Revision, Arc<T>)>> {
+    fn kept(&self) -> MutexGuard<'_, Kept<T>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

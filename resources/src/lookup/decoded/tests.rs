@@ -37,7 +37,7 @@ async fn each_revision_is_decoded_once_and_none_is_stale() {
     });
     let seen = async || {
         let all = decoded.all_in("default").await.unwrap();
-        let texts: Vec<String> = all.iter().map(|text| text.to_string()).collect();
+        let texts: Vec<&str> = all.iter().map(|text| text.as_str()).collect();
         (texts.join(" "), MADE.load(Ordering::SeqCst))
     };
     assert_eq!(seen().await, (String::new(), 0));
