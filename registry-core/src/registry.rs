@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/registry/generic/registry`.
 
+mod border;
+pub mod connect;
 mod converted;
 pub mod errors;
 pub mod scale;
@@ -12,6 +14,7 @@ pub mod subresource;
 #[cfg(test)]
 mod testing;
 
+pub use connect::{ConnectRules, ConnectStore};
 pub use errors::interpret_watch;
 pub use scale::ScaleStore;
 pub use services::{Services, Stores};

@@ -3,6 +3,7 @@
 //! [`Resource`] is the typed face; [`ResourceType`] is the same facts erased, so that one engine serves every
 //! resource and seventy of them do not mean seventy monomorphised servers.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
@@ -143,12 +144,9 @@ impl ResourceType {
 
     /// AttrFunc: labels and selectable fields, as the storage keeps them beside each object.
     pub fn attributes(&self, object: &Object) -> Attributes {
-        let mut labels: Vec<(Box<str>, Box<str>)> =
-            object.labels().map(|(key, value)| (key.into(), value.into())).collect();
-        labels.sort();
         let own = self.selectable.iter().map(|field| scalar_text(object.get(field.path)));
-        let fields = [object.name().into(), object.namespace().into()].into_iter().chain(own).collect();
-        Attributes { labels: labels.into(), fields, field_names: self.field_names }
+        let names = [object.name(), object.namespace()].map(Cow::Borrowed);
+        Attributes::new(object.labels().collect(), names.into_iter().chain(own), self.field_names)
     }
 }
 
@@ -170,7 +168,7 @@ impl fmt::Debug for ResourceType {
 }
 
 /// A selectable field as selectors compare it: strings bare, numbers and booleans as JSON, absent as empty.
-fn scalar_text(value: Option<&serde_json::Value>) -> Box<str> {
+fn scalar_text(value: Option<&serde_json::Value>) -> Cow<'_, str> {
     match value {
         None | Some(serde_json::Value::Null) => "".into(),
         Some(serde_json::Value::String(text)) => text.as_str().into(),

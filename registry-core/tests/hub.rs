@@ -11,81 +11,48 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures::StreamExt as _;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::hub::Hub;
 use registry_core::storage::interface::ListRequest;
-use registry_core::storage::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged};
-use registry_core::storage::testing::{EngineFixture, Fixture, Widget, conformance, contract, widget_store};
-use registry_core::storage::{Interface, Revision};
+use registry_core::storage::mvcc::{ChangeStream, Mvcc, MvccError};
+use registry_core::storage::testing::{
+    Call, EngineFixture, EngineHooks, Fixture, Hooked, Widget, conformance, contract, widget_store,
+};
+use registry_core::storage::Interface;
 
 const PREFIX: &str = "/orlop-test/";
 
 /// Counts what reaches the engine; refuses to tell progress, as an old etcd does.
+#[derive(Default)]
 struct Counting {
-    inner: Arc<dyn Mvcc>,
     watches: AtomicUsize,
     reads: AtomicUsize,
     revisions: AtomicUsize,
 }
 
 #[async_trait]
-impl Mvcc for Counting {
-    async fn get(&self, key: &str) -> Result<Got, MvccError> {
-        self.reads.fetch_add(1, Ordering::SeqCst);
-        self.inner.get(key).await
+impl EngineHooks for Counting {
+    async fn before(&self, call: Call) -> Result<(), MvccError> {
+        match call {
+            Call::Get | Call::Range => self.reads.fetch_add(1, Ordering::SeqCst),
+            Call::Watch => self.watches.fetch_add(1, Ordering::SeqCst),
+            Call::Progress => return Err(MvccError::Unavailable("too old".into())),
+            Call::Revision => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                self.revisions.fetch_add(1, Ordering::SeqCst)
+            }
+            Call::Count | Call::Write | Call::Compact => 0,
+        };
+        Ok(())
     }
 
-    async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError> {
-        self.reads.fetch_add(1, Ordering::SeqCst);
-        self.inner.range(range).await
-    }
-
-    async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
-        self.inner.count(start, end).await
-    }
-
-    async fn put_if(
-        &self,
-        key: &str,
-        expected: Revision,
-        value: Bytes,
-        ttl: Option<Duration>,
-    ) -> Result<Committed, MvccError> {
-        self.inner.put_if(key, expected, value, ttl).await
-    }
-
-    async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
-        self.inner.delete_if(key, expected).await
-    }
-
-    async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
-        self.watches.fetch_add(1, Ordering::SeqCst);
-        let changes = self.inner.watch(start, end, after).await?;
+    fn watched(&self, changes: ChangeStream) -> ChangeStream {
         let told = changes.filter(|batch| {
             std::future::ready(batch.as_ref().map_or(true, |batch| !batch.changes.is_empty()))
         });
-        Ok(told.boxed())
-    }
-
-    async fn request_progress(&self) -> Result<(), MvccError> {
-        Err(MvccError::Unavailable("too old".into()))
-    }
-
-    async fn current_revision(&self) -> Result<Revision, MvccError> {
-        self.revisions.fetch_add(1, Ordering::SeqCst);
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        self.inner.current_revision().await
-    }
-
-    async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
-        self.inner.compact(revision).await
-    }
-
-    async fn health(&self) -> Result<(), String> {
-        self.inner.health().await
+        told.boxed()
     }
 }
 
@@ -108,12 +75,7 @@ async fn caches_on_a_hub_keep_every_guarantee() {
 #[tokio::test(flavor = "multi_thread")]
 async fn many_caches_share_one_watch_and_one_question_and_read_nothing() {
     let inner = Embedded::in_memory();
-    let engine = Arc::new(Counting {
-        inner: inner.clone(),
-        watches: AtomicUsize::new(0),
-        reads: AtomicUsize::new(0),
-        revisions: AtomicUsize::new(0),
-    });
+    let engine = Hooked::over(inner.clone(), Counting::default());
     let hub = Hub::new(engine.clone(), PREFIX);
     let caches: Vec<_> =
         (0..20).map(|number| cached(hub.client(), &format!("{PREFIX}kind-{number}/"))).collect();
@@ -127,7 +89,7 @@ async fn many_caches_share_one_watch_and_one_question_and_read_nothing() {
     for cache in &caches {
         cache.list(&prefix_of(cache, &caches), &ListRequest::default()).await.unwrap();
     }
-    let (reads, asked) = (engine.reads.load(Ordering::SeqCst), engine.revisions.load(Ordering::SeqCst));
+    let (reads, asked) = (engine.hooks.reads.load(Ordering::SeqCst), engine.hooks.revisions.load(Ordering::SeqCst));
     let lists = caches.iter().enumerate().map(|(number, cache)| async move {
         let page = cache.list(&format!("{PREFIX}kind-{number}/"), &ListRequest::default()).await.unwrap();
         (page.revision, page.items.len())
@@ -136,10 +98,10 @@ async fn many_caches_share_one_watch_and_one_question_and_read_nothing() {
         assert!(revision >= written.revision, "kind {number} is as new as the store");
         assert_eq!(items, usize::from(number == 0));
     }
-    assert_eq!(engine.reads.load(Ordering::SeqCst), reads, "nothing was read from the engine");
-    let asked = engine.revisions.load(Ordering::SeqCst) - asked;
+    assert_eq!(engine.hooks.reads.load(Ordering::SeqCst), reads, "nothing was read from the engine");
+    let asked = engine.hooks.revisions.load(Ordering::SeqCst) - asked;
     assert!(asked <= 2, "20 lists at once asked {asked} times for the newest revision");
-    assert_eq!(engine.watches.load(Ordering::SeqCst), 1);
+    assert_eq!(engine.hooks.watches.load(Ordering::SeqCst), 1);
 }
 
 /// The keys of the cache, by its place among the others.

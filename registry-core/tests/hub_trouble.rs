@@ -20,11 +20,9 @@ use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consist
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::hub::Hub;
 use registry_core::storage::interface::{AnyDeletion, ListRequest};
-use registry_core::storage::mvcc::{
-    ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged, prefix_end,
-};
+use registry_core::storage::mvcc::{ChangeStream, Committed, Mvcc, MvccError, prefix_end};
 use registry_core::storage::testing::etcd::Etcd;
-use registry_core::storage::testing::{Watcher, Widget, widget_store};
+use registry_core::storage::testing::{Call, EngineHooks, Hooked, Watcher, Widget, widget_store};
 use registry_core::storage::{Interface, Revision, WatchError, WatchEvent};
 use tokio::sync::watch;
 
@@ -32,72 +30,33 @@ const ROOT: &str = "/orlop-test/";
 const KINDS: usize = 12;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An engine whose watches can be broken, and counted.
+/// Watches that can be broken, and are counted.
+#[derive(Default)]
 struct Breakable {
-    inner: Arc<dyn Mvcc>,
     broken: watch::Sender<bool>,
     watches: AtomicUsize,
 }
 
 #[async_trait]
-impl Mvcc for Breakable {
-    async fn get(&self, key: &str) -> Result<Got, MvccError> {
-        self.inner.get(key).await
-    }
-
-    async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError> {
-        self.inner.range(range).await
-    }
-
-    async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
-        self.inner.count(start, end).await
-    }
-
-    async fn put_if(
-        &self,
-        key: &str,
-        expected: Revision,
-        value: Bytes,
-        ttl: Option<Duration>,
-    ) -> Result<Committed, MvccError> {
-        self.inner.put_if(key, expected, value, ttl).await
-    }
-
-    async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
-        self.inner.delete_if(key, expected).await
-    }
-
-    async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
-        self.watches.fetch_add(1, Ordering::SeqCst);
-        let mut broken = self.broken.subscribe();
-        if *broken.borrow() {
-            return Err(MvccError::Unavailable("broken".into()));
+impl EngineHooks for Breakable {
+    async fn before(&self, call: Call) -> Result<(), MvccError> {
+        if call != Call::Watch {
+            return Ok(());
         }
-        let changes = self.inner.watch(start, end, after).await?;
+        self.watches.fetch_add(1, Ordering::SeqCst);
+        if *self.broken.borrow() { Err(MvccError::Unavailable("broken".into())) } else { Ok(()) }
+    }
+
+    fn watched(&self, changes: ChangeStream) -> ChangeStream {
+        let mut broken = self.broken.subscribe();
         let breaks = async move { broken.wait_for(|broken| *broken).await.is_ok() };
-        Ok(changes.take_until(breaks.boxed()).boxed())
-    }
-
-    async fn request_progress(&self) -> Result<(), MvccError> {
-        self.inner.request_progress().await
-    }
-
-    async fn current_revision(&self) -> Result<Revision, MvccError> {
-        self.inner.current_revision().await
-    }
-
-    async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
-        self.inner.compact(revision).await
-    }
-
-    async fn health(&self) -> Result<(), String> {
-        self.inner.health().await
+        changes.take_until(breaks.boxed()).boxed()
     }
 }
 
 /// Caches of some kinds on one hub, and another server that writes to the same engine.
 struct House {
-    engine: Arc<Breakable>,
+    engine: Arc<Hooked<Breakable>>,
     hub: Arc<Hub>,
     caches: Vec<Arc<dyn Interface>>,
     other: Arc<dyn Interface>,
@@ -108,8 +67,7 @@ struct House {
 impl House {
     async fn build(inner: Arc<dyn Mvcc>) -> Self {
         let other = widget_store(inner.clone());
-        let engine =
-            Arc::new(Breakable { inner, broken: watch::Sender::new(false), watches: AtomicUsize::new(0) });
+        let engine = Hooked::over(inner, Breakable::default());
         let hub = Hub::new(engine.clone(), ROOT);
         let caches: Vec<_> = (0..KINDS).map(|kind| cached(hub.client(), &prefix(kind))).collect();
         let house = Self { engine, hub, caches, other };
@@ -196,9 +154,9 @@ async fn nothing_is_lost_while_the_watch_is_broken(inner: Arc<dyn Mvcc>) {
     let mut watchers = house.watchers().await;
     for round in 0..3 {
         house.write(round * 2).await;
-        house.engine.broken.send_replace(true);
+        house.engine.hooks.broken.send_replace(true);
         house.write(round * 2 + 1).await;
-        house.engine.broken.send_replace(false);
+        house.engine.hooks.broken.send_replace(false);
         house.settle().await;
     }
     for (kind, watcher) in watchers.iter_mut().enumerate().step_by(2) {
@@ -216,11 +174,11 @@ async fn what_was_compacted_meanwhile_is_listed_again(inner: Arc<dyn Mvcc>) {
     let mut watchers = house.watchers().await;
     house.write(0).await;
     house.settle().await;
-    house.engine.broken.send_replace(true);
+    house.engine.hooks.broken.send_replace(true);
     let gone = house.write(1).await;
     house.engine.inner.compact(gone).await.unwrap();
     house.write(2).await;
-    house.engine.broken.send_replace(false);
+    house.engine.hooks.broken.send_replace(false);
     for (kind, watcher) in watchers.iter_mut().enumerate().step_by(2) {
         let lost = loop {
             if let Err(lost) = next(watcher).await {
@@ -285,7 +243,7 @@ async fn a_new_hub_knows_what_was_just_before(inner: Arc<dyn Mvcc>) {
             next(&mut watcher).await.unwrap();
         }
     }
-    assert_eq!(house.engine.watches.load(Ordering::SeqCst), 1, "nobody has to ask the engine");
+    assert_eq!(house.engine.hooks.watches.load(Ordering::SeqCst), 1, "nobody has to ask the engine");
 }
 
 /// A lease ends with all its keys at one revision: readers see all of that or nothing.

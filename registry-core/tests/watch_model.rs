@@ -93,7 +93,7 @@ fn open(subject: Subject, seed: u64) -> (Arc<dyn Interface>, Arc<Embedded>) {
         Subject::Store => widget_store(engine.clone()),
         Subject::Cache => cached(engine.clone(), Consistency::OwnWrites),
         Subject::CacheOnFaultyHub => {
-            let faulty = Arc::new(FaultyMvcc::new(engine.clone(), FAULTS, seed));
+            let faulty = FaultyMvcc::new(engine.clone(), FAULTS, seed);
             cached(Hub::new(faulty, ROOT).client(), Consistency::Store)
         }
     };

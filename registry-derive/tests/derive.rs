@@ -118,7 +118,7 @@ fn one_declaration_of_a_field_serves_its_selector() {
         attributes.field_names,
         ["metadata.name", "metadata.namespace", "spec.keeper", "status.phase", "spec.type", "spec.isOpen"]
     );
-    let fields: Vec<&str> = attributes.fields.iter().map(AsRef::as_ref).collect();
+    let fields = attributes.field_names.iter().map(|name| attributes.field(name)).collect::<Vec<_>>();
     assert_eq!(fields, ["north", "zoo", "ada", "", "aviary", "true"]);
 }
 

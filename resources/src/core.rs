@@ -7,6 +7,7 @@ mod config_data;
 pub mod configmaps;
 pub mod endpoints;
 pub mod events;
+mod kubelet;
 pub mod limitranges;
 pub mod namespaces;
 pub mod nodes;

@@ -37,6 +37,8 @@ mod review;
 pub mod scheduling;
 pub mod schema;
 pub mod storage;
+#[cfg(test)]
+mod testing;
 
 pub use generated::storage_map::STORAGE_MAP;
 

@@ -7,6 +7,11 @@ use registry_core::api::{GetOptions, ListOptions, Object, Reason, StatusError};
 use registry_core::registry::{InstalledApi, Store, Stores};
 use registry_core::resource::Resource;
 use registry_core::rest::{Answer, Getter, Lister};
+use registry_core::storage::StoredObject;
+
+mod decoded;
+
+pub(crate) use decoded::Decoded;
 
 /// The objects of one resource.
 pub(crate) struct Lookup {
@@ -71,9 +76,13 @@ impl Lookup {
 
     /// All objects of a namespace, as cached.
     pub(crate) async fn all_in(&self, namespace: &str) -> Result<Vec<Object>, StatusError> {
+        self.entries_in(namespace).await?.iter().map(|entry| self.store.read(entry)).collect()
+    }
+
+    /// The same, not decoded.
+    async fn entries_in(&self, namespace: &str) -> Result<Vec<StoredObject>, StatusError> {
         let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
-        let page = self.store.list(&RequestContext::system(namespace), &options).await?;
-        page.items.iter().map(|entry| self.store.read(entry)).collect()
+        Ok(self.store.list(&RequestContext::system(namespace), &options).await?.items)
     }
 }
 

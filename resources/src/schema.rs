@@ -35,6 +35,14 @@ pub fn of(group: &'static str, version: &'static str, kind: &'static str) -> &'s
     })
 }
 
+/// The schema of a built-in kind, as [`of`] has it.
+///
+/// # Panics
+/// When the generated table has no such kind.
+pub fn of_kind(kind: GroupVersionKind) -> &'static Schema {
+    of(kind.group, kind.version, kind.kind)
+}
+
 /// What is said of the fields at these paths of a kind, in their order; empty where nothing is. Texts are large and few
 /// are asked for: those are kept, for the life of the process.
 pub fn field_descriptions(

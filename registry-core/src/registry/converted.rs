@@ -24,12 +24,12 @@ mod write;
 /// A capability of the hub's storage, as the spoke has it.
 struct Converted<T: ?Sized> {
     hub: Arc<T>,
-    border: Border,
+    border: VersionBorder,
 }
 
 /// Where objects are converted.
 #[derive(Clone, Copy)]
-struct Border {
+struct VersionBorder {
     spoke: &'static ResourceType,
     conversion: &'static Conversion,
     /// Whether this is the `status` subresource, which has rules of its own.
@@ -47,7 +47,7 @@ pub(super) fn capabilities(
     if hub.storage.kind() != conversion.hub.kind {
         return hub;
     }
-    let border = Border { spoke, conversion, is_status: subresource == Some("status") };
+    let border = VersionBorder { spoke, conversion, is_status: subresource == Some("status") };
     macro_rules! converted {
         ($($capability:ident),*) => {
             Capabilities {
@@ -90,9 +90,9 @@ impl<T: Storage + ?Sized> Storage for Converted<T> {
     }
 }
 
-// === impl Border ===
+// === impl VersionBorder ===
 
-impl Border {
+impl VersionBorder {
     /// The hub's object of what a client sent.
     fn to_hub(self, object: Object) -> Result<Object, StatusError> {
         self.conversion.stored(object).map_err(|error| {

@@ -10,8 +10,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 use crate::api::{
-    FieldError, FieldPath, GetOptions, GroupResource, GroupVersionKind, Object, Preconditions, Scope,
-    StatusError, UpdateOptions,
+    FieldError, FieldPath, GetOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError,
+    UpdateOptions,
 };
 use crate::apply::scale::{managers_of_parent, managers_of_scale};
 use crate::context::RequestContext;
@@ -19,7 +19,9 @@ use crate::resource::{Cell, Column, ColumnFormat, ColumnType, ScalePaths};
 use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission};
 use crate::schema::Schema;
 
+use super::border::{AdmissionWithin, Border, UpdateWithin};
 use super::store::{MainRules, Store};
+use super::subresource::PresentOnly;
 
 mod selector;
 
@@ -125,41 +127,35 @@ impl Updater for ScaleStore {
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
         let paths = self.paths()?;
-        let mut rescaled = Rescaled { paths, update };
-        let admission = ScaleAdmission { paths, inner: admission };
+        // What is not there has no scale.
+        let mut present = PresentOnly(update);
+        let mut rescaled = UpdateWithin { border: paths, beyond: &mut present };
+        let admission = AdmissionWithin { border: paths, beyond: admission };
         let (answer, created) =
             self.parent.update_by(context, name, &mut rescaled, &admission, options, &MainRules).await?;
         Ok((self.answer(answer)?, created))
     }
 }
 
-/// An update of a scale as an update of the object it belongs to.
-struct Rescaled<'a> {
-    paths: &'static ScalePaths,
-    update: &'a mut dyn UpdatedObject,
-}
-
-#[async_trait]
-impl UpdatedObject for Rescaled<'_> {
-    /// A scale has the uid of its object, so what must hold of one must hold of the other.
-    fn preconditions(&self) -> Preconditions {
-        self.update.preconditions()
+/// Within is the object a scale belongs to, beyond the scale.
+impl Border for ScalePaths {
+    fn outward(&self, object: &Object) -> Result<Object, StatusError> {
+        scale_of(self, object, Unset::Zero)
     }
 
-    async fn updated_object(
-        &mut self,
-        context: &RequestContext,
-        current: Option<&Object>,
-    ) -> Result<Object, StatusError> {
+    fn to_change(&self, current: &Object) -> Result<Object, StatusError> {
+        let mut present = self.outward(current)?;
+        let api_version = SCALE.group_version().api_version();
+        if let Some(managers) = managers_of_scale(current, self.replicas, &api_version) {
+            present.set(MANAGED_FIELDS, managers);
+        }
+        Ok(present)
+    }
+
+    fn inward(&self, wanted: Object, current: Option<&Object>) -> Result<Object, StatusError> {
         let Some(current) = current else {
             return Err(StatusError::internal("a scale was to be set of an object that is not there"));
         };
-        let mut present = scale_of(self.paths, current, Unset::Zero)?;
-        let api_version = SCALE.group_version().api_version();
-        if let Some(managers) = managers_of_scale(current, self.paths.replicas, &api_version) {
-            present.set(MANAGED_FIELDS, managers);
-        }
-        let wanted = self.update.updated_object(context, Some(&present)).await?;
         let replicas = wanted.get_i64(&["spec", "replicas"]).unwrap_or_default();
         if replicas < 0 {
             let field = FieldPath::new("spec").child("replicas");
@@ -167,8 +163,8 @@ impl UpdatedObject for Rescaled<'_> {
             return Err(StatusError::invalid(SCALE, wanted.name(), &error.into()));
         }
         let mut object = current.clone();
-        object.set(self.paths.replicas, replicas.into());
-        match managers_of_parent(current, self.paths.replicas, wanted.get(MANAGED_FIELDS)) {
+        object.set(self.replicas, replicas.into());
+        match managers_of_parent(current, self.replicas, wanted.get(MANAGED_FIELDS)) {
             Some(managers) => object.set(MANAGED_FIELDS, managers),
             None => {
                 object.remove(MANAGED_FIELDS);
@@ -179,27 +175,6 @@ impl UpdatedObject for Rescaled<'_> {
             object.copy_field(&wanted, &["metadata", field]);
         }
         Ok(object)
-    }
-}
-
-/// Validating admission sees scales, not what they belong to.
-struct ScaleAdmission<'a> {
-    paths: &'static ScalePaths,
-    inner: &'a dyn ValidatingAdmission,
-}
-
-#[async_trait]
-impl ValidatingAdmission for ScaleAdmission<'_> {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        new: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let scale = |object: Option<&Object>| {
-            object.map(|object| scale_of(self.paths, object, Unset::Zero)).transpose()
-        };
-        self.inner.validate(context, scale(new)?.as_ref(), scale(old)?.as_ref()).await
     }
 }
 

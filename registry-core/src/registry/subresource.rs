@@ -97,7 +97,7 @@ impl Updater for SubresourceStore {
 }
 
 /// The same update, of present objects only.
-struct PresentOnly<'a>(&'a mut dyn UpdatedObject);
+pub(super) struct PresentOnly<'a>(pub(super) &'a mut dyn UpdatedObject);
 
 #[async_trait]
 impl UpdatedObject for PresentOnly<'_> {

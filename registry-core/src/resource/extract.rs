@@ -50,16 +50,17 @@ pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attrib
         return Err("the stored value is not a JSON object".to_owned());
     }
     let mut found = wanted.into_iter().map(|one| one.found);
-    let mut labels = match found.next().flatten() {
-        Some(Value::Object(labels)) => labels
-            .into_iter()
-            .filter_map(|(key, value)| Some((key.into(), value.as_str()?.into())))
-            .collect::<Box<[_]>>(),
-        _ => Box::default(),
+    let labels: Vec<(String, String)> = match found.next().flatten() {
+        Some(Value::Object(labels)) => {
+            let text =
+                |(key, value)| if let Value::String(value) = value { Some((key, value)) } else { None };
+            labels.into_iter().filter_map(text).collect()
+        }
+        _ => Vec::new(),
     };
-    labels.sort();
-    let fields = found.map(|value| scalar_text(value.as_ref())).collect();
-    Ok(Attributes { labels, fields, field_names: resource.field_names })
+    let fields: Vec<Option<Value>> = found.collect();
+    let fields = fields.iter().map(|value| scalar_text(value.as_ref()));
+    Ok(Attributes::new(labels, fields, resource.field_names))
 }
 
 fn bits(paths: usize) -> u32 {

@@ -10,8 +10,9 @@ use std::fmt::Write as _;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use crate::api::{GroupVersionKind, Object, StatusError};
+use crate::api::{GroupResource, GroupVersionKind, Object, StatusError};
 use crate::context::RequestContext;
+use crate::schema::Schema;
 
 use super::Storage;
 
@@ -41,6 +42,11 @@ pub struct Accepted {
     pub verbs: &'static [&'static str],
     /// The kind of its options.
     pub options_kind: GroupVersionKind,
+    /// Where the schema of that kind is found.
+    pub schema_of: fn(GroupVersionKind) -> &'static Schema,
+    /// Of a path that is read rather than connected to (a log): what failures call it. It says to give its parent's
+    /// kind, and admission is not asked. `None` for a connection, whose kind is that of its options.
+    pub read_as: Option<GroupResource>,
     /// The options, which come as query parameters.
     pub options: &'static [(&'static str, OptionType)],
     /// Whether the URL may go on below it.
@@ -249,6 +255,8 @@ mod tests {
     const EXEC: Accepted = Accepted {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodExecOptions" },
+        schema_of: |kind| unreachable!("nobody asks for the schema of {kind:?}"),
+        read_as: None,
         options: &[
             ("command", OptionType::Texts),
             ("container", OptionType::Text),

@@ -17,6 +17,7 @@ mod initial;
 mod lane;
 mod lanes;
 mod lister;
+mod snapshots;
 mod state;
 mod watcher;
 

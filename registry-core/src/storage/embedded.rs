@@ -77,7 +77,8 @@ pub struct EmbeddedOptions {
     pub history_revisions_max: u64,
     /// What the log's cache of disk blocks takes of memory at most. Default 8 MiB.
     pub block_cache_bytes: u64,
-    /// What the log gathers in memory before it writes a table (it may hold some of these at once). Default 16 MiB.
+    /// What the log gathers in memory before it writes a table (it may hold some of these at once, and what a written
+    /// one leaves behind is scattered among what stays). Default 8 MiB.
     pub memtable_bytes: u64,
     /// What is told of commits. Default: nothing.
     pub metrics: CommitMetrics,
@@ -171,7 +172,7 @@ impl EmbeddedOptions {
             auto_compaction: Some(AutoCompaction::default()),
             history_revisions_max: 500_000,
             block_cache_bytes: 8 * 1024 * 1024,
-            memtable_bytes: 16 * 1024 * 1024,
+            memtable_bytes: 8 * 1024 * 1024,
             metrics: CommitMetrics::default(),
         }
     }

@@ -10,8 +10,10 @@ use crate::codec::stored;
 
 use super::Revision;
 
+mod attributes;
 mod encodings;
 
+pub use attributes::Attributes;
 use encodings::Encodings;
 pub use encodings::{Encoding, EncodingBudget};
 
@@ -36,17 +38,6 @@ pub struct Entry {
     metadata_len: AtomicU32,
     /// What the object was encoded as, beside JSON.
     encodings: Encodings,
-}
-
-/// What selectors and indexes look at, extracted from an object once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attributes {
-    /// The labels, sorted by key.
-    pub labels: Box<[(Box<str>, Box<str>)]>,
-    /// The values of the resource's selectable fields, in the order its type declares them.
-    pub fields: Box<[Box<str>]>,
-    /// Which fields those are.
-    pub field_names: &'static [&'static str],
 }
 
 /// Extracts attributes from a stored value: the bridge from bytes to a resource's AttrFunc, given to a
@@ -127,31 +118,5 @@ impl Entry {
         make: impl FnOnce() -> Option<Bytes>,
     ) -> Option<Bytes> {
         self.encodings.get_or_make(encoding, budget, make)
-    }
-}
-
-// === impl Attributes ===
-
-impl Attributes {
-    /// What the texts cost, in bytes.
-    fn size_bytes(&self) -> usize {
-        /// Two pointers with lengths.
-        const LABEL_BYTES: usize = 32;
-        const FIELD_BYTES: usize = 16;
-        let labels = self.labels.iter().map(|(key, value)| LABEL_BYTES + key.len() + value.len());
-        let fields = self.fields.iter().map(|value| FIELD_BYTES + value.len());
-        labels.sum::<usize>() + fields.sum::<usize>()
-    }
-
-    /// The value of a label.
-    pub fn label(&self, key: &str) -> Option<&str> {
-        let at = self.labels.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
-        self.labels.get(at).map(|(_, value)| &**value)
-    }
-
-    /// The value of a selectable field; empty when the object has none or the resource does not declare it.
-    pub fn field(&self, name: &str) -> &str {
-        let position = self.field_names.iter().position(|own| *own == name);
-        position.and_then(|at| self.fields.get(at)).map_or("", |value| value)
     }
 }

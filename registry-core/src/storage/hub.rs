@@ -20,11 +20,12 @@ use tokio::task::AbortHandle;
 use super::Revision;
 use super::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged, prefix_end};
 
+mod listening;
 mod newest;
 mod queue;
 mod routes;
-mod subscription;
 
+use listening::listen;
 use newest::Newest;
 use routes::{PAST, Routes};
 
@@ -190,13 +191,13 @@ impl Mvcc for Client {
         let subscribed = begun.then(|| shared.routes.subscribe(self.number, start, after)).flatten();
         let hub = self.hub.clone();
         match subscribed {
-            Some(subscription) if subscription.is_complete() => Ok(subscription.stream(hub, None)),
+            Some(subscription) if subscription.missing_until.is_none() => Ok(listen(hub, subscription, None)),
             // Begins before what the hub remembers: the engine tells what was, up to where the hub goes on.
             Some(subscription) => {
                 let past = shared.inner.watch(start, end, after).await?;
                 // Not on an etcd too old to tell; there the next change of the range does.
                 let _ = shared.inner.request_progress().await;
-                Ok(subscription.stream(hub, Some(past)))
+                Ok(listen(hub, subscription, Some(past)))
             }
             None => {
                 self.watches_engine.store(true, Ordering::Relaxed);

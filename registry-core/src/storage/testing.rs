@@ -6,6 +6,7 @@
 //! | [`contract()`] | every promise of [`Mvcc`], against any engine |
 //! | [`fault_tolerance()`] | the store over a [`FaultyMvcc`]: what happens equals what was told |
 //! | [`FaultyMvcc`] | an engine that fails, dawdles, and commits without saying so |
+//! | [`Hooked`] | an engine to which a test does what it likes |
 //! | [`etcd`] | a real etcd for one test binary |
 //! | [`Widget`] | the tiny resource all of this is about |
 //!
@@ -34,11 +35,13 @@ mod contract;
 pub mod etcd;
 mod faults;
 mod faulty;
+mod hooked;
 mod watcher;
 mod widget;
 
 pub use faults::fault_tolerance;
-pub use faulty::{FaultPlan, FaultyMvcc};
+pub use faulty::{FaultPlan, Faults, FaultyMvcc};
+pub use hooked::{Call, EngineHooks, Hooked};
 pub use watcher::Watcher;
 pub use widget::{Widget, WidgetAttributes};
 

@@ -18,30 +18,29 @@ use crate::core::limitranges::LimitRanges;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::core::pod_spec::totals;
 use crate::core::pods::Pods;
-use crate::lookup::Lookup;
+use crate::lookup::{Decoded, Lookup};
 
 /// Tells what the plug-in filled in.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 /// The plug-in.
 pub(super) struct LimitRanger {
-    ranges: Lookup,
+    /// Of each range its limits.
+    ranges: Decoded<Vec<Value>>,
 }
 
 impl LimitRanger {
     /// The plug-in over the installed limit ranges; `None` where there are none.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { ranges: Lookup::of::<LimitRanges>(installed)? })
+        let ranges = Lookup::of::<LimitRanges>(installed)?;
+        Some(Self { ranges: Decoded::new(ranges, limits_of) })
     }
+}
 
-    /// The limits of a namespace.
-    async fn limits(&self, context: &RequestContext) -> Result<Vec<Value>, StatusError> {
-        let ranges = self.ranges.all_in(&context.namespace).await?;
-        let limits = ranges.into_iter().filter_map(|mut range| range.remove(&["spec", "limits"]));
-        Ok(limits
-            .filter_map(|limits| if let Value::Array(all) = limits { Some(all) } else { None })
-            .flatten()
-            .collect())
+fn limits_of(mut range: Object) -> Vec<Value> {
+    match range.remove(&["spec", "limits"]) {
+        Some(Value::Array(limits)) => limits,
+        _ => Vec::new(),
     }
 }
 
@@ -64,7 +63,8 @@ impl MutatingAdmission for LimitRanger {
         if !concerns::<Pods>(attributes, &[Operation::Create]) {
             return Ok(());
         }
-        for limit in self.limits(context).await?.iter().filter(|limit| kind(limit) == "Container") {
+        let ranges = self.ranges.all_in(&context.namespace).await?;
+        for limit in ranges.iter().flat_map(|limits| &**limits).filter(|limit| kind(limit) == "Container") {
             fill_in(pod, limit);
         }
         Ok(())
@@ -88,17 +88,18 @@ impl ValidatingAdmission for LimitRanger {
             return Ok(());
         }
         let mut complaints = Vec::new();
-        for limit in self.limits(context).await? {
-            match (kind(&limit), is_pod) {
-                ("Container", true) => check_containers(object, &limit, &mut complaints),
+        let ranges = self.ranges.all_in(&context.namespace).await?;
+        for limit in ranges.iter().flat_map(|limits| &**limits) {
+            match (kind(limit), is_pod) {
+                ("Container", true) => check_containers(object, limit, &mut complaints),
                 ("Pod", true) => {
                     let (requests, limits) =
                         (totals::of_pod(object, "requests"), totals::of_pod(object, "limits"));
-                    bounds::check(&limit, &requests, &limits, &mut complaints);
+                    bounds::check(limit, &requests, &limits, &mut complaints);
                 }
                 ("PersistentVolumeClaim", false) => {
                     let requests = totals::read(object.get(&["spec", "resources", "requests"]));
-                    bounds::check_requests(&limit, &requests, &mut complaints);
+                    bounds::check_requests(limit, &requests, &mut complaints);
                 }
                 _ => {}
             }

@@ -22,22 +22,32 @@ use serde_json::Value;
 
 use crate::core::pod_spec::totals::{self, Amounts};
 use crate::core::resourcequotas::ResourceQuotas;
-use crate::lookup::Lookup;
+use crate::lookup::{Decoded, Lookup};
 
 const HARD: [&str; 2] = ["status", "hard"];
 const USED: [&str; 2] = ["status", "used"];
 
 /// The plug-in.
 pub(super) struct ResourceQuota {
-    quotas: Lookup,
+    quotas: Decoded<Quota>,
     store: Arc<Store>,
+}
+
+/// What a quota says.
+struct Quota {
+    name: String,
+    /// Only what meets all of these is counted.
+    scopes: Vec<Value>,
+    hard: Amounts,
+    used: Amounts,
 }
 
 impl ResourceQuota {
     /// The plug-in over the installed quotas; `None` where there are none.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         let store = installed.store(ResourceQuotas::TYPE)?;
-        Some(Self { quotas: Lookup::of::<ResourceQuotas>(installed)?, store })
+        let quotas = Lookup::of::<ResourceQuotas>(installed)?;
+        Some(Self { quotas: Decoded::new(quotas, |quota| Quota::of(&quota)), store })
     }
 
     async fn charge(&self, namespace: &str, name: &str, request: &Request<'_>) -> Result<(), StatusError> {
@@ -87,17 +97,31 @@ impl ValidatingAdmission for ResourceQuota {
         }
         let delta = usage::delta(resource, new, old);
         let request = Request { resource, object: new, delta };
-        let concerned: Vec<&Object> = quotas.iter().filter(|quota| request.is_for(quota)).collect();
+        let concerned: Vec<&Quota> =
+            quotas.iter().map(|quota| &**quota).filter(|quota| request.is_for(quota)).collect();
         // All have their say before any is charged.
         for quota in &concerned {
             request.charged(quota)?;
         }
         if !attributes.dry_run.is_on() {
             for quota in concerned.iter().filter(|_| request.takes_anything()) {
-                self.charge(&context.namespace, quota.name(), &request).await?;
+                self.charge(&context.namespace, &quota.name, &request).await?;
             }
         }
         Ok(())
+    }
+}
+
+// === impl Quota ===
+
+impl Quota {
+    fn of(quota: &Object) -> Self {
+        Self {
+            name: quota.name().to_owned(),
+            scopes: scope::of(quota),
+            hard: totals::read(quota.get(&HARD)),
+            used: totals::read(quota.get(&USED)),
+        }
     }
 }
 
@@ -110,11 +134,9 @@ struct Request<'a> {
 
 impl Request<'_> {
     /// Whether a quota bounds anything this write takes.
-    fn is_for(&self, quota: &Object) -> bool {
-        scope::matches(quota, self.resource, self.object)
-            && totals::read(quota.get(&HARD))
-                .keys()
-                .any(|name| self.delta.contains_key(name) || self.must_say(name))
+    fn is_for(&self, quota: &Quota) -> bool {
+        quota.hard.keys().any(|name| self.delta.contains_key(name) || self.must_say(name))
+            && scope::matches(&quota.scopes, self.resource, self.object)
     }
 
     fn must_say(&self, name: &str) -> bool {
@@ -129,11 +151,11 @@ impl Request<'_> {
     ///
     /// # Errors
     /// That is more than it may give, or the write does not say what it takes.
-    fn charged(&self, quota: &Object) -> Result<Amounts, StatusError> {
-        let (hard, mut used) = (totals::read(quota.get(&HARD)), totals::read(quota.get(&USED)));
-        let name = quota.name();
+    fn charged(&self, quota: &Quota) -> Result<Amounts, StatusError> {
+        let Quota { name, hard, used, .. } = quota;
+        let mut charged = used.clone();
         if self.resource == usage::PODS
-            && let Some(missing) = usage::unsaid(self.object, &hard)
+            && let Some(missing) = usage::unsaid(self.object, hard)
         {
             return Err(self.refused(format!("failed quota: {name}: must specify {missing}")));
         }
@@ -150,7 +172,7 @@ impl Request<'_> {
                 before.push(format!("{resource}={present}"));
                 limited.push(format!("{resource}={most}"));
             }
-            used.insert(resource.clone(), sum);
+            charged.insert(resource.clone(), sum);
         }
         if !unknown.is_empty() {
             let why = format!("status unknown for quota: {name}, resources: {}", unknown.join(","));
@@ -164,7 +186,7 @@ impl Request<'_> {
                 limited.join(",")
             )));
         }
-        Ok(used)
+        Ok(charged)
     }
 
     fn refused(&self, why: String) -> StatusError {
@@ -188,7 +210,7 @@ impl UpdatedObject for Charge<'_> {
             return Err(StatusError::new(Reason::NotFound, "the quota is gone"));
         };
         let mut charged = quota.clone();
-        for (resource, amount) in self.request.charged(quota)? {
+        for (resource, amount) in self.request.charged(&Quota::of(quota))? {
             charged.set(&["status", "used", &resource], Value::String(amount.to_string()));
         }
         Ok(charged)

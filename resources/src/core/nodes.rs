@@ -1,6 +1,5 @@
 //! `v1 Node`: Node is a worker node in Kubernetes.
 
-pub(super) mod kubelet;
 pub mod proxy;
 mod strategy;
 

@@ -1,10 +1,11 @@
 //! What proxies to pods, services and nodes share.
 
-use registry_core::api::{Object, StatusError};
-use registry_core::rest::connect::{ConnectRequest, Destination, Exchange, Peer, Scheme, encode_path};
+use registry_core::api::{GroupVersionKind, Object, StatusError};
+use registry_core::rest::connect::{
+    Accepted, ConnectRequest, Destination, Exchange, OptionType, Peer, Scheme, encode_path,
+};
 
-/// Every HTTP method there is a verb for.
-pub(super) const PROXY_VERBS: &[&str] = &["create", "delete", "get", "patch", "update"];
+use crate::schema;
 
 /// What a client asks to be connected with: `name`, `name:port` or `scheme:name:port`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,18 @@ impl<'a> Target<'a> {
             peer: Peer::Workload,
             exchange: Exchange::Any,
         }
+    }
+}
+
+/// What a proxy takes: every method there is a verb for, and a path to go on to.
+pub(super) const fn accepted(options_kind: GroupVersionKind) -> Accepted {
+    Accepted {
+        verbs: &["create", "delete", "get", "patch", "update"],
+        options_kind,
+        schema_of: schema::of_kind,
+        read_as: None,
+        options: &[("path", OptionType::Text)],
+        has_path: true,
     }
 }
 

@@ -72,6 +72,11 @@ impl Measurement {
         count(self.counted.operations) / self.counted.elapsed.as_secs_f64()
     }
 
+    /// How often it was done.
+    pub(crate) fn operations(&self) -> usize {
+        usize::try_from(self.counted.operations).unwrap_or(usize::MAX)
+    }
+
     /// What one operation was answered with, in bytes.
     pub(crate) fn bytes_per_operation(&self) -> f64 {
         count(self.counted.received_bytes) / count(self.counted.operations.max(1))

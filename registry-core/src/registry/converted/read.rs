@@ -9,7 +9,7 @@ use crate::registry::store::check_field_selector;
 use crate::rest::{Answer, Getter, Lister, Watcher};
 use crate::storage::{ListPage, WatchError, WatchEvent, WatchStream};
 
-use super::{Border, Converted};
+use super::{VersionBorder, Converted};
 
 /// How many objects of a list are converted before others get their turn.
 const CONVERTED_AT_ONCE: usize = 64;
@@ -51,9 +51,9 @@ impl<T: Watcher + ?Sized> Watcher for Converted<T> {
     }
 }
 
-// === impl Border ===
+// === impl VersionBorder ===
 
-impl Border {
+impl VersionBorder {
     /// List options as the hub's storage understands them: with its names of the selected fields.
     pub(super) fn selection(self, options: &ListOptions) -> Result<ListOptions, StatusError> {
         check_field_selector(self.spoke, &options.field_selector)?;

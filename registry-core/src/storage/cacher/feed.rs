@@ -12,7 +12,8 @@ use crate::storage::Revision;
 use crate::storage::error::{StorageError, WatchError};
 use crate::storage::interface::{Interface, ListRequest, WatchEvent, WatchRequest, WatchStream};
 
-use super::state::{Snapshot, State};
+use super::snapshots::Snapshot;
+use super::state::State;
 
 /// How many changes are taken in under one lock.
 const BATCH: usize = 256;

@@ -6,29 +6,19 @@
 
 use std::collections::VecDeque;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
 use crate::storage::error::WatchError;
 use crate::storage::interface::WatchEvent;
 use crate::storage::mvcc::prefix_end;
 use crate::storage::predicate::Predicate;
 
-use super::state::{Snapshot, State};
+use super::snapshots::{Snapshot, StandingSnapshot};
+use super::state::State;
 
 /// How many objects are looked at in one go.
 const BATCH: usize = 64;
-
-/// A snapshot that is held by those who stand in it, until it is taken from them.
-pub(super) struct StandingSnapshot {
-    revision: Revision,
-    snapshot: Mutex<Option<Snapshot>>,
-}
-
-/// The snapshots in which somebody stands, the oldest first.
-#[derive(Default)]
-pub(super) struct StandingSnapshots(Mutex<VecDeque<Arc<StandingSnapshot>>>);
 
 /// The present objects a watch begins with, and the bookmark that closes them if it is wanted.
 pub(super) struct Initial {
@@ -42,47 +32,6 @@ pub(super) struct Initial {
     last: Option<Arc<str>>,
     ready: VecDeque<StoredObject>,
     is_done: bool,
-}
-
-// === impl StandingSnapshots ===
-
-impl StandingSnapshots {
-    /// Stands in a snapshot, together with whoever stands in the same.
-    fn stand(&self, snapshot: Snapshot) -> Arc<StandingSnapshot> {
-        let mut all = self.lock();
-        // Only this list holds it: everybody has left.
-        all.retain(|one| Arc::strong_count(one) > 1);
-        if let Some(same) = all.iter().find(|one| one.revision == snapshot.revision) {
-            return same.clone();
-        }
-        let revision = snapshot.revision;
-        let standing = Arc::new(StandingSnapshot { revision, snapshot: Mutex::new(Some(snapshot)) });
-        let at = all.partition_point(|one| one.revision < revision);
-        all.insert(at, standing.clone());
-        standing
-    }
-
-    /// Takes away the snapshots of a time before a revision.
-    pub(super) fn forget_before(&self, floor: Revision) {
-        let mut all = self.lock();
-        while all.front().is_some_and(|oldest| oldest.revision < floor) {
-            if let Some(oldest) = all.pop_front() {
-                *oldest.lock() = None;
-            }
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<StandingSnapshot>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-// === impl StandingSnapshot ===
-
-impl StandingSnapshot {
-    fn lock(&self) -> MutexGuard<'_, Option<Snapshot>> {
-        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 // === impl Initial ===
@@ -115,10 +64,10 @@ impl Initial {
     /// The snapshot was taken away.
     fn fill(&mut self) -> Result<(), WatchError> {
         // Cloned, so that nobody waits for this one's matching.
-        let Some(snapshot) = self.standing.lock().clone() else {
+        let Some(snapshot) = self.standing.snapshot() else {
             self.is_done = true;
             return Err(WatchError::Compacted {
-                requested: self.standing.revision,
+                requested: self.standing.revision(),
                 oldest: self.state.floor().unwrap_or_default(),
             });
         };
@@ -153,7 +102,7 @@ impl Iterator for Initial {
             }
             if self.is_done {
                 let bookmark =
-                    WatchEvent::Bookmark { revision: self.standing.revision, initial_events_end: true };
+                    WatchEvent::Bookmark { revision: self.standing.revision(), initial_events_end: true };
                 return std::mem::take(&mut self.closes).then_some(Ok(bookmark));
             }
             if let Err(error) = self.fill() {

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
@@ -12,12 +11,10 @@ use super::bell::Bell;
 /// One change of one object, shared by the log, its lanes and every watcher that is reading it.
 #[derive(Debug)]
 pub(super) struct Event {
-    /// The revision of the change.
-    pub(super) revision: Revision,
-    /// When it arrived here.
-    pub(super) arrived: Instant,
-    /// The state after the change; of a deletion the last state, with the deletion's revision.
+    /// The state after the change; of a deletion the last state. Its revision is that of the change.
     pub(super) object: StoredObject,
+    /// When it arrived here, in seconds after the cache began.
+    pub(super) arrived_seconds: u32,
     /// Whether the object is gone.
     pub(super) is_deletion: bool,
     /// The state before.
@@ -39,6 +36,11 @@ pub(super) struct Lane {
 }
 
 impl Event {
+    /// The revision of the change.
+    pub(super) fn revision(&self) -> Revision {
+        self.object.revision
+    }
+
     /// What keeping the event costs beside the present objects, in bytes: the state it ended, which nobody else
     /// holds any more, and of a deletion the last state. What it led to is held as an object, or by the event after.
     pub(super) fn size_bytes(&self) -> usize {
@@ -76,7 +78,7 @@ impl Lane {
 
     /// Drops every event up to a revision.
     pub(super) fn drop_until(&mut self, floor: Revision) {
-        while self.events.front().is_some_and(|event| event.revision <= floor) {
+        while self.events.front().is_some_and(|event| event.revision() <= floor) {
             self.drop_oldest();
         }
     }
@@ -96,7 +98,7 @@ impl Lane {
 
     /// The number of the first event after a revision.
     pub(super) fn position_after(&self, revision: Revision) -> u64 {
-        self.first + self.events.partition_point(|event| event.revision <= revision) as u64
+        self.first + self.events.partition_point(|event| event.revision() <= revision) as u64
     }
 
     /// The events from a cursor on; `None` when the cursor has fallen off.

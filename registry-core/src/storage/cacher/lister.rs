@@ -1,60 +1,22 @@
 //! Lists, and pages of lists, from snapshots.
 
-use std::collections::VecDeque;
 use std::ops::Bound;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use crate::api::ResourceVersionMatch;
-use crate::storage::Revision;
 use crate::storage::continue_token::{self, Position};
 use crate::storage::error::StorageError;
 use crate::storage::interface::{ListPage, ListRequest};
 use crate::storage::mvcc::prefix_end;
 
-use super::state::{Snapshot, State};
+use super::snapshots::Snapshot;
+use super::state::State;
 use super::{Cacher, FRESH_TIMEOUT};
-
-/// How many snapshots are kept for lists being paged, and for how long.
-const KEPT: usize = 32;
-const KEPT_FOR: Duration = Duration::from_mins(5);
-
-/// Snapshots that lists still being paged stand at, the oldest first.
-#[derive(Default)]
-pub(super) struct Pages(Mutex<VecDeque<(Instant, Snapshot)>>);
 
 /// What a list is served from.
 pub(super) struct Source {
     snapshot: Snapshot,
     /// Where the page begins, when it is not the first.
     position: Option<Position>,
-}
-
-// === impl Pages ===
-
-impl Pages {
-    fn keep(&self, snapshot: &Snapshot) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|(since, _)| since.elapsed() < KEPT_FOR);
-        if kept.iter().any(|(_, own)| own.revision == snapshot.revision) {
-            return;
-        }
-        if kept.len() == KEPT {
-            kept.pop_front();
-        }
-        kept.push_back((Instant::now(), snapshot.clone()));
-    }
-
-    /// Forgets the snapshots of a time before a revision: the store has to tell further pages of them.
-    pub(super) fn forget_before(&self, floor: Revision) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|(_, own)| own.revision >= floor);
-    }
-
-    fn at(&self, revision: Revision) -> Option<Snapshot> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().find(|(_, own)| own.revision == revision).map(|(_, own)| own.clone())
-    }
 }
 
 // === impl Cacher ===

@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use imbl::OrdMap;
 use tokio::sync::watch;
 
 use crate::metrics::{CacheMetrics, CacheNumbers, CacheSource};
@@ -15,25 +14,15 @@ use crate::storage::interface::WatchEvent;
 use super::CacherOptions;
 use super::bell::Bell;
 use super::budget::CacheBudget;
-use super::initial::StandingSnapshots;
 use super::lane::{Event, Lane};
 use super::lanes::{LaneId, LaneKey, Lanes};
-use super::lister::Pages;
+use super::snapshots::{Pages, Snapshot, StandingSnapshots};
 
 /// Events older than this are dropped even when there is room: as long as stores keep their history.
-const HISTORY_AGE: Duration = Duration::from_mins(5);
+const HISTORY_AGE_SECONDS: u32 = 5 * 60;
 
 /// When those may come back who were refused because the budget is exhausted, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
-
-/// All objects at one revision. Cloning shares everything.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Snapshot {
-    /// The revision.
-    pub(super) revision: Revision,
-    /// The objects by key.
-    pub(super) objects: OrdMap<Arc<str>, StoredObject>,
-}
 
 /// A cache's state. Locks are held for pointer work only, never over I/O.
 pub(super) struct State {
@@ -48,6 +37,7 @@ pub(super) struct State {
     pub(super) metrics: CacheMetrics,
     history_events: usize,
     indexes: &'static [&'static str],
+    begun: Instant,
 }
 
 #[derive(Default)]
@@ -95,6 +85,7 @@ impl State {
             budget: options.budget.clone(),
             history_events: options.history_events,
             indexes: options.indexes,
+            begun: Instant::now(),
         }
     }
 
@@ -178,11 +169,10 @@ impl State {
         let given_back_bytes = previous.as_ref().map_or(0, |previous| previous.size_bytes());
         contents.object_bytes = contents.object_bytes + taken_bytes - given_back_bytes;
         self.budget.exchange_objects(taken_bytes, given_back_bytes);
-        let revision = object.revision;
-        contents.snapshot.revision = contents.snapshot.revision.max(revision);
-        let arrived = Instant::now();
+        contents.snapshot.revision = contents.snapshot.revision.max(object.revision);
+        let arrived_seconds = self.age_seconds();
         let event =
-            Arc::new(Event { revision, arrived, object, is_deletion, previous, departed: OnceLock::new() });
+            Arc::new(Event { object, arrived_seconds, is_deletion, previous, departed: OnceLock::new() });
         contents.history_bytes += event.size_bytes();
         self.budget.take_history(event.size_bytes());
         bells.extend(contents.log.push(event.clone()));
@@ -194,6 +184,11 @@ impl State {
                 bells.extend(lane.push(event.clone()));
             }
         }
+    }
+
+    /// How long the cache is there.
+    fn age_seconds(&self) -> u32 {
+        u32::try_from(self.begun.elapsed().as_secs()).unwrap_or(u32::MAX)
     }
 
     /// The lanes an event concerns, beside the log itself.
@@ -218,20 +213,21 @@ impl State {
     fn trim(&self, contents: &mut Contents) {
         while let Some(oldest) = contents.log.oldest() {
             let surplus = contents.log.len() > self.history_events || self.budget.is_exceeded();
-            if !surplus && oldest.arrived.elapsed() < HISTORY_AGE {
+            let age_seconds = self.age_seconds().saturating_sub(oldest.arrived_seconds);
+            if !surplus && age_seconds < HISTORY_AGE_SECONDS {
                 break;
             }
             let Some(dropped) = contents.log.drop_oldest() else { break };
             contents.history_bytes -= dropped.size_bytes();
             self.budget.give_back_history(dropped.size_bytes());
-            contents.floor = dropped.revision;
+            contents.floor = dropped.revision();
             if contents.lanes.is_empty() {
                 continue;
             }
             // Its own lanes only: there may be ten thousand others.
             for key in self.lanes_of(&dropped) {
                 if let Some(lane) = contents.lanes.about(&key) {
-                    lane.drop_until(dropped.revision);
+                    lane.drop_until(dropped.revision());
                 }
             }
         }

@@ -168,8 +168,8 @@ struct Bookmarks {
 impl Watcher {
     /// What an event is to this watcher, if anything.
     fn see(&self, event: &Event) -> Option<WatchEvent> {
-        let is_elsewhere = |prefix: &Box<str>| !is_within(&event.object.key, prefix);
-        if event.revision <= self.after || self.within.as_ref().is_some_and(is_elsewhere) {
+        let is_elsewhere = |prefix: &str| !is_within(&event.object.key, prefix);
+        if event.revision() <= self.after || self.within.as_deref().is_some_and(is_elsewhere) {
             return None;
         }
         let matches = |object: &StoredObject| self.predicate.matches(&object.attributes);
@@ -278,10 +278,10 @@ impl Event {
     fn departed(&self) -> StoredObject {
         let made = self.departed.get_or_init(|| {
             let Some(previous) = &self.previous else { return self.object.clone() };
-            match replace_resource_version(&previous.json, self.revision) {
+            match replace_resource_version(&previous.json, self.revision()) {
                 Ok(json) => Arc::new(Entry::new(
                     previous.key.clone(),
-                    self.revision,
+                    self.revision(),
                     json,
                     previous.item_offset,
                     previous.attributes.clone(),

@@ -1,6 +1,6 @@
 //! The key index: in memory, every key's revisions back to the compaction point. Values stay in the log.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -10,16 +10,11 @@ use super::record::{Kind, Record};
 /// Which revisions of which keys there are.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    keys: BTreeMap<Arc<str>, History>,
+    /// The newest revision of each key. Most keys have no other, so the others have a place of their own.
+    keys: BTreeMap<Arc<str>, Version>,
+    /// The revisions before, oldest first, of the keys that have any.
+    older: HashMap<Arc<str>, VecDeque<Version>>,
     record_bytes: u64,
-}
-
-/// One key's revisions.
-#[derive(Debug)]
-struct History {
-    newest: Version,
-    /// Oldest first.
-    older: VecDeque<Version>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +50,8 @@ pub(super) struct Found {
 
 impl Index {
     /// Takes in the next record, in revision order; tells what it makes superfluous, in the order in which it may go.
-    pub(super) fn apply<Key: AsRef<str>>(
+    /// Gives the key as the index keeps it.
+    pub(super) fn apply<Key: AsRef<str> + Clone + Into<Arc<str>>>(
         &mut self,
         record: &Record<Key>,
         record_bytes: usize,
@@ -67,17 +63,13 @@ impl Index {
             is_deletion: record.kind == Kind::Delete,
         };
         self.record_bytes += u64::from(version.record_bytes);
-        let key = record.key.as_ref();
-        let known = self.keys.get_key_value(key).map(|(own, _)| own.clone());
-        let own = known.unwrap_or_else(|| Arc::from(key));
+        let known = self.keys.get_key_value(record.key.as_ref()).map(|(own, _)| own.clone());
+        let own = known.unwrap_or_else(|| record.key.clone().into());
         let superfluous = |revision| Superseded { at: version.revision, revision, key: own.clone() };
-        if let Some(history) = self.keys.get_mut(key) {
-            let before = std::mem::replace(&mut history.newest, version);
-            history.older.push_back(before);
+        if let Some(before) = self.keys.insert(own.clone(), version) {
+            self.older.entry(own.clone()).or_default().push_back(before);
             // A deletion has announced itself already.
             superseded.extend((!before.is_deletion).then(|| superfluous(before.revision)));
-        } else {
-            self.keys.insert(own.clone(), History { newest: version, older: VecDeque::new() });
         }
         superseded.extend(version.is_deletion.then(|| superfluous(version.revision)));
         own
@@ -85,28 +77,25 @@ impl Index {
 
     /// Drops a superfluous record; its key's older ones are gone already.
     pub(super) fn forget(&mut self, gone: &Superseded) {
-        let Some(history) = self.keys.get_mut(&gone.key) else { return };
-        let version = if history.newest.revision == gone.revision {
-            let newest = history.newest;
+        let Some(newest) = self.keys.get(&gone.key).copied() else { return };
+        let version = if newest.revision == gone.revision {
             self.keys.remove(&gone.key);
             newest
-        } else if history.older.front().is_some_and(|oldest| oldest.revision == gone.revision) {
-            let Some(version) = history.older.pop_front() else { return };
-            if history.older.is_empty() {
-                history.older = VecDeque::new();
+        } else {
+            let Some(older) = self.older.get_mut(&gone.key) else { return };
+            let Some(version) = older.pop_front_if(|oldest| oldest.revision == gone.revision) else { return };
+            if older.is_empty() {
+                self.older.remove(&gone.key);
             }
             version
-        } else {
-            return;
         };
         self.record_bytes = self.record_bytes.saturating_sub(u64::from(version.record_bytes));
     }
 
     /// The key as it is now.
     pub(super) fn get(&self, key: &str) -> Option<Present> {
-        let (own, history) = self.keys.get_key_value(key)?;
-        (!history.newest.is_deletion)
-            .then(|| Present { key: own.clone(), mod_revision: history.newest.revision })
+        let (own, newest) = self.keys.get_key_value(key)?;
+        (!newest.is_deletion).then(|| Present { key: own.clone(), mod_revision: newest.revision })
     }
 
     /// Adds to `found` what `[start, end)` held at a revision, looking at `chunk` keys at most; where to go on, unless
@@ -126,8 +115,8 @@ impl Index {
             return None;
         }
         let mut seen = 0;
-        for (key, history) in self.keys.range::<str, _>((start, Bound::Excluded(end))) {
-            if let Some(revision) = history.at(at) {
+        for (key, newest) in self.keys.range::<str, _>((start, Bound::Excluded(end))) {
+            if let Some(revision) = self.revision_at(key, newest, at) {
                 found.count += 1;
                 if limit == 0 || (found.keys.len() as u64) < limit {
                     found.keys.push((key.clone(), revision));
@@ -141,6 +130,18 @@ impl Index {
         None
     }
 
+    /// The revision of a key that was current at another one; `None` when the key was absent.
+    fn revision_at(&self, key: &str, newest: &Version, at: Revision) -> Option<Revision> {
+        let version = if newest.revision <= at {
+            newest
+        } else {
+            let older = self.older.get(key)?;
+            let newer = older.partition_point(|older| older.revision <= at);
+            older.get(newer.checked_sub(1)?)?
+        };
+        (!version.is_deletion).then_some(version.revision)
+    }
+
     /// How many keys there are, those included of which only a deletion is remembered.
     pub(super) fn len(&self) -> usize {
         self.keys.len()
@@ -149,21 +150,6 @@ impl Index {
     /// What all records the index knows take in the log.
     pub(super) fn record_bytes(&self) -> u64 {
         self.record_bytes
-    }
-}
-
-// === impl History ===
-
-impl History {
-    /// The revision that was current at another one; `None` when the key was absent.
-    fn at(&self, revision: Revision) -> Option<Revision> {
-        let version = if self.newest.revision <= revision {
-            &self.newest
-        } else {
-            let newer = self.older.partition_point(|older| older.revision <= revision);
-            self.older.get(newer.checked_sub(1)?)?
-        };
-        (!version.is_deletion).then_some(version.revision)
     }
 }
 
@@ -231,6 +217,6 @@ mod tests {
         for gone in &superseded {
             index.forget(gone);
         }
-        assert_eq!((index.len(), index.record_bytes()), (0, 0));
+        assert_eq!((index.len(), index.older.len(), index.record_bytes()), (0, 0, 0));
     }
 }

@@ -9,7 +9,6 @@ use crate::storage::Revision;
 use crate::storage::mvcc::{Change, ChangeBatch, MvccError};
 
 use super::queue::{self, change_bytes, queue};
-use super::subscription::Subscription;
 
 /// How much of the past is remembered, so that who lists and then watches misses nothing: changes and bytes.
 pub(super) const PAST: (usize, usize) = (2048, 4 * 1024 * 1024);
@@ -42,6 +41,17 @@ struct Listener {
     client: u64,
     after: Revision,
     queue: queue::Sender,
+}
+
+/// What a listener holds: its end of a queue, and what it was promised.
+pub(super) struct Subscription {
+    pub(super) directory: Box<str>,
+    pub(super) number: u64,
+    pub(super) queue: queue::Receiver,
+    /// What happened after this revision is told.
+    pub(super) after: Revision,
+    /// The engine has to tell what happened until here; `None`: the hub tells everything.
+    pub(super) missing_until: Option<Revision>,
 }
 
 // === impl Routes ===
@@ -142,7 +152,8 @@ impl Routes {
         }
         let listener = Listener { number, client, after: after.max(delivered), queue };
         table.directories.entry(directory.into()).or_default().push(listener);
-        Some(Subscription::new(directory, number, receiver, after, (!is_complete).then_some(delivered)))
+        let missing_until = (!is_complete).then_some(delivered);
+        Some(Subscription { directory: directory.into(), number, queue: receiver, after, missing_until })
     }
 
     /// Ends listening.

@@ -33,7 +33,7 @@ struct Model {
 /// When they disagree.
 pub async fn fault_tolerance(engine: Arc<dyn Mvcc>, prefix: &str, seed: u64) {
     let start = engine.current_revision().await.expect("the engine answers");
-    let faulty = widget_store(Arc::new(FaultyMvcc::new(Arc::clone(&engine), PLAN, seed)));
+    let faulty = widget_store(FaultyMvcc::new(Arc::clone(&engine), PLAN, seed));
     let writers: Vec<_> = (0..WRITERS)
         .map(|number| tokio::spawn(writer(Arc::clone(&faulty), format!("{prefix}w{number}"))))
         .collect();

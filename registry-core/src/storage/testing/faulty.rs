@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream;
 
-use crate::storage::Revision;
-use crate::storage::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged};
+use crate::storage::mvcc::{ChangeStream, Committed, Mvcc, MvccError};
+
+use super::hooked::{Call, EngineHooks, Hooked};
 
 /// How often which fault happens, in thousandths of all calls.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,9 +25,11 @@ pub struct FaultPlan {
     pub break_watch: u64,
 }
 
-/// A decorator over an engine. Which call meets which fault follows from the seed and the order of calls.
-pub struct FaultyMvcc {
-    engine: Arc<dyn Mvcc>,
+/// An engine with faults. Which call meets which follows from the seed and the order of calls.
+pub type FaultyMvcc = Hooked<Faults>;
+
+/// What goes wrong with an engine.
+pub struct Faults {
     plan: FaultPlan,
     dice: Dice,
 }
@@ -58,66 +60,29 @@ impl Dice {
 
 impl FaultyMvcc {
     /// The same engine, with faults.
-    pub fn new(engine: Arc<dyn Mvcc>, plan: FaultPlan, seed: u64) -> Self {
-        Self { engine, plan, dice: Dice { state: Arc::new(AtomicU64::new(seed)) } }
+    pub fn new(engine: Arc<dyn Mvcc>, plan: FaultPlan, seed: u64) -> Arc<Self> {
+        Self::over(engine, Faults { plan, dice: Dice { state: Arc::new(AtomicU64::new(seed)) } })
     }
+}
 
-    /// Before a call: it may take longer, or fail.
-    async fn before(&self) -> Result<(), MvccError> {
+#[async_trait]
+impl EngineHooks for Faults {
+    /// It may take longer, or fail.
+    async fn before(&self, _: Call) -> Result<(), MvccError> {
         if self.dice.falls(self.plan.delay) {
             tokio::time::sleep(Duration::from_micros(self.dice.next() % 5_000)).await;
         }
         if self.dice.falls(self.plan.fail) { Err(fault("nothing was done")) } else { Ok(()) }
     }
 
-    /// After a write: its answer may get lost.
-    fn after<T>(&self, answer: Result<T, MvccError>) -> Result<T, MvccError> {
+    /// Its answer may get lost.
+    fn written(&self, answer: Result<Committed, MvccError>) -> Result<Committed, MvccError> {
         if self.dice.falls(self.plan.lose_answer) { Err(fault("the answer was lost")) } else { answer }
     }
-}
 
-fn fault(what: &str) -> MvccError {
-    MvccError::Unavailable(format!("injected: {what}").into())
-}
-
-#[async_trait]
-impl Mvcc for FaultyMvcc {
-    async fn get(&self, key: &str) -> Result<Got, MvccError> {
-        self.before().await?;
-        self.engine.get(key).await
-    }
-
-    async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError> {
-        self.before().await?;
-        self.engine.range(range).await
-    }
-
-    async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
-        self.before().await?;
-        self.engine.count(start, end).await
-    }
-
-    async fn put_if(
-        &self,
-        key: &str,
-        expected: Revision,
-        value: Bytes,
-        ttl: Option<Duration>,
-    ) -> Result<Committed, MvccError> {
-        self.before().await?;
-        self.after(self.engine.put_if(key, expected, value, ttl).await)
-    }
-
-    async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
-        self.before().await?;
-        self.after(self.engine.delete_if(key, expected).await)
-    }
-
-    async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
-        self.before().await?;
-        let changes = self.engine.watch(start, end, after).await?;
+    fn watched(&self, changes: ChangeStream) -> ChangeStream {
         let (dice, often) = (self.dice.clone(), self.plan.break_watch);
-        Ok(stream::unfold((changes, false), move |(mut changes, broken)| {
+        stream::unfold((changes, false), move |(mut changes, broken)| {
             let dice = dice.clone();
             async move {
                 if broken {
@@ -130,25 +95,10 @@ impl Mvcc for FaultyMvcc {
                 Some((item, (changes, false)))
             }
         })
-        .boxed())
+        .boxed()
     }
+}
 
-    async fn request_progress(&self) -> Result<(), MvccError> {
-        self.before().await?;
-        self.engine.request_progress().await
-    }
-
-    async fn current_revision(&self) -> Result<Revision, MvccError> {
-        self.before().await?;
-        self.engine.current_revision().await
-    }
-
-    async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
-        self.before().await?;
-        self.engine.compact(revision).await
-    }
-
-    async fn health(&self) -> Result<(), String> {
-        self.engine.health().await
-    }
+fn fault(what: &str) -> MvccError {
+    MvccError::Unavailable(format!("injected: {what}").into())
 }

@@ -123,12 +123,7 @@ impl AttributesOf for WidgetAttributes {
             return Err("it is no Widget".to_owned());
         }
         let widget = Widget::read(&value);
-        let labels = widget.labels.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into()));
-        Ok(Attributes {
-            labels: labels.collect(),
-            fields: Box::new([widget.name.into(), widget.color.into()]),
-            field_names: FIELDS,
-        })
+        Ok(Attributes::new(widget.labels.iter().collect(), [&widget.name, &widget.color], FIELDS))
     }
 }
 

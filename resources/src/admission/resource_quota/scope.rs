@@ -6,13 +6,17 @@ use serde_json::{Value, json};
 use super::usage::PODS;
 use crate::core::pods::quality_of_service;
 
-/// Whether an object is in all scopes of a quota. Only pods have scopes.
-pub(super) fn matches(quota: &Object, resource: GroupResource, object: &Object) -> bool {
+/// What a quota asks of the objects it counts: its scopes, and the expressions of its selector.
+pub(super) fn of(quota: &Object) -> Vec<Value> {
     let named = quota.get(&["spec", "scopes"]).and_then(Value::as_array).into_iter().flatten();
     let named = named.map(|scope| json!({"scopeName": scope, "operator": "Exists"}));
     let selected = quota.get(&["spec", "scopeSelector", "matchExpressions"]).and_then(Value::as_array);
-    let mut all = named.chain(selected.into_iter().flatten().cloned());
-    all.all(|requirement| resource == PODS && is_in(object, &requirement))
+    named.chain(selected.into_iter().flatten().cloned()).collect()
+}
+
+/// Whether an object is in all scopes. Only pods have scopes.
+pub(super) fn matches(scopes: &[Value], resource: GroupResource, object: &Object) -> bool {
+    scopes.iter().all(|requirement| resource == PODS && is_in(object, requirement))
 }
 
 fn is_in(pod: &Object, requirement: &Value) -> bool {

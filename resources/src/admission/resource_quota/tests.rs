@@ -1,6 +1,10 @@
+use registry_core::api::{DeleteOptions, DryRun, GroupVersionResource};
+use registry_core::registry::SubresourceStore;
+use registry_core::rest::{GracefulDeleter as _, Updater as _};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::core::configmaps::ConfigMaps;
 
 fn object(value: Value) -> Object {
     Object::from_value(value).unwrap()
@@ -17,8 +21,9 @@ fn charged(
     old: Option<&Object>,
 ) -> Result<String, String> {
     let request = Request { resource, object: new, delta: usage::delta(resource, new, old) };
-    assert!(request.is_for(quota));
-    let used = request.charged(quota).map_err(|refused| refused.message)?;
+    let quota = Quota::of(quota);
+    assert!(request.is_for(&quota));
+    let used = request.charged(&quota).map_err(|refused| refused.message)?;
     Ok(used.iter().map(|(name, amount)| format!("{name}={amount}")).collect::<Vec<_>>().join(","))
 }
 
@@ -76,7 +81,7 @@ fn a_change_takes_only_the_difference() {
 
 #[test]
 fn a_quota_is_about_its_scopes() {
-    let scoped = |scope: &str| object(json!({"spec": {"scopes": [scope]}}));
+    let scoped = |scope: &str| scope::of(&object(json!({"spec": {"scopes": [scope]}})));
     let plain = object(json!({"spec": {"containers": [{"name": "c"}]}}));
     for (scope, expected) in
         [("BestEffort", true), ("NotBestEffort", false), ("Terminating", false), ("NotTerminating", true)]
@@ -85,4 +90,72 @@ fn a_quota_is_about_its_scopes() {
     }
     let services = GroupResource { group: "", resource: "services" };
     assert!(!scope::matches(&scoped("BestEffort"), services, &plain));
+}
+
+/// Holds a new config map against the quotas of `default`.
+async fn create_map(plugin: &ResourceQuota) -> Result<(), StatusError> {
+    let map = object(json!({"metadata": {"name": "m"}}));
+    let kind = ConfigMaps::TYPE.kind;
+    let attributes = Attributes {
+        operation: Operation::Create,
+        resource: GroupVersionResource { group: "", version: "v1", resource: "configmaps" },
+        subresource: "",
+        kind,
+        name: "m",
+        dry_run: DryRun::Off,
+    };
+    plugin.validate(&RequestContext::system("default"), &attributes, Some(&map), None).await
+}
+
+struct Bound(&'static str);
+
+#[async_trait]
+impl UpdatedObject for Bound {
+    async fn updated_object(
+        &mut self,
+        _: &RequestContext,
+        current: Option<&Object>,
+    ) -> Result<Object, StatusError> {
+        let mut quota = current.unwrap().clone();
+        quota.set(&["status", "hard", "count/configmaps"], self.0.into());
+        if quota.get(&USED).is_none() {
+            quota.set(&["status", "used", "count/configmaps"], "0".into());
+        }
+        Ok(quota)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_at_the_same_time_never_take_more_than_there_is_nor_go_by_an_old_quota() {
+    let installed = crate::testing::installed(&["resourcequotas", "configmaps"]);
+    let plugin = ResourceQuota::new(&installed).unwrap();
+    assert!(create_map(&plugin).await.is_ok(), "nothing is bounded");
+    crate::testing::create::<ResourceQuotas>(
+        &installed,
+        json!({"metadata": {"name": "q"}, "spec": {"hard": {"count/configmaps": "3"}}}),
+    )
+    .await;
+    let status = SubresourceStore::status(installed.store(ResourceQuotas::TYPE).unwrap());
+    let context = RequestContext::system("default");
+    let bound = async |most| {
+        let options = UpdateOptions::default();
+        status.update(&context, "q", &mut Bound(most), &AdmitAll, &options).await.unwrap();
+    };
+    let admitted = async |writers| {
+        let all = futures::future::join_all((0..writers).map(|_| create_map(&plugin))).await;
+        all.into_iter().flatten().count()
+    };
+    bound("3").await;
+    assert_eq!(admitted(8).await, 3);
+    bound("4").await;
+    assert_eq!(admitted(2).await, 1, "more was given, and one takes it");
+    bound("2").await;
+    assert_eq!(admitted(1).await, 0);
+    installed
+        .store(ResourceQuotas::TYPE)
+        .unwrap()
+        .delete(&context, "q", &AdmitAll, &DeleteOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(admitted(2).await, 2, "nothing is bounded any more");
 }

@@ -4,77 +4,54 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::api::{GroupResource, GroupVersionKind, Scope, StatusError};
+use registry_core::api::{GroupVersionKind, StatusError};
 use registry_core::capabilities;
-use registry_core::registry::{Services, Store, Subresource};
-use registry_core::resource::Resource;
-use registry_core::rest::connect::{Accepted, ConnectRequest, Connecter, Connection, Exchange, OptionType};
-use registry_core::rest::{Capabilities, Storage};
-use registry_core::schema::Schema;
+use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
+use registry_core::rest::Capabilities;
+use registry_core::rest::connect::{Accepted, ConnectRequest, Connection, Exchange};
 
 use super::Nodes;
-use super::kubelet::Kubelets;
-use crate::core::proxying::{PROXY_VERBS, Target, path_of, port_number};
+use crate::core::kubelet::Kubelet;
+use crate::core::proxying::{Target, accepted, path_of, port_number};
+use crate::lookup::read_newest;
 
-const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "NodeProxyOptions" };
-
-static ACCEPTED: Accepted = Accepted {
-    verbs: PROXY_VERBS,
-    options_kind: OPTIONS,
-    options: &[("path", OptionType::Text)],
-    has_path: true,
-};
+static ACCEPTED: Accepted = accepted(GroupVersionKind { group: "", version: "v1", kind: "NodeProxyOptions" });
 
 /// The `proxy` subresource of nodes.
 pub struct NodeProxy {
-    kubelets: Kubelets,
+    address_types: Arc<[String]>,
 }
 
 impl Subresource for NodeProxy {
     type Parent = Nodes;
-    type Storage = Self;
+    type Storage = ConnectStore;
     const NAME: &'static str = "proxy";
 
-    fn install(_: &Arc<Store>, services: &Services) -> Capabilities {
-        capabilities!(Arc::new(Self { kubelets: Kubelets::new(services) }); connecter)
-    }
-}
-
-impl Storage for NodeProxy {
-    fn group_resource(&self) -> GroupResource {
-        Nodes::TYPE.group_resource()
-    }
-
-    fn kind(&self) -> GroupVersionKind {
-        OPTIONS
-    }
-
-    fn scope(&self) -> Scope {
-        Scope::Cluster
-    }
-
-    fn schema(&self) -> &'static Schema {
-        crate::schema::of(OPTIONS.group, OPTIONS.version, OPTIONS.kind)
+    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
+        let proxy = Self { address_types: services.kubelet_address_types.clone() };
+        capabilities!(ConnectStore::new(parent.clone(), proxy); connecter)
     }
 }
 
 #[async_trait]
-impl Connecter for NodeProxy {
+impl ConnectRules for NodeProxy {
     fn accepts(&self) -> &'static Accepted {
         &ACCEPTED
     }
 
     async fn connect(
         &self,
-        _context: &RequestContext,
+        nodes: &Store,
+        context: &RequestContext,
         name: &str,
         request: &ConnectRequest<'_>,
     ) -> Result<Connection, StatusError> {
         let target = Target::parse(name)
             .ok_or_else(|| StatusError::bad_request(format!("invalid node request {name:?}")))?;
-        let kubelet = self.kubelets.of_node(target.name).await?;
+        let node = read_newest(nodes, context, target.name).await?;
+        let kubelet = Kubelet::of(&node, &self.address_types)?;
         if target.port.is_empty() || target.port == kubelet.port.to_string() {
-            return Ok(Connection::To(kubelet.destination(path_of(request), None, Exchange::Any)));
+            return Ok(Connection::To(kubelet.destination(path_of(request), Exchange::Any)));
         }
         let port = port_number(target.port)?;
         Ok(Connection::To(target.destination(&kubelet.host, Some(port), request)))

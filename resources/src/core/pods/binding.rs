@@ -57,7 +57,7 @@ impl Storage for PodBinding {
     }
 
     fn schema(&self) -> &'static Schema {
-        crate::schema::of(BINDING.group, BINDING.version, BINDING.kind)
+        crate::schema::of_kind(BINDING)
     }
 }
 

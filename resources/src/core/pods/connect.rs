@@ -1,7 +1,16 @@
 //! Connections to pods: their logs, shells, ports, and what they serve.
 
+use std::sync::Arc;
+
+use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
+use registry_core::registry::{Services, Store, Stores};
+use registry_core::rest::connect::{Destination, Exchange};
 use serde_json::Value;
+
+use crate::core::kubelet::Kubelet;
+use crate::core::nodes::Nodes;
+use crate::lookup::{Lookup, read_newest};
 
 pub mod log;
 pub mod proxy;
@@ -9,6 +18,56 @@ pub mod stream;
 
 /// The lists a pod's containers are in, in the order they are named to users.
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+
+/// Finds the kubelets that run pods.
+struct Kubelets {
+    stores: Stores,
+    address_types: Arc<[String]>,
+}
+
+/// What a kubelet is asked for about a pod.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// What kubelets call it: how its path begins.
+    path: &'static str,
+    /// Whether it is about one container.
+    is_in_container: bool,
+    exchange: Exchange,
+}
+
+// === impl Kubelets ===
+
+impl Kubelets {
+    fn new(services: &Services) -> Self {
+        Self { stores: services.stores.clone(), address_types: services.kubelet_address_types.clone() }
+    }
+
+    /// Where the kubelet of this pod answers, without a query; `None` before the pod was given a node.
+    ///
+    /// # Errors
+    /// 404: there is no such pod, or its node is gone. 400: it is not clear which container is meant.
+    async fn destination(
+        &self,
+        pods: &Store,
+        context: &RequestContext,
+        name: &str,
+        asked: Asked,
+        options: &Object,
+    ) -> Result<Option<Destination>, StatusError> {
+        let pod = read_newest(pods, context, name).await?;
+        let mut path = format!("/{}/{}/{name}", asked.path, context.namespace);
+        if asked.is_in_container {
+            path.push('/');
+            path.push_str(container_of(&pod, options)?);
+        }
+        let node = pod.get_str(&["spec", "nodeName"]).unwrap_or_default();
+        if node.is_empty() {
+            return Ok(None);
+        }
+        let node = Lookup::within::<Nodes>(&self.stores)?.newest("", node).await?;
+        Ok(Some(Kubelet::of(&node, &self.address_types)?.destination(path, asked.exchange)))
+    }
+}
 
 /// The container a client means: the one it names, or the only one.
 ///
@@ -38,9 +97,4 @@ fn container_of<'p>(pod: &'p Object, options: &'p Object) -> Result<&'p str, Sta
 fn names<'p>(pod: &'p Object, lists: &'p [&str]) -> impl Iterator<Item = &'p str> {
     let containers = lists.iter().filter_map(|list| pod.get(&["spec", list])?.as_array()).flatten();
     containers.filter_map(|container| container.get("name").and_then(Value::as_str))
-}
-
-/// The node a pod runs on; `None` before it was given one.
-fn node_of(pod: &Object) -> Option<&str> {
-    pod.get_str(&["spec", "nodeName"]).filter(|node| !node.is_empty())
 }

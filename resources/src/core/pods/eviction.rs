@@ -70,7 +70,7 @@ impl Storage for PodEviction {
     }
 
     fn schema(&self) -> &'static Schema {
-        crate::schema::of(EVICTION.group, EVICTION.version, EVICTION.kind)
+        crate::schema::of_kind(EVICTION)
     }
 }
 

@@ -67,7 +67,7 @@ impl Storage for Token {
     }
 
     fn schema(&self) -> &'static Schema {
-        crate::schema::of(REQUEST.group, REQUEST.version, REQUEST.kind)
+        crate::schema::of_kind(REQUEST)
     }
 
     fn apply_defaults(&self, request: &mut Object) {

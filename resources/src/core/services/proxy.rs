@@ -4,36 +4,30 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
+use registry_core::api::{GroupVersionKind, Object, Reason, StatusError};
 use registry_core::capabilities;
-use registry_core::registry::{Services as ServerServices, Store, Stores, Subresource};
-use registry_core::resource::Resource;
-use registry_core::rest::connect::{Accepted, ConnectRequest, Connecter, Connection, OptionType};
-use registry_core::rest::{Capabilities, Storage};
-use registry_core::schema::Schema;
+use registry_core::registry::{
+    ConnectRules, ConnectStore, Services as ServerServices, Store, Stores, Subresource,
+};
+use registry_core::rest::Capabilities;
+use registry_core::rest::connect::{Accepted, ConnectRequest, Connection};
 use serde_json::Value;
 
 use super::Services;
 use crate::core::endpoints::Endpoints;
 use crate::core::pods::Pods;
-use crate::core::proxying::{PROXY_VERBS, Target};
+use crate::core::proxying::{Target, accepted};
 use crate::discovery::endpointslices::EndpointSlices;
 use crate::lookup::{Lookup, read_newest};
 
-const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "ServiceProxyOptions" };
 /// The label by which a slice names its service.
 const SERVICE_LABEL: &str = "kubernetes.io/service-name";
 
-static ACCEPTED: Accepted = Accepted {
-    verbs: PROXY_VERBS,
-    options_kind: OPTIONS,
-    options: &[("path", OptionType::Text)],
-    has_path: true,
-};
+static ACCEPTED: Accepted =
+    accepted(GroupVersionKind { group: "", version: "v1", kind: "ServiceProxyOptions" });
 
 /// The `proxy` subresource of services.
 pub struct ServiceProxy {
-    services: Arc<Store>,
     stores: Stores,
 }
 
@@ -47,47 +41,31 @@ struct Backend {
 
 impl Subresource for ServiceProxy {
     type Parent = Services;
-    type Storage = Self;
+    type Storage = ConnectStore;
     const NAME: &'static str = "proxy";
 
     fn install(parent: &Arc<Store>, server: &ServerServices) -> Capabilities {
-        capabilities!(Arc::new(Self { services: parent.clone(), stores: server.stores.clone() }); connecter)
-    }
-}
-
-impl Storage for ServiceProxy {
-    fn group_resource(&self) -> GroupResource {
-        Services::TYPE.group_resource()
-    }
-
-    fn kind(&self) -> GroupVersionKind {
-        OPTIONS
-    }
-
-    fn scope(&self) -> Scope {
-        Scope::Namespaced
-    }
-
-    fn schema(&self) -> &'static Schema {
-        crate::schema::of(OPTIONS.group, OPTIONS.version, OPTIONS.kind)
+        let proxy = Self { stores: server.stores.clone() };
+        capabilities!(ConnectStore::new(parent.clone(), proxy); connecter)
     }
 }
 
 #[async_trait]
-impl Connecter for ServiceProxy {
+impl ConnectRules for ServiceProxy {
     fn accepts(&self) -> &'static Accepted {
         &ACCEPTED
     }
 
     async fn connect(
         &self,
+        services: &Store,
         context: &RequestContext,
         name: &str,
         request: &ConnectRequest<'_>,
     ) -> Result<Connection, StatusError> {
         let target = Target::parse(name)
             .ok_or_else(|| StatusError::bad_request(format!("invalid service request {name:?}")))?;
-        let service = read_newest(&self.services, context, target.name).await?;
+        let service = read_newest(services, context, target.name).await?;
         let port = port_name(&service, target.port)?;
         let backends = self.backends(&context.namespace, target.name, &port).await?;
         let backend = self.reachable(&context.namespace, backends).await?.ok_or_else(|| {

@@ -6,26 +6,25 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
-use registry_core::api::{GroupResource, GroupVersionKind, Object, Scope, StatusError, time};
+use registry_core::api::{GroupResource, GroupVersionKind, Object, StatusError, time};
 use registry_core::capabilities;
-use registry_core::registry::{Services, Store, Subresource};
-use registry_core::resource::Resource;
+use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
+use registry_core::rest::Capabilities;
 use registry_core::rest::connect::{
-    Accepted, ConnectRequest, Connecter, Connection, Exchange, OptionType, Peer, encode_query,
+    Accepted, ConnectRequest, Connection, Exchange, OptionType, Peer, encode_query,
 };
-use registry_core::rest::{Capabilities, Storage};
-use registry_core::schema::Schema;
 
-use super::{container_of, node_of};
-use crate::core::nodes::kubelet::Kubelets;
+use super::{Asked, Kubelets};
 use crate::core::pods::Pods;
-use crate::lookup::read_newest;
+use crate::schema;
 
 const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "PodLogOptions" };
 
 static ACCEPTED: Accepted = Accepted {
     verbs: &["get"],
     options_kind: OPTIONS,
+    schema_of: schema::of_kind,
+    read_as: Some(GroupResource { group: "", resource: "pods/log" }),
     options: &[
         ("container", OptionType::Text),
         ("follow", OptionType::Switch),
@@ -43,46 +42,29 @@ static ACCEPTED: Accepted = Accepted {
 
 /// The `log` subresource of pods.
 pub struct Log {
-    pods: Arc<Store>,
     kubelets: Kubelets,
 }
 
 impl Subresource for Log {
     type Parent = Pods;
-    type Storage = Self;
+    type Storage = ConnectStore;
     const NAME: &'static str = "log";
 
     fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
-        capabilities!(Arc::new(Self { pods: parent.clone(), kubelets: Kubelets::new(services) }); connecter)
-    }
-}
-
-impl Storage for Log {
-    fn group_resource(&self) -> GroupResource {
-        GroupResource { group: "", resource: "pods/log" }
-    }
-
-    fn kind(&self) -> GroupVersionKind {
-        Pods::TYPE.kind
-    }
-
-    fn scope(&self) -> Scope {
-        Scope::Namespaced
-    }
-
-    fn schema(&self) -> &'static Schema {
-        crate::schema::of(OPTIONS.group, OPTIONS.version, OPTIONS.kind)
+        let log = Self { kubelets: Kubelets::new(services) };
+        capabilities!(ConnectStore::new(parent.clone(), log); connecter)
     }
 }
 
 #[async_trait]
-impl Connecter for Log {
+impl ConnectRules for Log {
     fn accepts(&self) -> &'static Accepted {
         &ACCEPTED
     }
 
     async fn connect(
         &self,
+        pods: &Store,
         context: &RequestContext,
         name: &str,
         request: &ConnectRequest<'_>,
@@ -92,13 +74,11 @@ impl Connecter for Log {
         if !errors.is_empty() {
             return Err(StatusError::invalid(OPTIONS, name, &errors));
         }
-        let pod = read_newest(&self.pods, context, name).await?;
-        let container = container_of(&pod, options)?;
+        let asked = Asked { path: "containerLogs", is_in_container: true, exchange: Exchange::Text };
+        let found = self.kubelets.destination(pods, context, name, asked, options).await?;
         // Nobody runs it yet, so it has written nothing.
-        let Some(node) = node_of(&pod) else { return Ok(Connection::Nobody) };
-        let kubelet = self.kubelets.of_node(node).await?;
-        let path = format!("/containerLogs/{}/{name}/{container}", context.namespace);
-        let mut destination = kubelet.destination(path, Some(query(options)), Exchange::Text);
+        let Some(mut destination) = found else { return Ok(Connection::Nobody) };
+        destination.query = Some(query(options));
         if options.get(&["insecureSkipTLSVerifyBackend"]) == Some(&true.into()) {
             destination.peer = Peer::UnverifiedKubelet;
         }

@@ -4,76 +4,48 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::api::{GroupResource, GroupVersionKind, Object, Scope, StatusError};
+use registry_core::api::{GroupVersionKind, Object, StatusError};
 use registry_core::capabilities;
-use registry_core::registry::{Services, Store, Subresource};
-use registry_core::resource::Resource;
-use registry_core::rest::connect::{Accepted, ConnectRequest, Connecter, Connection, OptionType};
-use registry_core::rest::{Capabilities, Storage};
-use registry_core::schema::Schema;
+use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
+use registry_core::rest::Capabilities;
+use registry_core::rest::connect::{Accepted, ConnectRequest, Connection};
 use serde_json::Value;
 
 use crate::core::pods::Pods;
-use crate::core::proxying::{PROXY_VERBS, Target, not_allowed, port_number};
+use crate::core::proxying::{Target, accepted, not_allowed, port_number};
 use crate::lookup::read_newest;
 
-const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "PodProxyOptions" };
-
-static ACCEPTED: Accepted = Accepted {
-    verbs: PROXY_VERBS,
-    options_kind: OPTIONS,
-    options: &[("path", OptionType::Text)],
-    has_path: true,
-};
+static ACCEPTED: Accepted = accepted(GroupVersionKind { group: "", version: "v1", kind: "PodProxyOptions" });
 
 /// The `proxy` subresource of pods.
-pub struct PodProxy {
-    pods: Arc<Store>,
-}
+pub struct PodProxy;
 
 impl Subresource for PodProxy {
     type Parent = Pods;
-    type Storage = Self;
+    type Storage = ConnectStore;
     const NAME: &'static str = "proxy";
 
     fn install(parent: &Arc<Store>, _: &Services) -> Capabilities {
-        capabilities!(Arc::new(Self { pods: parent.clone() }); connecter)
-    }
-}
-
-impl Storage for PodProxy {
-    fn group_resource(&self) -> GroupResource {
-        Pods::TYPE.group_resource()
-    }
-
-    fn kind(&self) -> GroupVersionKind {
-        OPTIONS
-    }
-
-    fn scope(&self) -> Scope {
-        Scope::Namespaced
-    }
-
-    fn schema(&self) -> &'static Schema {
-        crate::schema::of(OPTIONS.group, OPTIONS.version, OPTIONS.kind)
+        capabilities!(ConnectStore::new(parent.clone(), Self); connecter)
     }
 }
 
 #[async_trait]
-impl Connecter for PodProxy {
+impl ConnectRules for PodProxy {
     fn accepts(&self) -> &'static Accepted {
         &ACCEPTED
     }
 
     async fn connect(
         &self,
+        pods: &Store,
         context: &RequestContext,
         name: &str,
         request: &ConnectRequest<'_>,
     ) -> Result<Connection, StatusError> {
         let target = Target::parse(name)
             .ok_or_else(|| StatusError::bad_request(format!("invalid pod request {name:?}")))?;
-        let pod = read_newest(&self.pods, context, target.name).await?;
+        let pod = read_newest(pods, context, target.name).await?;
         let port = match target.port {
             "" => first_port(&pod),
             port => Some(port_number(port)?),

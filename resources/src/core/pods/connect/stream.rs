@@ -6,21 +6,18 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::api::{GroupResource, GroupVersionKind, Object, Scope, StatusError};
+use registry_core::api::{GroupVersionKind, Object, StatusError};
 use registry_core::capabilities;
-use registry_core::registry::{Services, Store, Subresource};
-use registry_core::resource::Resource;
+use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
+use registry_core::rest::Capabilities;
 use registry_core::rest::connect::{
-    Accepted, ConnectRequest, Connecter, Connection, Exchange, OptionType, encode_query,
+    Accepted, ConnectRequest, Connection, Exchange, OptionType, encode_query,
 };
-use registry_core::rest::{Capabilities, Storage};
-use registry_core::schema::Schema;
 use serde_json::Value;
 
-use super::{container_of, node_of};
-use crate::core::nodes::kubelet::Kubelets;
+use super::{Asked, Kubelets};
 use crate::core::pods::Pods;
-use crate::lookup::read_newest;
+use crate::schema;
 
 /// `pods/attach`: the streams of what a container runs.
 pub struct Attach;
@@ -32,16 +29,16 @@ pub struct PortForward;
 /// What such a subresource is by itself.
 struct Facts {
     accepted: Accepted,
-    /// What kubelets call it.
-    path: &'static str,
-    /// Whether it is about one container.
-    is_in_container: bool,
+    /// What the kubelet is asked for.
+    asked: Asked,
 }
 
 static ATTACH: Facts = Facts {
     accepted: Accepted {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodAttachOptions" },
+        schema_of: schema::of_kind,
+        read_as: None,
         options: &[
             ("container", OptionType::Text),
             ("stderr", OptionType::Switch),
@@ -51,14 +48,15 @@ static ATTACH: Facts = Facts {
         ],
         has_path: false,
     },
-    path: "attach",
-    is_in_container: true,
+    asked: Asked { path: "attach", is_in_container: true, exchange: Exchange::Upgrade },
 };
 
 static EXEC: Facts = Facts {
     accepted: Accepted {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodExecOptions" },
+        schema_of: schema::of_kind,
+        read_as: None,
         options: &[
             ("command", OptionType::Texts),
             ("container", OptionType::Text),
@@ -69,109 +67,85 @@ static EXEC: Facts = Facts {
         ],
         has_path: false,
     },
-    path: "exec",
-    is_in_container: true,
+    asked: Asked { path: "exec", is_in_container: true, exchange: Exchange::Upgrade },
 };
 
 static PORT_FORWARD: Facts = Facts {
     accepted: Accepted {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodPortForwardOptions" },
+        schema_of: schema::of_kind,
+        read_as: None,
         options: &[("ports", OptionType::Integers)],
         has_path: false,
     },
-    path: "portForward",
-    is_in_container: false,
+    asked: Asked { path: "portForward", is_in_container: false, exchange: Exchange::Upgrade },
 };
 
 /// Serves one of them.
-pub struct StreamStorage {
+struct Streams {
     facts: &'static Facts,
-    pods: Arc<Store>,
     kubelets: Kubelets,
 }
 
 impl Subresource for Attach {
     type Parent = Pods;
-    type Storage = StreamStorage;
+    type Storage = ConnectStore;
     const NAME: &'static str = "attach";
 
     fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
-        StreamStorage::install(&ATTACH, parent, services)
+        Streams::install(&ATTACH, parent, services)
     }
 }
 
 impl Subresource for Exec {
     type Parent = Pods;
-    type Storage = StreamStorage;
+    type Storage = ConnectStore;
     const NAME: &'static str = "exec";
 
     fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
-        StreamStorage::install(&EXEC, parent, services)
+        Streams::install(&EXEC, parent, services)
     }
 }
 
 impl Subresource for PortForward {
     type Parent = Pods;
-    type Storage = StreamStorage;
+    type Storage = ConnectStore;
     const NAME: &'static str = "portforward";
 
     fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
-        StreamStorage::install(&PORT_FORWARD, parent, services)
+        Streams::install(&PORT_FORWARD, parent, services)
     }
 }
 
-// === impl StreamStorage ===
+// === impl Streams ===
 
-impl StreamStorage {
+impl Streams {
     fn install(facts: &'static Facts, parent: &Arc<Store>, services: &Services) -> Capabilities {
-        let kubelets = Kubelets::new(services);
-        capabilities!(Arc::new(Self { facts, pods: parent.clone(), kubelets }); connecter)
-    }
-}
-
-impl Storage for StreamStorage {
-    fn group_resource(&self) -> GroupResource {
-        Pods::TYPE.group_resource()
-    }
-
-    fn kind(&self) -> GroupVersionKind {
-        self.facts.accepted.options_kind
-    }
-
-    fn scope(&self) -> Scope {
-        Scope::Namespaced
-    }
-
-    fn schema(&self) -> &'static Schema {
-        let kind = self.kind();
-        crate::schema::of(kind.group, kind.version, kind.kind)
+        let streams = Self { facts, kubelets: Kubelets::new(services) };
+        capabilities!(ConnectStore::new(parent.clone(), streams); connecter)
     }
 }
 
 #[async_trait]
-impl Connecter for StreamStorage {
+impl ConnectRules for Streams {
     fn accepts(&self) -> &'static Accepted {
         &self.facts.accepted
     }
 
     async fn connect(
         &self,
+        pods: &Store,
         context: &RequestContext,
         name: &str,
         request: &ConnectRequest<'_>,
     ) -> Result<Connection, StatusError> {
-        let pod = read_newest(&self.pods, context, name).await?;
-        let mut path = format!("/{}/{}/{name}", self.facts.path, context.namespace);
-        if self.facts.is_in_container {
-            path.push('/');
-            path.push_str(container_of(&pod, request.options)?);
-        }
-        let Some(node) = node_of(&pod) else {
+        let options = request.options;
+        let found = self.kubelets.destination(pods, context, name, self.facts.asked, options).await?;
+        let Some(mut destination) = found else {
             return Err(StatusError::bad_request(format!("pod {name} does not have a host assigned")));
         };
-        let kubelet = self.kubelets.of_node(node).await?;
-        let destination = kubelet.destination(path, Some(query(request.options)), Exchange::Upgrade);
+        destination.query = Some(query(options));
         Ok(Connection::To(destination))
     }
 }

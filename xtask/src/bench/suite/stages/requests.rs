@@ -52,7 +52,8 @@ impl Stages<'_> {
             objects::make_namespace(&client, namespace).await?;
         }
         let collection = Kind::ConfigMap.collection("objects");
-        let (mut filled, mut list_bytes) = (0, 0.0);
+        // What is created by the workload at one size is there, unlisted, at the next.
+        let (mut filled, mut unlisted, mut list_bytes) = (0, 0, 0.0);
         for size in self.options.objects.clone() {
             objects::fill(&client, Kind::ConfigMap, "objects", filled, size).await?;
             filled = filled.max(size);
@@ -61,13 +62,14 @@ impl Stages<'_> {
             if Some(&size) == self.options.objects.last() {
                 tokio::time::sleep(QUIET).await;
             }
-            let resident_mebibytes = server.resident_mebibytes();
+            let (resident_mebibytes, objects) = (server.resident_mebibytes(), size + unlisted);
             let listed = workload::list(&client, &server, &collection, "list", size, one).await?;
             list_bytes = listed.bytes_per_operation();
             self.measured(listed);
             let got = workload::get(&client, &server, "created", size, load).await?;
             self.measured(got);
             let created = workload::create(&client, &server, "created", "create", size, load).await?;
+            unlisted += created.operations();
             self.measured(created);
             if size == LIST_BUDGET_OBJECTS {
                 let zipped = workload::list(&client, &server, &collection, "list gzip", size, one).await?;
@@ -76,7 +78,11 @@ impl Stages<'_> {
                 self.fact("gzip: bytes of a LIST of 5,000", share, "% of plain", Limit::None);
             }
             if Some(&size) == self.options.objects.last() {
-                self.memory_per_object(size, list_bytes, resident_mebibytes - idle_mebibytes);
+                self.memory_per_object(
+                    objects,
+                    list_bytes / count(size),
+                    resident_mebibytes - idle_mebibytes,
+                );
             }
         }
         let mebibytes = list_bytes / 1024.0 / 1024.0;
@@ -90,13 +96,15 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// What objects take, against what their JSON takes.
-    pub(super) fn memory_per_object(&mut self, objects: usize, list_bytes: f64, grown_mebibytes: f64) {
-        let objects = f64::from(u32::try_from(objects.max(1)).unwrap_or(u32::MAX));
-        let json = list_bytes / objects;
-        let taken = grown_mebibytes * 1024.0 * 1024.0 / objects;
+    /// What objects take, against what the JSON of one takes.
+    fn memory_per_object(&mut self, objects: usize, json: f64, grown_mebibytes: f64) {
+        let taken = grown_mebibytes * 1024.0 * 1024.0 / count(objects);
         let what =
             format!("memory per object of {json:.0} bytes of JSON, {objects} objects, after making them");
         self.fact(what, taken, "bytes", Limit::Most(1.3 * json + 200.0));
     }
+}
+
+fn count(objects: usize) -> f64 {
+    f64::from(u32::try_from(objects.max(1)).unwrap_or(u32::MAX))
 }

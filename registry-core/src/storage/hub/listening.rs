@@ -4,21 +4,11 @@ use std::sync::Arc;
 
 use futures::StreamExt as _;
 
-use crate::storage::Revision;
 use crate::storage::mvcc::{ChangeBatch, ChangeStream, MvccError};
 
 use super::Hub;
-use super::queue::{Delivery, Receiver};
-
-/// What a listener holds.
-pub(super) struct Subscription {
-    directory: Box<str>,
-    number: u64,
-    queue: Receiver,
-    after: Revision,
-    /// The engine has to tell what happened until here.
-    missing_until: Option<Revision>,
-}
+use super::queue::Delivery;
+use super::routes::Subscription;
 
 /// A watch through the hub.
 struct Listening {
@@ -29,32 +19,14 @@ struct Listening {
     is_over: bool,
 }
 
-// === impl Subscription ===
-
-impl Subscription {
-    pub(super) fn new(
-        directory: &str,
-        number: u64,
-        queue: Receiver,
-        after: Revision,
-        missing_until: Option<Revision>,
-    ) -> Self {
-        Self { directory: directory.into(), number, queue, after, missing_until }
-    }
-
-    /// Whether the hub tells everything.
-    pub(super) fn is_complete(&self) -> bool {
-        self.missing_until.is_none()
-    }
-
-    pub(super) fn stream(self, hub: Arc<Hub>, past: Option<ChangeStream>) -> ChangeStream {
-        let listening = Listening { hub, subscription: self, past, is_over: false };
-        futures::stream::unfold(listening, |mut listening| async move {
-            let item = listening.next().await?;
-            Some((item, listening))
-        })
-        .boxed()
-    }
+/// What a subscription is told, as a stream; first what the engine has to tell of the past, where the hub has it not.
+pub(super) fn listen(hub: Arc<Hub>, subscription: Subscription, past: Option<ChangeStream>) -> ChangeStream {
+    let listening = Listening { hub, subscription, past, is_over: false };
+    futures::stream::unfold(listening, |mut listening| async move {
+        let item = listening.next().await?;
+        Some((item, listening))
+    })
+    .boxed()
 }
 
 // === impl Listening ===

@@ -1,0 +1,83 @@
+//! Subresources that connect clients to what an object stands for: `log`, `exec`, `proxy`.
+//!
+//! Kubernetes concept: `rest.Connecter`, and the storages of `pkg/registry/core/pod/rest`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::api::{GroupResource, GroupVersionKind, Scope, StatusError};
+use crate::context::RequestContext;
+use crate::rest::connect::{Accepted, ConnectRequest, Connection};
+use crate::rest::{Connecter, Storage};
+use crate::schema::Schema;
+
+use super::store::Store;
+
+/// A subresource that connects: what it takes is its options, and what it is about its parent.
+pub struct ConnectStore {
+    parent: Arc<Store>,
+    rules: Box<dyn ConnectRules>,
+}
+
+/// Where the connections of a subresource go.
+#[async_trait]
+pub trait ConnectRules: Send + Sync + 'static {
+    /// What the path takes.
+    fn accepts(&self) -> &'static Accepted;
+
+    /// Where a connection to the object of this name in the context's namespace goes. Proxies take more than a name
+    /// there, a port and a scheme.
+    async fn connect(
+        &self,
+        parent: &Store,
+        context: &RequestContext,
+        name: &str,
+        request: &ConnectRequest<'_>,
+    ) -> Result<Connection, StatusError>;
+}
+
+// === impl ConnectStore ===
+
+impl ConnectStore {
+    /// A subresource of this store that connects by these rules.
+    pub fn new(parent: Arc<Store>, rules: impl ConnectRules) -> Arc<Self> {
+        Arc::new(Self { parent, rules: Box::new(rules) })
+    }
+}
+
+impl Storage for ConnectStore {
+    fn group_resource(&self) -> GroupResource {
+        self.rules.accepts().read_as.unwrap_or_else(|| self.parent.group_resource())
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        let accepted = self.rules.accepts();
+        if accepted.read_as.is_some() { self.parent.kind() } else { accepted.options_kind }
+    }
+
+    fn scope(&self) -> Scope {
+        self.parent.scope()
+    }
+
+    fn schema(&self) -> &'static Schema {
+        let accepted = self.rules.accepts();
+        (accepted.schema_of)(accepted.options_kind)
+    }
+}
+
+#[async_trait]
+impl Connecter for ConnectStore {
+    fn accepts(&self) -> &'static Accepted {
+        self.rules.accepts()
+    }
+
+    async fn connect(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        request: &ConnectRequest<'_>,
+    ) -> Result<Connection, StatusError> {
+        self.rules.connect(&self.parent, context, name, request).await
+    }
+}

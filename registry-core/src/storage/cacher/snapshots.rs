@@ -1,0 +1,123 @@
+//! Snapshots, and who stands in them: lists still being paged, and watches that still begin.
+//!
+//! What a snapshot holds of the past nobody counts, so both are let go when the history passes them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use imbl::OrdMap;
+
+use crate::storage::Revision;
+use crate::storage::entry::StoredObject;
+
+/// How many snapshots are kept for lists being paged, and for how long.
+const KEPT: usize = 32;
+const KEPT_FOR: Duration = Duration::from_mins(5);
+
+/// All objects at one revision. Cloning shares everything.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Snapshot {
+    /// The revision.
+    pub(super) revision: Revision,
+    /// The objects by key.
+    pub(super) objects: OrdMap<Arc<str>, StoredObject>,
+}
+
+/// Snapshots that lists still being paged stand at, the oldest first.
+#[derive(Default)]
+pub(super) struct Pages(Mutex<VecDeque<(Instant, Snapshot)>>);
+
+/// A snapshot that is held by those who stand in it, until it is taken from them.
+pub(super) struct StandingSnapshot {
+    revision: Revision,
+    snapshot: Mutex<Option<Snapshot>>,
+}
+
+/// The snapshots in which somebody stands, the oldest first.
+#[derive(Default)]
+pub(super) struct StandingSnapshots(Mutex<VecDeque<Arc<StandingSnapshot>>>);
+
+// === impl Pages ===
+
+impl Pages {
+    /// Keeps the snapshot a list has stopped in.
+    pub(super) fn keep(&self, snapshot: &Snapshot) {
+        let mut kept = self.lock();
+        kept.retain(|(since, _)| since.elapsed() < KEPT_FOR);
+        if kept.iter().any(|(_, own)| own.revision == snapshot.revision) {
+            return;
+        }
+        if kept.len() == KEPT {
+            kept.pop_front();
+        }
+        kept.push_back((Instant::now(), snapshot.clone()));
+    }
+
+    /// Forgets the snapshots of a time before a revision: the store has to tell further pages of them.
+    pub(super) fn forget_before(&self, floor: Revision) {
+        let mut kept = self.lock();
+        kept.retain(|(_, own)| own.revision >= floor);
+    }
+
+    /// The snapshot of this revision, if it is kept.
+    pub(super) fn at(&self, revision: Revision) -> Option<Snapshot> {
+        let kept = self.lock();
+        kept.iter().find(|(_, own)| own.revision == revision).map(|(_, own)| own.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Instant, Snapshot)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl StandingSnapshots ===
+
+impl StandingSnapshots {
+    /// Stands in a snapshot, together with whoever stands in the same.
+    pub(super) fn stand(&self, snapshot: Snapshot) -> Arc<StandingSnapshot> {
+        let mut all = self.lock();
+        // Only this list holds it: everybody has left.
+        all.retain(|one| Arc::strong_count(one) > 1);
+        if let Some(same) = all.iter().find(|one| one.revision == snapshot.revision) {
+            return same.clone();
+        }
+        let revision = snapshot.revision;
+        let standing = Arc::new(StandingSnapshot { revision, snapshot: Mutex::new(Some(snapshot)) });
+        let at = all.partition_point(|one| one.revision < revision);
+        all.insert(at, standing.clone());
+        standing
+    }
+
+    /// Takes away the snapshots of a time before a revision.
+    pub(super) fn forget_before(&self, floor: Revision) {
+        let mut all = self.lock();
+        while all.front().is_some_and(|oldest| oldest.revision < floor) {
+            if let Some(oldest) = all.pop_front() {
+                *oldest.lock() = None;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<StandingSnapshot>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl StandingSnapshot ===
+
+impl StandingSnapshot {
+    /// Its revision.
+    pub(super) fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The snapshot; `None` once it was taken away.
+    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Snapshot>> {
+        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,125 @@
+//! An engine that does what the one below does, and lets a test listen, delay or refuse.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use crate::storage::Revision;
+use crate::storage::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged};
+
+/// A decorator over an engine that asks its hooks about each call.
+pub struct Hooked<H> {
+    /// The engine below.
+    pub inner: Arc<dyn Mvcc>,
+    /// Who is asked.
+    pub hooks: H,
+}
+
+/// What is asked of an engine; health is not, for it is told whatever happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// [`Mvcc::get`].
+    Get,
+    /// [`Mvcc::range`].
+    Range,
+    /// [`Mvcc::count`].
+    Count,
+    /// [`Mvcc::put_if`] and [`Mvcc::delete_if`].
+    Write,
+    /// [`Mvcc::watch`].
+    Watch,
+    /// [`Mvcc::request_progress`].
+    Progress,
+    /// [`Mvcc::current_revision`].
+    Revision,
+    /// [`Mvcc::compact`].
+    Compact,
+}
+
+/// What a test does to an engine. By default nothing.
+#[async_trait]
+pub trait EngineHooks: Send + Sync + 'static {
+    /// Before a call; an error is its answer, and the engine does not see it.
+    async fn before(&self, _call: Call) -> Result<(), MvccError> {
+        Ok(())
+    }
+
+    /// What is told of a write that was made, or was not.
+    fn written(&self, answer: Result<Committed, MvccError>) -> Result<Committed, MvccError> {
+        answer
+    }
+
+    /// The watch that is given for one of the engine's.
+    fn watched(&self, changes: ChangeStream) -> ChangeStream {
+        changes
+    }
+}
+
+// === impl Hooked ===
+
+impl<H: EngineHooks> Hooked<H> {
+    /// The same engine, with these hooks.
+    pub fn over(inner: Arc<dyn Mvcc>, hooks: H) -> Arc<Self> {
+        Arc::new(Self { inner, hooks })
+    }
+}
+
+#[async_trait]
+impl<H: EngineHooks> Mvcc for Hooked<H> {
+    async fn get(&self, key: &str) -> Result<Got, MvccError> {
+        self.hooks.before(Call::Get).await?;
+        self.inner.get(key).await
+    }
+
+    async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError> {
+        self.hooks.before(Call::Range).await?;
+        self.inner.range(range).await
+    }
+
+    async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
+        self.hooks.before(Call::Count).await?;
+        self.inner.count(start, end).await
+    }
+
+    async fn put_if(
+        &self,
+        key: &str,
+        expected: Revision,
+        value: Bytes,
+        ttl: Option<Duration>,
+    ) -> Result<Committed, MvccError> {
+        self.hooks.before(Call::Write).await?;
+        self.hooks.written(self.inner.put_if(key, expected, value, ttl).await)
+    }
+
+    async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
+        self.hooks.before(Call::Write).await?;
+        self.hooks.written(self.inner.delete_if(key, expected).await)
+    }
+
+    async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
+        self.hooks.before(Call::Watch).await?;
+        Ok(self.hooks.watched(self.inner.watch(start, end, after).await?))
+    }
+
+    async fn request_progress(&self) -> Result<(), MvccError> {
+        self.hooks.before(Call::Progress).await?;
+        self.inner.request_progress().await
+    }
+
+    async fn current_revision(&self) -> Result<Revision, MvccError> {
+        self.hooks.before(Call::Revision).await?;
+        self.inner.current_revision().await
+    }
+
+    async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
+        self.hooks.before(Call::Compact).await?;
+        self.inner.compact(revision).await
+    }
+
+    async fn health(&self) -> Result<(), String> {
+        self.inner.health().await
+    }
+}

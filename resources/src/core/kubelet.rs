@@ -1,0 +1,67 @@
+//! How a node's kubelet is reached.
+//!
+//! Kubernetes concept: `ConnectionInfoGetter` in `pkg/kubelet/client`.
+
+use registry_core::api::{Object, Reason, StatusError};
+use registry_core::rest::connect::{Destination, Exchange, Peer, Scheme};
+use serde_json::Value;
+
+/// Where a kubelet listens unless its node says otherwise.
+const DEFAULT_PORT: u16 = 10250;
+
+/// Where one kubelet listens.
+pub(super) struct Kubelet {
+    /// An address or a name.
+    pub(super) host: String,
+    /// The port.
+    pub(super) port: u16,
+}
+
+// === impl Kubelet ===
+
+impl Kubelet {
+    /// The kubelet of this node, by the first of its addresses that is of the best type.
+    ///
+    /// # Errors
+    /// 500: it has no address to reach it by.
+    pub(super) fn of(node: &Object, address_types: &[String]) -> Result<Self, StatusError> {
+        let port = node
+            .get_i64(&["status", "daemonEndpoints", "kubeletEndpoint", "Port"])
+            .and_then(|port| u16::try_from(port).ok())
+            .filter(|port| *port != 0);
+        Ok(Self { host: host(node, address_types)?, port: port.unwrap_or(DEFAULT_PORT) })
+    }
+
+    /// A connection to this path of it, with the request's own query.
+    pub(super) fn destination(self, path: String, exchange: Exchange) -> Destination {
+        Destination {
+            scheme: Scheme::Https,
+            host: self.host,
+            port: Some(self.port),
+            path,
+            query: None,
+            peer: Peer::Kubelet,
+            exchange,
+        }
+    }
+}
+
+fn host(node: &Object, address_types: &[String]) -> Result<String, StatusError> {
+    let empty = Vec::new();
+    let addresses = node.get(&["status", "addresses"]).and_then(Value::as_array).unwrap_or(&empty);
+    let text = |address: &Value, field: &str| {
+        address.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let found = address_types.iter().find_map(|wanted| {
+        let mut fitting = addresses.iter().filter(|address| text(address, "type") == *wanted);
+        fitting.next().map(|address| text(address, "address"))
+    });
+    found.filter(|host| !host.is_empty()).ok_or_else(|| {
+        let known: Vec<String> = addresses
+            .iter()
+            .map(|address| format!("{{{} {}}}", text(address, "type"), text(address, "address")))
+            .collect();
+        let known = known.join(" ");
+        StatusError::new(Reason::Unknown, format!("no preferred addresses found; known addresses: [{known}]"))
+    })
+}

@@ -1,0 +1,51 @@
+//! For the tests of this crate: its resources over an engine in memory, cached as a server has them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use registry_core::RequestContext;
+use registry_core::api::{CreateOptions, Object};
+use registry_core::registry::{InstalledApi, OpenStorage};
+use registry_core::resource::{Resource, Versions};
+use registry_core::rest::{AdmitAll, Creater as _};
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::embedded::Embedded;
+use registry_core::storage::transform::Identity;
+use registry_core::storage::versioned::VersionedStore;
+use registry_core::storage::{Interface, StorageError};
+use serde_json::Value;
+
+struct InMemory(Arc<Embedded>);
+
+impl OpenStorage for InMemory {
+    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
+        let store = VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone());
+        let options = CacherOptions {
+            prefix: format!("{}/{}/", self.prefix(), versions.hub().storage_prefix),
+            consistency: Consistency::OwnWrites,
+            indexes: versions.hub().indexes,
+            budget: Arc::new(CacheBudget::new(1 << 30)),
+            history_events: 1_000,
+            bookmark_period: Duration::from_mins(1),
+        };
+        Ok(Cacher::new(Arc::new(store), options))
+    }
+
+    fn prefix(&self) -> &'static str {
+        "/registry"
+    }
+}
+
+/// These resources, with nothing stored.
+pub(crate) fn installed(plurals: &[&str]) -> InstalledApi {
+    let storage = InMemory(Embedded::in_memory());
+    crate::STORAGE_MAP.install(&storage, &|resource| plurals.contains(&resource.plural)).unwrap()
+}
+
+/// Stores an object of `default`.
+pub(crate) async fn create<R: Resource>(installed: &InstalledApi, object: Value) {
+    let store = installed.store(R::TYPE).unwrap();
+    let object = Object::from_value(object).unwrap();
+    let context = RequestContext::system("default");
+    store.create(&context, object, &AdmitAll, &CreateOptions::default()).await.unwrap();
+}
