@@ -3,7 +3,7 @@
 //! Kubernetes concept: `printPod` in `pkg/printers/internalversion`.
 
 use registry_core::api::{Object, time};
-use registry_core::resource::{Column, duration_text};
+use registry_core::resource::{Column, RowCondition, RowConditionType, duration_text};
 use serde_json::Value;
 
 use crate::cells;
@@ -21,6 +21,18 @@ pub(super) static COLUMNS: &[Column] = &[
     Column::text("Nominated Node", |object| cells::text_or(object, &["status", "nominatedNodeName"], "<none>")).documented_by(&["status", "nominatedNodeName"]).wide(),
     Column::text("Readiness Gates", readiness_gates).documented_by(&["spec", "readinessGates"]).wide(),
 ];
+
+/// Whether the pod has run to its end, and how.
+pub(super) fn row_conditions(object: &Object) -> &'static [RowCondition] {
+    const fn completed(reason: &'static str, message: &'static str) -> RowCondition {
+        RowCondition { kind: RowConditionType::Completed, reason, message }
+    }
+    match object.get_str(&["status", "phase"]) {
+        Some("Succeeded") => const { &[completed("Succeeded", "The pod has completed successfully.")] },
+        Some("Failed") => const { &[completed("Failed", "The pod failed.")] },
+        _ => &[],
+    }
+}
 
 /// Whether an init container keeps running beside the others.
 fn is_sidecar(container: &Value) -> bool {
