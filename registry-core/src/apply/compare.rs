@@ -28,23 +28,16 @@ struct Difference<'a> {
 // === impl Changes ===
 
 impl<'a> Changes<'a> {
-    /// Compares two objects.
+    /// Compares two objects, but for these fields and all below them.
     pub(super) fn between(
         shape: Shape<'a>,
         old: &'a Map<String, Value>,
         new: &'a Map<String, Value>,
+        except: &FieldSet<'_>,
     ) -> Self {
         let mut changes = Self::default();
-        compare_maps(shape, Some(old), Some(new), &mut changes);
+        compare_maps(shape, Some(old), Some(new), except, &mut changes);
         changes
-    }
-
-    /// The same changes, without those of these fields and of all below them.
-    pub(super) fn excluding(self, fields: &FieldSet<'_>) -> Self {
-        Self {
-            changed: self.changed.recursive_difference(fields),
-            removed: self.removed.recursive_difference(fields),
-        }
     }
 
     fn push(&mut self, element: PathElement<'a>, difference: Difference<'a>) {
@@ -58,7 +51,12 @@ impl<'a> Changes<'a> {
 
 // === the walk ===
 
-fn compare<'a>(shape: Shape<'a>, old: Option<&'a Value>, new: Option<&'a Value>) -> Difference<'a> {
+fn compare<'a>(
+    shape: Shape<'a>,
+    old: Option<&'a Value>,
+    new: Option<&'a Value>,
+    except: &FieldSet<'_>,
+) -> Difference<'a> {
     let mut difference = Difference::default();
     let is_leaf = match shape {
         Shape::Leaf => true,
@@ -66,17 +64,17 @@ fn compare<'a>(shape: Shape<'a>, old: Option<&'a Value>, new: Option<&'a Value>)
             let (old, new) = (map_of(old), map_of(new));
             let is_bare = old.is_none() && new.is_none();
             if !is_bare {
-                compare_maps(shape, old, new, &mut difference.below);
+                compare_maps(shape, old, new, except, &mut difference.below);
             }
             is_bare
         }
         Shape::List(list) => {
             let (old, new) = (items_of(old), items_of(new));
-            let is_bare = old.is_empty() && new.is_empty();
-            if !is_bare {
+            // Lists are taken apart at a cost, and mostly they are the same.
+            if old != new {
                 compare_lists(list, shape.element(), old, new, &mut difference.below);
             }
-            is_bare
+            old.is_empty() && new.is_empty()
         }
         Shape::Open => {
             let is_map =
@@ -84,7 +82,7 @@ fn compare<'a>(shape: Shape<'a>, old: Option<&'a Value>, new: Option<&'a Value>)
             let (old_map, new_map) = (map_of(old), map_of(new));
             let is_bare = old_map.is_none() && new_map.is_none();
             if !is_bare {
-                compare_maps(shape, old_map, new_map, &mut difference.below);
+                compare_maps(shape, old_map, new_map, except, &mut difference.below);
             }
             is_bare || !is_map(old) || !is_map(new)
         }
@@ -101,8 +99,13 @@ fn compare_maps<'a>(
     shape: Shape<'a>,
     old: Option<&'a Map<String, Value>>,
     new: Option<&'a Map<String, Value>>,
+    except: &FieldSet<'_>,
     changes: &mut Changes<'a>,
 ) {
+    if let (None, Some(new)) = (old, new) {
+        changes.changed.reserve(new.len());
+    }
+    let nothing = FieldSet::default();
     let mut olds = old.into_iter().flatten().peekable();
     let mut news = new.into_iter().flatten().peekable();
     // Both are sorted by key.
@@ -123,8 +126,22 @@ fn compare_maps<'a>(
         if new.is_some() {
             news.next();
         }
-        let difference = compare(shape.member(key), old, new);
+        let except = except.find(&PathElement::field(key));
+        if except.is_some_and(|node| node.member) || is_same_scalar(old, new) {
+            continue;
+        }
+        let except = except.map_or(&nothing, |node| &node.children);
+        let difference = compare(shape.member(key), old, new, except);
         changes.push(PathElement::field(key), difference);
+    }
+}
+
+/// Whether there is one single value in both places, of whatever type.
+fn is_same_scalar(old: Option<&Value>, new: Option<&Value>) -> bool {
+    match (old, new) {
+        (Some(Value::Object(_) | Value::Array(_)), _) => false,
+        (Some(old), Some(new)) => old == new,
+        _ => false,
     }
 }
 
@@ -157,15 +174,18 @@ fn compare_same<'a>(shape: Shape<'a>, old: &[Item<'a>], new: &[Item<'a>]) -> Dif
         [(_, item)] => Some(*item),
         _ => None,
     };
+    let nothing = FieldSet::default();
     match (old.len(), new.len()) {
-        (0 | 1, 0 | 1) => compare(shape, single(old), single(new)),
+        (0 | 1, 0 | 1) => compare(shape, single(old), single(new), &nothing),
         (0 | 1, _) => {
-            let mut difference = single(old).map(|old| compare(shape, Some(old), None)).unwrap_or_default();
+            let mut difference =
+                single(old).map(|old| compare(shape, Some(old), None, &nothing)).unwrap_or_default();
             difference.is_changed = true;
             difference
         }
         (_, 0 | 1) => {
-            let mut difference = single(new).map(|new| compare(shape, None, Some(new))).unwrap_or_default();
+            let mut difference =
+                single(new).map(|new| compare(shape, None, Some(new), &nothing)).unwrap_or_default();
             difference.is_removed = true;
             difference
         }
