@@ -23,6 +23,10 @@ const PRESERVED: &str = "child pods are preserved by default when jobs are delet
 pub(super) struct JobStrategy;
 
 impl ObjectStrategy for JobStrategy {
+    fn unknown_field_label(&self, label: &str) -> String {
+        format!("field label {label:?} not supported for Job")
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         let spec = |field| object.get(&["spec", field]).is_some();
         if !spec("completions") && !spec("parallelism") {
