@@ -134,7 +134,9 @@ pub(super) fn settle_issues(
     if validation == FieldValidation::Strict {
         return Err(StrictError(issues.join(", ")));
     }
-    issues.iter().for_each(|text| call.context.warn(text.clone()));
+    for text in issues {
+        call.context.warn(text.clone());
+    }
     Ok(())
 }
 

@@ -236,13 +236,10 @@ impl Patched<'_> {
         }
         let schema = route.path.capabilities.storage.schema().table().schema_of(&api_version, &kind);
         let conformed = schema.map(|schema| schema.conform(&mut object.into_value(), &mut Vec::new()));
-        match conformed {
-            Some(Err(fault)) => fault.text,
-            _ => {
-                let target = route.go_type(route.kind.kind);
-                format!("converting ({version}.{kind}) to ({target}): unknown conversion")
-            }
+        if let Some(Err(fault)) = conformed {
+            return fault.text;
         }
+        format!("converting ({version}.{kind}) to ({}): unknown conversion", route.go_type(route.kind.kind))
     }
 }
 

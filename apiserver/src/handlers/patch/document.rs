@@ -66,7 +66,9 @@ impl PatchDocument {
         if let Content::Json(patch) = &content {
             let unknown = patch.unknown_fields().iter().cloned().map(FieldIssue::Unknown);
             issues.extend(unknown.map(|issue| issue.to_string()));
-            issues.iter_mut().for_each(|issue| issue.insert_str(0, "json patch "));
+            for issue in &mut issues {
+                issue.insert_str(0, "json patch ");
+            }
         }
         Ok(Self { content, issues })
     }
