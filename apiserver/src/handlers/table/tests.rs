@@ -76,6 +76,7 @@ fn a_row_tells_of_an_object_that_is_done() {
     };
     assert_eq!(row(&table).get("conditions"), None);
     table.row_conditions = Some(|object| if object.name() == "x" { DONE } else { &[] });
-    let condition = json!({"type": "Completed", "status": "True", "reason": "Done", "message": "It is done."});
+    let condition =
+        json!({"type": "Completed", "status": "True", "reason": "Done", "message": "It is done."});
     assert_eq!(row(&table)["conditions"], json!([condition]));
 }

@@ -201,3 +201,20 @@ fn readiness_gates(object: &Object) -> Value {
     let (all, opened) = gates.fold((0, 0), |(all, opened), gate| (all + 1, opened + usize::from(open(gate))));
     if all == 0 { "<none>".into() } else { format!("{opened}/{all}").into() }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_row_tells_how_a_pod_ended() {
+        let reason = |phase: &str| {
+            let pod = Object::from_value(json!({"status": {"phase": phase}})).unwrap();
+            row_conditions(&pod).iter().map(|condition| condition.reason).collect::<Vec<_>>()
+        };
+        assert_eq!((reason("Succeeded"), reason("Failed")), (vec!["Succeeded"], vec!["Failed"]));
+        assert!(reason("Running").is_empty() && row_conditions(&Object::default()).is_empty());
+    }
+}
