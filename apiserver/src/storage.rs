@@ -271,6 +271,10 @@ impl OpenStorage for Storages {
         &self.prefix
     }
 
+    fn encoding_budget(&self) -> Arc<EncodingBudget> {
+        self.encodings().clone()
+    }
+
     fn services(&self) -> Services {
         self.services.clone()
     }

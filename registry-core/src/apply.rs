@@ -51,9 +51,9 @@ pub use set::FieldSet;
 use check::Mismatches;
 use compare::Changes;
 use conflict::Conflict;
+use fields_v1::WrittenSet;
 use managers::{Entry, Manager, Managers, Operation, asks_for_reset};
 use shape::Shape;
-use versions::Comparison;
 
 /// Who manages the fields of an object that had no managers before it was first applied.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -93,12 +93,23 @@ pub struct FieldManager<'a> {
     pub subresource: &'a str,
     /// The kind's schema.
     pub schema: &'a Schema,
-    /// What this path does not change whatever the client sends: nobody's through it. See [`reset_fields`].
-    pub reset: FieldSet<'a>,
+    /// What this path does not change whatever the client sends: nobody's through it.
+    pub reset: Reset<'a>,
     /// An object of the kind with nothing set, as the schema conforms it: what a new object is compared with.
     pub blank: &'a Object,
     /// The versions the kind is served in; `None`: there are no others to be known of.
     pub versions: Option<&'a Versions>,
+}
+
+/// What a path does not change whatever the client sends.
+///
+/// Kubernetes concept: `rest.ResetFieldsStrategy` and `rest.ResetFieldsFilterStrategy`.
+#[derive(Clone, Debug)]
+pub enum Reset<'a> {
+    /// These fields, and all below them. See [`reset_fields`].
+    Fields(FieldSet<'a>),
+    /// All but what is at these paths and below them; `*` stands for any element of a list.
+    AllBut(&'static [&'static [&'static str]]),
 }
 
 /// Why an apply came to nothing.
@@ -151,6 +162,13 @@ pub fn keep_reset(value: &mut Value) {
     }
 }
 
+impl Default for Reset<'_> {
+    /// Every field may change.
+    fn default() -> Self {
+        Self::Fields(FieldSet::default())
+    }
+}
+
 // === impl FieldManager: create, update, patch ===
 
 impl FieldManager<'_> {
@@ -162,7 +180,7 @@ impl FieldManager<'_> {
     pub fn track_update(&self, live: Option<&Object>, new: &mut Object, manager: &str, now: &str) {
         let claimed = new.remove(MANAGED_FIELDS);
         let live = live.unwrap_or(self.blank);
-        let managers = self.managers_before(live, claimed.as_ref());
+        let managers = self.managers_before(live, claimed);
         if managers.is_empty() && !live.uid().is_empty() {
             return;
         }
@@ -173,19 +191,24 @@ impl FieldManager<'_> {
         }
     }
 
-    fn managers_before<'m>(&self, live: &'m Object, claimed: Option<&'m Value>) -> Managers<'m> {
-        // A subresource does not change the managers of the whole.
-        if self.subresource.is_empty() {
-            if asks_for_reset(claimed) {
-                return Managers::default();
+    fn managers_before<'m>(&self, live: &'m Object, claimed: Option<Value>) -> Managers<'m> {
+        let stored = live.get(MANAGED_FIELDS);
+        let managers = match claimed {
+            // Most clients give back what they were given, and that copy is nobody else's: it is changed in place.
+            Some(same) if Some(&same) == stored => Managers::stored(Some(Cow::Owned(same))),
+            // A subresource does not change the managers of the whole.
+            Some(claimed) if self.subresource.is_empty() => {
+                if asks_for_reset(&claimed) {
+                    return Managers::default();
+                }
+                Managers::claimed(claimed)
             }
-            if let Ok(managers) = Managers::read(claimed)
-                && !managers.is_empty()
-            {
-                return managers;
-            }
+            _ => Ok(Managers::default()),
+        };
+        match managers {
+            Ok(managers) if !managers.is_empty() => managers,
+            _ => Managers::stored(stored.map(Cow::Borrowed)).unwrap_or_default(),
         }
-        Managers::read(live.get(MANAGED_FIELDS)).unwrap_or_default()
     }
 
     /// The managers after `manager` made `new` of `live`.
@@ -198,23 +221,19 @@ impl FieldManager<'_> {
         now: &'m str,
     ) -> Managers<'m> {
         let comparison = self.compare(&mut managers, &live.0, &new.0);
-        let mut own = self.manager(manager, Operation::Update);
+        let own = self.manager(manager, Operation::Update);
         if comparison.own.changed.is_empty() && comparison.own.removed.is_empty() {
             return managers;
         }
         for entry in &mut managers.0 {
-            let Changes { changed, removed } = comparison.seen_by(&entry.manager);
-            entry.fields = std::mem::take(&mut entry.fields).difference(changed).difference(removed);
+            entry.lose(comparison.seen_by(&entry.manager));
         }
-        let Comparison { own: Changes { changed, .. }, .. } = comparison;
+        let changed = &comparison.own.changed;
         if !changed.is_empty() {
-            let (manager, before) = match managers.take(&own) {
-                Some(entry) => (entry.manager, entry.fields),
-                None => (own, FieldSet::default()),
-            };
-            own = manager;
-            let fields = changed.union(before);
-            managers.0.push(Entry { manager: own, time: Some(Cow::Borrowed(now)), fields });
+            let mut entry = managers.take(&own).unwrap_or_else(|| Entry::new(own));
+            entry.fields.add(changed);
+            entry.time = Some(Cow::Borrowed(now));
+            managers.0.push(entry);
         }
         managers.drop_empty();
         managers
@@ -222,7 +241,14 @@ impl FieldManager<'_> {
 
     /// What differs between two objects, of all that can be somebody's through this path.
     fn changes<'m>(&'m self, old: &'m Map<String, Value>, new: &'m Map<String, Value>) -> Changes<'m> {
-        let changes = Changes::between(self.shape(), old, new).excluding(&self.reset);
+        let changes = match &self.reset {
+            Reset::Fields(fields) => Changes::between(self.shape(), old, new, fields),
+            Reset::AllBut(paths) => {
+                let Changes { changed, removed } =
+                    Changes::between(self.shape(), old, new, &FieldSet::default());
+                Changes { changed: changed.only(paths), removed: removed.only(paths) }
+            }
+        };
         Changes {
             changed: changes.changed.difference(&STRIPPED),
             removed: changes.removed.difference(&STRIPPED),
@@ -317,7 +343,7 @@ impl FieldManager<'_> {
         force: bool,
         now: &'m str,
     ) -> Result<Applied<'m>, Refusal> {
-        let mut managers = Managers::read(live.get(MANAGED_FIELDS)).map_err(|why| {
+        let mut managers = Managers::stored(live.get(MANAGED_FIELDS).map(Cow::Borrowed)).map_err(|why| {
             Refusal::Status(plain_failure(format!("failed to decode managed fields: {why}")))
         })?;
         if managers.is_empty() {
@@ -328,9 +354,13 @@ impl FieldManager<'_> {
 
         let own = self.manager(manager, Operation::Apply);
         let last = managers.take(&own);
-        let set = FieldSet::of_fields(&applied.0, self.shape()).recursive_difference(&self.reset);
+        let set = FieldSet::of_fields(&applied.0, self.shape());
+        let set = match &self.reset {
+            Reset::Fields(fields) => set.recursive_difference(fields),
+            Reset::AllBut(paths) => set.only(paths),
+        };
         let time = last.as_ref().and_then(|last| last.time.clone());
-        managers.0.push(Entry { manager: own.clone(), time, fields: set });
+        managers.0.push(Entry { manager: own.clone(), time, fields: WrittenSet::of(&set) });
         if let Some(last) = last {
             self.prune(&mut fields, &managers, &last).map_err(|error| {
                 Refusal::Status(plain_failure(format!("failed to prune fields: {error}")))
@@ -340,7 +370,7 @@ impl FieldManager<'_> {
 
         let is_changed = fields != live.0;
         if let Some(mut entry) = managers.take(&own) {
-            entry.fields = entry.fields.difference(&STRIPPED);
+            entry.fields.subtract(&STRIPPED);
             if is_changed {
                 entry.time = Some(Cow::Borrowed(now));
             }
@@ -376,8 +406,7 @@ impl FieldManager<'_> {
             }
         }
         for entry in managers.0.iter_mut().filter(others()) {
-            let Changes { changed, removed } = comparison.seen_by(&entry.manager);
-            entry.fields = std::mem::take(&mut entry.fields).difference(changed).difference(removed);
+            entry.lose(comparison.seen_by(&entry.manager));
         }
         Ok(())
     }

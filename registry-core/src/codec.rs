@@ -14,8 +14,9 @@ use serde_json::Value;
 pub struct Decoded {
     /// The value.
     pub value: Value,
-    /// Paths of fields that came more than once, for example `data.k`. The last one counts, objects grow
-    /// together, as in Go. At most 100 are told.
+    /// What there is to say of fields that came more than once, in Kubernetes' words: `duplicate field "data.k"` for
+    /// each of them, of YAML one text for all. The last one counts, objects of JSON grow together, as in Go. At most
+    /// 100 are told.
     pub duplicates: Vec<String>,
 }
 

@@ -6,6 +6,7 @@
 
 pub mod json;
 pub mod merge;
+pub mod shown;
 pub mod strategic;
 
 use serde_json::Value;

@@ -21,7 +21,7 @@ pub mod field;
 mod strategy;
 mod versions;
 
-pub use columns::{Cell, Column, ColumnFormat, ColumnType, duration_text};
+pub use columns::{Cell, Column, ColumnFormat, ColumnType, RowCondition, RowConditionType, duration_text};
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy};
 pub use versions::Versions;
 
@@ -68,6 +68,8 @@ pub struct ResourceType {
     pub field_names: &'static [&'static str],
     /// The columns of a table, the `Name` first.
     pub columns: &'static [Column],
+    /// What a table's row tells of its object as a whole; `None`: nothing.
+    pub row_conditions: Option<fn(&Object) -> &'static [RowCondition]>,
     /// Whether objects have a status that only the `status` subresource writes.
     pub has_status: bool,
     /// Whether `metadata.generation` counts changes of everything but metadata and status.

@@ -45,6 +45,12 @@ pub trait Storage: Send + Sync + 'static {
     /// Fills in defaults the schema cannot express; runs on every decoded object.
     fn apply_defaults(&self, _object: &mut Object) {}
 
+    /// The only fields that writes through this path change, as paths on which `*` is any element of a list; `None`:
+    /// whatever the resource lets it.
+    fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
+        None
+    }
+
     /// The columns of its table; none gives the `Name` and `Age` every object has.
     fn columns(&self) -> &'static [Column] {
         &[]

@@ -7,6 +7,7 @@
 //! Kubernetes concept: [structural schemas](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema)
 //! and the markers of `k8s.io/api` (`+listType`, `patchStrategy`, `+default`).
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -45,14 +46,36 @@ pub struct Schema {
 pub enum FieldIssue {
     /// The schema has no such field; it was dropped.
     Unknown(String),
-    /// The same field came twice; the last one counts.
-    Duplicate(String),
+}
+
+/// The issue as strict decoding errors and warnings word it.
+impl fmt::Display for FieldIssue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(path) => write!(f, "unknown field {path:?}"),
+        }
+    }
 }
 
 /// A value does not fit the schema: 400 at the edge. The text names the field, as Kubernetes does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ConformError(pub String);
+#[error("{text}")]
+pub struct ConformError {
+    /// In the words of Go's JSON decoder.
+    pub text: String,
+    /// In the words of Go's converter from maps to structs, which reads what a strategic merge patch made; `None`:
+    /// the same.
+    pub(crate) of_map: Option<String>,
+}
+
+// === impl ConformError ===
+
+impl ConformError {
+    /// Why a map is none of the kind's structs.
+    pub fn of_map(&self) -> &str {
+        self.of_map.as_deref().unwrap_or(&self.text)
+    }
+}
 
 // === impl Schema ===
 

@@ -41,6 +41,7 @@ static ANIMALS: ResourceType = ResourceType {
     indexes: &["spec.keeper"],
     field_names: &["metadata.name", "metadata.namespace", "spec.keeper"],
     columns: &[],
+    row_conditions: None,
     has_status: true,
     has_generation: true,
     scale: None,

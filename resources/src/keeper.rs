@@ -9,7 +9,7 @@ use registry_core::RequestContext;
 use registry_core::api::{
     CreateOptions, DeleteOptions, ListOptions, Object, Reason, StatusError, UpdateOptions, time,
 };
-use registry_core::apply::{FieldManager, reset_fields};
+use registry_core::apply::{FieldManager, Reset, reset_fields};
 use registry_core::registry::{InstalledApi, Store, SubresourceStore};
 use registry_core::resource::Resource;
 use registry_core::rest::{
@@ -182,7 +182,7 @@ impl Keeper {
             api_version: &self.api_version,
             subresource,
             schema: self.store.schema(),
-            reset: reset_fields(resource, subresource),
+            reset: Reset::Fields(reset_fields(resource, subresource)),
             blank: &self.blank,
             // What the server keeps by itself is of kinds in one version.
             versions: None,

@@ -7,7 +7,7 @@
 )]
 
 use registry_core::api::Object;
-use registry_core::apply::{FieldManager, reset_fields};
+use registry_core::apply::{FieldManager, Reset, reset_fields};
 use registry_core::{Resource, ResourceType};
 use resources::core::configmaps::ConfigMaps;
 use resources::core::pods::Pods;
@@ -39,7 +39,7 @@ fn manager<'a>(resource: &'static ResourceType, blank: &'a Object) -> FieldManag
         api_version: "v1",
         subresource: "",
         schema: (resource.schema)(),
-        reset: reset_fields(resource, ""),
+        reset: Reset::Fields(reset_fields(resource, "")),
         blank,
         versions: None,
     }

@@ -80,11 +80,12 @@ pub(super) fn decode_object(
     object.set_type(&call.route.api_version, expected);
     let mut value = object.into_value();
     keep_reset(&mut value);
-    let mut issues = duplicates.into_iter().map(FieldIssue::Duplicate).collect();
+    let mut unknown: Vec<FieldIssue> = Vec::new();
     schema
-        .conform(&mut value, &mut issues)
-        .map_err(|fault| declared.cannot_be_handled(expected, &fault.0))?;
-    settle_issues(call, issues, validation)
+        .conform(&mut value, &mut unknown)
+        .map_err(|fault| declared.cannot_be_handled(expected, &fault.text))?;
+    let issues: Vec<String> = duplicates.into_iter().chain(unknown.iter().map(ToString::to_string)).collect();
+    settle_issues(call, &issues, validation)
         .map_err(|strict| declared.cannot_be_handled(expected, &strict.to_string()))?;
     let mut object = Object::from_value(value).unwrap_or_default();
     settle_namespace(call, &mut object)?;
@@ -126,20 +127,18 @@ pub(super) struct StrictError(String);
 /// Says, ignores or refuses what is odd about single fields.
 pub(super) fn settle_issues(
     call: &Call<'_>,
-    issues: Vec<FieldIssue>,
+    issues: &[String],
     validation: FieldValidation,
 ) -> Result<(), StrictError> {
     if issues.is_empty() || validation == FieldValidation::Ignore {
         return Ok(());
     }
-    let texts = issues.into_iter().map(|issue| match issue {
-        FieldIssue::Unknown(path) => format!("unknown field {path:?}"),
-        FieldIssue::Duplicate(path) => format!("duplicate field {path:?}"),
-    });
     if validation == FieldValidation::Strict {
-        return Err(StrictError(texts.collect::<Vec<_>>().join(", ")));
+        return Err(StrictError(issues.join(", ")));
     }
-    texts.for_each(|text| call.context.warn(text));
+    for text in issues {
+        call.context.warn(text.clone());
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Who manages the fields of what is written.
 
 use registry_core::api::{Object, time};
-use registry_core::apply::{FieldManager, FieldSet, reset_fields};
+use registry_core::apply::{FieldManager, Reset, reset_fields};
 
 use super::call::Call;
 use super::options::FIELD_MANAGER_MAX_CHARS;
@@ -20,10 +20,10 @@ impl<'a> Call<'a> {
             api_version: &route.api_version,
             subresource,
             schema: route.path.capabilities.storage.schema(),
-            reset: if is_own_kind {
-                reset_fields(route.path.resource, subresource)
-            } else {
-                FieldSet::default()
+            reset: match route.path.capabilities.storage.changes_only() {
+                Some(paths) => Reset::AllBut(paths),
+                None if is_own_kind => Reset::Fields(reset_fields(route.path.resource, subresource)),
+                None => Reset::default(),
             },
             blank: route.blank(),
             versions: if is_own_kind { route.path.versions.as_deref() } else { None },

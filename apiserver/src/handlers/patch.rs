@@ -168,12 +168,16 @@ impl UpdatedObject for Patched<'_> {
         let value = self.apply(current)?;
         let mut object = match self.conform(value) {
             Ok(object) => object,
-            // The refusal shows the patched document, which is gone by now: rare enough to make it again.
-            Err(why) => return Err(invalid_patch(&self.apply(current)?.to_string(), &why)),
+            Err(why) => {
+                // The patched document is gone by now: rare enough to make it again.
+                let patched = self.apply(current)?;
+                let schema = call.route.path.capabilities.storage.schema();
+                return Err(invalid_patch(&self.document.shown(&patched, schema), &why));
+            }
         };
         self.pins_version = object.resource_version() != current.resource_version();
-        check_name(call, &object)?;
         settle_namespace(call, &mut object)?;
+        check_name(call, &object)?;
         let mut object = with_defaults(call, object);
         call.track_update(Some(current), &mut object, self.manager);
         let attributes = call.attributes(Operation::Update, call.name, self.dry_run);
@@ -195,30 +199,54 @@ impl Patched<'_> {
         let call = self.call;
         let kind = call.route.kind;
         keep_reset(&mut value);
-        let Ok(object) = Object::from_value(value) else {
+        let Ok(mut object) = Object::from_value(value) else {
             return Err("the patched document is no object".to_owned());
         };
-        if object.kind() != kind.kind || object.api_version() != &*call.route.api_version {
-            return Err(format!(
-                "{} in version {:?} cannot be handled as a {}",
-                object.kind(),
-                object.api_version(),
-                kind.kind
-            ));
+        let is_strategic = self.document.is_strategic();
+        if is_strategic || object.kind().is_empty() {
+            // What a strategic patch makes is a struct of the kind, whatever it calls itself.
+            object.set_type(&call.route.api_version, kind.kind);
+        } else if object.kind() != kind.kind || object.api_version() != &*call.route.api_version {
+            return Err(self.foreign(object));
         }
         let mut value = object.into_value();
-        let mut issues: Vec<FieldIssue> =
-            self.document.duplicates.iter().cloned().map(FieldIssue::Duplicate).collect();
+        let mut odd: Vec<FieldIssue> = Vec::new();
         let schema = call.route.path.capabilities.storage.schema();
-        schema.conform(&mut value, &mut issues).map_err(|fault| fault.0)?;
-        settle_issues(call, issues, self.field_validation).map_err(|strict| strict.to_string())?;
+        schema
+            .conform(&mut value, &mut odd)
+            .map_err(|fault| if is_strategic { fault.of_map().to_owned() } else { fault.text })?;
+        let mut odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
+        if is_strategic {
+            odd.sort();
+        }
+        let issues = [self.document.issues.as_slice(), &odd].concat();
+        settle_issues(call, &issues, self.field_validation).map_err(|strict| strict.to_string())?;
         Ok(Object::from_value(value).unwrap_or_default())
+    }
+
+    /// Why the patched document, which says it is of another kind or version, is none of the route's kind: it is read
+    /// as what it says it is, and found to be something else then.
+    fn foreign(&self, object: Object) -> String {
+        let (route, api_version, kind) =
+            (self.call.route, object.api_version().to_owned(), object.kind().to_owned());
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        if !self.call.api.routes.knows_kind(group, version, &kind) {
+            return format!(
+                "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\""
+            );
+        }
+        let schema = route.path.capabilities.storage.schema().table().schema_of(&api_version, &kind);
+        let conformed = schema.map(|schema| schema.conform(&mut object.into_value(), &mut Vec::new()));
+        if let Some(Err(fault)) = conformed {
+            return fault.text;
+        }
+        format!("converting ({version}.{kind}) to ({}): unknown conversion", route.go_type(route.kind.kind))
     }
 }
 
-/// 422 that shows the patched document, as Kubernetes does.
-fn invalid_patch(patched: &str, why: &str) -> StatusError {
+/// 422 that shows the patched document, or the patch, as Kubernetes does.
+fn invalid_patch(shown: &str, why: &str) -> StatusError {
     let nothing = GroupVersionKind { group: "", version: "", kind: "" };
-    let error = FieldError::invalid(FieldPath::new("patch"), patched, why);
+    let error = FieldError::invalid(FieldPath::new("patch"), shown, why);
     StatusError::invalid(nothing, "", &ErrorList::from(error))
 }

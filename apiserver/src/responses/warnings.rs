@@ -13,10 +13,11 @@ const WARNING_MAX_CHARS: usize = 256;
 pub(crate) fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
     let total: usize = warnings.iter().map(|text| text.chars().count()).sum();
     let limit = if total > WARNINGS_TOTAL_CHARS { WARNING_MAX_CHARS } else { WARNINGS_TOTAL_CHARS };
-    for text in warnings {
+    // As in Kubernetes, a text that no header can hold is told to nobody.
+    for text in warnings.iter().filter(|text| !text.chars().any(char::is_control)) {
         // 299 is "miscellaneous persistent warning"; the agent is nobody in particular.
         let mut header = String::from("299 - \"");
-        for character in text.chars().filter(|one| !one.is_control()).take(limit) {
+        for character in text.chars().take(limit) {
             if matches!(character, '"' | '\\') {
                 header.push('\\');
             }

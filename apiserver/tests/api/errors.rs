@@ -47,6 +47,30 @@ async fn bodies_that_are_no_such_object() {
 }
 
 #[tokio::test]
+async fn options_of_a_deletion_that_are_none() {
+    let server = Server::start().await;
+    server.post(MAPS, &config_map("a")).await.expect(201);
+    let path = format!("{MAPS}/a");
+    let delete = async |body: &'static str| {
+        server.write(Method::DELETE, &path, "application/json", body).await.failure()
+    };
+    for (body, why) in [
+        (
+            "zork",
+            "couldn't get version/kind; json parse error: invalid character 'z' looking for beginning of value",
+        ),
+        (
+            r#"{"gracePeriodSeconds":"x"}"#,
+            "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
+        ),
+        (r#"{"kind":"Pod"}"#, "decoded object cannot be converted to DeleteOptions"),
+    ] {
+        assert_eq!(delete(body).await, (400, why.to_owned()));
+    }
+    server.get(&path).await.expect(200);
+}
+
+#[tokio::test]
 async fn odd_fields_are_told_or_refused() {
     let server = Server::start().await;
     let body = r#"{"metadata":{"name":"a","zork2":2},"data":{"a":"1","a":"2"},"zork":1}"#;

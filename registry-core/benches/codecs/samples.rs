@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use registry_core::api::{GroupVersionKind, Object};
-use registry_core::apply::{FieldManager, FieldSet};
+use registry_core::apply::{FieldManager, FieldSet, Reset};
 use registry_core::codec::{cbor, protobuf, stored};
 use registry_core::schema::{Scalar, Schema, TypeRef, TypeTable};
 use serde_json::{Map, Value, json};
@@ -90,7 +90,7 @@ impl Prepared {
             api_version: "v1",
             subresource: "",
             schema: &self.schema,
-            reset: FieldSet::of_paths([&["status"][..]]),
+            reset: Reset::Fields(FieldSet::of_paths([&["status"][..]])),
             blank: &self.blank,
             versions: None,
         }

@@ -28,23 +28,16 @@ struct Difference<'a> {
 // === impl Changes ===
 
 impl<'a> Changes<'a> {
-    /// Compares two objects.
+    /// Compares two objects, but for these fields and all below them.
     pub(super) fn between(
         shape: Shape<'a>,
         old: &'a Map<String, Value>,
         new: &'a Map<String, Value>,
+        except: &FieldSet<'_>,
     ) -> Self {
         let mut changes = Self::default();
-        compare_maps(shape, Some(old), Some(new), &mut changes);
+        compare_maps(shape, Some(old), Some(new), except, &mut changes);
         changes
-    }
-
-    /// The same changes, without those of these fields and of all below them.
-    pub(super) fn excluding(self, fields: &FieldSet<'_>) -> Self {
-        Self {
-            changed: self.changed.recursive_difference(fields),
-            removed: self.removed.recursive_difference(fields),
-        }
     }
 
     fn push(&mut self, element: PathElement<'a>, difference: Difference<'a>) {
@@ -58,7 +51,12 @@ impl<'a> Changes<'a> {
 
 // === the walk ===
 
-fn compare<'a>(shape: Shape<'a>, old: Option<&'a Value>, new: Option<&'a Value>) -> Difference<'a> {
+fn compare<'a>(
+    shape: Shape<'a>,
+    old: Option<&'a Value>,
+    new: Option<&'a Value>,
+    except: &FieldSet<'_>,
+) -> Difference<'a> {
     let mut difference = Difference::default();
     let is_leaf = match shape {
         Shape::Leaf => true,
@@ -66,17 +64,17 @@ fn compare<'a>(shape: Shape<'a>, old: Option<&'a Value>, new: Option<&'a Value>)
             let (old, new) = (map_of(old), map_of(new));
             let is_bare = old.is_none() && new.is_none();
             if !is_bare {
-                compare_maps(shape, old, new, &mut difference.below);
+                compare_maps(shape, old, new, except, &mut difference.below);
             }
             is_bare
         }
         Shape::List(list) => {
             let (old, new) = (items_of(old), items_of(new));
-            let is_bare = old.is_empty() && new.is_empty();
-            if !is_bare {
+            // Lists are taken apart at a cost, and mostly they are the same.
+            if old != new {
                 compare_lists(list, shape.element(), old, new, &mut difference.below);
             }
-            is_bare
+            old.is_empty() && new.is_empty()
         }
         Shape::Open => {
             let is_map =
@@ -84,7 +82,7 @@ fn compare<'a>(shape: Shape<'a>, old: Option<&'a Value>, new: Option<&'a Value>)
             let (old_map, new_map) = (map_of(old), map_of(new));
             let is_bare = old_map.is_none() && new_map.is_none();
             if !is_bare {
-                compare_maps(shape, old_map, new_map, &mut difference.below);
+                compare_maps(shape, old_map, new_map, except, &mut difference.below);
             }
             is_bare || !is_map(old) || !is_map(new)
         }
@@ -101,8 +99,14 @@ fn compare_maps<'a>(
     shape: Shape<'a>,
     old: Option<&'a Map<String, Value>>,
     new: Option<&'a Map<String, Value>>,
+    except: &FieldSet<'_>,
     changes: &mut Changes<'a>,
 ) {
+    if let (None, Some(new)) = (old, new) {
+        changes.changed.reserve(new.len());
+    }
+    let nothing = FieldSet::default();
+    let mut place = 0;
     let mut olds = old.into_iter().flatten().peekable();
     let mut news = new.into_iter().flatten().peekable();
     // Both are sorted by key.
@@ -123,12 +127,33 @@ fn compare_maps<'a>(
         if new.is_some() {
             news.next();
         }
-        let difference = compare(shape.member(key), old, new);
+        let except = except.find(&PathElement::field(key));
+        if except.is_some_and(|node| node.member) || is_same_scalar(old, new) {
+            continue;
+        }
+        let except = except.map_or(&nothing, |node| &node.children);
+        let difference = compare(shape.next_member(key, &mut place), old, new, except);
         changes.push(PathElement::field(key), difference);
     }
 }
 
+/// Whether there is one single value in both places, of whatever type.
+fn is_same_scalar(old: Option<&Value>, new: Option<&Value>) -> bool {
+    match (old, new) {
+        (Some(Value::Object(_) | Value::Array(_)), _) => false,
+        (Some(old), Some(new)) => old == new,
+        _ => false,
+    }
+}
+
 type Item<'a> = (PathElement<'a>, &'a Value);
+
+/// The elements of one list that nothing tells apart; usually it is one.
+#[derive(Default)]
+struct Same<'a> {
+    first: Option<&'a Value>,
+    more: Vec<&'a Value>,
+}
 
 fn compare_lists<'a>(
     list: TypeRef<'a>,
@@ -137,42 +162,55 @@ fn compare_lists<'a>(
     new: &'a [Value],
     changes: &mut Changes<'a>,
 ) {
-    let (old, new) = (sorted_items(list, old), sorted_items(list, new));
-    let (mut old, mut new) = (old.as_slice(), new.as_slice());
+    let mut olds = sorted_items(list, old).into_iter().peekable();
+    let mut news = sorted_items(list, new).into_iter().peekable();
+    if old.is_empty() {
+        changes.changed.reserve(new.len());
+    }
     loop {
-        let element = match (old.first(), new.first()) {
-            (None, None) => return,
-            (Some((element, _)), None) | (None, Some((element, _))) => element,
-            (Some((a, _)), Some((b, _))) => a.min(b),
+        let is_old_next = match (olds.peek(), news.peek()) {
+            (Some((old, _)), Some((new, _))) => old <= new,
+            (old, _) => old.is_some(),
         };
-        let element = element.clone();
-        let difference = compare_same(shape, take_same(&mut old, &element), take_same(&mut new, &element));
-        changes.push(element, difference);
+        let (mut old, mut new) = (Same::default(), Same::default());
+        let (items, same) = if is_old_next { (&mut olds, &mut old) } else { (&mut news, &mut new) };
+        let Some((element, item)) = items.next() else { return };
+        same.push(item);
+        while let Some((_, item)) = olds.next_if(|(other, _)| *other == element) {
+            old.push(item);
+        }
+        while let Some((_, item)) = news.next_if(|(other, _)| *other == element) {
+            new.push(item);
+        }
+        changes.push(element, compare_same(shape, &old, &new));
     }
 }
 
-/// Compares the elements of two lists that nothing tells apart; usually it is one of each.
-fn compare_same<'a>(shape: Shape<'a>, old: &[Item<'a>], new: &[Item<'a>]) -> Difference<'a> {
-    let single = |items: &[Item<'a>]| match items {
-        [(_, item)] => Some(*item),
-        _ => None,
-    };
-    match (old.len(), new.len()) {
-        (0 | 1, 0 | 1) => compare(shape, single(old), single(new)),
-        (0 | 1, _) => {
-            let mut difference = single(old).map(|old| compare(shape, Some(old), None)).unwrap_or_default();
-            difference.is_changed = true;
-            difference
+/// Compares the elements of two lists that nothing tells apart.
+fn compare_same<'a>(shape: Shape<'a>, old: &Same<'a>, new: &Same<'a>) -> Difference<'a> {
+    let nothing = FieldSet::default();
+    match (old.more.is_empty(), new.more.is_empty()) {
+        (true, true) => compare(shape, old.first, new.first, &nothing),
+        (true, false) => {
+            let alone = old.first.map(|old| compare(shape, Some(old), None, &nothing));
+            Difference { is_changed: true, ..alone.unwrap_or_default() }
         }
-        (_, 0 | 1) => {
-            let mut difference = single(new).map(|new| compare(shape, None, Some(new))).unwrap_or_default();
-            difference.is_removed = true;
-            difference
+        (false, true) => {
+            let alone = new.first.map(|new| compare(shape, None, Some(new), &nothing));
+            Difference { is_removed: true, ..alone.unwrap_or_default() }
         }
-        _ => {
-            let same = old.len() == new.len()
-                && old.iter().zip(new).all(|((_, old), (_, new))| compare_values(old, new).is_eq());
-            Difference { is_changed: !same, ..Difference::default() }
+        (false, false) => {
+            let is_same = old.first == new.first && old.more == new.more;
+            Difference { is_changed: !is_same, ..Difference::default() }
+        }
+    }
+}
+
+impl<'a> Same<'a> {
+    fn push(&mut self, item: &'a Value) {
+        match self.first {
+            None => self.first = Some(item),
+            Some(_) => self.more.push(item),
         }
     }
 }
@@ -182,14 +220,6 @@ fn sorted_items<'a>(list: TypeRef<'a>, items: &'a [Value]) -> Vec<Item<'a>> {
         items.iter().filter_map(|item| Some((list_element(list, item).ok()?, item))).collect();
     items.sort_by(|(a, _), (b, _)| a.cmp(b));
     items
-}
-
-/// Takes the items of this element off the front.
-fn take_same<'i, 'a>(items: &mut &'i [Item<'a>], element: &PathElement<'a>) -> &'i [Item<'a>] {
-    let count = items.iter().take_while(|(other, _)| other == element).count();
-    let (same, rest) = items.split_at(count);
-    *items = rest;
-    same
 }
 
 /// The fields of a value that is a map and has some.

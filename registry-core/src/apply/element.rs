@@ -83,7 +83,7 @@ impl<'a> PathElement<'a> {
                 text.push_str(name);
                 text
             }
-            Self::Value(value) => format!("v:{value}"),
+            Self::Value(value) => escaped(format!("v:{value}")),
             Self::Index(index) => format!("i:{index}"),
             Self::Key(fields) => {
                 let mut text = String::with_capacity(32);
@@ -97,7 +97,7 @@ impl<'a> PathElement<'a> {
                     text.push_str(&value.to_string());
                 }
                 text.push('}');
-                text
+                escaped(text)
             }
         }
     }
@@ -170,6 +170,14 @@ impl fmt::Display for PathElement<'_> {
             }
         }
     }
+}
+
+/// JSON as Go writes it, so that it can stand in a page.
+fn escaped(json: String) -> String {
+    if !json.contains(['<', '>', '&']) {
+        return json;
+    }
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 type KeyField<'a> = (Cow<'a, str>, Cow<'a, Value>);

@@ -1,5 +1,7 @@
 //! Field sets as JSON: `metadata.managedFields[*].fieldsV1`.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::element::{ElementError, PathElement};
@@ -7,6 +9,13 @@ use super::set::{FieldSet, Node};
 
 /// Says that a field is itself a member, beside what is below it.
 const SELF: &str = ".";
+
+/// A set as an entry of `managedFields` has it, changed in place: of all the fields of an object a request changes few,
+/// and what it leaves alone is neither read nor written again.
+///
+/// Each step is written in one way only (see [`PathElement::to_key`]), so steps are compared as texts.
+#[derive(Clone, Debug)]
+pub(super) struct WrittenSet<'a>(Cow<'a, Map<String, Value>>);
 
 // === impl FieldSet ===
 
@@ -16,7 +25,10 @@ impl<'a> FieldSet<'a> {
     /// # Errors
     /// A step is malformed.
     pub fn from_fields_v1(value: &'a Value) -> Result<Self, ElementError> {
-        Ok(read(value)?.1)
+        match value {
+            Value::Object(map) => Ok(read(map)?.1),
+            _ => Ok(Self::default()),
+        }
     }
 
     /// Writes the set as a `fieldsV1`.
@@ -26,8 +38,7 @@ impl<'a> FieldSet<'a> {
 }
 
 /// Whether the field itself is a member, and what is below it.
-fn read(value: &Value) -> Result<(bool, FieldSet<'_>), ElementError> {
-    let Value::Object(map) = value else { return Ok((true, FieldSet::default())) };
+fn read(map: &Map<String, Value>) -> Result<(bool, FieldSet<'_>), ElementError> {
     let mut nodes = Vec::with_capacity(map.len());
     let mut is_member = false;
     for (key, below) in map {
@@ -40,7 +51,10 @@ fn read(value: &Value) -> Result<(bool, FieldSet<'_>), ElementError> {
             Err(ElementError::Unknown) => continue,
             Err(error) => return Err(error),
         };
-        let (member, children) = read(below)?;
+        let (member, children) = match below {
+            Value::Object(below) => read(below)?,
+            _ => (true, FieldSet::default()),
+        };
         nodes.push(Node { element, member, children });
     }
     is_member |= nodes.is_empty();
@@ -56,4 +70,147 @@ fn write(set: &FieldSet<'_>, is_member: bool) -> Map<String, Value> {
         map.insert(node.element.to_key(), Value::Object(write(&node.children, node.member)));
     }
     map
+}
+
+// === impl WrittenSet ===
+
+impl<'a> WrittenSet<'a> {
+    /// Reads what a client says.
+    ///
+    /// # Errors
+    /// A step is malformed.
+    pub(super) fn claimed(fields_v1: &Value) -> Result<Self, ElementError> {
+        FieldSet::from_fields_v1(fields_v1).map(|set| Self::of(&set))
+    }
+
+    /// Takes what is stored, which was written as this writes it.
+    pub(super) fn stored(fields_v1: Cow<'a, Value>) -> Self {
+        match fields_v1 {
+            Cow::Borrowed(Value::Object(map)) => Self(Cow::Borrowed(map)),
+            Cow::Owned(Value::Object(map)) => Self(Cow::Owned(map)),
+            _ => Self::default(),
+        }
+    }
+
+    /// Writes a set.
+    pub(super) fn of(set: &FieldSet<'_>) -> Self {
+        Self(Cow::Owned(write(set, false)))
+    }
+
+    /// The `fieldsV1`.
+    pub(super) fn into_value(self) -> Value {
+        Value::Object(self.0.into_owned())
+    }
+
+    /// The set with every step read. Of what is stored, nothing is malformed.
+    pub(super) fn to_set(&self) -> FieldSet<'_> {
+        read(&self.0).map(|(_, set)| set).unwrap_or_default()
+    }
+
+    /// Whether there are no members.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.keys().all(|key| key == SELF)
+    }
+
+    /// Whether the field at this path is a member.
+    pub(super) fn has(&self, path: &[PathElement<'_>]) -> bool {
+        let Some((last, above)) = path.split_last() else { return false };
+        let mut map = &*self.0;
+        for element in above {
+            let Some(below) = map.get(&element.to_key()).and_then(Value::as_object) else { return false };
+            map = below;
+        }
+        map.get(&last.to_key()).and_then(Value::as_object).is_some_and(is_member)
+    }
+
+    /// Whether all members of the other set are members of this one.
+    pub(super) fn covers(&self, other: &WrittenSet<'_>) -> bool {
+        covers(&self.0, &other.0)
+    }
+
+    /// What is in both sets.
+    pub(super) fn intersection<'s>(&self, other: &FieldSet<'s>) -> FieldSet<'s> {
+        intersection(&self.0, other)
+    }
+
+    /// Adds what is in the other set.
+    pub(super) fn add(&mut self, other: &FieldSet<'_>) {
+        if !other.is_empty() {
+            add(self.0.to_mut(), other);
+        }
+    }
+
+    /// Takes out what is in the other set. Whether a field is in it says nothing about its children.
+    pub(super) fn subtract(&mut self, other: &FieldSet<'_>) {
+        if !other.is_empty() {
+            subtract(self.0.to_mut(), other);
+        }
+    }
+}
+
+impl Default for WrittenSet<'_> {
+    fn default() -> Self {
+        Self(Cow::Owned(Map::new()))
+    }
+}
+
+/// Whether the field that has this below it is itself a member.
+fn is_member(below: &Map<String, Value>) -> bool {
+    below.is_empty() || below.contains_key(SELF)
+}
+
+fn covers(all: &Map<String, Value>, some: &Map<String, Value>) -> bool {
+    some.iter().filter(|(key, _)| *key != SELF).all(|(key, below)| {
+        match (all.get(key).and_then(Value::as_object), below.as_object()) {
+            (Some(all), Some(some)) => (is_member(all) || !is_member(some)) && covers(all, some),
+            _ => false,
+        }
+    })
+}
+
+fn intersection<'s>(map: &Map<String, Value>, set: &FieldSet<'s>) -> FieldSet<'s> {
+    let mut both = FieldSet::default();
+    for node in set.nodes() {
+        if let Some(below) = map.get(&node.element.to_key()).and_then(Value::as_object) {
+            let member = node.member && is_member(below);
+            both.push(node.element.clone(), member, intersection(below, &node.children));
+        }
+    }
+    both
+}
+
+fn add(map: &mut Map<String, Value>, set: &FieldSet<'_>) {
+    for node in set.nodes() {
+        match map.get_mut(&node.element.to_key()) {
+            Some(Value::Object(below)) => {
+                let is_member = node.member || is_member(below);
+                add(below, &node.children);
+                mark(below, is_member);
+            }
+            _ => {
+                map.insert(node.element.to_key(), Value::Object(write(&node.children, node.member)));
+            }
+        }
+    }
+}
+
+fn subtract(map: &mut Map<String, Value>, set: &FieldSet<'_>) {
+    for node in set.nodes() {
+        let key = node.element.to_key();
+        let Some(Value::Object(below)) = map.get_mut(&key) else { continue };
+        let is_left = is_member(below) && !node.member;
+        subtract(below, &node.children);
+        mark(below, is_left);
+        if below.is_empty() && !is_left {
+            map.remove(&key);
+        }
+    }
+}
+
+/// Says of a field with this below it whether it is a member.
+fn mark(below: &mut Map<String, Value>, is_member: bool) {
+    below.remove(SELF);
+    if is_member && !below.is_empty() {
+        below.insert(SELF.to_owned(), Value::Object(Map::new()));
+    }
 }

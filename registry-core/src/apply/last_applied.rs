@@ -23,7 +23,8 @@ impl FieldManager<'_> {
     /// was applied by the client, the client may change.
     pub(super) fn beyond_last_applied(&self, live: &Object, conflicts: Vec<Conflict>) -> Vec<Conflict> {
         let Some(last) = self.last_applied(live) else { return conflicts };
-        let Changes { changed, removed } = Changes::between(self.shape(), &last.0, &live.0);
+        let Changes { changed, removed } =
+            Changes::between(self.shape(), &last.0, &live.0, &FieldSet::default());
         let unchanged = FieldSet::of_fields(&last.0, self.shape()).difference(&changed).difference(&removed);
         conflicts.into_iter().filter(|conflict| !unchanged.has(&conflict.path)).collect()
     }

@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
-use super::set::FieldSet;
+use super::compare::Changes;
+use super::fields_v1::WrittenSet;
 
 /// How many managers may have updated an object, before the oldest are told apart no longer.
 const UPDATE_MANAGERS: usize = 10;
@@ -38,7 +39,7 @@ pub(super) struct Entry<'a> {
     pub(super) manager: Manager<'a>,
     /// When it last changed something, as `metav1.Time` is written; `None` for one who has always only agreed.
     pub(super) time: Option<Cow<'a, str>>,
-    pub(super) fields: FieldSet<'a>,
+    pub(super) fields: WrittenSet<'a>,
 }
 
 /// All managers of an object.
@@ -58,9 +59,8 @@ impl Manager<'_> {
 
     /// The order of managers that have nothing else to be ordered by.
     pub(super) fn compare(&self, other: &Manager<'_>) -> Ordering {
-        let parts = |manager: &Self| (manager.name.clone(), manager.operation);
-        parts(self)
-            .cmp(&(other.name.clone(), other.operation))
+        let by_name = self.name.cmp(&other.name).then_with(|| self.operation.cmp(&other.operation));
+        by_name
             .then_with(|| self.api_version.cmp(&other.api_version))
             .then_with(|| self.subresource.cmp(&other.subresource))
     }
@@ -78,12 +78,27 @@ impl Operation {
 // === impl Managers ===
 
 impl<'a> Managers<'a> {
-    /// Reads `managedFields`; no value is no managers. The error is in Kubernetes' words.
-    pub(super) fn read(value: Option<&'a Value>) -> Result<Self, String> {
-        let entries = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    /// Reads what a client says the managers are. The error is in Kubernetes' words.
+    pub(super) fn claimed(managed_fields: Value) -> Result<Self, String> {
+        Self::read(Cow::Owned(managed_fields), |fields_v1| {
+            WrittenSet::claimed(&fields_v1)
+                .map_err(|error| format!("error decoding versioned set: error decoding set: {error}"))
+        })
+    }
+
+    /// Takes the managers of a stored object.
+    pub(super) fn stored(managed_fields: Option<Cow<'a, Value>>) -> Result<Self, String> {
+        managed_fields
+            .map_or_else(|| Ok(Self::default()), |value| Self::read(value, |set| Ok(WrittenSet::stored(set))))
+    }
+
+    fn read(
+        managed_fields: Cow<'a, Value>,
+        read_set: impl Fn(Cow<'a, Value>) -> Result<WrittenSet<'a>, String>,
+    ) -> Result<Self, String> {
         let mut managers = Self::default();
-        for (index, entry) in entries.iter().enumerate() {
-            let entry = Entry::read(entry, index)?;
+        for (index, entry) in items(managed_fields).into_iter().enumerate() {
+            let entry = Entry::read(entry, index, &read_set)?;
             // Of two entries for one manager the later one counts.
             managers.take(&entry.manager);
             managers.0.push(entry);
@@ -97,8 +112,8 @@ impl<'a> Managers<'a> {
             return None;
         }
         self.0.sort_by(|a, b| {
-            let key = |entry: &Entry<'a>| (entry.manager.operation, entry.time.clone());
-            key(a).cmp(&key(b)).then_with(|| a.manager.compare(&b.manager))
+            let by_operation = a.manager.operation.cmp(&b.manager.operation);
+            by_operation.then_with(|| a.time.cmp(&b.time)).then_with(|| a.manager.compare(&b.manager))
         });
         Some(self.0.into_iter().map(Entry::write).collect())
     }
@@ -137,7 +152,7 @@ impl<'a> Managers<'a> {
                 Some(first) if count > UPDATE_MANAGERS => {
                     first.manager.name = Cow::Borrowed(ANCIENT);
                     first.manager.subresource = Cow::Borrowed("");
-                    first.fields = std::mem::take(&mut first.fields).union(entry.fields);
+                    first.fields.add(&entry.fields.to_set());
                     // The later of both, for they come by age.
                     first.time = entry.time;
                     count -= 1;
@@ -161,36 +176,41 @@ impl<'a> Managers<'a> {
 // === impl Entry ===
 
 impl<'a> Entry<'a> {
-    fn read(entry: &'a Value, index: usize) -> Result<Self, String> {
-        let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
-        let operation = match text("operation") {
+    /// A manager that has no fields yet.
+    pub(super) fn new(manager: Manager<'a>) -> Self {
+        Self { manager, time: None, fields: WrittenSet::default() }
+    }
+
+    /// Takes from the manager what somebody else changed or removed.
+    pub(super) fn lose(&mut self, changes: &Changes<'_>) {
+        self.fields.subtract(&changes.changed);
+        self.fields.subtract(&changes.removed);
+    }
+
+    fn read(
+        mut entry: Cow<'a, Value>,
+        index: usize,
+        read_set: impl Fn(Cow<'a, Value>) -> Result<WrittenSet<'a>, String>,
+    ) -> Result<Self, String> {
+        let mut text = |field: &str| take_text(&mut entry, field).unwrap_or_default();
+        let operation = match &*text("operation") {
             "Apply" => Operation::Apply,
             "Update" => Operation::Update,
             _ => return Err("operation must be `Apply` or `Update`".to_owned()),
         };
-        if text("apiVersion").is_empty() {
+        let api_version = text("apiVersion");
+        if api_version.is_empty() {
             return Err("apiVersion must not be empty".to_owned());
         }
-        match text("fieldsType") {
+        match &*text("fieldsType") {
             "FieldsV1" => {}
             "" => return Err(format!("missing fieldsType in managed fields entry {index}")),
             other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {index}")),
         }
-        let fields = match entry.get("fieldsV1") {
-            Some(fields) => FieldSet::from_fields_v1(fields)
-                .map_err(|error| format!("error decoding versioned set: error decoding set: {error}"))?,
-            None => FieldSet::default(),
-        };
-        Ok(Self {
-            manager: Manager {
-                name: Cow::Borrowed(text("manager")),
-                operation,
-                api_version: Cow::Borrowed(text("apiVersion")),
-                subresource: Cow::Borrowed(text("subresource")),
-            },
-            time: entry.get("time").and_then(Value::as_str).map(Cow::Borrowed),
-            fields,
-        })
+        let (name, subresource) = (text("manager"), text("subresource"));
+        let time = take_text(&mut entry, "time");
+        let fields = take(&mut entry, "fieldsV1").map(read_set).transpose()?.unwrap_or_default();
+        Ok(Self { manager: Manager { name, operation, api_version, subresource }, time, fields })
     }
 
     fn write(self) -> Value {
@@ -198,7 +218,7 @@ impl<'a> Entry<'a> {
         let mut put = |field: &str, value: Value| map.insert(field.to_owned(), value);
         put("apiVersion", self.manager.api_version.into_owned().into());
         put("fieldsType", "FieldsV1".into());
-        put("fieldsV1", self.fields.to_fields_v1());
+        put("fieldsV1", self.fields.into_value());
         put("operation", self.manager.operation.as_str().into());
         if !self.manager.name.is_empty() {
             put("manager", self.manager.name.into_owned().into());
@@ -213,9 +233,34 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// The elements of a list; none of all else.
+fn items(list: Cow<'_, Value>) -> Vec<Cow<'_, Value>> {
+    match list {
+        Cow::Borrowed(Value::Array(items)) => items.iter().map(Cow::Borrowed).collect(),
+        Cow::Owned(Value::Array(items)) => items.into_iter().map(Cow::Owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Takes a field of a map: out of it, when it is nobody else's.
+fn take<'a>(map: &mut Cow<'a, Value>, field: &str) -> Option<Cow<'a, Value>> {
+    match map {
+        Cow::Borrowed(map) => map.get(field).map(Cow::Borrowed),
+        Cow::Owned(map) => map.as_object_mut()?.remove(field).map(Cow::Owned),
+    }
+}
+
+fn take_text<'a>(map: &mut Cow<'a, Value>, field: &str) -> Option<Cow<'a, str>> {
+    match take(map, field)? {
+        Cow::Borrowed(Value::String(text)) => Some(Cow::Borrowed(text)),
+        Cow::Owned(Value::String(text)) => Some(Cow::Owned(text)),
+        _ => None,
+    }
+}
+
 /// Whether a client asks to forget all managers: with an empty list, or a list of one empty entry.
-pub(super) fn asks_for_reset(managed_fields: Option<&Value>) -> bool {
-    match managed_fields.and_then(Value::as_array).map(Vec::as_slice) {
+pub(super) fn asks_for_reset(managed_fields: &Value) -> bool {
+    match managed_fields.as_array().map(Vec::as_slice) {
         Some([]) => true,
         Some([Value::Object(only)]) => only.is_empty(),
         _ => false,

@@ -10,6 +10,7 @@ use crate::api::Object;
 
 use super::MANAGED_FIELDS;
 use super::element::PathElement;
+use super::fields_v1::WrittenSet;
 use super::managers::{Entry, Manager, Managers};
 use super::set::FieldSet;
 
@@ -18,12 +19,12 @@ const REPLICAS: &[&str] = &["spec", "replicas"];
 
 /// `managedFields` of an object's scale: the managers of the replica count at `replicas`.
 pub fn managers_of_scale(parent: &Object, replicas: &[&str], scale_api_version: &str) -> Option<Value> {
-    let managers = Managers::read(parent.get(MANAGED_FIELDS)).ok()?;
+    let managers = Managers::stored(parent.get(MANAGED_FIELDS).map(Cow::Borrowed)).ok()?;
     let path = path_of(replicas);
     let owners = managers.0.into_iter().filter(|entry| entry.fields.has(&path));
     let entries = owners.map(|entry| Entry {
         manager: Manager { api_version: Cow::Borrowed(scale_api_version), ..entry.manager },
-        fields: FieldSet::of_paths([REPLICAS]),
+        fields: WrittenSet::of(&FieldSet::of_paths([REPLICAS])),
         ..entry
     });
     Managers(entries.collect()).write()
@@ -34,9 +35,9 @@ pub fn managers_of_scale(parent: &Object, replicas: &[&str], scale_api_version: 
 pub fn managers_of_parent(parent: &Object, replicas: &[&str], of_scale: Option<&Value>) -> Option<Value> {
     let api_version = parent.api_version();
     let before = parent.get(MANAGED_FIELDS);
-    let (Ok(managers), Ok(mut scale)) = (Managers::read(before), Managers::read(of_scale)) else {
-        return before.cloned();
-    };
+    let managers = Managers::stored(before.map(Cow::Borrowed));
+    let scale = of_scale.cloned().map_or_else(|| Ok(Managers::default()), Managers::claimed);
+    let (Ok(managers), Ok(mut scale)) = (managers, scale) else { return before.cloned() };
     let path = path_of(replicas);
     let count = FieldSet::of_paths([replicas]);
     scale.0.retain(|entry| entry.fields.has(&path_of(REPLICAS)));
@@ -52,7 +53,7 @@ pub fn managers_of_parent(parent: &Object, replicas: &[&str], of_scale: Option<&
                 Some(place) => {
                     scale.0.swap_remove(place);
                 }
-                None => entry.fields = entry.fields.difference(&count),
+                None => entry.fields.subtract(&count),
             }
         }
         result.0.push(entry);
@@ -61,7 +62,7 @@ pub fn managers_of_parent(parent: &Object, replicas: &[&str], of_scale: Option<&
     result.0.extend(scale.0.into_iter().map(|entry| Entry {
         manager: Manager { api_version: Cow::Borrowed(api_version), ..entry.manager },
         time: None,
-        fields: count.clone(),
+        fields: WrittenSet::of(&count),
     }));
     result.drop_empty();
     result.write()

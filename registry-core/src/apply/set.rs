@@ -138,6 +138,30 @@ impl<'a> FieldSet<'a> {
         })
     }
 
+    /// What is at these paths, below them, or on the way to them; `*` stands for any element.
+    #[must_use]
+    pub(super) fn only(mut self, paths: &[&[&str]]) -> Self {
+        self.nodes.retain_mut(|node| {
+            let leads_here = |step: &str| step == "*" || node.element == PathElement::field(step);
+            let mut rests: Vec<&[&str]> = Vec::new();
+            for path in paths {
+                if let Some((step, rest)) = path.split_first()
+                    && leads_here(step)
+                {
+                    rests.push(rest);
+                }
+            }
+            if rests.is_empty() {
+                return false;
+            }
+            if rests.iter().all(|rest| !rest.is_empty()) {
+                node.children = std::mem::take(&mut node.children).only(&rests);
+            }
+            node.is_needed()
+        });
+        self
+    }
+
     /// The members that have no members below them.
     #[must_use]
     pub fn leaves(&self) -> Self {
@@ -208,6 +232,11 @@ impl<'a> FieldSet<'a> {
             nodes.sort_by(|a, b| a.element.cmp(&b.element));
         }
         Self { nodes }
+    }
+
+    /// Makes room for so many nodes.
+    pub(super) fn reserve(&mut self, nodes: usize) {
+        self.nodes.reserve_exact(nodes);
     }
 
     /// Adds a node that sorts after all others; nothing when it says nothing.

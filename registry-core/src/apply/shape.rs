@@ -56,6 +56,17 @@ impl<'s> Shape<'s> {
         }
     }
 
+    /// The same, for whoever asks for all members in the order of their names: `place` is where the last one was found.
+    pub(super) fn next_member(self, name: &str, place: &mut usize) -> Self {
+        match self {
+            Self::Struct(ty) => match ty.next_field(name, place) {
+                Some(field) => Self::of(field.ty()),
+                None => Self::Open,
+            },
+            other => other.member(name),
+        }
+    }
+
     /// Whether this is a struct that has this field by name.
     pub(super) fn names(self, name: &str) -> bool {
         matches!(self, Self::Struct(ty) if ty.field(name).is_some())

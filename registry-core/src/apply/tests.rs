@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
-use super::{FieldManager, FieldSet, MANAGED_FIELDS};
+use super::{FieldManager, FieldSet, MANAGED_FIELDS, Reset};
 use crate::api::{GroupVersionKind, Object, StatusError};
 use crate::schema::{Schema, TypeTable};
 
@@ -80,7 +80,7 @@ fn manager() -> FieldManager<'static> {
         api_version: "zoo.example.dev/v1",
         subresource: "",
         schema: &SCHEMA,
-        reset: FieldSet::of_paths([["status"].as_slice()]),
+        reset: Reset::Fields(FieldSet::of_paths([["status"].as_slice()])),
         blank: &BLANK,
         versions: None,
     }

@@ -72,7 +72,7 @@ impl FieldManager<'_> {
         let (old, new) =
             (self.converted(old, None, Some(version))?, self.converted(new, None, Some(version))?);
         let shape = Shape::Struct((version.schema)().root());
-        let changes = Changes::between(shape, &old, &new).excluding(&reset_fields(version, self.subresource));
+        let changes = Changes::between(shape, &old, &new, &reset_fields(version, self.subresource));
         Ok(Changes {
             changed: changes.changed.difference(&STRIPPED).into_owned(),
             removed: changes.removed.difference(&STRIPPED).into_owned(),
@@ -92,8 +92,13 @@ impl FieldManager<'_> {
         let Some(of_last) = self.version_of(&last.manager).filter(|_| !last.fields.is_empty()) else {
             return Ok(());
         };
+        let mut others =
+            managers.0.iter().filter(|entry| entry.manager.api_version == last.manager.api_version);
+        if others.any(|entry| entry.fields.covers(&last.fields)) {
+            return Ok(());
+        }
         // What was applied last goes, and all that is below it.
-        let applied = self.named(last.fields.clone(), of_last);
+        let applied = self.named(last.fields.to_set(), of_last);
         let merged = self.converted(fields, None, of_last)?;
         let mut left = self.without(&merged, &applied, of_last);
         let mut version = of_last;
@@ -122,7 +127,7 @@ impl FieldManager<'_> {
         let mut owned = vec![(first, FieldSet::default())];
         for entry in &managers.0 {
             let Some(version) = self.version_of(&entry.manager) else { continue };
-            let fields = self.named(entry.fields.clone(), version);
+            let fields = self.named(entry.fields.to_set(), version);
             match owned.iter_mut().find(|(other, _)| is_same(*other, version)) {
                 Some((_, all)) => *all = std::mem::take(all).union(fields),
                 None => owned.push((version, fields)),

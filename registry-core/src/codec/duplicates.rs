@@ -45,8 +45,8 @@ impl Duplicates {
         });
     }
 
-    pub(super) fn into_paths(self) -> Vec<String> {
-        self.paths
+    pub(super) fn into_texts(self) -> Vec<String> {
+        self.paths.iter().map(|path| format!("duplicate field {path:?}")).collect()
     }
 
     fn prefix(&mut self, noted: usize, longer: impl Fn(&str) -> String) {

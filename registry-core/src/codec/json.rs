@@ -21,7 +21,7 @@ mod errors;
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
     let mut duplicates = Duplicates::default();
     let value = read(bytes, limits.depth, Some(&mut duplicates))?;
-    Ok(Decoded { value, duplicates: duplicates.into_paths() })
+    Ok(Decoded { value, duplicates: duplicates.into_texts() })
 }
 
 /// Decodes a JSON text of which duplicates are no news.

@@ -11,11 +11,11 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Value};
 
-use super::{DecodeError, Decoded, Limits, duplicates::Duplicates, json};
+use super::{DecodeError, Decoded, Limits, json};
 
 mod scalar;
 
-/// Decodes a YAML body (one document) to the JSON it stands for, noting duplicate fields with their paths.
+/// Decodes a YAML body (one document) to the JSON it stands for, noting duplicate fields with their lines.
 ///
 /// # Errors
 /// The body is malformed or no UTF-8, nests or expands aliases beyond the limits, or holds what JSON cannot
@@ -24,6 +24,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
     // Clients that apply send JSON under YAML's name: that is ten times faster to read.
     if bytes.trim_ascii_start().starts_with(b"{")
         && let Ok(decoded) = json::decode(bytes, limits)
+        && decoded.duplicates.is_empty()
     {
         return Ok(decoded);
     }
@@ -39,9 +40,10 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
         if matches!(event, Event::DocumentEnd | Event::StreamEnd) {
             break;
         }
+        builder.line = span.start.line();
         builder.event(event).map_err(|problem| at_line(span.start.line(), &problem))?;
     }
-    Ok(Decoded { value: builder.root, duplicates: builder.duplicates.into_paths() })
+    Ok(Decoded { value: builder.root, duplicates: repeated(&builder.repeated) })
 }
 
 /// Characters YAML texts may not contain; the parser takes some for the end of the text.
@@ -61,6 +63,16 @@ fn at_line(line: usize, problem: &str) -> DecodeError {
     DecodeError(format!("yaml: line {line}: {problem}"))
 }
 
+/// What Go's YAML decoder says of keys that came again.
+fn repeated(keys: &[Repeated]) -> Vec<String> {
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let lines =
+        keys.iter().map(|Repeated { line, key }| format!("\n  line {line}: key {key:?} already set in map"));
+    vec![format!("yaml: unmarshal errors:{}", lines.collect::<String>())]
+}
+
 // === building ===
 
 /// A value that is being built from events.
@@ -68,7 +80,9 @@ struct Builder<'l> {
     limits: &'l Limits,
     open: Vec<Frame>,
     root: Value,
-    duplicates: Duplicates,
+    /// The line of the present event.
+    line: usize,
+    repeated: Vec<Repeated>,
     anchors: HashMap<usize, Anchored>,
     expansions_left: usize,
 }
@@ -77,8 +91,15 @@ struct Builder<'l> {
 struct Frame {
     content: Content,
     anchor: usize,
-    /// How many duplicates there were when it began.
-    begin: usize,
+    /// Where it began.
+    line: usize,
+}
+
+/// A key that its map had already.
+struct Repeated {
+    /// Where its value begins.
+    line: usize,
+    key: String,
 }
 
 enum Content {
@@ -107,6 +128,12 @@ struct Size {
 
 const NO_ANCHOR: usize = 0;
 
+/// So many keys that came again are told.
+const MAX_REPEATED: usize = 100;
+
+/// So much of each.
+const MAX_SHOWN_CHARS: usize = 1024;
+
 /// So many bytes of text count as one more value in the budget of copies.
 const BYTES_PER_COST: usize = 64;
 
@@ -118,7 +145,8 @@ impl<'l> Builder<'l> {
             limits,
             open: Vec::new(),
             root: Value::Null,
-            duplicates: Duplicates::default(),
+            line: 0,
+            repeated: Vec::new(),
             anchors: HashMap::new(),
             expansions_left: limits.alias_expansions,
         }
@@ -146,7 +174,7 @@ impl<'l> Builder<'l> {
         if self.open.len() >= self.limits.depth {
             return Err("exceeded max depth".to_owned());
         }
-        self.open.push(Frame { content, anchor, begin: self.duplicates.len() });
+        self.open.push(Frame { content, anchor, line: self.line });
         Ok(())
     }
 
@@ -157,7 +185,7 @@ impl<'l> Builder<'l> {
             Content::Map { map, .. } => Value::Object(map),
         };
         self.remember(frame.anchor, &value)?;
-        self.complete(value, frame.begin)
+        self.complete(value, frame.line)
     }
 
     fn scalar(
@@ -182,7 +210,7 @@ impl<'l> Builder<'l> {
         }
         let value = scalar::resolve(text, plain, tag)?.to_json()?;
         self.remember(anchor, &value)?;
-        self.complete(value, self.duplicates.len())
+        self.complete(value, self.line)
     }
 
     fn alias(&mut self, anchor: usize) -> Result<(), Problem> {
@@ -205,7 +233,7 @@ impl<'l> Builder<'l> {
             self.set_key(Key::Field(key));
             return Ok(());
         }
-        self.complete(value, self.duplicates.len())
+        self.complete(value, self.line)
     }
 
     /// Keeps a copy for aliases. Copies come out of the same budget as expansions: nested anchors would
@@ -229,23 +257,20 @@ impl<'l> Builder<'l> {
         }
     }
 
-    /// Puts a finished value where it belongs. Duplicates since `noted` were found in it.
-    fn complete(&mut self, value: Value, noted: usize) -> Result<(), Problem> {
+    /// Puts a finished value, which began at this line, where it belongs.
+    fn complete(&mut self, value: Value, line: usize) -> Result<(), Problem> {
         let Some(frame) = self.open.last_mut() else {
             self.root = value;
             return Ok(());
         };
         match &mut frame.content {
-            Content::List(list) => {
-                self.duplicates.below_index(noted, list.len());
-                list.push(value);
-            }
+            Content::List(list) => list.push(value),
             Content::Map { map, key } => match key.take() {
                 Some(Key::Merge) => merge(map, value)?,
                 Some(Key::Field(name)) => {
-                    self.duplicates.below_field(noted, &name);
-                    if map.contains_key(&name) {
-                        self.duplicates.note(frame.begin, &name);
+                    if map.contains_key(&name) && self.repeated.len() < MAX_REPEATED {
+                        self.repeated
+                            .push(Repeated { line, key: name.chars().take(MAX_SHOWN_CHARS).collect() });
                     }
                     map.insert(name, value);
                 }

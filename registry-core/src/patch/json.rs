@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use super::shown::Touched;
 use super::{MAX_DEPTH, PatchError, json_type};
 
 mod pointer;
@@ -24,6 +25,7 @@ const MAX_STEPS: usize = 50_000_000;
 #[derive(Clone, Debug)]
 pub struct JsonPatch {
     operations: Vec<Operation>,
+    unknown_fields: Vec<String>,
 }
 
 /// One operation. What is missing in it is only told when it is applied.
@@ -62,8 +64,30 @@ impl JsonPatch {
                 "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
             )));
         }
+        let unknown_fields = unknown_fields(operations);
         let operations = operations.iter().map(Operation::parse).collect::<Result<_, _>>()?;
-        Ok(Self { operations })
+        Ok(Self { operations, unknown_fields })
+    }
+
+    /// What of a document the operations go through.
+    pub fn touched(&self) -> Touched {
+        let mut all = Touched::default();
+        for operation in &self.operations {
+            for pointer in [&operation.path, &operation.from].into_iter().flatten() {
+                all.at(pointer.parents());
+            }
+            if let (Some(path), "add" | "replace" | "move" | "copy") =
+                (&operation.path, operation.kind.as_str())
+            {
+                all.at(path.steps()).replace();
+            }
+        }
+        all
+    }
+
+    /// The paths of fields that operations do not have, such as `[0].form`.
+    pub fn unknown_fields(&self) -> &[String] {
+        &self.unknown_fields
     }
 
     /// Applies all operations or none.
@@ -113,6 +137,15 @@ impl Operation {
             || inapplicable(format!("{} operation failed to decode from: missing value", self.kind));
         self.from.as_ref().ok_or_else(missing)
     }
+}
+
+fn unknown_fields(operations: &[Value]) -> Vec<String> {
+    const KNOWN: [&str; 4] = ["op", "path", "from", "value"];
+    let fields = operations.iter().enumerate().flat_map(|(index, operation)| {
+        operation.as_object().into_iter().flat_map(Map::keys).map(move |field| (index, field))
+    });
+    let unknown = fields.filter(|(_, field)| !KNOWN.contains(&field.as_str()));
+    unknown.map(|(index, field)| format!("[{index}].{field}")).collect()
 }
 
 // === impl Application ===

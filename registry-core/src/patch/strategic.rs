@@ -14,6 +14,8 @@ use super::{PatchError, json_type};
 mod go;
 mod lists;
 
+pub use go::print as print_as_go;
+
 /// Applies a strategic merge patch to an object of the schema's kind. A refused patch changes nothing.
 ///
 /// # Errors

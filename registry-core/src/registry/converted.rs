@@ -1,8 +1,8 @@
 //! A version of a kind that is not the stored one: the hub's storage, with every object converted at the border.
 //!
 //! Everything that is stored is the hub's: keys, values, the cache, uid and resource version. What comes in is
-//! converted before the hub's store sees it, what goes out after. A spoke's objects are kept nowhere: a list or a
-//! watch converts each object for each request, as it is sent.
+//! converted before the hub's store sees it, what goes out after. What is read of the hub's cache is converted once
+//! for all who ask, and kept beside the hub's bytes as other encodings are.
 //!
 //! Kubernetes concept: the internal version between the wire's and the stored one, in `k8s.io/apiserver`'s codecs.
 
@@ -16,7 +16,7 @@ use crate::resource::conversion::{Conversion, ConversionError};
 use crate::resource::{Column, ResourceType};
 use crate::rest::{Answer, Capabilities, Storage};
 use crate::schema::Schema;
-use crate::storage::{Entry, StoredObject};
+use crate::storage::{EncodingBudget, Entry, StoredObject};
 
 mod read;
 mod write;
@@ -25,6 +25,8 @@ mod write;
 struct Converted<T: ?Sized> {
     hub: Arc<T>,
     border: VersionBorder,
+    /// What converted objects that are kept may take.
+    kept: Arc<EncodingBudget>,
 }
 
 /// Where objects are converted.
@@ -43,6 +45,7 @@ pub(super) fn capabilities(
     conversion: &'static Conversion,
     subresource: Option<&str>,
     hub: Capabilities,
+    kept: &Arc<EncodingBudget>,
 ) -> Capabilities {
     if hub.storage.kind() != conversion.hub.kind {
         return hub;
@@ -51,11 +54,11 @@ pub(super) fn capabilities(
     macro_rules! converted {
         ($($capability:ident),*) => {
             Capabilities {
-                storage: Arc::new(Converted { hub: hub.storage, border }),
+                storage: Arc::new(Converted { hub: hub.storage, border, kept: kept.clone() }),
                 // A connection carries no objects.
                 connecter: hub.connecter,
                 $( $capability: match hub.$capability {
-                    Some(hub) => Some(Arc::new(Converted { hub, border })),
+                    Some(hub) => Some(Arc::new(Converted { hub, border, kept: kept.clone() })),
                     None => None,
                 }, )*
             }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::capabilities;
 use crate::resource::{Resource, ResourceType, Versions};
 use crate::rest::{Capabilities, Storage};
-use crate::storage::{Interface, StorageError};
+use crate::storage::{EncodingBudget, Interface, StorageError};
 
 use super::converted;
 use super::scale::ScaleStore;
@@ -137,6 +137,12 @@ pub trait OpenStorage: Send + Sync {
     /// What the operator set of this resource's store.
     fn store_options(&self, _resource: &'static ResourceType) -> StoreOptions {
         StoreOptions::default()
+    }
+
+    /// What encodings and other versions of stored objects may take that are kept beside them. By default nothing is
+    /// kept.
+    fn encoding_budget(&self) -> Arc<EncodingBudget> {
+        Arc::new(EncodingBudget::new(0))
     }
 
     /// What virtual resources and subresources may ask of the server. By default there is none, and they are told
@@ -272,7 +278,7 @@ impl StorageMap {
                     InstalledPath {
                         resource: entry.resource,
                         subresource: entry.subresource,
-                        capabilities: entry.over(install(&store, &services)),
+                        capabilities: entry.over(install(&store, &services), &storage.encoding_budget()),
                         store: Some(store),
                         versions: Some(versions),
                     }
@@ -312,10 +318,10 @@ impl StorageMap {
 
 impl MapEntry {
     /// The capabilities of the hub's path, as this entry has them.
-    fn over(&self, capabilities: Capabilities) -> Capabilities {
+    fn over(&self, capabilities: Capabilities, kept: &Arc<EncodingBudget>) -> Capabilities {
         match self.resource.hub {
             Some(conversion) => {
-                converted::capabilities(self.resource, conversion, self.subresource, capabilities)
+                converted::capabilities(self.resource, conversion, self.subresource, capabilities, kept)
             }
             None => capabilities,
         }

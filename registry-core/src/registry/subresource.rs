@@ -63,6 +63,10 @@ impl Storage for SubresourceStore {
         self.parent.apply_defaults(object);
     }
 
+    fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
+        self.rules.changes_only()
+    }
+
     fn columns(&self) -> &'static [Column] {
         self.parent.columns()
     }

@@ -256,6 +256,7 @@ pub(crate) const fn widgets(strategy: &'static dyn ObjectStrategy) -> ResourceTy
         indexes: &[],
         field_names: &["metadata.name", "metadata.namespace", "spec.color"],
         columns: &[],
+        row_conditions: None,
         has_status: true,
         has_generation: true,
         scale: Some(ScalePaths {

@@ -49,6 +49,26 @@ pub enum ColumnFormat {
     Name,
 }
 
+/// What a table's row tells of its object as a whole, so that clients need not read the cells.
+///
+/// Kubernetes concept: `meta.k8s.io/v1 TableRowCondition`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowCondition {
+    /// What it is about.
+    pub kind: RowConditionType,
+    /// Why it is so, in one word.
+    pub reason: &'static str,
+    /// The same for people.
+    pub message: &'static str,
+}
+
+/// What a row's condition is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowConditionType {
+    /// The object has run to its end, and will do nothing more.
+    Completed,
+}
+
 /// How a cell is made from an object.
 #[derive(Clone, Copy)]
 pub enum Cell {

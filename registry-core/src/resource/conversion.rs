@@ -126,7 +126,7 @@ impl ResourceType {
 fn conformed(resource: &ResourceType, mut object: Object) -> Result<Object, ConversionError> {
     object.set_type(&resource.group_version().api_version(), resource.kind.kind);
     let mut value: Value = object.into_value();
-    (resource.schema)().conform(&mut value, &mut Vec::new()).map_err(|fault| ConversionError(fault.0))?;
+    (resource.schema)().conform(&mut value, &mut Vec::new()).map_err(|fault| ConversionError(fault.text))?;
     Ok(Object::from_value(value).unwrap_or_default())
 }
 

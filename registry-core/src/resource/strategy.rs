@@ -107,6 +107,11 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         None
     }
 
+    /// What a client is told that selects by a field the kind has no such selector for.
+    fn unknown_field_label(&self, label: &str) -> String {
+        format!("field label not supported: {label}")
+    }
+
     /// Whether a new object brings its status with it: nodes report on themselves from the start.
     fn keeps_status_on_create(&self) -> bool {
         false

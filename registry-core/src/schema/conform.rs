@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::scalars::{self, Mismatch};
-use super::types::{Absent, Dialect, Field, SchemaOr, Shape, Struct, TypeId, TypeTable};
+use super::types::{Absent, Dialect, Field, Scalar, SchemaOr, Shape, Struct, Type, TypeId, TypeTable};
 use super::{ConformError, FieldIssue};
 
 /// One walk over one value.
@@ -65,9 +65,9 @@ impl Walk<'_> {
                 outcome
             }
             (Shape::Scalar(scalar), value) => {
-                scalars::conform(*scalar, value).map_err(|mismatch| place.explain(mismatch, &ty.go_name))
+                scalars::conform(*scalar, value).map_err(|mismatch| place.explain(mismatch, value, ty))
             }
-            (_, value) => Err(place.explain(Mismatch::Type(scalars::go_kind(value)), &ty.go_name)),
+            (_, value) => Err(place.explain(Mismatch::Type(scalars::go_kind(value)), value, ty)),
         }
     }
 
@@ -82,7 +82,7 @@ impl Walk<'_> {
         }
         match &self.table.get(id).shape {
             Shape::Scalar(scalar) if scalar.takes_null() => Ok(()),
-            _ => Err(place.explain(Mismatch::Type("null".into()), &self.table.get(id).go_name)),
+            _ => Err(place.explain(Mismatch::Type("null".into()), item, self.table.get(id))),
         }
     }
 
@@ -171,8 +171,12 @@ impl Walk<'_> {
                 Ok(())
             }
             (_, Value::Object(_)) => self.value(schema, value, place),
-            (SchemaOr::Bool, _) => Err(ConformError("boolean or JSON schema expected".to_owned())),
-            (_, value) => Err(place.explain(Mismatch::Type(scalars::go_kind(value)), "v1.JSONSchemaProps")),
+            (SchemaOr::Bool, _) => {
+                Err(ConformError { text: "boolean or JSON schema expected".to_owned(), of_map: None })
+            }
+            (_, value) => {
+                Err(place.explain(Mismatch::Type(scalars::go_kind(value)), value, self.table.get(schema)))
+            }
         }
     }
 }
@@ -187,6 +191,37 @@ fn is_empty(value: &Value) -> bool {
         Value::Array(list) => list.is_empty(),
         Value::Object(map) => map.is_empty(),
     }
+}
+
+/// What Go's converter from maps to structs says of a value that does not fit.
+fn not_restored(value: &Value, ty: &Type) -> String {
+    let found = match value {
+        Value::Null => "nil",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "slice",
+        Value::Object(_) => "map",
+    };
+    let wanted = match &ty.shape {
+        Shape::Struct(_) | Shape::SchemaOr { .. } => return format!("cannot restore struct from: {found}"),
+        Shape::Map { .. } => return format!("cannot restore map from {found}"),
+        Shape::List { .. } | Shape::Scalar(Scalar::Bytes) => {
+            return format!("cannot restore slice from {found}");
+        }
+        Shape::Scalar(Scalar::Bool) => "bool",
+        Shape::Scalar(Scalar::Int32) => "int32",
+        Shape::Scalar(Scalar::Int64) => "int64",
+        Shape::Scalar(Scalar::Double) => "float64",
+        Shape::Scalar(_) => "string",
+    };
+    // Go converts between numbers, and whole ones to strings, but the converter will not.
+    let is_convertible = matches!((found, wanted), ("int64", "string") | ("float64", "int32" | "int64"));
+    if is_convertible {
+        return format!("cannot convert {found} to {}", ty.go_name);
+    }
+    format!("unrecognized type: {wanted}")
 }
 
 /// A type's name without its package.
@@ -205,19 +240,23 @@ impl Place<'_> {
         }
     }
 
-    /// What Go's JSON decoder says of a value that does not fit.
-    fn explain(self, mismatch: Mismatch, go_name: &str) -> ConformError {
+    /// What Go says of a value that does not fit.
+    fn explain(self, mismatch: Mismatch, value: &Value, ty: &Type) -> ConformError {
         let found = match mismatch {
-            Mismatch::Text(text) => return ConformError(text),
+            Mismatch::Text(text) => return ConformError { text, of_map: None },
             Mismatch::Type(found) => found,
         };
-        match self.innermost_struct() {
-            Some(holder) => ConformError(format!(
-                "json: cannot unmarshal {found} into Go struct field {holder}.{} of type {go_name}",
-                Fields(self)
-            )),
-            None => ConformError(format!("json: cannot unmarshal {found} into Go value of type {go_name}")),
-        }
+        let go_name = &ty.go_name;
+        let text = match self.innermost_struct() {
+            Some(holder) => {
+                let fields = Fields(self);
+                format!(
+                    "json: cannot unmarshal {found} into Go struct field {holder}.{fields} of type {go_name}"
+                )
+            }
+            None => format!("json: cannot unmarshal {found} into Go value of type {go_name}"),
+        };
+        ConformError { text, of_map: Some(not_restored(value, ty)) }
     }
 
     fn innermost_struct(&self) -> Option<&str> {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 
+use crate::api::GroupVersion;
 use crate::codec::protobuf::MAGIC;
 use crate::codec::stored;
 
@@ -36,7 +37,7 @@ pub struct Entry {
     pub attributes: Attributes,
     /// How long `metadata` is, once somebody wanted to know; 0 before.
     metadata_len: AtomicU32,
-    /// What the object was encoded as, beside JSON.
+    /// What the object was encoded as, beside JSON, and converted to.
     encodings: Encodings,
 }
 
@@ -118,5 +119,15 @@ impl Entry {
         make: impl FnOnce() -> Option<Bytes>,
     ) -> Option<Bytes> {
         self.encodings.get_or_make(encoding, budget, make)
+    }
+
+    /// The object in another version of its kind: what `convert` gives, asked once like [`encoded`](Self::encoded).
+    pub fn in_version(
+        &self,
+        version: GroupVersion,
+        budget: &Arc<EncodingBudget>,
+        convert: impl FnOnce() -> Option<StoredObject>,
+    ) -> Option<StoredObject> {
+        self.encodings.get_or_convert(version, budget, convert)
     }
 }

@@ -48,6 +48,7 @@ pub(crate) struct Attributes {
     #[darling(multiple)]
     pub(crate) column: Vec<ColumnAttribute>,
     pub(crate) columns: Option<syn::Path>,
+    pub(crate) row_conditions: Option<syn::Path>,
     pub(crate) scale: Option<ScaleAttribute>,
     pub(crate) status: Flag,
     pub(crate) generation: Flag,

@@ -15,6 +15,7 @@
 //!     selectable(spec.keeper, status.pod_ip = "status.podIP", spec.source as "source"), index(spec.keeper),
 //!     column("Name", path, priority = 1, type = integer, format = name, description = "…"),
 //!     columns = path::TO_SLICE,                         // &'static [Column], for computed cells
+//!     row_conditions = path::to::function,              // fn(&Object) -> &'static [RowCondition]
 //!     scale(replicas = path, current = path, selector = path),
 //!     status, generation, ttl_seconds = 3600, returns_deleted_object, without_deletecollection,
 //!     strategy = Type, subresource(Type, verbs(create)),

@@ -52,6 +52,8 @@ pub struct ResourceModel {
     pub indexes: Vec<FieldPath>,
     /// The table.
     pub columns: Columns,
+    /// The function that says what a table's row tells of its object as a whole; `None`: nothing.
+    pub row_conditions: Option<Path>,
     /// Where the `scale` subresource finds its numbers.
     pub scale: Option<ScaleAttribute>,
     /// Whether there is a `status` subresource.
@@ -165,6 +167,7 @@ impl ResourceModel {
                 Some(slice) => Columns::Slice(slice),
                 None => Columns::Declared(attributes.column),
             },
+            row_conditions: attributes.row_conditions,
             has_generation: attributes.generation.is_present()
                 || own && (has_status || attributes.scale.is_some()),
             scale: attributes.scale,

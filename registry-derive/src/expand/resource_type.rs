@@ -28,6 +28,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let hub = conversion::constant(model);
     let fields = fields(model);
     let columns = columns(model);
+    let row_conditions = optional(model.row_conditions.as_ref().map(|function| quote!(#function)));
     let scale = scale(model);
     let time_to_live = optional(model.time_to_live_seconds.map(|seconds| quote!(#seconds)));
     let strategy = strategy(model);
@@ -51,6 +52,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 storage_prefix: #storage_prefix,
                 #fields
                 columns: #columns,
+                row_conditions: #row_conditions,
                 has_status: #has_status,
                 has_generation: #has_generation,
                 scale: #scale,

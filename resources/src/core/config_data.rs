@@ -1,6 +1,8 @@
 //! What ConfigMaps and Secrets share: keys, size, immutability.
 
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
+use registry_core::api::validation::object_meta::validate_object_meta;
 use registry_core::api::{FieldError, FieldPath, Object};
 use serde_json::Value;
 
@@ -61,4 +63,9 @@ pub(crate) fn check_immutable(new: &Object, old: &Object, data: &[&str], errors:
             errors.push(forbid(field));
         }
     }
+}
+
+/// What is wrong with the metadata of a change, said once more: these kinds check the changed object as if it were new.
+pub(super) fn repeated_metadata_errors(new: &Object) -> ErrorList {
+    validate_object_meta(new, true, NameRule::DnsSubdomain, &FieldPath::new("metadata"))
 }

@@ -29,6 +29,7 @@ pub(crate) use strategy::quality_of_service;
     selectable(spec.node_name, spec.restart_policy, spec.scheduler_name, spec.service_account_name, spec.host_network, status.phase, status.pod_ip = "status.podIP", status.nominated_node_name),
     index(spec.node_name),
     columns = columns::COLUMNS,
+    row_conditions = columns::row_conditions,
     strategy = strategy::PodStrategy,
     subresource(binding::PodBinding, verbs(create)),
     subresource(ephemeral_containers::EphemeralContainers, verbs(get, update, patch)),

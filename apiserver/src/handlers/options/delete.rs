@@ -3,6 +3,7 @@
 use registry_core::api::{
     DeleteOptions, ErrorList, FieldError, FieldPath, Preconditions, PropagationPolicy, StatusError,
 };
+use registry_core::schema::TypeTable;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -31,15 +32,15 @@ struct WirePreconditions {
 }
 
 /// Options of a deletion whose body this is. Unknown fields are ignored.
-pub(crate) fn delete_options(body: Value) -> Result<DeleteOptions, StatusError> {
+pub(crate) fn delete_options(mut body: Value) -> Result<DeleteOptions, StatusError> {
     if body.is_null() {
         return Ok(DeleteOptions::default());
     }
-    let wire = WireOptions::deserialize(body).map_err(|fault| {
-        StatusError::bad_request(format!(
-            "DeleteOptions in version \"v1\" cannot be handled as a DeleteOptions: {fault}"
-        ))
-    })?;
+    if let Some(schema) = TypeTable::meta().schema_of("v1", "DeleteOptions") {
+        let conformed = schema.conform(&mut body, &mut Vec::new());
+        conformed.map_err(|fault| StatusError::bad_request(fault.text))?;
+    }
+    let wire = WireOptions::deserialize(body).map_err(|fault| StatusError::bad_request(fault.to_string()))?;
     wire.validated()
 }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{FieldValidation, Object, PatchOptions, StatusError, time};
-use registry_core::codec::{DecodeError, Decoded, Limits, json, yaml};
+use registry_core::codec::Decoded;
 use registry_core::rest::UpdatedObject;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(super) struct Applied<'a> {
     call: &'a Call<'a>,
     configuration: Object,
     options: &'a PatchOptions,
-    /// Fields of the configuration that came twice.
+    /// What there is to say of fields of the configuration that came twice.
     duplicates: Vec<String>,
 }
 
@@ -37,7 +37,8 @@ impl<'a> Applied<'a> {
     ) -> Result<Self, StatusError> {
         let language = if format == Format::Cbor { "CBOR" } else { "YAML" };
         let malformed = |why: &str| StatusError::bad_request(format!("error decoding {language}: {why}"));
-        let decoded = if format == Format::Cbor { content::decode(bytes, format) } else { decode(bytes) };
+        let format = if format == Format::Cbor { Format::Cbor } else { Format::Yaml };
+        let decoded = content::decode(bytes, format);
         let Decoded { value, duplicates } = decoded.map_err(|fault| malformed(&fault.0))?;
         let configuration = match value {
             Value::Null => Object::default(),
@@ -58,14 +59,18 @@ impl<'a> Applied<'a> {
         !self.configuration.resource_version().is_empty()
     }
 
+    /// 409: the configuration names an object by its uid, and there is none.
+    fn meant_for_another(&self, object: &Object) -> StatusError {
+        let detail = format!(
+            "uid mismatch: the provided object specified uid {}, and no existing object was found",
+            object.uid()
+        );
+        StatusError::conflict(self.call.route.path.resource.group_resource(), self.call.name, &detail)
+    }
+
     /// Says, ignores or refuses fields that came twice: only once the rest has been found to be in order.
     fn settle_duplicates(&self) -> Result<(), StatusError> {
-        let texts = self.duplicates.iter().map(|path| {
-            let key = path.rsplit('.').next().unwrap_or(path);
-            format!(
-                "error converting YAML to JSON: yaml: unmarshal errors:\n  key {key:?} already set in map"
-            )
-        });
+        let texts = self.duplicates.iter().map(|text| format!("error converting YAML to JSON: {text}"));
         match self.options.field_validation {
             FieldValidation::Ignore => {}
             FieldValidation::Warn => texts.for_each(|text| self.call.context.warn(text)),
@@ -91,9 +96,12 @@ impl UpdatedObject for Applied<'_> {
         let object =
             call.field_manager().apply(current, &self.configuration, field_manager, *force, &time::now())?;
         self.settle_duplicates()?;
-        check_name(call, &object)?;
+        if current.is_none() && !object.uid().is_empty() {
+            return Err(self.meant_for_another(&object));
+        }
         let mut object = object;
         settle_namespace(call, &mut object)?;
+        check_name(call, &object)?;
         let mut object = with_defaults(call, object);
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };
         let attributes = call.attributes(operation, call.name, *dry_run);
@@ -104,14 +112,4 @@ impl UpdatedObject for Applied<'_> {
     fn forces_create(&self) -> bool {
         true
     }
-}
-
-/// Most configurations in YAML are JSON, which is read faster as what it is.
-fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
-    if bytes.trim_ascii_start().first() == Some(&b'{')
-        && let Ok(decoded) = json::decode(bytes, &Limits::default())
-    {
-        return Ok(decoded);
-    }
-    yaml::decode(bytes, &Limits::default())
 }

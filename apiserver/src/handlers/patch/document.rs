@@ -3,8 +3,10 @@
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::{Limits, json};
 use registry_core::patch::json::JsonPatch;
-use registry_core::patch::{PatchError, merge, strategic};
-use registry_core::schema::Schema;
+use registry_core::patch::shown::{Touched, shown};
+use registry_core::patch::strategic::{self, print_as_go};
+use registry_core::patch::{PatchError, merge};
+use registry_core::schema::{FieldIssue, Schema};
 use serde_json::Value;
 
 use crate::responses::negotiation::with_empty_details;
@@ -26,8 +28,8 @@ pub(super) enum PatchType {
 #[derive(Debug)]
 pub(super) struct PatchDocument {
     content: Content,
-    /// Fields of the patch that came twice.
-    pub(super) duplicates: Vec<String>,
+    /// What is odd about the patch itself: fields that came twice, and those an operation does not have.
+    pub(super) issues: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -61,7 +63,29 @@ impl PatchDocument {
             PatchType::Merge => Content::Merge(value),
             PatchType::Strategic => Content::Strategic(value),
         };
-        Ok(Self { content, duplicates: decoded.duplicates })
+        let mut issues = decoded.duplicates;
+        if let Content::Json(patch) = &content {
+            let unknown = patch.unknown_fields().iter().cloned().map(FieldIssue::Unknown);
+            issues.extend(unknown.map(|issue| issue.to_string()));
+            for issue in &mut issues {
+                issue.insert_str(0, "json patch ");
+            }
+        }
+        Ok(Self { content, issues })
+    }
+
+    /// The patched document as a refusal shows it.
+    pub(super) fn shown(&self, patched: &Value, schema: &Schema) -> String {
+        match &self.content {
+            Content::Json(patch) => shown(patched, &patch.touched(), schema),
+            Content::Merge(patch) => shown(patched, &Touched::by_merge(patch), schema),
+            Content::Strategic(patch) => print_as_go(patch),
+        }
+    }
+
+    /// Whether it is a strategic patch, which Go's server applies to maps instead of JSON.
+    pub(super) fn is_strategic(&self) -> bool {
+        matches!(self.content, Content::Strategic(_))
     }
 
     /// Applies the patch to the present object.

@@ -3,7 +3,7 @@
 //! Kubernetes concept: [tables](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 
 use registry_core::api::{Object, StatusError};
-use registry_core::resource::{Column, ColumnFormat, ColumnType};
+use registry_core::resource::{Column, ColumnFormat, ColumnType, RowCondition, RowConditionType};
 use registry_core::schema::Schema;
 use serde_json::{Value, json};
 
@@ -22,6 +22,7 @@ static DEFAULT_COLUMNS: [Column; 2] = [Column::NAME, Column::CREATED_AT];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table {
     columns: &'static [Column],
+    row_conditions: Option<fn(&Object) -> &'static [RowCondition]>,
     schema: &'static Schema,
     include: IncludeObject,
     version: MetaVersion,
@@ -44,7 +45,11 @@ impl Table {
     /// 400 for an `includeObject` that means nothing.
     pub(crate) fn of_request(call: &Call<'_>, version: MetaVersion) -> Result<Self, StatusError> {
         let storage = &call.route.path.capabilities.storage;
-        Self::new(storage.columns(), storage.schema(), call.query, version)
+        let table = Self::new(storage.columns(), storage.schema(), call.query, version)?;
+        // What a resource says of its objects it says of no other kind: a scale is never completed.
+        let resource = call.route.path.resource;
+        let row_conditions = resource.row_conditions.filter(|_| call.route.kind == resource.kind);
+        Ok(Self { row_conditions, ..table })
     }
 
     fn new(
@@ -65,7 +70,7 @@ impl Table {
                 )));
             }
         };
-        Ok(Self { columns, schema, include, version })
+        Ok(Self { columns, row_conditions: None, schema, include, version })
     }
 
     /// The version of `meta.k8s.io` it is in.
@@ -127,6 +132,12 @@ impl Table {
         let cells: Vec<Value> = self.columns.iter().map(|column| column.cell.of(object)).collect();
         buffer.extend_from_slice(b"{\"cells\":");
         buffer.extend_from_slice(Value::Array(cells).to_string().as_bytes());
+        let conditions = self.row_conditions.map(|of| of(object)).unwrap_or_default();
+        if !conditions.is_empty() {
+            let conditions: Vec<Value> = conditions.iter().map(row_condition).collect();
+            buffer.extend_from_slice(b",\"conditions\":");
+            buffer.extend_from_slice(Value::Array(conditions).to_string().as_bytes());
+        }
         buffer.extend_from_slice(b",\"object\":");
         match self.include {
             IncludeObject::None => buffer.extend_from_slice(b"null"),
@@ -159,6 +170,14 @@ fn definition(column: &Column, text: &str) -> Value {
         "description": if column.description.is_empty() { text } else { column.description },
         "priority": column.priority,
     })
+}
+
+/// A row's condition. That it is named says that it is true.
+fn row_condition(condition: &RowCondition) -> Value {
+    let kind = match condition.kind {
+        RowConditionType::Completed => "Completed",
+    };
+    json!({ "type": kind, "status": "True", "reason": condition.reason, "message": condition.message })
 }
 
 #[cfg(test)]

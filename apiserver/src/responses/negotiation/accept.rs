@@ -34,7 +34,8 @@ impl<'a> Clause<'a> {
         for (name, value) in parts.filter_map(|part| part.split_once('=')) {
             let (name, value) = (name.trim(), value.trim().trim_matches('"'));
             if name == "q" {
-                clause.quality = value.parse().unwrap_or(1.0);
+                // Go's server gives a quality that is none the least weight, and passes over none.
+                clause.quality = value.parse().unwrap_or(0.0);
             } else {
                 clause.parameters.push((name, value));
             }
@@ -43,7 +44,7 @@ impl<'a> Clause<'a> {
     }
 
     fn is_wanted(&self) -> bool {
-        self.quality > 0.0 && !self.media_type.is_empty()
+        !self.media_type.is_empty()
     }
 
     fn wildcards(&self) -> usize {

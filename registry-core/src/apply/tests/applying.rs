@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::scale::{managers_of_parent, managers_of_scale};
-use super::super::{FieldManager, FieldSet, MANAGED_FIELDS};
+use super::super::{FieldManager, FieldSet, MANAGED_FIELDS, Reset};
 use super::{
     SCHEMA, SECOND, THIRD, applied, apply, causes, created, manager, object, owners, stored, thing, updated,
 };
@@ -196,14 +196,43 @@ fn what_does_not_fit_is_refused_in_kubernetes_words() {
 
 #[test]
 fn resets_are_nobodys_however_applied() {
-    let status =
-        FieldManager { subresource: "status", reset: FieldSet::of_paths([["spec"].as_slice()]), ..manager() };
+    let status = FieldManager {
+        subresource: "status",
+        reset: Reset::Fields(FieldSet::of_paths([["spec"].as_slice()])),
+        ..manager()
+    };
     let live = applied(None, json!({"count": 1}), "one");
     let wanted = object(json!({"spec": {"count": 9}, "status": {"phase": "Ready"}}));
     let new = status.apply(Some(&live), &wanted, "controller", false, THIRD).expect("no conflict");
     let entries = new.get(MANAGED_FIELDS).and_then(Value::as_array).expect("entries");
     assert_eq!(entries[1]["fieldsV1"], json!({"f:status": {"f:phase": {}}}));
     assert_eq!(entries[1]["subresource"], "status");
+}
+
+#[test]
+fn a_path_that_changes_little_gives_its_managers_no_more() {
+    let names = FieldManager {
+        subresource: "rename",
+        reset: Reset::AllBut(&[&["spec", "ports", "*", "name"], &["spec", "labels"]]),
+        ..manager()
+    };
+    let live = applied(None, json!({"ports": [{"port": 80, "name": "web"}]}), "one");
+    let spec = json!({"count": 9, "labels": {"a": "b"}, "ports": [{"port": 80, "name": "http"}]});
+    let wanted = object(json!({"spec": spec}));
+    let managed = json!({"f:spec": {
+        "f:labels": {"f:a": {}},
+        "f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:name": {}}},
+    }});
+    let new = names.apply(Some(&live), &wanted, "two", true, THIRD).expect("forced");
+    assert_eq!(new.get(MANAGED_FIELDS).unwrap()[1]["fieldsV1"], managed);
+    let mut updated = live.clone();
+    updated.set(&["spec"], spec.clone());
+    names.track_update(Some(&live), &mut updated, "three", THIRD);
+    let names_and_labels = json!({"f:spec": {
+        "f:labels": {".": {}, "f:a": {}},
+        "f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {"f:name": {}}},
+    }});
+    assert_eq!(updated.get(MANAGED_FIELDS).unwrap()[1]["fieldsV1"], names_and_labels);
 }
 
 #[test]

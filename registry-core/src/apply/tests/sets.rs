@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::fields_v1::WrittenSet;
 use super::super::{FieldSet, PathElement};
 use super::{SCHEMA, thing};
 
@@ -110,7 +111,32 @@ fn field_set() -> impl Strategy<Value = FieldSet<'static>> {
     })
 }
 
+#[test]
+fn steps_are_written_as_go_writes_them() {
+    let step = PathElement::Value(std::borrow::Cow::Owned("a<b>&c".into()));
+    assert_eq!(step.to_key(), r#"v:"a\u003cb\u003e\u0026c""#);
+    assert_eq!(PathElement::field("a<b").to_key(), "f:a<b");
+    assert_eq!(PathElement::parse(&step.to_key()).unwrap(), step);
+}
+
 proptest! {
+    /// What is done to the text of a set comes to the same as what is done to the set.
+    #[test]
+    fn a_set_is_changed_in_writing_as_in_mind(a in field_set(), b in field_set()) {
+        let (written, other) = (WrittenSet::of(&a), WrittenSet::of(&b));
+        let mut changed = written.clone();
+        changed.add(&b);
+        prop_assert_eq!(changed.clone().into_value(), a.clone().union(b.clone()).to_fields_v1());
+        prop_assert!(changed.covers(&written) && changed.covers(&other));
+        changed.subtract(&b);
+        prop_assert_eq!(changed.into_value(), a.clone().difference(&b).to_fields_v1());
+        prop_assert_eq!(written.intersection(&b), a.intersection(&b));
+        prop_assert_eq!(written.covers(&other), b.clone().difference(&a).is_empty());
+        prop_assert_eq!(written.is_empty(), a.is_empty());
+        prop_assert_eq!(written.to_set(), a.clone());
+        b.for_each(&mut |path| assert_eq!(written.has(path), a.has(path)));
+    }
+
     #[test]
     fn a_set_is_read_as_it_was_written(set in field_set()) {
         let written = set.to_fields_v1();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{FieldManager, FieldSet, MANAGED_FIELDS, keep_reset};
+use super::super::{FieldManager, FieldSet, MANAGED_FIELDS, Reset, keep_reset};
 use super::{FIRST, SECOND, THIRD, created, manager, object, owners, stored, thing, updated};
 
 #[test]
@@ -116,8 +116,11 @@ fn a_subresource_has_entries_of_its_own() {
     new.set(&["status"], json!({"phase": "Ready"}));
     new.set(&["spec", "count"], 7.into());
     new.set(MANAGED_FIELDS, json!([]));
-    let status =
-        FieldManager { subresource: "status", reset: FieldSet::of_paths([["spec"].as_slice()]), ..manager() };
+    let status = FieldManager {
+        subresource: "status",
+        reset: Reset::Fields(FieldSet::of_paths([["spec"].as_slice()])),
+        ..manager()
+    };
     status.track_update(Some(&live), &mut new, "one", SECOND);
     let entries = new.get(MANAGED_FIELDS).and_then(Value::as_array).expect("entries");
     let brief: Vec<Value> = entries

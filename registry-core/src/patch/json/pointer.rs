@@ -26,6 +26,15 @@ impl Pointer {
         self.steps.len()
     }
 
+    pub(super) fn steps(&self) -> &[String] {
+        &self.steps
+    }
+
+    /// The steps to the container of what it points to.
+    pub(super) fn parents(&self) -> &[String] {
+        self.steps.split_last().map_or(&[], |(_, parents)| parents)
+    }
+
     /// The container the last step is in, and that step.
     pub(super) fn parent_mut<'v, 'p>(
         &'p self,

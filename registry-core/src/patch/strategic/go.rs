@@ -17,7 +17,7 @@ fn go_type(value: &Value) -> &'static str {
 }
 
 /// A value as `%v` prints it.
-pub(super) fn print(value: &Value) -> String {
+pub fn print(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
         Value::String(text) => text.clone(),

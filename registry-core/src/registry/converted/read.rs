@@ -1,13 +1,16 @@
 //! Reads through a spoke.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use futures::StreamExt;
 
 use crate::api::{GetOptions, ListOptions, StatusError};
 use crate::context::RequestContext;
 use crate::registry::store::check_field_selector;
+use crate::resource::conversion::ConversionError;
 use crate::rest::{Answer, Getter, Lister, Watcher};
-use crate::storage::{ListPage, WatchError, WatchEvent, WatchStream};
+use crate::storage::{EncodingBudget, ListPage, StoredObject, WatchError, WatchEvent, WatchStream};
 
 use super::{VersionBorder, Converted};
 
@@ -22,7 +25,10 @@ impl<T: Getter + ?Sized> Getter for Converted<T> {
         name: &str,
         options: &GetOptions,
     ) -> Result<Answer, StatusError> {
-        self.border.answer(self.hub.get(context, name, options).await?)
+        match self.hub.get(context, name, options).await? {
+            Answer::Stored(entry) => Ok(Answer::Stored(self.border.read(&entry, &self.kept)?)),
+            other => self.border.answer(other),
+        }
     }
 }
 
@@ -30,7 +36,8 @@ impl<T: Getter + ?Sized> Getter for Converted<T> {
 impl<T: Lister + ?Sized> Lister for Converted<T> {
     async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError> {
         let options = self.border.selection(options)?;
-        self.border.page(self.hub.list(context, &options).await?).await
+        let page = self.hub.list(context, &options).await?;
+        page_of(page, |entry| self.border.read(entry, &self.kept)).await
     }
 
     fn list_kind(&self) -> &'static str {
@@ -45,9 +52,9 @@ impl<T: Watcher + ?Sized> Watcher for Converted<T> {
         context: &RequestContext,
         options: &ListOptions,
     ) -> Result<WatchStream, StatusError> {
-        let border = self.border;
+        let (border, kept) = (self.border, self.kept.clone());
         let events = self.hub.watch(context, &border.selection(options)?).await?;
-        Ok(events.map(move |event| border.event(event?)).boxed())
+        Ok(events.map(move |event| border.event(event?, &kept)).boxed())
     }
 }
 
@@ -66,20 +73,29 @@ impl VersionBorder {
         Ok(options)
     }
 
-    /// A page of the hub's list. One object that cannot be converted fails it, as it does in Kubernetes.
-    pub(super) async fn page(self, mut page: ListPage) -> Result<ListPage, StatusError> {
-        for some in page.items.chunks_mut(CONVERTED_AT_ONCE) {
-            for entry in some {
-                *entry = self.entry(entry)?;
-            }
-            tokio::task::yield_now().await;
-        }
-        Ok(page)
+    /// A page of what the hub's storage did.
+    pub(super) async fn page(self, page: ListPage) -> Result<ListPage, StatusError> {
+        page_of(page, |entry| self.entry(entry)).await
     }
 
-    fn event(self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
+    /// A stored object as the spoke gives it, made once for all who read this entry.
+    fn shared(
+        self,
+        entry: &StoredObject,
+        kept: &Arc<EncodingBudget>,
+    ) -> Result<StoredObject, ConversionError> {
+        let made = entry.in_version(self.spoke.group_version(), kept, || self.try_entry(entry).ok());
+        // What failed fails again, and tells why.
+        made.map_or_else(|| self.try_entry(entry), Ok)
+    }
+
+    fn read(self, entry: &StoredObject, kept: &Arc<EncodingBudget>) -> Result<StoredObject, StatusError> {
+        self.shared(entry, kept).map_err(|error| self.not_sayable(&error))
+    }
+
+    fn event(self, event: WatchEvent, kept: &Arc<EncodingBudget>) -> Result<WatchEvent, WatchError> {
         let convert = |entry: &_| {
-            let converted = self.try_entry(entry);
+            let converted = self.shared(entry, kept);
             converted.map_err(|error| WatchError::Corrupt {
                 key: entry.key.to_string(),
                 reason: error.to_string(),
@@ -92,4 +108,18 @@ impl VersionBorder {
             bookmark @ WatchEvent::Bookmark { .. } => bookmark,
         })
     }
+}
+
+/// Converts a page. One object that cannot be converted fails it, as it does in Kubernetes.
+async fn page_of(
+    mut page: ListPage,
+    convert: impl Fn(&StoredObject) -> Result<StoredObject, StatusError>,
+) -> Result<ListPage, StatusError> {
+    for some in page.items.chunks_mut(CONVERTED_AT_ONCE) {
+        for entry in some {
+            *entry = convert(entry)?;
+        }
+        tokio::task::yield_now().await;
+    }
+    Ok(page)
 }

@@ -114,12 +114,17 @@ pub(in crate::registry) fn check_field_selector(
     resource: &ResourceType,
     selector: &FieldSelector,
 ) -> Result<(), StatusError> {
-    let known = |path: &str| matches!(path, NAME | NAMESPACE) || resource.field_names.contains(&path);
+    // Kinds with selectors of their own know of namespaces only when they are in one.
+    let has_namespace = resource.is_namespaced() || resource.selectable.is_empty();
+    let known = |path: &str| match path {
+        NAMESPACE => has_namespace,
+        other => other == NAME || resource.field_names.contains(&other),
+    };
     let Some(unknown) = selector.requirements.iter().find(|one| !known(&one.path)) else { return Ok(()) };
     Err(StatusError::bad_request(if resource.selectable.is_empty() {
         format!("{:?} is not a known field selector: only {NAME:?}, {NAMESPACE:?}", unknown.path)
     } else {
-        format!("field label not supported: {}", unknown.path)
+        resource.strategy.unknown_field_label(&unknown.path)
     }))
 }
 

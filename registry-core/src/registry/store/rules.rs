@@ -35,6 +35,12 @@ pub trait UpdateRules: Send + Sync {
         Vec::new()
     }
 
+    /// The only fields that writes through this path change, as paths on which `*` is any element of a list: nobody
+    /// manages others through it. `None`: whatever the resource lets it.
+    fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
+        None
+    }
+
     /// Whether this path may create an absent object.
     fn may_create(&self) -> bool {
         false

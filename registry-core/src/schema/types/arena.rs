@@ -135,6 +135,16 @@ impl Struct {
         self.fields.get(place)
     }
 
+    /// The same, not before `place`, which moves on to it: mostly it is one of the next.
+    pub(in crate::schema) fn next_field(&self, name: &str, place: &mut usize) -> Option<&Field> {
+        const NEAR: usize = 4;
+        let ahead = self.fields.get(*place..)?;
+        let near = ahead.iter().take(NEAR).position(|field| *field.name >= *name);
+        let step = near.unwrap_or_else(|| ahead.partition_point(|field| *field.name < *name));
+        *place += step;
+        ahead.get(step).filter(|field| *field.name == *name)
+    }
+
     /// The fields JSON always has.
     pub(in crate::schema) fn always_fields(&self) -> impl Iterator<Item = &Field> {
         self.always.iter().filter_map(|place| self.fields.get(usize::from(*place)))

@@ -31,6 +31,12 @@ impl<'a> TypeRef<'a> {
         Some(FieldRef { table: self.table, field: shape.field(name)? })
     }
 
+    /// The same, for whoever asks for names in their order: `place` is where the last field was found.
+    pub(crate) fn next_field(&self, name: &str, place: &mut usize) -> Option<FieldRef<'a>> {
+        let Shape::Struct(shape) = &self.ty.shape else { return None };
+        Some(FieldRef { table: self.table, field: shape.next_field(name, place)? })
+    }
+
     /// All fields, sorted by JSON name; none when this is no struct.
     pub fn fields(&self) -> impl Iterator<Item = FieldRef<'a>> + use<'a> {
         let table = self.table;

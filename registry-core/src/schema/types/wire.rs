@@ -117,6 +117,23 @@ impl<'a> Message<'a> {
 // === impl TypeRef ===
 
 impl<'a> TypeRef<'a> {
+    /// The names of a struct's fields in the order of their numbers; those of inlined structs where these are.
+    pub(crate) fn fields_by_number(&self) -> Vec<&'a str> {
+        fn collect<'a>(message: Message<'a>, names: &mut Vec<&'a str>) {
+            for (_, slot) in message.slots() {
+                match slot {
+                    Slot::Field(field) => names.push(field.name()),
+                    Slot::Inlined(inner) => collect(inner, names),
+                }
+            }
+        }
+        let mut names = Vec::new();
+        if let Form::Struct(message) = self.form() {
+            collect(message, &mut names);
+        }
+        names
+    }
+
     /// What the type looks like.
     pub(crate) fn form(&self) -> Form<'a> {
         let table = self.table;

@@ -1,13 +1,17 @@
-//! What an entry was encoded as, beside its JSON: made when somebody first asks, shared by everybody who asks later.
+//! What was made of an entry, beside its JSON: other encodings, and the object in other versions of its kind, which has
+//! encodings in turn. Each is made when somebody first asks, and shared by everybody who asks later.
 //!
-//! Nothing costs anything until it is asked for: an entry has room for one pointer, and each encoding that is made
-//! brings the room for the next. All of them together are held to a budget; beyond it an encoding is made for the one
-//! who asks, and not kept.
+//! Nothing costs anything until it is asked for: an entry has room for one pointer, and whatever is made brings the
+//! room for the next. All of it together is held to a budget; beyond it, it is made for the one who asks, and not kept.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+
+use crate::api::GroupVersion;
+
+use super::StoredObject;
 
 /// What an object can be encoded as. What stands around it in an answer (an envelope, its type) is no part of it, so
 /// that one encoding fits alone, in a list and in a watch.
@@ -30,18 +34,23 @@ pub struct EncodingBudget {
     used_bytes: AtomicUsize,
 }
 
-/// The encodings of one entry: a list that only grows, so that it is read without a lock.
+/// What was made of one entry: a list that only grows, so that it is read without a lock.
 #[derive(Debug, Default)]
 pub(super) struct Encodings(OnceLock<Box<Kept>>);
 
 #[derive(Debug)]
 struct Kept {
-    encoding: Encoding,
-    /// `None` when the object cannot be encoded so: nor will it be at the next attempt.
-    bytes: Option<Bytes>,
+    made: Made,
     /// Whose memory this is, until the entry is dropped.
     budget: Arc<EncodingBudget>,
     next: Encodings,
+}
+
+/// Something that was made of an entry; `None` when it could not be: nor will it be at the next attempt.
+#[derive(Debug)]
+enum Made {
+    Encoding(Encoding, Option<Bytes>),
+    Version(GroupVersion, Option<StoredObject>),
 }
 
 // === impl EncodingBudget ===
@@ -74,17 +83,48 @@ impl Encodings {
         make: impl FnOnce() -> Option<Bytes>,
     ) -> Option<Bytes> {
         let mut make = Some(make);
+        let mut made = || make.take().and_then(|make| make());
+        let is_it = |kept: &Made| match kept {
+            Made::Encoding(other, bytes) if *other == encoding => Some(bytes.clone()),
+            _ => None,
+        };
+        let kept = self.find_or_keep(budget, is_it, || Made::Encoding(encoding, made()));
+        kept.unwrap_or_else(made)
+    }
+
+    /// The object in another version of its kind, in the same way.
+    pub(super) fn get_or_convert(
+        &self,
+        version: GroupVersion,
+        budget: &Arc<EncodingBudget>,
+        convert: impl FnOnce() -> Option<StoredObject>,
+    ) -> Option<StoredObject> {
+        let mut convert = Some(convert);
+        let mut made = || convert.take().and_then(|convert| convert());
+        let is_it = |kept: &Made| match kept {
+            Made::Version(other, object) if *other == version => Some(object.clone()),
+            _ => None,
+        };
+        let kept = self.find_or_keep(budget, is_it, || Made::Version(version, made()));
+        kept.unwrap_or_else(made)
+    }
+
+    /// What is kept and `is_it`, or is made now and kept; `None` when it is not there, and there is no room for it.
+    fn find_or_keep<T>(
+        &self,
+        budget: &Arc<EncodingBudget>,
+        is_it: impl Fn(&Made) -> Option<T>,
+        mut make: impl FnMut() -> Made,
+    ) -> Option<T> {
         let mut place = self;
         loop {
             let kept = match place.0.get() {
                 Some(kept) => kept,
-                None if budget.is_used_up() => return make.take().and_then(|make| make()),
-                None => place.0.get_or_init(|| {
-                    Box::new(Kept::new(encoding, make.take().and_then(|make| make()), budget.clone()))
-                }),
+                None if budget.is_used_up() => return None,
+                None => place.0.get_or_init(|| Box::new(Kept::new(make(), budget.clone()))),
             };
-            if kept.encoding == encoding {
-                return kept.bytes.clone();
+            if let Some(it) = is_it(&kept.made) {
+                return Some(it);
             }
             place = &kept.next;
         }
@@ -94,14 +134,18 @@ impl Encodings {
 // === impl Kept ===
 
 impl Kept {
-    fn new(encoding: Encoding, bytes: Option<Bytes>, budget: Arc<EncodingBudget>) -> Self {
-        let kept = Self { encoding, bytes, budget, next: Encodings::default() };
+    fn new(made: Made, budget: Arc<EncodingBudget>) -> Self {
+        let kept = Self { made, budget, next: Encodings::default() };
         kept.budget.used_bytes.fetch_add(kept.size_bytes(), Ordering::Relaxed);
         kept
     }
 
     fn size_bytes(&self) -> usize {
-        size_of::<Self>() + self.bytes.as_ref().map_or(0, Bytes::len)
+        let made = match &self.made {
+            Made::Encoding(_, bytes) => bytes.as_ref().map_or(0, Bytes::len),
+            Made::Version(_, object) => object.as_ref().map_or(0, |object| object.size_bytes()),
+        };
+        size_of::<Self>() + made
     }
 }
 
@@ -115,6 +159,7 @@ impl Drop for Kept {
 mod tests {
     use std::sync::atomic::AtomicU32;
 
+    use super::super::{Attributes, Entry};
     use super::*;
 
     #[test]
@@ -152,6 +197,28 @@ mod tests {
         let (encodings, budget) = (Encodings::default(), Arc::new(EncodingBudget::new(1 << 20)));
         assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || None), None);
         assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || Some(Bytes::new())), None);
+    }
+
+    #[test]
+    fn a_version_is_made_once_and_has_encodings_of_its_own() {
+        const BETA: GroupVersion = GroupVersion { group: "zoo.example.dev", version: "v1beta1" };
+        let (encodings, budget) = (Encodings::default(), Arc::new(EncodingBudget::new(1 << 20)));
+        let make = || {
+            let json = Bytes::from_static(b"{}");
+            Some(Arc::new(Entry::new("/x".into(), 1, json, 0, Attributes::default())))
+        };
+        let first = encodings.get_or_convert(BETA, &budget, make).unwrap();
+        let again = encodings.get_or_convert(BETA, &budget, || unreachable!("it is there")).unwrap();
+        assert!(Arc::ptr_eq(&first, &again));
+        let of_hub = encodings.get_or_make(Encoding::Cbor, &budget, || Some(Bytes::from_static(b"hub")));
+        let of_spoke = first.encoded(Encoding::Cbor, &budget, || Some(Bytes::from_static(b"spoke")));
+        assert_ne!(of_hub, of_spoke);
+        drop((encodings, first, again));
+        assert_eq!(budget.used_bytes(), 0);
+        let (encodings, none) = (Encodings::default(), Arc::new(EncodingBudget::new(0)));
+        let (one, other) =
+            (encodings.get_or_convert(BETA, &none, make), encodings.get_or_convert(BETA, &none, make));
+        assert!(!Arc::ptr_eq(&one.unwrap(), &other.unwrap()), "without room nothing is kept");
     }
 
     #[test]

@@ -16,6 +16,14 @@ use crate::field::Field;
 pub(super) struct APIServiceStrategy;
 
 impl ObjectStrategy for APIServiceStrategy {
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"]]
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        edit::keep_metadata(new, old);
+    }
+
     fn requires_qualified_finalizers(&self) -> bool {
         false
     }

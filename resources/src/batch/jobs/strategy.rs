@@ -23,6 +23,10 @@ const PRESERVED: &str = "child pods are preserved by default when jobs are delet
 pub(super) struct JobStrategy;
 
 impl ObjectStrategy for JobStrategy {
+    fn unknown_field_label(&self, label: &str) -> String {
+        format!("field label {label:?} not supported for Job")
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         let spec = |field| object.get(&["spec", field]).is_some();
         if !spec("completions") && !spec("parallelism") {
@@ -77,6 +81,10 @@ impl ObjectStrategy for JobStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
+        // Kubernetes checks the spec with the object, and once more with the change.
+        let spec = Field::of(new, "spec");
+        check_template_labels(new, &spec, &mut errors);
+        job_spec::validate(&spec, &mut errors);
         let not_started = old.get(&["spec", "suspend"]) == Some(&Value::Bool(true))
             && old.get(&["status", "startTime"]).is_none();
         let mut comparable = new.clone();
@@ -171,8 +179,15 @@ fn check_selector(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList)
             errors.push(selector.invalid("`selector` not auto-generated"));
         }
     }
+    check_template_labels(object, spec, errors);
+}
+
+/// The pods made from the template are those that the selector finds.
+fn check_template_labels(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
     if !label_selector::selects(object, &SELECTOR, &TEMPLATE_LABELS) {
-        errors.push(labels.invalid("`selector` does not match template `labels`"));
+        let template = spec.get("template");
+        let detail = "`selector` does not match template `labels`";
+        errors.push(template.get("metadata").get("labels").invalid(detail));
     }
 }
 

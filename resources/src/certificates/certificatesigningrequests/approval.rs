@@ -28,6 +28,10 @@ impl Subresource for Approval {
 struct ApprovalRules;
 
 impl UpdateRules for ApprovalRules {
+    fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
+        Some(&[&["metadata"], &["status", "conditions"]])
+    }
+
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
         let asked = std::mem::replace(new, old.clone());
         new.copy_field(&asked, &["metadata"]);

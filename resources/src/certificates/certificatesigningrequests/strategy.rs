@@ -102,6 +102,11 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
         &[&["spec"]]
     }
 
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        // Approval is a path of its own.
+        &[&["status", "conditions"]]
+    }
+
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         conditions::keep_decisions(new, old);
         conditions::set_times(new, old);

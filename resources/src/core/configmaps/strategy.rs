@@ -35,6 +35,7 @@ impl ObjectStrategy for ConfigMapStrategy {
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
         config_data::check_immutable(new, old, &["data", "binaryData"], &mut errors);
+        errors.append(config_data::repeated_metadata_errors(new));
         errors
     }
 

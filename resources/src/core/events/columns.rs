@@ -51,22 +51,66 @@ fn first_seen<L: Layout>(object: &Object) -> Value {
     cells::age_of(object.get_str(&[L::FIRST]).or_else(|| object.get_str(&["eventTime"])))
 }
 
-/// What it happened to, as `kind/name`.
+/// What it happened to, as `kind/name`; the kind alone when nothing is named.
 fn about<L: Layout>(object: &Object) -> Value {
     let part = |field| object.get_str(&[L::ABOUT, field]).unwrap_or_default();
-    format!("{}/{}", part("kind").to_lowercase(), part("name")).into()
+    let kind = part("kind").to_lowercase();
+    match part("name") {
+        "" => kind.into(),
+        name => format!("{kind}/{name}").into(),
+    }
 }
 
-/// Who saw it: component and host, or controller and instance.
+/// Who saw it: its component and host, and in the place of one that is not said the controller or its instance.
 fn source<L: Layout>(object: &Object) -> Value {
-    let part = |path: &[&str]| object.get_str(path).filter(|text| !text.is_empty()).map(str::to_owned);
-    let component = part(&[L::SOURCE, "component"]).or_else(|| part(&[L::REPORTER]));
-    let host = part(&[L::SOURCE, "host"]).or_else(|| part(&["reportingInstance"]));
-    [component, host].into_iter().flatten().collect::<Vec<_>>().join(", ").into()
+    let part = |path: &[&str]| object.get_str(path).filter(|text| !text.is_empty());
+    let component = part(&[L::SOURCE, "component"]).or_else(|| part(&[L::REPORTER])).unwrap_or_default();
+    match part(&[L::SOURCE, "host"]).or_else(|| part(&["reportingInstance"])) {
+        Some(instance) => format!("{component}, {instance}").into(),
+        None => component.into(),
+    }
 }
 
-/// How often it happened.
+/// How often it happened: of a series as often as that says, else once at least.
 fn count<L: Layout>(object: &Object) -> Value {
-    let of = |path: &[&str]| object.get_i64(path).filter(|count| *count > 0);
-    of(&["series", "count"]).or_else(|| of(&[L::COUNT])).unwrap_or(1).into()
+    let of = |path: &[&str]| object.get_i64(path).unwrap_or_default();
+    match object.get(&["series"]) {
+        Some(Value::Object(_)) => of(&["series", "count"]).into(),
+        _ => of(&[L::COUNT]).max(1).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use registry_core::Resource;
+    use serde_json::json;
+
+    use super::*;
+    use crate::core::events::Events;
+
+    #[test]
+    fn what_is_not_said_of_the_source_is_the_controllers() {
+        let cell = |name: &str, event: Value| {
+            let object = Object::from_value(event).unwrap();
+            let column = Events::TYPE.columns.iter().find(|column| column.name == name).unwrap();
+            column.cell.of(&object)
+        };
+        for (event, source) in [
+            (
+                json!({"source": {"component": "kubelet", "host": "n1"}, "reportingComponent": "c"}),
+                "kubelet, n1",
+            ),
+            (json!({"source": {"component": "kubelet"}, "reportingInstance": "i"}), "kubelet, i"),
+            (json!({"reportingComponent": "c", "reportingInstance": "i"}), "c, i"),
+            (json!({"reportingComponent": "c"}), "c"),
+            (json!({"source": {"host": "n1"}}), ", n1"),
+            (json!({}), ""),
+        ] {
+            assert_eq!(cell("Source", event.clone()), source, "{event}");
+        }
+        assert_eq!(cell("Object", json!({"involvedObject": {"kind": "Pod", "name": "p"}})), "pod/p");
+        assert_eq!(cell("Object", json!({"involvedObject": {"kind": "Pod"}})), "pod");
+        assert_eq!(cell("Count", json!({"series": {"count": 3}, "count": 9})), 3);
+        assert_eq!(cell("Count", json!({})), 1);
+    }
 }

@@ -28,6 +28,10 @@ impl Subresource for Finalize {
 struct FinalizeRules;
 
 impl UpdateRules for FinalizeRules {
+    fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
+        Some(&[&["metadata"], &["spec"]])
+    }
+
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
         let asked = std::mem::replace(new, old.clone());
         new.copy_field(&asked, &["spec", "finalizers"]);

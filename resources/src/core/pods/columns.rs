@@ -3,7 +3,7 @@
 //! Kubernetes concept: `printPod` in `pkg/printers/internalversion`.
 
 use registry_core::api::{Object, time};
-use registry_core::resource::{Column, duration_text};
+use registry_core::resource::{Column, RowCondition, RowConditionType, duration_text};
 use serde_json::Value;
 
 use crate::cells;
@@ -21,6 +21,18 @@ pub(super) static COLUMNS: &[Column] = &[
     Column::text("Nominated Node", |object| cells::text_or(object, &["status", "nominatedNodeName"], "<none>")).documented_by(&["status", "nominatedNodeName"]).wide(),
     Column::text("Readiness Gates", readiness_gates).documented_by(&["spec", "readinessGates"]).wide(),
 ];
+
+/// Whether the pod has run to its end, and how.
+pub(super) fn row_conditions(object: &Object) -> &'static [RowCondition] {
+    const fn completed(reason: &'static str, message: &'static str) -> RowCondition {
+        RowCondition { kind: RowConditionType::Completed, reason, message }
+    }
+    match object.get_str(&["status", "phase"]) {
+        Some("Succeeded") => const { &[completed("Succeeded", "The pod has completed successfully.")] },
+        Some("Failed") => const { &[completed("Failed", "The pod failed.")] },
+        _ => &[],
+    }
+}
 
 /// Whether an init container keeps running beside the others.
 fn is_sidecar(container: &Value) -> bool {
@@ -188,4 +200,21 @@ fn readiness_gates(object: &Object) -> Value {
     let open = |gate: &Value| cells::condition(object, text(gate, "/conditionType")) == Some("True");
     let (all, opened) = gates.fold((0, 0), |(all, opened), gate| (all + 1, opened + usize::from(open(gate))));
     if all == 0 { "<none>".into() } else { format!("{opened}/{all}").into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_row_tells_how_a_pod_ended() {
+        let reason = |phase: &str| {
+            let pod = Object::from_value(json!({"status": {"phase": phase}})).unwrap();
+            row_conditions(&pod).iter().map(|condition| condition.reason).collect::<Vec<_>>()
+        };
+        assert_eq!((reason("Succeeded"), reason("Failed")), (vec!["Succeeded"], vec!["Failed"]));
+        assert!(reason("Running").is_empty() && row_conditions(&Object::default()).is_empty());
+    }
 }

@@ -32,6 +32,10 @@ impl Subresource for EphemeralContainers {
 struct EphemeralContainersRules;
 
 impl UpdateRules for EphemeralContainersRules {
+    fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
+        Some(&[&["spec", "ephemeralContainers"]])
+    }
+
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
         let asked = part::keep_old(new, old);
         new.copy_field(&asked, &["spec", "ephemeralContainers"]);

@@ -39,6 +39,15 @@ impl Subresource for Resize {
 struct ResizeRules;
 
 impl UpdateRules for ResizeRules {
+    fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
+        Some(&[
+            &["spec", "containers", "*", "resources"],
+            &["spec", "containers", "*", "resizePolicy"],
+            &["spec", "initContainers", "*", "resources"],
+            &["spec", "initContainers", "*", "resizePolicy"],
+        ])
+    }
+
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
         let asked = part::keep_old(new, old);
         for list in LISTS {

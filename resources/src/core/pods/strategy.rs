@@ -55,6 +55,8 @@ impl ObjectStrategy for PodStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        // Old kubelets report owners in a form that would make the garbage collector take them for others.
+        new.copy_field(old, &["metadata", "ownerReferences"]);
         // The class follows from the spec, whatever a kubelet reports.
         new.copy_field(old, &["status", "qosClass"]);
         mirror_address(new);
@@ -83,6 +85,10 @@ impl ObjectStrategy for PodStrategy {
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
         warnings::of_pod(new)
+    }
+
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
     }
 
     fn check_graceful_delete(

@@ -46,6 +46,7 @@ impl ObjectStrategy for SecretStrategy {
         Field::of(new, "type").check_immutable(&Field::of(old, "type"), &mut errors);
         config_data::check_immutable(new, old, &["data"], &mut errors);
         errors.append(self.validate(context, new));
+        errors.append(config_data::repeated_metadata_errors(new));
         errors
     }
 

@@ -61,6 +61,14 @@ const RESOURCE_RULE: Shape = Shape::Struct(&[
 pub(super) struct FlowSchemaStrategy;
 
 impl ObjectStrategy for FlowSchemaStrategy {
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"]]
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        edit::keep_metadata(new, old);
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         edit::with(&mut object.0, "spec", |spec| edit::fill_zero(spec, "matchingPrecedence", 1000));
     }

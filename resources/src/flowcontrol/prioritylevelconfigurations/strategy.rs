@@ -18,6 +18,14 @@ const HASH_BITS: u32 = 60;
 pub(super) struct PriorityLevelStrategy;
 
 impl ObjectStrategy for PriorityLevelStrategy {
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"]]
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        edit::keep_metadata(new, old);
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         for (kind, shares) in [("limited", 30), ("exempt", 0)] {
             edit::with_at(object, &["spec", kind], |spec| {

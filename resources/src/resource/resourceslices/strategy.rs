@@ -12,6 +12,10 @@ use crate::field::Field;
 pub(super) struct ResourceSliceStrategy;
 
 impl ObjectStrategy for ResourceSliceStrategy {
+    fn unknown_field_label(&self, label: &str) -> String {
+        format!("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {label}")
+    }
+
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");

@@ -63,3 +63,20 @@ fn include_object_is_checked() {
         "Unable to convert to Table as requested: includeObject: Invalid value: \"Zork\": must be 'Metadata', 'Object', 'None', or empty"
     );
 }
+
+#[test]
+fn a_row_tells_of_an_object_that_is_done() {
+    const DONE: &[RowCondition] =
+        &[RowCondition { kind: RowConditionType::Completed, reason: "Done", message: "It is done." }];
+    let mut table = table("includeObject=None", &COLUMNS).unwrap();
+    let row = |table: &Table| {
+        let mut buffer = Vec::new();
+        table.write_row(&mut buffer, &Item::encoded(br#"{"metadata":{"name":"x"}}"#));
+        serde_json::from_slice::<Value>(&buffer).unwrap()
+    };
+    assert_eq!(row(&table).get("conditions"), None);
+    table.row_conditions = Some(|object| if object.name() == "x" { DONE } else { &[] });
+    let condition =
+        json!({"type": "Completed", "status": "True", "reason": "Done", "message": "It is done."});
+    assert_eq!(row(&table)["conditions"], json!([condition]));
+}

@@ -17,6 +17,7 @@ const PODS: ResourceType = ResourceType {
     indexes: &[],
     field_names: &[],
     columns: &[],
+    row_conditions: None,
     has_status: true,
     has_generation: false,
     scale: None,

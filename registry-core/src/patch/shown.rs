@@ -1,0 +1,145 @@
+//! A patched document as Go's library for patches of JSON leaves it: refusals show it to the client.
+//!
+//! What a patch goes through comes in the order of its keys. The rest is as the server wrote it: struct by struct in
+//! the order of the fields, for which protobuf's numbers stand here. (Go's order differs from theirs where fields came
+//! late.)
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::schema::{Schema, TypeRef};
+
+/// What of a document a patch goes through.
+#[derive(Clone, Debug, Default)]
+pub struct Touched {
+    /// Whether the patch says what is here.
+    is_replaced: bool,
+    below: BTreeMap<String, Touched>,
+}
+
+// === impl Touched ===
+
+impl Touched {
+    /// What a merge patch goes through.
+    pub fn by_merge(patch: &Value) -> Self {
+        let Value::Object(fields) = patch else { return Self { is_replaced: true, ..Self::default() } };
+        let below = fields.iter().map(|(key, value)| (key.clone(), Self::by_merge(value)));
+        Self { is_replaced: false, below: below.collect() }
+    }
+
+    /// What is at the end of these steps, which was not gone through before.
+    pub(super) fn at(&mut self, steps: &[String]) -> &mut Self {
+        steps.iter().fold(self, |place, step| place.below.entry(step.clone()).or_default())
+    }
+
+    pub(super) fn replace(&mut self) {
+        self.is_replaced = true;
+    }
+}
+
+/// The patched document as the client is shown it.
+pub fn shown(patched: &Value, touched: &Touched, schema: &Schema) -> String {
+    let mut text = String::new();
+    write(&mut text, patched, Some(touched), Some(schema.root()));
+    // As Go writes JSON, so that it can stand in a page.
+    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+fn write(text: &mut String, value: &Value, touched: Option<&Touched>, ty: Option<TypeRef<'_>>) {
+    let ty = ty.filter(|_| !touched.is_some_and(|touched| touched.is_replaced));
+    let below = |step: &str| touched.and_then(|touched| touched.below.get(step));
+    match value {
+        Value::Object(map) => {
+            let keys = match ty {
+                Some(ty) if touched.is_none() => in_order(map, ty),
+                _ => map.keys().map(String::as_str).collect(),
+            };
+            let fields = keys.into_iter().filter_map(|key| Some((key, map.get(key)?)));
+            around(text, ('{', '}'), fields, |text, (key, value)| {
+                let member = ty.and_then(|ty| ty.value().or_else(|| Some(ty.field(key)?.ty())));
+                text.push_str(&Value::from(key).to_string());
+                text.push(':');
+                write(text, value, below(key), member);
+            });
+        }
+        Value::Array(list) => around(text, ('[', ']'), list.iter().enumerate(), |text, (index, value)| {
+            write(text, value, below(&index.to_string()), ty.and_then(|ty| ty.element()));
+        }),
+        scalar => text.push_str(&scalar.to_string()),
+    }
+}
+
+/// The keys of a map: of a struct in the order of its fields, those it does not have last.
+fn in_order<'m>(map: &'m Map<String, Value>, ty: TypeRef<'m>) -> Vec<&'m str> {
+    let mut keys = ty.fields_by_number();
+    keys.retain(|key| map.contains_key(*key));
+    let others = map.keys().map(String::as_str).filter(|key| !keys.contains(key)).collect::<Vec<_>>();
+    keys.extend(others);
+    keys
+}
+
+fn around<T>(
+    text: &mut String,
+    (begin, end): (char, char),
+    items: impl Iterator<Item = T>,
+    mut write: impl FnMut(&mut String, T),
+) {
+    text.push(begin);
+    for (place, item) in items.enumerate() {
+        if place > 0 {
+            text.push(',');
+        }
+        write(text, item);
+    }
+    text.push(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::patch::json::JsonPatch;
+    use crate::schema::TypeTable;
+
+    /// `b` was declared before `a`.
+    const FACTS: &str = "orlop facts 1
+s string - string
+t - test.v1.Part
+ a 0 e 2
+ b 0 e 1
+l 1 - - []v1.Part
+t - test.v1.Whole
+ kind 0 e -
+ part 1 e 1
+ parts 2 e 2
+k 3 test.dev v1 Whole
+";
+
+    #[test]
+    fn what_a_patch_goes_through_is_sorted_and_the_rest_is_as_it_was_declared() {
+        let table = Arc::new(TypeTable::parse(FACTS).unwrap());
+        let schema = table.schema_of("test.dev/v1", "Whole").unwrap();
+        let document =
+            json!({"part": {"a": "<1>", "b": "2"}, "parts": [{"a": "1", "b": "2"}], "kind": "Whole"});
+        let show = |touched: &Touched| shown(&document, touched, &schema);
+        let merge = |patch: Value| show(&Touched::by_merge(&patch));
+        let (declared, sorted) = (r#"{"b":"2","a":"\u003c1\u003e"}"#, r#"{"a":"\u003c1\u003e","b":"2"}"#);
+        let parts = r#"[{"b":"2","a":"1"}]"#;
+        let text = |part: &str, parts: &str| format!(r#"{{"kind":"Whole","part":{part},"parts":{parts}}}"#);
+        assert_eq!(merge(json!({"kind": "Whole"})), text(declared, parts));
+        assert_eq!(merge(json!({"part": {"b": "2"}})), text(sorted, parts));
+        assert_eq!(merge(json!({"parts": []})), text(declared, r#"[{"a":"1","b":"2"}]"#));
+        let json = |op: &str, path: &str| {
+            let operations = json!([{"op": op, "path": path, "value": "2"}]);
+            show(&JsonPatch::parse(&operations).unwrap().touched())
+        };
+        assert_eq!(json("test", "/part"), text(declared, parts));
+        assert_eq!(json("add", "/part/b"), text(sorted, parts));
+        assert_eq!(json("replace", "/part"), text(sorted, parts));
+        assert_eq!(json("add", "/parts/0/b"), text(declared, r#"[{"a":"1","b":"2"}]"#));
+    }
+}
