@@ -107,6 +107,8 @@ const EXTRA_KINDS: &[(&str, &str, &str, &str)] = &[
 
 /// What the OpenAPI names of the types that every schema may use begin with.
 const META_PREFIXES: &[&str] = &[
+    // Every resource may have a scale, and clients write it in any format.
+    "io.k8s.api.autoscaling.v1.Scale",
     "io.k8s.apimachinery.pkg.api.resource.",
     "io.k8s.apimachinery.pkg.apis.meta.v1.",
     "io.k8s.apimachinery.pkg.runtime.",

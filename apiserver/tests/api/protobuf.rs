@@ -127,6 +127,25 @@ async fn metadata_alone_has_protobuf_for_every_kind() {
     }
 }
 
+/// client-go's typed clients update a scale in the format they are set to, whatever the format of its object.
+#[tokio::test]
+async fn a_scale_is_read_and_written() {
+    let server = Server::start().await;
+    let enclosure = json!({"apiVersion": "zoo.example.dev/v1", "kind": "Enclosure", "metadata": {"name": "e"}, "spec": {"keeper": "k", "replicas": 2}});
+    server.post(ENCLOSURES, &enclosure).await.expect(201);
+    let url = format!("{ENCLOSURES}/e/scale");
+    let mut scale = server.get_as(&url, PROTOBUF).await.expect(200).protobuf();
+    assert_eq!(scale, server.get(&url).await.expect(200).json());
+    scale["spec"]["replicas"] = json!(7);
+    let updated = server.write(Method::PUT, &url, PROTOBUF, encode(&scale)).await.expect(200).json();
+    assert_eq!(updated["spec"]["replicas"], 7);
+    // Protobuf leaves out what is zero.
+    scale["spec"]["replicas"] = json!(0);
+    scale["metadata"]["resourceVersion"] = updated["metadata"]["resourceVersion"].clone();
+    server.write(Method::PUT, &url, PROTOBUF, encode(&scale)).await.expect(200);
+    assert_eq!(server.get(&format!("{ENCLOSURES}/e")).await.json()["spec"]["replicas"], 0);
+}
+
 #[tokio::test]
 async fn what_has_no_protobuf_is_given_as_text() {
     let server = Server::start().await;
