@@ -14,6 +14,7 @@
 //! | `api_services` | one per served version |
 //! | `own_service` | the `kubernetes` Service, its endpoints, and the range it is from |
 //! | `client_authorities` | by which extension servers know the clients of this one |
+//! | `token_tracking` | since when the use of tokens in Secrets is noted |
 //!
 //! Kubernetes concept: post-start hooks; `bootstrappolicy`, `controlplane.Controller`, APF's bootstrap.
 
@@ -32,6 +33,7 @@ mod flow_control;
 mod own_service;
 mod roles;
 mod simple;
+mod token_tracking;
 mod wanted;
 
 pub use dangling::DanglingStatus;
@@ -72,6 +74,7 @@ pub fn post_start_hooks(installed: &InstalledApi, server: &ServerFacts) -> Vec<B
     hooks.extend(own_service::DefaultRange::new(installed, server).map(boxed));
     hooks.extend(own_service::OwnService::new(installed, server).map(boxed));
     hooks.extend(client_authorities::ClientAuthorities::new(installed, server).map(boxed));
+    hooks.extend(token_tracking::TokenTracking::new(installed).map(boxed));
     hooks.extend(api_services::ApiServices::new(installed).map(boxed));
     hooks
 }

@@ -56,11 +56,15 @@ impl Present {
 impl Keeper {
     /// Of an installed resource; `None` when it is not served.
     pub(crate) fn of<R: Resource>(installed: &InstalledApi) -> Option<Self> {
-        let store = installed.store(R::TYPE)?;
-        let api_version = R::TYPE.kind.group_version().api_version();
+        installed.store(R::TYPE).map(Self::new)
+    }
+
+    /// Of the resource of a store.
+    pub(crate) fn new(store: Arc<Store>) -> Self {
+        let api_version = store.resource().kind.group_version().api_version();
         let mut keeper = Self { store, api_version, blank: Object::default() };
         keeper.blank = keeper.conformed(Object::default());
-        Some(keeper)
+        keeper
     }
 
     /// All that is stored, as cached: the caches are read for the first time here, and so up to date.

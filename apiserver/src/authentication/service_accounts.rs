@@ -18,12 +18,14 @@ mod bound;
 mod claims;
 mod documents;
 mod jwt;
+mod kept;
 mod keys;
 mod verified;
 
 use bound::BoundObjects;
 use claims::Claims;
 use documents::Documents;
+use kept::KeptClaims;
 use keys::{SigningKey, VerifyingKey};
 use verified::Verified;
 
@@ -40,6 +42,24 @@ pub struct ServiceAccountTokens {
     verified: Verified,
     objects: BoundObjects,
     documents: Documents,
+}
+
+/// What a token says, by the two sorts there are.
+enum Told {
+    /// It was asked for, has an end, and may be bound to an object.
+    Bound(Claims),
+    /// It is kept in a Secret.
+    Kept(KeptClaims),
+}
+
+// === impl Told ===
+
+impl Told {
+    /// What a token says; `None` when it is somebody else's.
+    fn of(token: &jwt::Unverified<'_>, issuers: &[String]) -> Option<Self> {
+        let kept = KeptClaims::of(token).map(Self::Kept);
+        kept.or_else(|| Claims::of(token, issuers).map(Self::Bound))
+    }
 }
 
 // === impl ServiceAccountTokens ===
@@ -103,20 +123,28 @@ impl ServiceAccountTokens {
         token: &str,
         audiences: &[String],
     ) -> Result<Option<KnownToken>, String> {
-        let claims = if let Some(claims) = self.verified.get(token) {
-            claims
+        let told = if let Some(told) = self.verified.get(token) {
+            told
         } else {
             let Some(unverified) = jwt::Unverified::parse(token) else { return Ok(None) };
-            let Some(claims) = Claims::of(&unverified, &self.issuers) else { return Ok(None) };
+            let Some(told) = Told::of(&unverified, &self.issuers) else { return Ok(None) };
             self.check_signature(&unverified)?;
-            let claims = Arc::new(claims);
-            self.verified.insert(token, claims.clone());
-            claims
+            let told = Arc::new(told);
+            self.verified.insert(token, told.clone());
+            told
         };
-        let audiences = if audiences.is_empty() { &self.api_audiences } else { audiences };
-        let audiences = claims.meant_for(audiences)?;
-        claims.check_time(jiff::Timestamp::now().as_second())?;
-        let user = self.objects.user_of(&claims).await?;
+        let wanted = if audiences.is_empty() { &self.api_audiences } else { audiences };
+        let (audiences, user) = match &*told {
+            Told::Bound(claims) => {
+                let audiences = claims.meant_for(wanted)?;
+                claims.check_time(jiff::Timestamp::now().as_second())?;
+                (audiences, self.objects.user_of(claims).await?)
+            }
+            Told::Kept(claims) => {
+                let audiences = claims.meant_for(wanted, &self.api_audiences)?;
+                (audiences, claims.user(&self.objects, token).await?)
+            }
+        };
         Ok(Some(KnownToken { user, audiences }))
     }
 

@@ -6,6 +6,10 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use http::Request;
 use http_body_util::Full;
 use hyper::body::Bytes;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
+use rustls_pki_types::PrivateKeyDer;
+use rustls_pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Connection, Protocol};
@@ -119,6 +123,76 @@ async fn a_token_is_only_good_for_whom_it_is_meant_and_while_its_pod_is_there() 
     let short = json!({"spec": {"expirationSeconds": 5}});
     let short = post(&mut connection, &format!("{ACCOUNT}/token"), "admin-token", short).await;
     assert!(short.text().contains("may not specify a duration less than 10 minutes"), "{}", short.text());
+    server.stop().await;
+}
+
+/// A token of the account `robot` as controllers make them for Secrets, signed with this server's key.
+fn token_for_secret(server: &TestServer, account_uid: &str) -> String {
+    let key = PrivateKeyDer::from_pem_file(server.directory().path().join("pki/sa.key")).unwrap();
+    let random = SystemRandom::new();
+    let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key.secret_der(), &random).unwrap();
+    let claims = json!({
+        "iss": "kubernetes/serviceaccount",
+        "kubernetes.io/serviceaccount/namespace": "default",
+        "kubernetes.io/serviceaccount/secret.name": "kept",
+        "kubernetes.io/serviceaccount/service-account.name": "robot",
+        "kubernetes.io/serviceaccount/service-account.uid": account_uid,
+        "sub": "system:serviceaccount:default:robot",
+    });
+    let [header, claims] =
+        [json!({"alg": "ES256"}), claims].map(|part| BASE64_URL_SAFE_NO_PAD.encode(part.to_string()));
+    let signed = format!("{header}.{claims}");
+    let signature = key.sign(&random, signed.as_bytes()).unwrap();
+    format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
+}
+
+#[tokio::test]
+async fn a_token_in_a_secret_is_good_while_the_secret_has_it() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    token(&mut connection, json!({})).await;
+    let account = connection.get(ACCOUNT, Some("admin-token")).await.json();
+    let kept = token_for_secret(&server, account["metadata"]["uid"].as_str().unwrap());
+    assert_eq!(who(&mut connection, &kept).await.0, 401, "no secret has it");
+
+    let (secrets, secret) = ("/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/secrets/kept");
+    let mut object = json!({
+        "metadata": {"name": "kept", "annotations": {"kubernetes.io/service-account.name": "robot"}},
+        "type": "kubernetes.io/service-account-token", "stringData": {"token": kept},
+    });
+    assert_eq!(post(&mut connection, secrets, "admin-token", object.clone()).await.status, 201);
+    let (status, user) = who(&mut connection, &kept).await;
+    assert_eq!((status, &user["username"]), (201, &json!("system:serviceaccount:default:robot")));
+    assert_eq!((&user["uid"], &user["extra"]), (&account["metadata"]["uid"], &Value::Null));
+    let noted = connection.get(secret, Some("admin-token")).await.json();
+    let last_used = noted["metadata"]["labels"]["kubernetes.io/legacy-token-last-used"].as_str().unwrap();
+    let tracking =
+        "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking";
+    let since = connection.get(tracking, Some("admin-token")).await.json()["data"]["since"].clone();
+    assert_eq!(since.as_str().unwrap().len(), "2026-01-31".len());
+    assert!(since.as_str().unwrap() <= last_used, "{since} {last_used}");
+    who(&mut connection, &kept).await;
+    let again = connection.get(secret, Some("admin-token")).await.json();
+    assert_eq!(
+        again["metadata"]["resourceVersion"], noted["metadata"]["resourceVersion"],
+        "noted once a day"
+    );
+
+    // Not for others than this server; not once it is called invalid; not when the secret has another one, or none.
+    let review = json!({"spec": {"token": kept, "audiences": ["zork"]}});
+    let reviewed =
+        post(&mut connection, "/apis/authentication.k8s.io/v1/tokenreviews", "admin-token", review).await;
+    assert_eq!(reviewed.json()["status"].get("authenticated"), None);
+    delete(&mut connection, secret).await;
+    assert_eq!(who(&mut connection, &kept).await.0, 401);
+    object["metadata"]["labels"] = json!({"kubernetes.io/legacy-token-invalid-since": "2026-01-31"});
+    assert_eq!(post(&mut connection, secrets, "admin-token", object.clone()).await.status, 201);
+    assert_eq!(who(&mut connection, &kept).await.0, 401);
+    delete(&mut connection, secret).await;
+    object["metadata"]["labels"] = Value::Null;
+    object["stringData"]["token"] = json!("another");
+    assert_eq!(post(&mut connection, secrets, "admin-token", object).await.status, 201);
+    assert_eq!(who(&mut connection, &kept).await.0, 401);
     server.stop().await;
 }
 

@@ -2,11 +2,14 @@
 
 mod key_pair;
 mod strategy;
+mod token_use;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
 use crate::cells;
+
+pub use token_use::note_token_use;
 
 /// `secrets` of `v1`.
 #[derive(Resource)]

@@ -9,12 +9,12 @@ use registry_core::resource::{Resource, ResourceType};
 use registry_core::rest::{Answer, Getter as _};
 use resources::core::nodes::Nodes;
 use resources::core::pods::Pods;
-use resources::core::secrets::Secrets;
+use resources::core::secrets::{Secrets, note_token_use};
 use resources::core::serviceaccounts::ServiceAccounts;
 
 use crate::authentication::AUTHENTICATED;
 
-use super::claims::{Claims, Reference};
+use super::claims::{Claims, Reference, user_name};
 
 /// So long after its deletion began, an object's tokens are still good: it has to end in order.
 const DELETION_LEEWAY: SignedDuration = SignedDuration::from_secs(60);
@@ -39,7 +39,8 @@ impl BoundObjects {
     pub(super) async fn user_of(&self, claims: &Claims) -> Result<UserInfo, String> {
         let own = &claims.kubernetes;
         let account = &own.serviceaccount;
-        let found = self.find(ServiceAccounts::TYPE, &own.namespace, account).await?;
+        let is_own = |found: &Object| found.uid() == account.uid;
+        let found = self.find(ServiceAccounts::TYPE, &own.namespace, &account.name, is_own).await?;
         let found = found.ok_or_else(|| format!("serviceaccounts {:?} not found", account.name))?;
         if found.uid() != account.uid {
             let (uid, claimed) = (found.uid(), &account.uid);
@@ -64,7 +65,8 @@ impl BoundObjects {
         namespace: &str,
         bound: &Reference,
     ) -> Result<(), String> {
-        let Some(found) = self.find(resource, namespace, bound).await? else {
+        let is_bound = |found: &Object| found.uid() == bound.uid;
+        let Some(found) = self.find(resource, namespace, &bound.name, is_bound).await? else {
             return Err(INVALIDATED.to_owned());
         };
         check_alive(&found)?;
@@ -77,25 +79,34 @@ impl BoundObjects {
         Ok(())
     }
 
-    /// An object: as cached, and once more for certain before it is called gone.
-    async fn find(
+    /// Notes that the token this Secret keeps is in use. The token is good even when that fails.
+    pub(super) async fn note_use(&self, secret: &Object) {
+        let Some(store) = self.stores.get(Secrets::TYPE) else { return };
+        if let Err(failure) = note_token_use(&store, secret).await {
+            let (namespace, name) = (secret.namespace(), secret.name());
+            tracing::warn!(namespace, name, "the use of a secret's token could not be noted: {failure}");
+        }
+    }
+
+    /// An object: as cached, and once more for certain before it is called gone, or not the one that is wanted.
+    pub(super) async fn find(
         &self,
         resource: &'static ResourceType,
         namespace: &str,
-        wanted: &Reference,
+        name: &str,
+        is_wanted: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>, String> {
         let Some(store) = self.stores.get(resource) else { return Ok(None) };
         let context = RequestContext::system(namespace);
         let mut found = None;
         for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
-            match store.get(&context, &wanted.name, &options).await {
+            match store.get(&context, name, &options).await {
                 Ok(Answer::Stored(entry)) => {
                     let object = store.read(&entry).map_err(|failure| failure.message)?;
-                    let is_wanted = object.uid() == wanted.uid;
-                    found = Some(object);
-                    if is_wanted {
-                        break;
+                    if is_wanted(&object) {
+                        return Ok(Some(object));
                     }
+                    found = Some(object);
                 }
                 Ok(_) => {}
                 Err(failure) if failure.is_not_found() => found = None,
@@ -131,12 +142,22 @@ fn user(claims: &Claims) -> UserInfo {
         note("pod-name", &pod.name);
         note("pod-uid", &pod.uid);
     }
+    account_user(&own.namespace, &own.serviceaccount.name, &own.serviceaccount.uid, extra)
+}
+
+/// A service account, as a user with all its groups.
+pub(super) fn account_user(
+    namespace: &str,
+    name: &str,
+    uid: &str,
+    extra: Vec<(String, Vec<String>)>,
+) -> UserInfo {
     UserInfo {
-        name: claims.user_name(),
-        uid: own.serviceaccount.uid.clone(),
+        name: user_name(namespace, name),
+        uid: uid.to_owned(),
         groups: vec![
             "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{}", own.namespace),
+            format!("system:serviceaccounts:{namespace}"),
             AUTHENTICATED.to_owned(),
         ],
         extra,

@@ -104,12 +104,7 @@ impl Claims {
         if self.sub != self.user_name() {
             return Err("service account token claims could not be validated".to_owned());
         }
-        let both: Vec<String> = self.aud.iter().filter(|own| audiences.contains(own)).cloned().collect();
-        if both.is_empty() {
-            let (own, wanted) = (quoted(&self.aud), quoted(audiences));
-            return Err(format!("token audiences {own} is invalid for the target audiences {wanted}"));
-        }
-        Ok(both)
+        meant_for(&self.aud, audiences)
     }
 
     /// Whether it is good at this time.
@@ -134,7 +129,21 @@ impl From<&TokenObject> for Reference {
     }
 }
 
-fn user_name(namespace: &str, name: &str) -> String {
+/// Which of its own audiences a token is wanted for.
+///
+/// # Errors
+/// None.
+pub(super) fn meant_for(own: &[String], wanted: &[String]) -> Result<Vec<String>, String> {
+    let both: Vec<String> = own.iter().filter(|one| wanted.contains(one)).cloned().collect();
+    if both.is_empty() {
+        let (own, wanted) = (quoted(own), quoted(wanted));
+        return Err(format!("token audiences {own} is invalid for the target audiences {wanted}"));
+    }
+    Ok(both)
+}
+
+/// A service account, as a user.
+pub(super) fn user_name(namespace: &str, name: &str) -> String {
     format!("system:serviceaccount:{namespace}:{name}")
 }
 

@@ -1,0 +1,128 @@
+//! Tokens that are kept in Secrets: they have no end, and are good for as long as their Secret has them.
+//!
+//! Whoever runs the controllers makes them, for Secrets of type `kubernetes.io/service-account-token`.
+//!
+//! Kubernetes concept: legacy, or secret-based, service account tokens.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use registry_core::api::Object;
+use registry_core::context::UserInfo;
+use registry_core::resource::Resource as _;
+use resources::core::secrets::Secrets;
+use resources::core::serviceaccounts::ServiceAccounts;
+use ring::digest::{SHA256, digest};
+use serde::Deserialize;
+
+use super::bound::{BoundObjects, account_user};
+use super::claims::{meant_for, user_name};
+use super::jwt::Unverified;
+
+/// Who issues them, wherever they are made.
+const ISSUER: &str = "kubernetes/serviceaccount";
+/// The label of a Secret whose token was not used for so long that it is not to be used again.
+const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
+const INVALIDATED: &str = "Token has been invalidated";
+
+/// The claims of a token that is kept in a Secret.
+#[derive(Debug, Deserialize)]
+pub(super) struct KeptClaims {
+    iss: String,
+    #[serde(default)]
+    sub: String,
+    #[serde(default)]
+    aud: Vec<String>,
+    #[serde(rename = "kubernetes.io/serviceaccount/namespace", default)]
+    namespace: String,
+    #[serde(rename = "kubernetes.io/serviceaccount/secret.name", default)]
+    secret_name: String,
+    #[serde(rename = "kubernetes.io/serviceaccount/service-account.name", default)]
+    account_name: String,
+    #[serde(rename = "kubernetes.io/serviceaccount/service-account.uid", default)]
+    account_uid: String,
+}
+
+// === impl KeptClaims ===
+
+impl KeptClaims {
+    /// The claims of such a token; `None` when it is of another sort.
+    pub(super) fn of(token: &Unverified<'_>) -> Option<Self> {
+        let claims: Self = serde_json::from_slice(&token.claims).ok()?;
+        (claims.iss == ISSUER).then_some(claims)
+    }
+
+    /// For which of these audiences the token is meant. Most say nothing of it: they are meant for this server.
+    ///
+    /// # Errors
+    /// For none.
+    pub(super) fn meant_for(&self, wanted: &[String], own: &[String]) -> Result<Vec<String>, String> {
+        meant_for(if self.aud.is_empty() { own } else { &self.aud }, wanted)
+    }
+
+    /// The account it is of, when its Secret has it and both are there. The Secret is noted to be in use.
+    ///
+    /// # Errors
+    /// It contradicts itself, or is no longer to be believed.
+    pub(super) async fn user(&self, objects: &BoundObjects, token: &str) -> Result<UserInfo, String> {
+        self.check()?;
+        let secret = objects
+            .find(Secrets::TYPE, &self.namespace, &self.secret_name, |secret| keeps(secret, token))
+            .await?
+            .filter(|secret| secret.deletion_timestamp().is_none())
+            .ok_or(INVALIDATED)?;
+        if !keeps(&secret, token) {
+            return Err("Token does not match server's copy".to_owned());
+        }
+        let is_own = |account: &Object| account.uid() == self.account_uid;
+        let account = objects
+            .find(ServiceAccounts::TYPE, &self.namespace, &self.account_name, is_own)
+            .await?
+            .ok_or_else(|| format!("serviceaccounts {:?} not found", self.account_name))?;
+        let (namespace, name) = (&self.namespace, &self.account_name);
+        if account.deletion_timestamp().is_some() {
+            return Err(format!("ServiceAccount {namespace}/{name} has been deleted"));
+        }
+        if !is_own(&account) {
+            let (uid, claimed) = (account.uid(), &self.account_uid);
+            return Err(format!("ServiceAccount UID ({uid}) does not match claim ({claimed})"));
+        }
+        objects.note_use(&secret).await;
+        if !secret.get_str(&["metadata", "labels", INVALID_SINCE]).unwrap_or_default().is_empty() {
+            return Err(self.invalidated());
+        }
+        Ok(account_user(namespace, name, &self.account_uid, Vec::new()))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let claims = [
+            ("sub", &self.sub),
+            ("namespace", &self.namespace),
+            ("secretName", &self.secret_name),
+            ("serviceAccountName", &self.account_name),
+            ("serviceAccountUID", &self.account_uid),
+        ];
+        if let Some((missing, _)) = claims.iter().find(|(_, value)| value.is_empty()) {
+            return Err(format!("{missing} claim is missing"));
+        }
+        if self.sub != user_name(&self.namespace, &self.account_name) {
+            return Err("sub claim is invalid".to_owned());
+        }
+        Ok(())
+    }
+
+    fn invalidated(&self) -> String {
+        let Self { namespace, secret_name, account_name, .. } = self;
+        format!(
+            "the token in secret {namespace}/{secret_name} for service account {namespace}/{account_name} has been \
+             marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or \
+             remove the '{INVALID_SINCE}' label from the secret to temporarily allow use of this token"
+        )
+    }
+}
+
+/// Whether a Secret has this token. Hashes are compared: how long it takes tells nothing of the token.
+fn keeps(secret: &Object, token: &str) -> bool {
+    let hash = |text: &str| digest(&SHA256, text.as_bytes());
+    let kept = secret.get_str(&["data", "token"]).unwrap_or_default();
+    hash(kept).as_ref() == hash(&BASE64_STANDARD.encode(token)).as_ref()
+}

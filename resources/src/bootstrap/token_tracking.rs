@@ -1,0 +1,57 @@
+//! The ConfigMap that tells since when the use of tokens in Secrets is noted: controllers remove none before they
+//! have been watched for long enough.
+//!
+//! Kubernetes concept: `pkg/controlplane/controller/legacytokentracking`.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::InstalledApi;
+use serde_json::json;
+
+use super::PostStartHook;
+use crate::core::configmaps::ConfigMaps;
+use crate::keeper::Keeper;
+
+const NAME: &str = "kube-apiserver-legacy-service-account-token-tracking";
+const NAMESPACE: &str = "kube-system";
+const SINCE: [&str; 2] = ["data", "since"];
+
+/// The hook.
+pub(super) struct TokenTracking {
+    config_maps: Keeper,
+}
+
+// === impl TokenTracking ===
+
+impl TokenTracking {
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        Keeper::of::<ConfigMaps>(installed).map(|config_maps| Self { config_maps })
+    }
+}
+
+#[async_trait]
+impl PostStartHook for TokenTracking {
+    fn name(&self) -> &'static str {
+        "start-legacy-token-tracking-controller"
+    }
+
+    async fn run(&self) -> Result<(), StatusError> {
+        let today = Timestamp::now().to_zoned(TimeZone::UTC).date().to_string();
+        let wanted =
+            json!({ "metadata": { "name": NAME, "namespace": NAMESPACE }, "data": { "since": today } });
+        let wanted = Object::from_value(wanted).unwrap_or_default();
+        self.config_maps
+            .ensure(vec![wanted], |present, _| {
+                let since = present.get_str(&SINCE).unwrap_or_default();
+                since.parse::<Date>().is_err().then(|| {
+                    let mut object = present.clone();
+                    object.set(&SINCE, today.as_str().into());
+                    object
+                })
+            })
+            .await
+    }
+}

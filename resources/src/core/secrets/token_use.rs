@@ -1,0 +1,36 @@
+//! When the token that a Secret keeps was last used: a label, by which controllers find tokens nobody needs.
+//!
+//! Kubernetes concept: `kubernetes.io/legacy-token-last-used`.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::Store;
+
+use crate::keeper::Keeper;
+
+const LAST_USED: [&str; 3] = ["metadata", "labels", "kubernetes.io/legacy-token-last-used"];
+
+/// Notes that the token in this Secret is used today. Writes once a day; `store` is that of Secrets.
+///
+/// # Errors
+/// The store failed, or the Secret is gone.
+pub async fn note_token_use(store: &Arc<Store>, secret: &Object) -> Result<(), StatusError> {
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let noted = secret.get_str(&LAST_USED).unwrap_or_default();
+    // Clocks of other servers may be ahead.
+    let is_noted = noted == today.to_string() || today.tomorrow().is_ok_and(|next| noted == next.to_string());
+    if is_noted {
+        return Ok(());
+    }
+    let note = |present: &Object| {
+        let mut noted = present.clone();
+        if present.uid() == secret.uid() {
+            noted.set(&LAST_USED, today.to_string().into());
+        }
+        noted
+    };
+    Keeper::new(store.clone()).change(secret.namespace(), secret.name(), note).await
+}
