@@ -114,7 +114,11 @@ enum Wire {
 impl Frames {
     fn new(call: &Call<'_>, output: &Output, sends_bookmarks: bool) -> Result<Self, StatusError> {
         let form = ItemForm::of_watch(call, output)?;
-        let (api_version, kind) = form.type_of(call.route);
+        let (api_version, kind) = match &form {
+            // Bookmarks in tables are rows of whole objects.
+            ItemForm::Row(_) => ItemForm::Whole.type_of(call.route),
+            form => form.type_of(call.route),
+        };
         let bookmark_type = format!("\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\"").into();
         let wire = match output.format {
             Format::Protobuf => Wire::Protobuf(Messages::new(call, output.shape)?),
@@ -176,19 +180,22 @@ impl Frames {
         pieces.push_made(frame.into());
     }
 
-    fn write_bookmark(&self, pieces: &mut Pieces, revision: u64, initial_events_end: bool) {
-        if let ItemForm::Row(table) = &self.form {
-            let mut json = Vec::new();
-            table.write_empty(&mut json, revision);
-            return self.write_made(pieces, BOOKMARK, &json);
-        }
+    fn write_bookmark(&mut self, pieces: &mut Pieces, revision: u64, initial_events_end: bool) {
         let annotations =
             if initial_events_end { ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" } else { "" };
         let object = format!(
             "{{{},\"metadata\":{{\"resourceVersion\":\"{revision}\"{annotations}}}}}",
             self.bookmark_type
         );
-        self.write_made(pieces, BOOKMARK, object.as_bytes());
+        let ItemForm::Row(table) = &self.form else {
+            return self.write_made(pieces, BOOKMARK, object.as_bytes());
+        };
+        // The row's object says where the watch is: it is there even when rows are to be without.
+        let table = if initial_events_end { table.with_metadata() } else { *table };
+        let mut json = Vec::new();
+        let with_columns = !std::mem::replace(&mut self.sent_columns, true);
+        table.write_object(&mut json, &Item::encoded(object.as_bytes()), with_columns);
+        self.write_made(pieces, BOOKMARK, &json);
     }
 
     /// Writes the frame that ends a watch, for failures the client has to know of.

@@ -98,6 +98,31 @@ async fn the_present_state_can_come_first() {
     assert_eq!(watch.event().await, event("ADDED", "b"));
 }
 
+/// A table says that the present state is complete by a row, whose object has the annotation.
+#[tokio::test]
+async fn the_present_state_can_come_first_as_tables() {
+    let server = Server::start().await;
+    let streaming = format!(
+        "{MAPS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    );
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    for include in ["Metadata", "None", "Object"] {
+        let url = format!("{streaming}&includeObject={include}");
+        let mut watch = Watch::open(&server, &url, table).await;
+        let bookmark = watch.next().await.unwrap();
+        assert_eq!((&bookmark["type"], &bookmark["object"]["kind"]), (&json!("BOOKMARK"), &json!("Table")));
+        assert!(bookmark["object"]["columnDefinitions"].is_array(), "it is the first");
+        let [row] = bookmark["object"]["rows"].as_array().unwrap().as_slice() else { panic!("{bookmark}") };
+        assert_eq!(row["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
+        assert_eq!(
+            row["object"]["metadata"]["resourceVersion"],
+            bookmark["object"]["metadata"]["resourceVersion"]
+        );
+        let kind = if include == "Object" { "ConfigMap" } else { "PartialObjectMetadata" };
+        assert_eq!(row["object"]["kind"], kind);
+    }
+}
+
 #[tokio::test]
 async fn watches_have_forms_and_ends() {
     let server = Server::start().await;

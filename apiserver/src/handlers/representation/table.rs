@@ -78,6 +78,15 @@ impl Table {
         self.version
     }
 
+    /// The table with at least the metadata of each object.
+    pub(crate) fn with_metadata(self) -> Self {
+        let include = match self.include {
+            IncludeObject::None => IncludeObject::Metadata,
+            more => more,
+        };
+        Self { include, ..self }
+    }
+
     /// A table without its rows.
     pub(crate) fn head(&self, metadata: &Value) -> Value {
         json!({
@@ -111,16 +120,6 @@ impl Table {
         buffer.extend_from_slice(b",\"rows\":[");
         self.write_row_of(buffer, item, &object);
         buffer.extend_from_slice(b"]}");
-    }
-
-    /// Writes a table without rows: what a watch sends as a bookmark.
-    pub(crate) fn write_empty(&self, buffer: &mut Vec<u8>, revision: u64) {
-        let version = self.version.api_version();
-        let head = format!(
-            "{{\"kind\":\"Table\",\"apiVersion\":\"{version}\",\"metadata\":{{\"resourceVersion\":\"{revision}\"}},\
-             \"columnDefinitions\":null,\"rows\":[]}}"
-        );
-        buffer.extend_from_slice(head.as_bytes());
     }
 
     /// Writes an object's row.
