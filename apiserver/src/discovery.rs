@@ -12,7 +12,7 @@ use http::{HeaderMap, Response, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::codec::protobuf;
 use registry_core::registry::InstalledApi;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::request_info::Query;
 use crate::responses::Document;
@@ -62,17 +62,17 @@ impl Discovery {
             groups.iter().partition(|group| group.name.is_empty());
 
         let mut documents = HashMap::new();
-        let mut add = |path: String, value: Value| {
-            documents.insert(path.into_boxed_str(), Document::json(&value));
+        let mut add = |path: String, document: Document| {
+            documents.insert(path.into_boxed_str(), document);
         };
-        add("/api".to_owned(), legacy::core_versions(&core));
-        add("/apis".to_owned(), legacy::group_list(&named));
+        add("/api".to_owned(), Document::json(&legacy::core_versions(&core)));
+        add("/apis".to_owned(), Document::json(&legacy::group_list(&named)));
         for group in &groups {
             for version in &group.versions {
-                add(version.path(), legacy::resource_list(version));
+                add(version.path(), Document::json(&legacy::resource_list(version)));
             }
             if !group.name.is_empty() {
-                add(format!("/apis/{}", group.name), legacy::group_document(group));
+                add(format!("/apis/{}", group.name), Document::json(&legacy::group_document(group)));
             }
         }
         let mut paths: BTreeSet<&str> = documents.keys().map(AsRef::as_ref).collect();

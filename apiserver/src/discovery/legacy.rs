@@ -1,13 +1,13 @@
 //! The unaggregated documents: `APIVersions`, `APIGroupList`, `APIGroup`, `APIResourceList`.
+//!
+//! Their fields come in the order of Kubernetes' Go types: scripts look for pieces of the text.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use registry_core::api::Scope;
 use registry_core::registry::InstalledPath;
 use ring::digest::{SHA256, digest};
-use serde_json::{Map, Value, json};
-
-use crate::json_fields::put;
+use serde::Serialize;
 
 use super::groups::{Group, Version};
 
@@ -32,89 +32,152 @@ const KEPT_ELSEWHERE: [KeptElsewhere; 3] = [
     KeptElsewhere { served: (EXTENSIONS, "v1", "CustomResourceDefinition"), kept: (EXTENSIONS, "v1beta1") },
 ];
 
+/// Kubernetes' `APIVersions`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiVersions<'a> {
+    kind: &'static str,
+    versions: Vec<&'a str>,
+    #[serde(rename = "serverAddressByClientCIDRs")]
+    server_addresses: [(); 0],
+}
+
+/// Kubernetes' `APIGroupList`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiGroupList<'a> {
+    kind: &'static str,
+    api_version: &'static str,
+    groups: Vec<ApiGroup<'a>>,
+}
+
+/// Kubernetes' `APIGroup`; in a list it does not say what it is.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiGroup<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    api_version: &'static str,
+    name: &'a str,
+    versions: Vec<GroupVersionForDiscovery<'a>>,
+    preferred_version: Option<GroupVersionForDiscovery<'a>>,
+}
+
+/// Kubernetes' `GroupVersionForDiscovery`.
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupVersionForDiscovery<'a> {
+    group_version: String,
+    version: &'a str,
+}
+
+/// Kubernetes' `APIResourceList`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiResourceList {
+    kind: &'static str,
+    /// The core group's document is older than the field.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    api_version: &'static str,
+    group_version: String,
+    resources: Vec<ApiResource>,
+}
+
+/// Kubernetes' `APIResource`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiResource {
+    name: String,
+    singular_name: &'static str,
+    namespaced: bool,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    group: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    version: &'static str,
+    kind: &'static str,
+    verbs: Vec<&'static str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    short_names: &'static [&'static str],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    categories: &'static [&'static str],
+    #[serde(skip_serializing_if = "String::is_empty")]
+    storage_version_hash: String,
+}
+
 /// `/api`.
-pub(super) fn core_versions(core: &[&Group<'_>]) -> Value {
-    let versions: Vec<&str> =
-        core.iter().flat_map(|group| &group.versions).map(|version| version.name).collect();
+pub(super) fn core_versions(core: &[&Group<'_>]) -> impl Serialize {
+    let versions = core.iter().flat_map(|group| &group.versions).map(|version| version.name).collect();
     // This server has one address, the one the client just used: there is none to point to.
-    json!({ "kind": "APIVersions", "versions": versions, "serverAddressByClientCIDRs": [] })
+    ApiVersions { kind: "APIVersions", versions, server_addresses: [] }
 }
 
 /// `/apis`.
-pub(super) fn group_list(groups: &[&Group<'_>]) -> Value {
-    let groups: Vec<Value> = groups.iter().map(|group| Value::Object(group_fields(group))).collect();
-    json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
+pub(super) fn group_list(groups: &[&Group<'_>]) -> impl Serialize {
+    let groups = groups.iter().map(|group| api_group(group, "", "")).collect();
+    ApiGroupList { kind: "APIGroupList", api_version: "v1", groups }
 }
 
 /// `/apis/{group}`.
-pub(super) fn group_document(group: &Group<'_>) -> Value {
-    let mut fields = group_fields(group);
-    fields.insert("kind".to_owned(), "APIGroup".into());
-    fields.insert("apiVersion".to_owned(), "v1".into());
-    Value::Object(fields)
+pub(super) fn group_document(group: &Group<'_>) -> impl Serialize {
+    api_group(group, "APIGroup", "v1")
 }
 
-fn group_fields(group: &Group<'_>) -> Map<String, Value> {
-    let versions: Vec<Value> = group
+fn api_group<'a>(group: &Group<'a>, kind: &'static str, api_version: &'static str) -> ApiGroup<'a> {
+    let versions: Vec<_> = group
         .versions
         .iter()
-        .map(|version| json!({ "groupVersion": version.group_version(), "version": version.name }))
+        .map(|version| GroupVersionForDiscovery {
+            group_version: version.group_version(),
+            version: version.name,
+        })
         .collect();
-    let mut fields = Map::new();
-    fields.insert("name".to_owned(), group.name.into());
-    fields.insert("preferredVersion".to_owned(), versions.first().cloned().unwrap_or_default());
-    fields.insert("versions".to_owned(), versions.into());
-    fields
+    let preferred_version = versions.first().cloned();
+    ApiGroup { kind, api_version, name: group.name, versions, preferred_version }
 }
 
 /// `/api/v1`, `/apis/{group}/{version}`.
-pub(super) fn resource_list(version: &Version<'_>) -> Value {
-    let resources: Vec<Value> = version.paths.iter().map(|path| resource(path)).collect();
-    let mut list = json!({
-        "kind": "APIResourceList", "groupVersion": version.group_version(), "resources": resources,
-    });
-    // The core group's document is older than the field.
-    if !version.group.is_empty() {
-        put(&mut list, "apiVersion", "v1");
+pub(super) fn resource_list(version: &Version<'_>) -> impl Serialize {
+    ApiResourceList {
+        kind: "APIResourceList",
+        api_version: if version.group.is_empty() { "" } else { "v1" },
+        group_version: version.group_version(),
+        resources: version.paths.iter().map(|path| resource(path)).collect(),
     }
-    list
 }
 
-fn resource(path: &InstalledPath) -> Value {
+fn resource(path: &InstalledPath) -> ApiResource {
     let own = path.resource;
     let storage = &path.capabilities.storage;
     let kind = storage.kind();
-    let mut entry = json!({
-        "name": own.plural, "singularName": own.singular, "kind": kind.kind,
-        "namespaced": storage.scope() == Scope::Namespaced, "verbs": path.capabilities.verbs(),
-    });
-    if kind.group_version() != own.group_version() {
-        put(&mut entry, "version", kind.version);
-        if !kind.group.is_empty() {
-            put(&mut entry, "group", kind.group);
-        }
-    }
+    let (group, version) =
+        if kind.group_version() == own.group_version() { ("", "") } else { (kind.group, kind.version) };
+    let entry = ApiResource {
+        name: own.plural.to_owned(),
+        singular_name: own.singular,
+        namespaced: storage.scope() == Scope::Namespaced,
+        group,
+        version,
+        kind: kind.kind,
+        verbs: path.capabilities.verbs(),
+        short_names: own.short_names,
+        categories: own.categories,
+        storage_version_hash: String::new(),
+    };
     if let Some(subresource) = path.subresource {
-        put(&mut entry, "name", format!("{}/{subresource}", own.plural));
-        put(&mut entry, "singularName", "");
-        return entry;
-    }
-    if !own.short_names.is_empty() {
-        put(&mut entry, "shortNames", own.short_names);
-    }
-    if !own.categories.is_empty() {
-        put(&mut entry, "categories", own.categories);
+        let name = format!("{}/{subresource}", own.plural);
+        return ApiResource { name, singular_name: "", short_names: &[], categories: &[], ..entry };
     }
     // What can be watched is stored; reviews and the like are not.
-    if path.capabilities.watcher.is_some() {
-        // Of a spoke, its hub is kept.
-        let kind = own.stored().kind;
-        let served = (kind.group, kind.version, kind.kind);
-        let kept = KEPT_ELSEWHERE.iter().find(|own| own.served == served).map(|own| own.kept);
-        let (group, version) = kept.unwrap_or((kind.group, kind.version));
-        put(&mut entry, "storageVersionHash", storage_version_hash(group, version, kind.kind));
+    if path.capabilities.watcher.is_none() {
+        return entry;
     }
-    entry
+    // Of a spoke, its hub is kept.
+    let kind = own.stored().kind;
+    let served = (kind.group, kind.version, kind.kind);
+    let kept = KEPT_ELSEWHERE.iter().find(|own| own.served == served).map(|own| own.kept);
+    let (group, version) = kept.unwrap_or((kind.group, kind.version));
+    ApiResource { storage_version_hash: storage_version_hash(group, version, kind.kind), ..entry }
 }
 
 /// The hash that tells clients when the version a kind is stored in changes.

@@ -55,7 +55,12 @@ const SELECTION: Parameters = &[
 ];
 const WATCHING: Parameters = &[
     ("allowWatchBookmarks", "boolean", "Whether a watch sends bookmarks."),
-    ("watch", "boolean", "Watch for changes and return them as a stream of notifications."),
+    (
+        "watch",
+        "boolean",
+        "Watch for changes to the described resources and return them as a stream of add, update, and remove \
+         notifications.",
+    ),
 ];
 const WRITING: Parameters = &[
     ("dryRun", "string", "When present, indicates that modifications should not be persisted: All."),

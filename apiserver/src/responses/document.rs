@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use ring::digest::{Digest, SHA256, digest};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::negotiation::{Format, Output};
@@ -27,8 +28,9 @@ pub(crate) struct EntityTag(HeaderValue);
 
 impl Document {
     /// This value, written once.
-    pub(crate) fn json(value: &Value) -> Self {
-        let json = Bytes::from(value.to_string());
+    pub(crate) fn json(value: &impl Serialize) -> Self {
+        // Documents have no keys but strings, and nothing else can fail.
+        let json = Bytes::from(serde_json::to_vec(value).unwrap_or_default());
         let digest = digest(&SHA256, &json);
         Self { json, tag: EntityTag::of(&digest), hash: hexadecimal(&digest).into() }
     }

@@ -6,6 +6,22 @@ use serde_json::{Value, json};
 
 use crate::fixture::Server;
 
+/// Scripts look for pieces of the text, kube's own among them.
+#[tokio::test]
+async fn fields_come_in_the_order_of_kubernetes() {
+    let server = Server::start().await;
+    let list = server.get("/apis/zoo.example.dev/v1").await.expect(200);
+    let text = std::str::from_utf8(&list.body).unwrap();
+    let start = r#"{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"zoo.example.dev/v1","resources":[{"name":"#;
+    assert!(text.starts_with(start), "{text}");
+    let entry = concat!(
+        r#"{"name":"enclosures","singularName":"enclosure","namespaced":true,"kind":"Enclosure","verbs":["#,
+        r#""create","delete","deletecollection","get","list","patch","update","watch"],"#,
+        r#""shortNames":["enc"],"categories":["all"],"storageVersionHash":""#,
+    );
+    assert!(text.contains(entry), "{text}");
+}
+
 #[tokio::test]
 async fn groups_versions_and_resources() {
     let server = Server::start().await;
