@@ -108,6 +108,9 @@ pub struct SelectableField {
     pub name: &'static str,
     /// The path in the JSON object.
     pub path: &'static [&'static str],
+    /// What it is compared as where the object does not have it. Of a Go type this is its zero, which JSON leaves
+    /// out: `spec.unschedulable=false` finds the nodes that do not say it.
+    pub absent: &'static str,
 }
 
 /// Where `autoscaling/v1 Scale` finds its numbers in an object.
@@ -146,7 +149,7 @@ impl ResourceType {
 
     /// AttrFunc: labels and selectable fields, as the storage keeps them beside each object.
     pub fn attributes(&self, object: &Object) -> Attributes {
-        let own = self.selectable.iter().map(|field| scalar_text(object.get(field.path)));
+        let own = self.selectable.iter().map(|field| scalar_text(object.get(field.path), field.absent));
         let names = [object.name(), object.namespace()].map(Cow::Borrowed);
         Attributes::new(object.labels().collect(), names.into_iter().chain(own), self.field_names)
     }
@@ -169,10 +172,10 @@ impl fmt::Debug for ResourceType {
     }
 }
 
-/// A selectable field as selectors compare it: strings bare, numbers and booleans as JSON, absent as empty.
-fn scalar_text(value: Option<&serde_json::Value>) -> Cow<'_, str> {
+/// A selectable field as selectors compare it: strings bare, numbers and booleans as JSON.
+fn scalar_text<'v>(value: Option<&'v serde_json::Value>, absent: &'static str) -> Cow<'v, str> {
     match value {
-        None | Some(serde_json::Value::Null) => "".into(),
+        None | Some(serde_json::Value::Null) => absent.into(),
         Some(serde_json::Value::String(text)) => text.as_str().into(),
         Some(other) => other.to_string().into(),
     }

@@ -37,7 +37,7 @@ static ANIMALS: ResourceType = ResourceType {
     categories: &[],
     scope: Scope::Namespaced,
     storage_prefix: "zoo.example.dev/animals",
-    selectable: &[SelectableField { name: "spec.keeper", path: &["spec", "keeper"] }],
+    selectable: &[SelectableField { name: "spec.keeper", path: &["spec", "keeper"], absent: "" }],
     indexes: &["spec.keeper"],
     field_names: &["metadata.name", "metadata.namespace", "spec.keeper"],
     columns: &[],

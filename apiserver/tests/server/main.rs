@@ -18,6 +18,7 @@ mod metrics;
 mod overload;
 mod peer;
 mod published;
+mod selectable_fields;
 mod service_accounts;
 mod zoo;
 

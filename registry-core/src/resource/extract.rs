@@ -59,7 +59,9 @@ pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attrib
         _ => Vec::new(),
     };
     let fields: Vec<Option<Value>> = found.collect();
-    let fields = fields.iter().map(|value| scalar_text(value.as_ref()));
+    // A name and a namespace are there, or empty.
+    let absent = ["", ""].into_iter().chain(resource.selectable.iter().map(|field| field.absent));
+    let fields = fields.iter().zip(absent).map(|(value, absent)| scalar_text(value.as_ref(), absent));
     Ok(Attributes::new(labels, fields, resource.field_names))
 }
 

@@ -34,6 +34,16 @@ pub trait ReplicaCount {}
 )]
 pub trait SelectorValue {}
 
+/// A field of a Go type that selectors may name.
+#[diagnostic::on_unimplemented(
+    message = "selectors cannot compare a `{Self}`",
+    label = "`selectable(…)` names texts, whole numbers and booleans"
+)]
+pub trait Selectable {
+    /// Go's zero of the type, as selectors write it. JSON may leave it out.
+    const ZERO: &'static str;
+}
+
 // === impl Field ===
 
 impl<'a, T> Field<'a, Option<T>> {
@@ -51,6 +61,22 @@ impl<'a, T> Present<'a> for Field<'a, T> {
     }
 }
 
+impl Selectable for String {
+    const ZERO: &'static str = "";
+}
+
+impl Selectable for bool {
+    const ZERO: &'static str = "false";
+}
+
+impl Selectable for i32 {
+    const ZERO: &'static str = "0";
+}
+
+impl Selectable for i64 {
+    const ZERO: &'static str = "0";
+}
+
 impl ReplicaCount for i32 {}
 impl ReplicaCount for i64 {}
 impl ReplicaCount for u32 {}
@@ -65,6 +91,11 @@ pub const fn is_replica_count<T: ReplicaCount>(_: Option<&T>) {}
 
 /// Compiles only if the field can be a label selector.
 pub const fn is_selector<T: SelectorValue>(_: Option<&T>) {}
+
+/// What a selectable field is compared as where an object does not have it.
+pub const fn zero<Object, T: Selectable>(_: fn(&Object) -> Option<&T>) -> &'static str {
+    T::ZERO
+}
 
 #[cfg(test)]
 mod tests {

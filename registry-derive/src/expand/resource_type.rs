@@ -9,6 +9,7 @@ use registry_grammar::{
 };
 use syn::spanned::Spanned;
 
+use super::checks::access;
 use super::conversion;
 use super::fragments::{json_path, object_type, optional};
 
@@ -83,8 +84,8 @@ fn storage_prefix(model: &ResourceModel) -> TokenStream {
 /// Selectable fields, their names, and which are indexed.
 fn fields(model: &ResourceModel) -> TokenStream {
     let selectable = model.selectable.iter().map(|field| {
-        let (name, path) = (field.name(), json_path(field));
-        quote!(::registry_core::resource::SelectableField { name: #name, path: #path })
+        let (name, path, absent) = (field.name(), json_path(field), absent(model, field));
+        quote!(::registry_core::resource::SelectableField { name: #name, path: #path, absent: #absent })
     });
     let names = model.selectable.iter().map(FieldPath::name);
     // An index is named like the selectable field it is for, which may have a name of its own.
@@ -97,6 +98,17 @@ fn fields(model: &ResourceModel) -> TokenStream {
         indexes: &[#(#indexes),*],
         field_names: &["metadata.name", "metadata.namespace", #(#names),*],
     }
+}
+
+/// What a field is compared as where an object does not have it: nothing, as of custom resources; of a foreign type,
+/// which stands for a Go type, the zero of the field's type.
+fn absent(model: &ResourceModel, field: &FieldPath) -> TokenStream {
+    let ObjectKind::Foreign(object) = &model.object else { return quote!("") };
+    let access = access(field);
+    quote! {{
+        use ::registry_core::expansion::field::Present as _;
+        ::registry_core::expansion::field::zero(|object: &#object| #access)
+    }}
 }
 
 fn columns(model: &ResourceModel) -> TokenStream {
