@@ -31,6 +31,8 @@ async fn what_is_left_out_is_zero() {
         let node = |name, spec| json!({"metadata": {"name": name}, "spec": spec});
         create(&mut connection, "/api/v1/nodes", node("open", json!({}))).await;
         create(&mut connection, "/api/v1/nodes", node("closed", json!({"unschedulable": true}))).await;
+        let account = json!({"metadata": {"name": "default"}});
+        create(&mut connection, "/api/v1/namespaces/default/serviceaccounts", account).await;
         let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "x"}]}});
         create(&mut connection, "/api/v1/namespaces/default/pods", pod.clone()).await;
         let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": pod["spec"]});

@@ -81,22 +81,18 @@ impl ValidatingAdmission for ResourceQuota {
         let resource = attributes.resource.group_resource();
         let counts = match attributes.operation {
             Operation::Create => true,
-            Operation::Update => usage::changes(resource),
+            Operation::Update => usage::changes(resource, attributes.subresource, new, old),
             Operation::Delete | Operation::Connect => false,
         };
-        if context.namespace.is_empty()
-            || !attributes.subresource.is_empty()
-            || !counts
-            || usage::is_ignored(resource)
-        {
+        let is_whole = attributes.subresource.is_empty() || attributes.subresource == usage::RESIZE;
+        if context.namespace.is_empty() || !is_whole || !counts || usage::is_ignored(resource) {
             return Ok(());
         }
         let quotas = self.quotas.all_in(&context.namespace).await?;
         if quotas.is_empty() {
             return Ok(());
         }
-        let delta = usage::delta(resource, new, old);
-        let request = Request { resource, object: new, delta };
+        let request = Request::new(resource, new, old);
         let concerned: Vec<&Quota> =
             quotas.iter().map(|quota| &**quota).filter(|quota| request.is_for(quota)).collect();
         // All have their say before any is charged.
@@ -104,7 +100,7 @@ impl ValidatingAdmission for ResourceQuota {
             request.charged(quota)?;
         }
         if !attributes.dry_run.is_on() {
-            for quota in concerned.iter().filter(|_| request.takes_anything()) {
+            for quota in concerned.iter().filter(|quota| request.takes_anything(quota)) {
                 self.charge(&context.namespace, &quota.name, &request).await?;
             }
         }
@@ -129,13 +125,29 @@ impl Quota {
 struct Request<'a> {
     resource: GroupResource,
     object: &'a Object,
+    old: Option<&'a Object>,
+    /// What the object counts for.
+    usage: Amounts,
+    /// What of that its old form did not count for.
     delta: Amounts,
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    fn new(resource: GroupResource, object: &'a Object, old: Option<&'a Object>) -> Self {
+        let (usage, delta) = (usage::of(resource, object), usage::delta(resource, object, old));
+        Self { resource, object, old, usage, delta }
+    }
+
+    /// What it takes from a quota: everything from one that was not about the old form of the object.
+    fn taken_from(&self, quota: &Quota) -> &Amounts {
+        let was_counted = self.old.is_some_and(|old| scope::matches(&quota.scopes, self.resource, old));
+        if was_counted { &self.delta } else { &self.usage }
+    }
+
     /// Whether a quota bounds anything this write takes.
     fn is_for(&self, quota: &Quota) -> bool {
-        quota.hard.keys().any(|name| self.delta.contains_key(name) || self.must_say(name))
+        let taken = self.taken_from(quota);
+        quota.hard.keys().any(|name| taken.contains_key(name) || self.must_say(name))
             && scope::matches(&quota.scopes, self.resource, self.object)
     }
 
@@ -143,8 +155,8 @@ impl Request<'_> {
         self.resource == usage::PODS && usage::HAS_TO_BE_SAID.contains(&name)
     }
 
-    fn takes_anything(&self) -> bool {
-        self.delta.values().any(|amount| amount.nanos() != Some(0))
+    fn takes_anything(&self, quota: &Quota) -> bool {
+        self.taken_from(quota).values().any(|amount| amount.nanos() != Some(0))
     }
 
     /// What a quota has given out once this write is charged to it.
@@ -161,7 +173,8 @@ impl Request<'_> {
         }
         let mut unknown = Vec::new();
         let (mut asked, mut before, mut limited) = (Vec::new(), Vec::new(), Vec::new());
-        for (resource, amount) in self.delta.iter().filter(|(resource, _)| hard.contains_key(*resource)) {
+        let taken = self.taken_from(quota).iter();
+        for (resource, amount) in taken.filter(|(resource, _)| hard.contains_key(*resource)) {
             let (Some(most), Some(present)) = (hard.get(resource), used.get(resource)) else {
                 unknown.push(resource.as_str());
                 continue;

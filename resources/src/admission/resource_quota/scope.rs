@@ -32,7 +32,8 @@ fn is_in(pod: &Object, requirement: &Value) -> bool {
     }
 }
 
-fn has_deadline(pod: &Object) -> bool {
+/// Whether a pod ends by itself at some time: whether it is in the scope `Terminating`.
+pub(super) fn has_deadline(pod: &Object) -> bool {
     pod.get_i64(&["spec", "activeDeadlineSeconds"]).is_some_and(|seconds| seconds >= 0)
 }
 

@@ -20,7 +20,7 @@ fn charged(
     new: &Object,
     old: Option<&Object>,
 ) -> Result<String, String> {
-    let request = Request { resource, object: new, delta: usage::delta(resource, new, old) };
+    let request = Request::new(resource, new, old);
     let quota = Quota::of(quota);
     assert!(request.is_for(&quota));
     let used = request.charged(&quota).map_err(|refused| refused.message)?;
@@ -158,4 +158,25 @@ async fn writers_at_the_same_time_never_take_more_than_there_is_nor_go_by_an_old
         .await
         .unwrap();
     assert_eq!(admitted(2).await, 2, "nothing is bounded any more");
+}
+
+#[test]
+fn a_pod_that_comes_to_have_a_deadline_is_charged_to_the_quota_of_such_pods() {
+    let pod = |spec: Value| object(json!({"metadata": {"name": "p"}, "spec": spec}));
+    let (plain, ending) = (pod(json!({})), pod(json!({"activeDeadlineSeconds": 60})));
+    assert!(usage::changes(usage::PODS, "", &ending, Some(&plain)));
+    assert!(!usage::changes(usage::PODS, "", &ending, Some(&ending)));
+    assert!(usage::changes(usage::PODS, usage::RESIZE, &plain, Some(&plain)));
+    let scoped = |scope: &str| {
+        object(json!({
+            "metadata": {"name": "q"}, "spec": {"scopes": [scope]},
+            "status": {"hard": {"pods": "1"}, "used": {"pods": "0"}},
+        }))
+    };
+    assert_eq!(charged(&scoped("Terminating"), usage::PODS, &ending, Some(&plain)).unwrap(), "pods=1");
+    let [terminating, other] = ["Terminating", "NotTerminating"].map(|scope| Quota::of(&scoped(scope)));
+    let request = Request::new(usage::PODS, &ending, Some(&plain));
+    assert!(request.takes_anything(&terminating));
+    assert!(!request.is_for(&other), "what is no longer of it is given back by its controller");
+    assert!(!Request::new(usage::PODS, &ending, Some(&ending)).takes_anything(&terminating));
 }

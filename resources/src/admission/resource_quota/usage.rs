@@ -6,6 +6,7 @@ use registry_core::api::{GroupResource, Object};
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
+use super::scope::has_deadline;
 use crate::core::pod_spec::totals::{self, Amounts};
 
 pub(super) const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
@@ -30,9 +31,20 @@ const BY_PLURAL: [&str; 6] = [
 pub(super) const HAS_TO_BE_SAID: [&str; 6] =
     ["cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory"];
 
-/// Whether objects of a resource may come to count for more, or less, by a change.
-pub(super) fn changes(resource: GroupResource) -> bool {
-    resource == SERVICES || resource == CLAIMS
+/// The subresource by which a pod's requests and limits change.
+pub(super) const RESIZE: &str = "resize";
+
+/// Whether an object may come to count for more, or less, or for other quotas, by a change.
+pub(super) fn changes(
+    resource: GroupResource,
+    subresource: &str,
+    new: &Object,
+    old: Option<&Object>,
+) -> bool {
+    if resource == PODS {
+        return subresource == RESIZE || old.is_some_and(|old| has_deadline(old) != has_deadline(new));
+    }
+    subresource.is_empty() && (resource == SERVICES || resource == CLAIMS)
 }
 
 /// Whether objects of a resource are never counted.
@@ -58,7 +70,7 @@ pub(super) fn delta(resource: GroupResource, new: &Object, old: Option<&Object>)
 }
 
 /// What an object counts for.
-fn of(resource: GroupResource, object: &Object) -> Amounts {
+pub(super) fn of(resource: GroupResource, object: &Object) -> Amounts {
     let mut usage = Amounts::from([(counted(resource), number(1))]);
     // Of a pod that is over, only the object is left.
     if resource == PODS && matches!(object.get_str(&["status", "phase"]), Some("Failed" | "Succeeded")) {
