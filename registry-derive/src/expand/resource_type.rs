@@ -107,7 +107,9 @@ fn absent(model: &ResourceModel, field: &FieldPath) -> TokenStream {
     let access = access(field);
     quote! {{
         use ::registry_core::expansion::field::Present as _;
-        ::registry_core::expansion::field::zero(|object: &#object| #access)
+        #[allow(clippy::all, clippy::pedantic, reason = "asked for its type, never called")]
+        let zero = ::registry_core::expansion::field::zero(|object: &#object| #access);
+        zero
     }}
 }
 
