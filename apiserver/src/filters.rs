@@ -14,7 +14,7 @@ use futures::FutureExt;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
-use registry_core::context::UserInfo;
+use registry_core::context::{ClusterPolicy, UserInfo};
 
 use crate::authentication::{Authenticator, requested_impersonation};
 use crate::authorization::{Attributes, Authorizer, Decision};
@@ -60,6 +60,7 @@ pub struct Filters<D> {
     audit_ids: AuditIds,
     request_timeout: Duration,
     metrics: Arc<ServerMetrics>,
+    policy: ClusterPolicy,
 }
 
 /// When a request came in, and when its answer is due.
@@ -92,7 +93,14 @@ impl<D: Dispatch> Filters<D> {
             audit_ids: AuditIds::default(),
             request_timeout: limits.request_timeout,
             metrics,
+            policy: ClusterPolicy::default(),
         }
+    }
+
+    /// The same for a cluster that allows this.
+    #[must_use]
+    pub fn with_policy(self, policy: ClusterPolicy) -> Self {
+        Self { policy, ..self }
     }
 
     /// What the server counts.
@@ -190,7 +198,8 @@ impl<D: Dispatch> Filters<D> {
         if let Some(answered) = self.own_path(&info, query, times.received).await {
             return answered;
         }
-        let context = context_of(user, &info, request.headers(), audit_id, times);
+        let mut context = context_of(user, &info, request.headers(), audit_id, times);
+        context.policy = self.policy;
         let response = self.inner.dispatch(info, context, request).await;
 
         // Sending: a large answer is work in flight until it is sent, and is given up when that takes too long.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use http::{Request, Response};
+use registry_core::context::ClusterPolicy;
 use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::{RequestContext, ResourceType};
 use tokio::net::TcpListener;
@@ -155,8 +156,9 @@ impl ServerBuilder {
         );
         api.connect_by(edges.proxy(self.reaches_local_workloads, lifecycle.stopping.clone()));
         let limits = &self.options.limits;
+        let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
         let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);
-        let filters = Arc::new(filters);
+        let filters = Arc::new(filters.with_policy(policy));
         Ok(Server {
             options: self.options,
             listener,

@@ -23,7 +23,18 @@ pub struct RequestContext {
     pub audit_id: String,
     /// The client's user agent, up to its first `/`: the field manager when none is given.
     pub user_agent: String,
+    /// What this cluster allows.
+    pub policy: ClusterPolicy,
     warnings: Mutex<Vec<String>>,
+}
+
+/// What one cluster allows and another does not, as its operator decided.
+///
+/// Kubernetes concept: `pkg/capabilities`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClusterPolicy {
+    /// Containers may be privileged.
+    pub allows_privileged: bool,
 }
 
 /// Who asks, as authentication found out.

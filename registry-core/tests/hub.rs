@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::StreamExt as _;
+use registry_core::storage::Interface;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::hub::Hub;
@@ -20,7 +21,6 @@ use registry_core::storage::mvcc::{ChangeStream, Mvcc, MvccError};
 use registry_core::storage::testing::{
     Call, EngineFixture, EngineHooks, Fixture, Hooked, Widget, conformance, contract, widget_store,
 };
-use registry_core::storage::Interface;
 
 const PREFIX: &str = "/orlop-test/";
 
@@ -89,7 +89,8 @@ async fn many_caches_share_one_watch_and_one_question_and_read_nothing() {
     for cache in &caches {
         cache.list(&prefix_of(cache, &caches), &ListRequest::default()).await.unwrap();
     }
-    let (reads, asked) = (engine.hooks.reads.load(Ordering::SeqCst), engine.hooks.revisions.load(Ordering::SeqCst));
+    let (reads, asked) =
+        (engine.hooks.reads.load(Ordering::SeqCst), engine.hooks.revisions.load(Ordering::SeqCst));
     let lists = caches.iter().enumerate().map(|(number, cache)| async move {
         let page = cache.list(&format!("{PREFIX}kind-{number}/"), &ListRequest::default()).await.unwrap();
         (page.revision, page.items.len())

@@ -84,7 +84,11 @@ pub(super) fn decode_object(
     schema
         .conform(&mut value, &mut unknown)
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.text))?;
-    let issues: Vec<String> = duplicates.into_iter().chain(unknown.iter().map(ToString::to_string)).collect();
+    let unknown = unknown.iter().map(ToString::to_string);
+    let mut issues: Vec<String> = duplicates.into_iter().chain(unknown).collect();
+    if matches!(format, Format::Json) && issues.len() > 1 && validation != FieldValidation::Ignore {
+        json::sort_as_written(bytes, &mut issues);
+    }
     settle_issues(call, &issues, validation)
         .map_err(|strict| declared.cannot_be_handled(expected, &strict.to_string()))?;
     let mut object = Object::from_value(value).unwrap_or_default();

@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 
 use crate::admission::AdmissionChain;
 
@@ -63,6 +63,11 @@ pub struct AdmissionOptions {
     /// service accounts; separated by commas
     #[arg(long, value_name = "PLUGIN,…", value_delimiter = ',')]
     pub disable_admission_plugins: Vec<PluginName>,
+
+    /// Let containers be privileged, as those of network plug-ins and of kube-proxy are
+    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
+          require_equals = true, action = ArgAction::Set)]
+    pub allow_privileged: bool,
 }
 
 /// The name of one of Kubernetes' admission plug-ins.

@@ -12,6 +12,7 @@
 )]
 
 mod client;
+mod cluster_policy;
 mod connecting;
 mod evictions;
 mod metrics;

@@ -13,6 +13,9 @@ use super::{DecodeError, Decoded, Limits, duplicates};
 use duplicates::Duplicates;
 
 mod errors;
+mod order;
+
+pub use order::sort_as_written;
 
 /// Decodes a JSON body, noting duplicate fields with their paths.
 ///

@@ -1,5 +1,6 @@
 //! What controllers of pods share: replicas, selectors, templates, amounts, statuses.
 
+use registry_core::RequestContext;
 use registry_core::api::selector::LabelSelector;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
@@ -38,7 +39,12 @@ pub(crate) const STRATEGY: Shape =
     Shape::Struct(&[("Type", "type", TEXT), ("RollingUpdate", "rollingUpdate", OPTIONAL)]);
 
 /// Checks `spec.selector` and `spec.template` against each other, and each alone.
-pub(crate) fn check_selector_and_template(object: &Object, workload: Workload, errors: &mut ErrorList) {
+pub(crate) fn check_selector_and_template(
+    context: &RequestContext,
+    object: &Object,
+    workload: Workload,
+    errors: &mut ErrorList,
+) {
     let spec = Field::of(object, "spec");
     let selector = spec.get("selector");
     let given = selector.value().filter(|selector| !selector.is_null());
@@ -60,12 +66,17 @@ pub(crate) fn check_selector_and_template(object: &Object, workload: Workload, e
     if !label_selector::selects(object, &["spec", "selector"], &["spec", "template", "metadata", "labels"]) {
         errors.push(labels.invalid("`selector` does not match template `labels`"));
     }
-    check_template(&template, workload, errors);
+    check_template(context, &template, workload, errors);
 }
 
 /// Checks a pod template whose pods are to run for ever.
-pub(crate) fn check_template(template: &Field<'_, '_>, workload: Workload, errors: &mut ErrorList) {
-    check_any_template(template, errors);
+pub(crate) fn check_template(
+    context: &RequestContext,
+    template: &Field<'_, '_>,
+    workload: Workload,
+    errors: &mut ErrorList,
+) {
+    check_any_template(context, template, errors);
     let spec = template.get("spec");
     let policy = spec.get("restartPolicy");
     if !matches!(policy.text(), "Always" | "") {
@@ -81,7 +92,7 @@ pub(crate) fn check_template(template: &Field<'_, '_>, workload: Workload, error
 }
 
 /// Checks a pod template: its labels and its spec.
-pub(crate) fn check_any_template(template: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_any_template(context: &RequestContext, template: &Field<'_, '_>, errors: &mut ErrorList) {
     let metadata = template.get("metadata");
     // Told at the template itself, as if it had no metadata of its own.
     errors.append(validate_labels(metadata.get("labels").texts(), &template.path().child("labels")));
@@ -91,7 +102,7 @@ pub(crate) fn check_any_template(template: &Field<'_, '_>, errors: &mut ErrorLis
     ));
     let spec = template.get("spec");
     let policy = spec.get("restartPolicy");
-    let mut own = validation::validate(&spec);
+    let mut own = validation::validate(context, &spec);
     // A template without a spec has one thing wrong with it, not two.
     if !policy.exists() {
         own.0.retain(|error| error.field != policy.path());

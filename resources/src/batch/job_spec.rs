@@ -1,5 +1,6 @@
 //! What must hold of the spec of a job, its own or in the template of a CronJob.
 
+use registry_core::RequestContext;
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 
@@ -11,7 +12,7 @@ use crate::go_text::Shape;
 const SUCCESS_POLICY: Shape = Shape::Struct(&[("Rules", "rules", Shape::Plain("[]"))]);
 
 /// Checks the spec, but for its selector.
-pub(crate) fn validate(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>, errors: &mut ErrorList) {
     for number in [
         "parallelism",
         "completions",
@@ -53,7 +54,7 @@ pub(crate) fn validate(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     for rule in failure.get("rules").elements() {
         check_failure_rule(&rule, errors);
     }
-    check_template(spec, failure.exists(), errors);
+    check_template(context, spec, failure.exists(), errors);
 }
 
 /// A rule looks at exit codes or at conditions, and says what follows.
@@ -128,9 +129,14 @@ fn quoted(texts: &[&str]) -> String {
 }
 
 /// Pods of a job end.
-fn check_template(spec: &Field<'_, '_>, has_failure_policy: bool, errors: &mut ErrorList) {
+fn check_template(
+    context: &RequestContext,
+    spec: &Field<'_, '_>,
+    has_failure_policy: bool,
+    errors: &mut ErrorList,
+) {
     let template = spec.get("template");
-    workload::check_any_template(&template, errors);
+    workload::check_any_template(context, &template, errors);
     let pod = template.get("spec");
     let policy = pod.get("restartPolicy");
     let detail = "valid values: \"OnFailure\", \"Never\"";

@@ -12,7 +12,7 @@ use crate::resource::conversion::ConversionError;
 use crate::rest::{Answer, Getter, Lister, Watcher};
 use crate::storage::{EncodingBudget, ListPage, StoredObject, WatchError, WatchEvent, WatchStream};
 
-use super::{VersionBorder, Converted};
+use super::{Converted, VersionBorder};
 
 /// How many objects of a list are converted before others get their turn.
 const CONVERTED_AT_ONCE: usize = 64;

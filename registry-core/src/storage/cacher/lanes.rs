@@ -48,8 +48,7 @@ impl Lanes {
             return LaneId::Log;
         }
         let lanes = &mut self.lanes;
-        let place =
-            self.places.entry(key.clone()).or_insert_with(|| lanes.insert((key, Lane::default())));
+        let place = self.places.entry(key.clone()).or_insert_with(|| lanes.insert((key, Lane::default())));
         LaneId::Own(*place)
     }
 

@@ -110,7 +110,9 @@ impl Listing<'_> {
     /// Reads once, at most `page` keys; whether the page is now full.
     async fn read(&mut self, page: u64) -> Result<bool, StorageError> {
         let ranged = match self.ahead.take() {
-            Some(ahead) => ahead.await.unwrap_or_else(|failed| Err(MvccError::Unavailable(failed.to_string().into()))),
+            Some(ahead) => {
+                ahead.await.unwrap_or_else(|failed| Err(MvccError::Unavailable(failed.to_string().into())))
+            }
             None => self.range(page).await,
         };
         let ranged = ranged.map_err(|error| self.interpret(error))?;
@@ -136,8 +138,7 @@ impl Listing<'_> {
     }
 
     async fn range(&self, limit: u64) -> Result<Ranged, MvccError> {
-        let range =
-            RangeRequest { start: &self.start, end: &self.range.end, limit, revision: self.revision };
+        let range = RangeRequest { start: &self.start, end: &self.range.end, limit, revision: self.revision };
         self.store.engine.range(range).await
     }
 

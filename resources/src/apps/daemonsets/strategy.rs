@@ -42,10 +42,10 @@ impl ObjectStrategy for DaemonSetStrategy {
         new.set(&TEMPLATE_GENERATION, generation.to_string().into());
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
-        workload::check_selector_and_template(object, Workload::DAEMON_SET, &mut errors);
+        workload::check_selector_and_template(context, object, Workload::DAEMON_SET, &mut errors);
         spec.get("minReadySeconds").check_not_negative(&mut errors);
         check_update_strategy(&spec.get("updateStrategy"), &mut errors);
         spec.get("revisionHistoryLimit").check_not_negative(&mut errors);

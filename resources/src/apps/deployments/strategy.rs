@@ -33,11 +33,11 @@ impl ObjectStrategy for DeploymentStrategy {
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         spec.get("replicas").check_not_negative(&mut errors);
-        workload::check_selector_and_template(object, Workload::DEPLOYMENT, &mut errors);
+        workload::check_selector_and_template(context, object, Workload::DEPLOYMENT, &mut errors);
         check_rollout(&spec.get("strategy"), &mut errors);
         for number in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
             spec.get(number).check_not_negative(&mut errors);

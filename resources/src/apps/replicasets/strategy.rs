@@ -19,12 +19,12 @@ impl ObjectStrategy for ReplicaSetStrategy {
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         spec.get("replicas").check_not_negative(&mut errors);
         spec.get("minReadySeconds").check_not_negative(&mut errors);
-        workload::check_selector_and_template(object, Workload::REPLICA_SET, &mut errors);
+        workload::check_selector_and_template(context, object, Workload::REPLICA_SET, &mut errors);
         errors
     }
 

@@ -63,7 +63,7 @@ impl ObjectStrategy for StatefulSetStrategy {
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         let policy = spec.get("podManagementPolicy");
@@ -79,7 +79,7 @@ impl ObjectStrategy for StatefulSetStrategy {
             spec.get(number).check_not_negative(&mut errors);
         }
         spec.get("ordinals").get("start").check_not_negative(&mut errors);
-        workload::check_selector_and_template(object, Workload::STATEFUL_SET, &mut errors);
+        workload::check_selector_and_template(context, object, Workload::STATEFUL_SET, &mut errors);
         errors
     }
 

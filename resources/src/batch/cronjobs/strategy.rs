@@ -44,7 +44,7 @@ impl ObjectStrategy for CronJobStrategy {
         errors
     }
 
-    fn validate_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+    fn validate_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(new, "spec");
         let (written, zone) = (spec.get("schedule"), spec.get("timeZone"));
@@ -67,7 +67,7 @@ impl ObjectStrategy for CronJobStrategy {
         if job.get("manualSelector").is_true() {
             errors.push(job.get("manualSelector").unsupported(&["nil", "false"]));
         }
-        job_spec::validate(&job, &mut errors);
+        job_spec::validate(context, &job, &mut errors);
         errors
     }
 }

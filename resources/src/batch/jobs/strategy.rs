@@ -71,11 +71,11 @@ impl ObjectStrategy for JobStrategy {
         fill_at(object, &["spec", "selector", "matchLabels", uid_label], uid);
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         check_selector(object, &spec, &mut errors);
-        job_spec::validate(&spec, &mut errors);
+        job_spec::validate(context, &spec, &mut errors);
         errors
     }
 
@@ -84,7 +84,7 @@ impl ObjectStrategy for JobStrategy {
         // Kubernetes checks the spec with the object, and once more with the change.
         let spec = Field::of(new, "spec");
         check_template_labels(new, &spec, &mut errors);
-        job_spec::validate(&spec, &mut errors);
+        job_spec::validate(context, &spec, &mut errors);
         let not_started = old.get(&["spec", "suspend"]) == Some(&Value::Bool(true))
             && old.get(&["status", "startTime"]).is_none();
         let mut comparable = new.clone();

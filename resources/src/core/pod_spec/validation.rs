@@ -9,6 +9,7 @@ mod resources;
 mod volumes;
 mod windows;
 
+use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
 
@@ -29,10 +30,10 @@ const RESOURCE_CLAIM: Shape = Shape::Struct(&[
 const MOST_NAMESERVERS: usize = 3;
 
 /// What is wrong with a pod spec.
-pub(crate) fn validate(spec: &Field<'_, '_>) -> ErrorList {
+pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>) -> ErrorList {
     let mut errors = ErrorList::default();
     let volumes = Volumes::validate(&spec.get("volumes"), &mut errors);
-    containers::validate(spec, &volumes, &mut errors);
+    containers::validate(context.policy, spec, &volumes, &mut errors);
     check_restart_policy(spec, &mut errors);
     check_dns(spec, &mut errors);
     check_names(spec, &mut errors);

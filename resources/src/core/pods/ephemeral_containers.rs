@@ -42,7 +42,7 @@ impl UpdateRules for EphemeralContainersRules {
         part::count_change(new, old);
     }
 
-    fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+    fn validate(&self, _: &ResourceType, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         if part::is_static(old) {
             return FieldError::forbidden(
                 part::pod_itself(),
@@ -51,7 +51,7 @@ impl UpdateRules for EphemeralContainersRules {
             .into();
         }
         let spec = Field::of(new, "spec");
-        let mut errors = validation::validate(&spec);
+        let mut errors = validation::validate(context, &spec);
         let containers = spec.get("ephemeralContainers");
         for before in Field::of(old, "spec").get("ephemeralContainers").elements() {
             let name = before.get("name");

@@ -56,7 +56,7 @@ impl UpdateRules for ResizeRules {
         part::count_change(new, old);
     }
 
-    fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+    fn validate(&self, _: &ResourceType, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         if part::is_static(old) {
             return FieldError::forbidden(part::pod_itself(), "static pods cannot be resized").into();
         }
@@ -64,7 +64,7 @@ impl UpdateRules for ResizeRules {
             return FieldError::forbidden(part::pod_itself(), "windows pods cannot be resized").into();
         }
         let (spec, before) = (Field::of(new, "spec"), Field::of(old, "spec"));
-        let mut errors = validation::validate(&spec);
+        let mut errors = validation::validate(context, &spec);
         let class = old.get_str(&["status", "qosClass"]).unwrap_or_else(|| quality_of_service(old));
         if class != quality_of_service(new) {
             let detail = "Pod QOS Class may not change as a result of resizing";

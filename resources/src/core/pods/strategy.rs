@@ -41,9 +41,9 @@ impl ObjectStrategy for PodStrategy {
         }
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let spec = Field::of(object, "spec");
-        let mut errors = validation::validate(&spec);
+        let mut errors = validation::validate(context, &spec);
         if spec.get("ephemeralContainers").len() > 0 {
             errors.push(spec.get("ephemeralContainers").forbidden("cannot be set on create"));
         }
@@ -71,8 +71,8 @@ impl ObjectStrategy for PodStrategy {
         errors
     }
 
-    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = validation::validate(&Field::of(new, "spec"));
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = validation::validate(context, &Field::of(new, "spec"));
         check_spec_change(new, old, &mut errors);
         errors
     }

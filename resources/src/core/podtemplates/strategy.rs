@@ -25,9 +25,9 @@ impl ObjectStrategy for PodTemplateStrategy {
         warnings::of_template(new, &["template"])
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        workload::check_any_template(&Field::of(object, "template"), &mut errors);
+        workload::check_any_template(context, &Field::of(object, "template"), &mut errors);
         errors
     }
 }

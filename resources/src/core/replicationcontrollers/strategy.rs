@@ -31,7 +31,7 @@ impl ObjectStrategy for ReplicationControllerStrategy {
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         spec.get("minReadySeconds").check_not_negative(&mut errors);
@@ -50,7 +50,7 @@ impl ObjectStrategy for ReplicationControllerStrategy {
         if selector.entries().any(|(key, value)| labels.get(key).value() != value.value()) {
             errors.push(labels.invalid("`selector` does not match template `labels`"));
         }
-        workload::check_template(&template, Workload::REPLICATION_CONTROLLER, &mut errors);
+        workload::check_template(context, &template, Workload::REPLICATION_CONTROLLER, &mut errors);
         errors
     }
 

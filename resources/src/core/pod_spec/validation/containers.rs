@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use registry_core::context::ClusterPolicy;
 
 use crate::field::Field;
 
@@ -28,28 +29,40 @@ const ENVIRONMENT_FIELDS: &[&str] = &[
 ];
 
 /// Checks the containers of a pod spec, init containers included.
-pub(super) fn validate(spec: &Field<'_, '_>, volumes: &Volumes<'_>, errors: &mut ErrorList) {
+pub(super) fn validate(
+    policy: ClusterPolicy,
+    spec: &Field<'_, '_>,
+    volumes: &Volumes<'_>,
+    errors: &mut ErrorList,
+) {
     let containers = spec.get("containers");
     if containers.len() == 0 {
         errors.push(containers.required(""));
     }
-    let host_network = spec.get("hostNetwork").is_true();
+    let around = Around { policy, volumes, host_network: spec.get("hostNetwork").is_true() };
     let mut used = Names::default();
     for container in containers.elements() {
-        validate_container(&container, volumes, host_network, &mut used, errors);
+        validate_container(&container, &around, &mut used, errors);
         for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
             handlers::check_probe(&container.get(probe), probe != "readinessProbe", errors);
         }
         handlers::check_lifecycle(&container.get("lifecycle"), errors);
     }
     for container in spec.get("initContainers").elements() {
-        validate_container(&container, volumes, host_network, &mut used, errors);
+        validate_container(&container, &around, &mut used, errors);
         validate_init_container(&container, errors);
     }
     for container in spec.get("ephemeralContainers").elements() {
-        validate_container(&container, volumes, host_network, &mut used, errors);
+        validate_container(&container, &around, &mut used, errors);
         ephemeral::validate(&container, spec, errors);
     }
+}
+
+/// What a container is checked against beside the others.
+struct Around<'v> {
+    policy: ClusterPolicy,
+    volumes: &'v Volumes<'v>,
+    host_network: bool,
 }
 
 /// Names and host ports used so far.
@@ -79,8 +92,7 @@ fn validate_init_container(container: &Field<'_, '_>, errors: &mut ErrorList) {
 
 fn validate_container<'a>(
     container: &Field<'a, '_>,
-    volumes: &Volumes<'_>,
-    host_network: bool,
+    around: &Around<'_>,
     used: &mut Names<'a>,
     errors: &mut ErrorList,
 ) {
@@ -99,13 +111,13 @@ fn validate_container<'a>(
     }
     container.get("imagePullPolicy").check_one_of(PULL_POLICIES, errors);
     container.get("terminationMessagePolicy").check_one_of(MESSAGE_POLICIES, errors);
-    check_ports(&container.get("ports"), host_network, used, errors);
+    check_ports(&container.get("ports"), around.host_network, used, errors);
     for variable in container.get("env").elements() {
         check_variable(&variable, errors);
     }
-    check_mounts(&container.get("volumeMounts"), volumes, errors);
+    check_mounts(&container.get("volumeMounts"), around.volumes, errors);
     resources::validate(&container.get("resources"), errors);
-    check_security_context(&container.get("securityContext"), errors);
+    check_security_context(around.policy, &container.get("securityContext"), errors);
 }
 
 fn check_ports<'a>(ports: &Field<'a, '_>, host_network: bool, used: &mut Names<'a>, errors: &mut ErrorList) {
@@ -228,7 +240,7 @@ fn check_mounts(mounts: &Field<'_, '_>, volumes: &Volumes<'_>, errors: &mut Erro
     }
 }
 
-fn check_security_context(context: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_security_context(policy: ClusterPolicy, context: &Field<'_, '_>, errors: &mut ErrorList) {
     for id in ["runAsUser", "runAsGroup"] {
         context.get(id).check_between(0, i64::from(i32::MAX), errors);
     }
@@ -237,7 +249,7 @@ fn check_security_context(context: &Field<'_, '_>, errors: &mut ErrorList) {
         errors
             .push(context.invalid("cannot set `allowPrivilegeEscalation` to false and `privileged` to true"));
     }
-    if context.get("privileged").is_true() {
+    if context.get("privileged").is_true() && !policy.allows_privileged {
         errors.push(context.get("privileged").forbidden("disallowed by cluster policy"));
     }
 }

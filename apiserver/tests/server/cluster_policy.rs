@@ -1,0 +1,46 @@
+//! What one cluster allows and another does not.
+
+use apiserver::testing::TestServer;
+use http::Request;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use serde_json::{Value, json};
+
+use super::client::{Answer, Connection, Protocol};
+
+async fn post(connection: &mut Connection, path: &str, body: Value) -> Answer {
+    let request = Request::post(path)
+        .header("authorization", "Bearer admin-token")
+        .header("content-type", "application/json");
+    connection.send(request.body(Full::new(Bytes::from(body.to_string()))).unwrap()).await
+}
+
+#[tokio::test]
+async fn privileged_containers_are_for_clusters_that_allow_them() {
+    let spec = json!({
+        "containers": [{"name": "c", "image": "x", "securityContext": {"privileged": true}}],
+    });
+    let pod = json!({"metadata": {"name": "p"}, "spec": spec});
+    let labels = json!({"app": "a"});
+    let daemon_set = json!({"metadata": {"name": "d"}, "spec": {
+        "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec},
+    }});
+    let bodies = [
+        ("/api/v1/namespaces/default/pods", pod),
+        ("/apis/apps/v1/namespaces/default/daemonsets", daemon_set),
+    ];
+    for (flag, wanted) in [("--allow-privileged=false", 422), ("--allow-privileged", 201)] {
+        let builder = TestServer::builder().memory().flag("--disable-admission-plugins=ServiceAccount");
+        let server = builder.flag(flag).start().await.unwrap();
+        let mut admin = Connection::open(&server, Protocol::Http2).await;
+        for (path, body) in &bodies {
+            let answer = post(&mut admin, path, body.clone()).await;
+            assert_eq!(answer.status, wanted, "{flag} {path}: {}", answer.text());
+            if wanted == 422 {
+                let message = answer.json()["message"].as_str().unwrap().to_owned();
+                let refusal = "securityContext.privileged: Forbidden: disallowed by cluster policy";
+                assert!(message.ends_with(refusal), "{message}");
+            }
+        }
+    }
+}
