@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
 use crate::schema::Schema;
@@ -108,6 +109,8 @@ pub struct SelectableField {
     pub name: &'static str,
     /// The path in the JSON object.
     pub path: &'static [&'static str],
+    /// Where it is looked for when there is nothing, or an empty text, at the path; no path for nowhere.
+    pub other_path: &'static [&'static str],
     /// What it is compared as where the object does not have it. Of a Go type this is its zero, which JSON leaves
     /// out: `spec.unschedulable=false` finds the nodes that do not say it.
     pub absent: &'static str,
@@ -149,7 +152,9 @@ impl ResourceType {
 
     /// AttrFunc: labels and selectable fields, as the storage keeps them beside each object.
     pub fn attributes(&self, object: &Object) -> Attributes {
-        let own = self.selectable.iter().map(|field| scalar_text(object.get(field.path), field.absent));
+        let other = |path| object.get(path).filter(|_| !<[&str]>::is_empty(path));
+        let own =
+            self.selectable.iter().map(|field| field.text(object.get(field.path), other(field.other_path)));
         let names = [object.name(), object.namespace()].map(Cow::Borrowed);
         Attributes::new(object.labels().collect(), names.into_iter().chain(own), self.field_names)
     }
@@ -172,11 +177,23 @@ impl fmt::Debug for ResourceType {
     }
 }
 
+// === impl SelectableField ===
+
+impl SelectableField {
+    /// The field as selectors compare it, from what is at its paths.
+    fn text<'v>(&self, value: Option<&'v Value>, other: Option<&'v Value>) -> Cow<'v, str> {
+        match scalar_text(value, self.absent) {
+            text if text.is_empty() && !self.other_path.is_empty() => scalar_text(other, self.absent),
+            text => text,
+        }
+    }
+}
+
 /// A selectable field as selectors compare it: strings bare, numbers and booleans as JSON.
-fn scalar_text<'v>(value: Option<&'v serde_json::Value>, absent: &'static str) -> Cow<'v, str> {
+fn scalar_text<'v>(value: Option<&'v Value>, absent: &'static str) -> Cow<'v, str> {
     match value {
-        None | Some(serde_json::Value::Null) => absent.into(),
-        Some(serde_json::Value::String(text)) => text.as_str().into(),
+        None | Some(Value::Null) => absent.into(),
+        Some(Value::String(text)) => text.as_str().into(),
         Some(other) => other.to_string().into(),
     }
 }

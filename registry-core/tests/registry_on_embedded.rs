@@ -37,7 +37,12 @@ static ANIMALS: ResourceType = ResourceType {
     categories: &[],
     scope: Scope::Namespaced,
     storage_prefix: "zoo.example.dev/animals",
-    selectable: &[SelectableField { name: "spec.keeper", path: &["spec", "keeper"], absent: "" }],
+    selectable: &[SelectableField {
+        name: "spec.keeper",
+        path: &["spec", "keeper"],
+        other_path: &[],
+        absent: "",
+    }],
     indexes: &["spec.keeper"],
     field_names: &["metadata.name", "metadata.namespace", "spec.keeper"],
     columns: &[],

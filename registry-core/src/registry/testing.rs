@@ -252,7 +252,12 @@ pub(crate) const fn widgets(strategy: &'static dyn ObjectStrategy) -> ResourceTy
         categories: &[],
         scope: Scope::Namespaced,
         storage_prefix: "widgets",
-        selectable: &[SelectableField { name: "spec.color", path: &["spec", "color"], absent: "" }],
+        selectable: &[SelectableField {
+            name: "spec.color",
+            path: &["spec", "color"],
+            other_path: &[],
+            absent: "",
+        }],
         indexes: &[],
         field_names: &["metadata.name", "metadata.namespace", "spec.color"],
         columns: &[],

@@ -14,6 +14,8 @@ use super::{ResourceType, scalar_text};
 
 const NAME: &[&str] = &["metadata", "name"];
 const NAMESPACE: &[&str] = &["metadata", "namespace"];
+/// So many names every resource can be selected by.
+const NAMES: usize = 2;
 const LABELS: &[&str] = &["metadata", "labels"];
 
 /// A path and what was found there.
@@ -36,8 +38,9 @@ struct Search<'a> {
 /// The value is no JSON object.
 pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attributes, String> {
     let own = resource.selectable.iter().map(|field| field.path);
-    let mut wanted: Vec<Wanted> =
-        [LABELS, NAME, NAMESPACE].into_iter().chain(own).map(|path| Wanted { path, found: None }).collect();
+    let other = resource.selectable.iter().map(|field| field.other_path).filter(|path| !path.is_empty());
+    let paths = [LABELS, NAME, NAMESPACE].into_iter().chain(own).chain(other);
+    let mut wanted: Vec<Wanted> = paths.map(|path| Wanted { path, found: None }).collect();
     // As text, so that strings that are passed over are checked too.
     let text = std::str::from_utf8(value).map_err(|error| error.to_string())?;
     let mut input = serde_json::Deserializer::from_str(text);
@@ -58,10 +61,17 @@ pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attrib
         }
         _ => Vec::new(),
     };
-    let fields: Vec<Option<Value>> = found.collect();
+    let found: Vec<Option<Value>> = found.collect();
+    let (names, found) = found.split_at(NAMES.min(found.len()));
+    let (values, others) = found.split_at(resource.selectable.len().min(found.len()));
     // A name and a namespace are there, or empty.
-    let absent = ["", ""].into_iter().chain(resource.selectable.iter().map(|field| field.absent));
-    let fields = fields.iter().zip(absent).map(|(value, absent)| scalar_text(value.as_ref(), absent));
+    let names = names.iter().map(|value| scalar_text(value.as_ref(), ""));
+    let mut others = others.iter();
+    let own = resource.selectable.iter().zip(values).map(|(field, value)| {
+        let other = if field.other_path.is_empty() { None } else { others.next() };
+        field.text(value.as_ref(), other.and_then(Option::as_ref))
+    });
+    let fields = names.chain(own);
     Ok(Attributes::new(labels, fields, resource.field_names))
 }
 

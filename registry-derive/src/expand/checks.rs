@@ -33,7 +33,7 @@ fn paths(model: &ResourceModel) -> Vec<TokenStream> {
         Columns::Declared(columns) => columns.as_slice(),
         Columns::Slice(_) => &[],
     };
-    let selectable = model.selectable.iter();
+    let selectable = model.selectable.iter().flat_map(|path| [Some(path), path.other()]).flatten();
     let plain = selectable.chain(columns.iter().map(|column| &column.path)).map(|path| {
         let access = access(path);
         quote!(let _ = #access;)

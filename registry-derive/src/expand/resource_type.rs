@@ -85,7 +85,15 @@ fn storage_prefix(model: &ResourceModel) -> TokenStream {
 fn fields(model: &ResourceModel) -> TokenStream {
     let selectable = model.selectable.iter().map(|field| {
         let (name, path, absent) = (field.name(), json_path(field), absent(model, field));
-        quote!(::registry_core::resource::SelectableField { name: #name, path: #path, absent: #absent })
+        let other_path = field.other().map_or_else(|| quote!(&[]), json_path);
+        quote! {
+            ::registry_core::resource::SelectableField {
+                name: #name,
+                path: #path,
+                other_path: #other_path,
+                absent: #absent,
+            }
+        }
     });
     let names = model.selectable.iter().map(FieldPath::name);
     // An index is named like the selectable field it is for, which may have a name of its own.

@@ -16,7 +16,7 @@ use columns::Layout;
     plural = "events",
     short("ev"),
     storage_prefix = "events",
-    selectable(involved_object.kind, involved_object.namespace, involved_object.name, involved_object.uid, involved_object.api_version, involved_object.resource_version, involved_object.field_path, reason, reporting_component, source.component as "source", type_),
+    selectable(involved_object.kind, involved_object.namespace, involved_object.name, involved_object.uid, involved_object.api_version, involved_object.resource_version, involved_object.field_path, reason, reporting_component, source.component or reporting_component as "source", type_),
     ttl_seconds = 3600,
     columns = COLUMNS,
     strategy = strategy::EventStrategy,
@@ -33,4 +33,28 @@ impl Layout for Events {
     const ABOUT: &'static str = "involvedObject";
     const REPORTER: &'static str = "reportingComponent";
     const MESSAGE: &'static str = "message";
+}
+
+#[cfg(test)]
+mod tests {
+    use registry_core::Resource;
+    use registry_core::api::Object;
+    use serde_json::json;
+
+    use super::Events;
+
+    #[test]
+    fn an_event_without_a_source_is_selected_by_its_controller() {
+        for (event, source) in [
+            (json!({"source": {"component": "kubelet"}, "reportingComponent": "c"}), "kubelet"),
+            (json!({"source": {"host": "n"}, "reportingComponent": "c"}), "c"),
+            (json!({"source": {"component": ""}, "reportingComponent": "c"}), "c"),
+            (json!({"reportingComponent": "c"}), "c"),
+            (json!({}), ""),
+        ] {
+            let stored = Events::TYPE.attributes_of(event.to_string().as_bytes()).unwrap();
+            assert_eq!(stored.field("source"), source, "{event}");
+            assert_eq!(Events::TYPE.attributes(&Object::from_value(event).unwrap()), stored);
+        }
+    }
 }

@@ -6,12 +6,15 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Ident, LitStr, Token};
 
+syn::custom_keyword!(or);
+
 /// A path to a field of the object: `spec.keeper`, `status.pod_ip = "status.podIP"`,
-/// `source.component as "source"`, and of a spoke `regarding.kind => involved_object.kind`.
+/// `source.component or reporting_component as "source"`, and of a spoke `regarding.kind => involved_object.kind`.
 #[derive(Clone, Debug)]
 pub struct FieldPath {
     steps: Vec<Ident>,
     json: Vec<String>,
+    other: Option<Box<FieldPath>>,
     name: Option<LitStr>,
     hub: Option<Box<FieldPath>>,
 }
@@ -34,6 +37,11 @@ impl FieldPath {
         self.name.as_ref().map_or_else(|| self.json.join("."), LitStr::value)
     }
 
+    /// Where the field is looked for when nothing is here.
+    pub fn other(&self) -> Option<&Self> {
+        self.other.as_deref()
+    }
+
     /// The same field in the hub, when it is elsewhere there.
     pub fn hub(&self) -> Option<&Self> {
         self.hub.as_deref()
@@ -54,16 +62,12 @@ impl FieldPath {
 
 impl Parse for FieldPath {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let mut steps = vec![parse_step(input)?];
-        while input.peek(Token![.]) {
-            input.parse::<Token![.]>()?;
-            steps.push(parse_step(input)?);
-        }
-        let json = if input.peek(Token![=]) && !input.peek(Token![=>]) {
-            input.parse::<Token![=]>()?;
-            parse_json_path(&input.parse()?)?
+        let path = Self::parse_place(input)?;
+        let other = if input.peek(or) {
+            input.parse::<or>()?;
+            Some(Box::new(Self::parse_place(input)?))
         } else {
-            steps.iter().map(json_name).collect()
+            None
         };
         let name = if input.peek(Token![as]) {
             input.parse::<Token![as]>()?;
@@ -77,7 +81,25 @@ impl Parse for FieldPath {
         } else {
             None
         };
-        Ok(Self { steps, json, name, hub })
+        Ok(Self { other, name, hub, ..path })
+    }
+}
+
+impl FieldPath {
+    /// Where a field is, without what it is called.
+    fn parse_place(input: ParseStream<'_>) -> syn::Result<Self> {
+        let mut steps = vec![parse_step(input)?];
+        while input.peek(Token![.]) {
+            input.parse::<Token![.]>()?;
+            steps.push(parse_step(input)?);
+        }
+        let json = if input.peek(Token![=]) && !input.peek(Token![=>]) {
+            input.parse::<Token![=]>()?;
+            parse_json_path(&input.parse()?)?
+        } else {
+            steps.iter().map(json_name).collect()
+        };
+        Ok(Self { steps, json, other: None, name: None, hub: None })
     }
 }
 

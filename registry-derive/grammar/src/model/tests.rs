@@ -17,7 +17,7 @@ fn an_own_struct_says_everything() {
         /// Where animals live.
         #[resource(
             group = "zoo.example.dev", version = "v1", short("enc", "pen"), categories("all"),
-            selectable(spec.keeper, status.pod_ip = "status.podIP", spec.r#type, source.component as "source"),
+            selectable(spec.keeper, status.pod_ip = "status.podIP", spec.r#type, source.component or spec.origin as "source"),
             index(spec.keeper),
             column("Keeper", spec.keeper),
             column("Since", status.opened_at, type = date, priority = 1, description = "Opened", ),
@@ -44,6 +44,7 @@ fn an_own_struct_says_everything() {
     let names: Vec<String> = model.selectable.iter().map(FieldPath::name).collect();
     assert_eq!(names, ["spec.keeper", "status.podIP", "spec.type", "source"]);
     assert_eq!(model.selectable[3].json(), ["source", "component"]);
+    assert_eq!(model.selectable[3].other().unwrap().json(), ["spec", "origin"]);
     assert!(model.has_status && model.has_generation);
     assert_eq!(model.time_to_live_seconds, Some(3600));
     let Columns::Declared(columns) = &model.columns else { panic!("declared one by one") };
@@ -76,7 +77,7 @@ fn every_mistake_is_told_at_once() {
         #[resource(
             group = "Zoo", kind = "enclosure", short("enc", "enc"), scope = cluster, cluster,
             selectable(spec.keeper, spec.keeper, metadata.name), index(spec.phase),
-            column("Age", spec.age), ttl_seconds = 0, status,
+            column("Age", spec.age or spec.born), ttl_seconds = 0, status,
             subresource(Feed, verbs(create)), subresource(Feed, verbs(get)),
         )]
         pub struct Enclosure<T> { pub metadata: ObjectMeta, #[resource(status)] pub state: T }
@@ -93,6 +94,7 @@ fn every_mistake_is_told_at_once() {
         "two selectable fields are named `spec.keeper`",
         "can be selected by `metadata.name`",
         "add `spec.phase` to `selectable(…)`",
+        "`or` belongs into",
         "a column `Age` already",
         "at least one second",
         "the subresource `Feed` is declared twice",

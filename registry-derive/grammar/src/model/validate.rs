@@ -185,6 +185,7 @@ impl Complaints {
                 format!("only selectable fields can be indexed: add `{name}` to `selectable(…)`"),
             );
             self.require(seen.insert(name.clone()), index.span(), format!("`{name}` is indexed twice"));
+            self.require(index.other().is_none(), index.span(), OR_IS_FOR_SELECTORS);
         }
     }
 
@@ -195,6 +196,7 @@ impl Complaints {
         let mut headings: BTreeSet<String> = ["Name".to_owned(), "Age".to_owned()].into();
         for column in &attributes.column {
             let heading = column.heading.value();
+            self.require(column.path.other().is_none(), column.path.span(), OR_IS_FOR_SELECTORS);
             self.require(!heading.is_empty(), column.heading.span(), "a column needs a heading");
             self.require(
                 headings.insert(heading.clone()),
@@ -204,6 +206,9 @@ impl Complaints {
         }
     }
 }
+
+/// One value selects; a column shows what is there.
+const OR_IS_FOR_SELECTORS: &str = "`or` belongs into `selectable(…)`";
 
 fn path_text(path: &syn::Path) -> String {
     path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>().join("::")
