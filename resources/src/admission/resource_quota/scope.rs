@@ -3,7 +3,7 @@
 use registry_core::api::{GroupResource, Object};
 use serde_json::{Value, json};
 
-use super::usage::PODS;
+use super::usage::{PODS, has_deadline};
 use crate::core::pods::quality_of_service;
 
 /// What a quota asks of the objects it counts: its scopes, and the expressions of its selector.
@@ -30,11 +30,6 @@ fn is_in(pod: &Object, requirement: &Value) -> bool {
         "CrossNamespacePodAffinity" => looks_elsewhere(pod),
         _ => false,
     }
-}
-
-/// Whether a pod ends by itself at some time: whether it is in the scope `Terminating`.
-pub(super) fn has_deadline(pod: &Object) -> bool {
-    pod.get_i64(&["spec", "activeDeadlineSeconds"]).is_some_and(|seconds| seconds >= 0)
 }
 
 fn has_class(pod: &Object, operator: &str, values: Option<&Value>) -> bool {

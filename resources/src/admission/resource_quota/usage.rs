@@ -6,7 +6,6 @@ use registry_core::api::{GroupResource, Object};
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
-use super::scope::has_deadline;
 use crate::core::pod_spec::totals::{self, Amounts};
 
 pub(super) const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
@@ -172,4 +171,9 @@ pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
     });
     let texts: Vec<String> = texts.collect();
     (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+/// Whether a pod ends by itself at some time: whether it is in the scope `Terminating`.
+pub(super) fn has_deadline(pod: &Object) -> bool {
+    pod.get_i64(&["spec", "activeDeadlineSeconds"]).is_some_and(|seconds| seconds >= 0)
 }
