@@ -80,8 +80,8 @@ async fn odd_fields_are_told_or_refused() {
     assert_eq!(
         post("").await.expect(201).warnings(),
         [
-            "299 - \"duplicate field \\\"data.a\\\"\"",
             "299 - \"unknown field \\\"metadata.zork2\\\"\"",
+            "299 - \"duplicate field \\\"data.a\\\"\"",
             "299 - \"unknown field \\\"zork\\\"\"",
         ]
     );
@@ -89,7 +89,7 @@ async fn odd_fields_are_told_or_refused() {
     let strict = post("&fieldValidation=Strict").await.failure();
     assert_eq!(
         strict.1,
-        "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: duplicate field \"data.a\", unknown field \"metadata.zork2\", unknown field \"zork\""
+        "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"metadata.zork2\", duplicate field \"data.a\", unknown field \"zork\""
     );
     let yaml = "metadata:\n  name: a\ndata:\n  k: v\n";
     let read = server.write(Method::POST, MAPS, "application/yaml", yaml).await.expect(201);
