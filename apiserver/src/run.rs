@@ -120,6 +120,9 @@ fn start_logging(verbosity: u8) {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // What cannot be logged (the log's disk is full too) is lost: to complain of that on stderr would fail as well,
+        // and end the thread that only wanted to say something.
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal())
         .try_init();
 }
