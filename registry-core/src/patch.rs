@@ -9,8 +9,6 @@ pub mod merge;
 pub mod shown;
 pub mod strategic;
 
-use serde_json::Value;
-
 /// A patch that is malformed, or that cannot be applied to this value. None is cured by trying again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
@@ -31,15 +29,3 @@ pub enum PatchError {
 
 /// How deep a patched value may nest: what a request's body may.
 const MAX_DEPTH: usize = 128;
-
-/// What Go's JSON decoder calls the type of a value.
-fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}

@@ -20,7 +20,6 @@ use super::call::Call;
 #[cfg(test)]
 mod tests;
 
-pub(super) use declared::json_type;
 use declared::{Declared, no_struct, unrecognized};
 
 /// The largest body that is read.

@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
+use crate::codec::json::escape_for_pages;
+
 /// One step of a path through an object. Borrows names and keys from the object or field set it was made from.
 ///
 /// Elements are ordered as Kubernetes orders them: fields, keys, values, indexes.
@@ -83,7 +85,7 @@ impl<'a> PathElement<'a> {
                 text.push_str(name);
                 text
             }
-            Self::Value(value) => escaped(format!("v:{value}")),
+            Self::Value(value) => escape_for_pages(format!("v:{value}")),
             Self::Index(index) => format!("i:{index}"),
             Self::Key(fields) => {
                 let mut text = String::with_capacity(32);
@@ -97,7 +99,7 @@ impl<'a> PathElement<'a> {
                     text.push_str(&value.to_string());
                 }
                 text.push('}');
-                escaped(text)
+                escape_for_pages(text)
             }
         }
     }
@@ -170,14 +172,6 @@ impl fmt::Display for PathElement<'_> {
             }
         }
     }
-}
-
-/// JSON as Go writes it, so that it can stand in a page.
-fn escaped(json: String) -> String {
-    if !json.contains(['<', '>', '&']) {
-        return json;
-    }
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 type KeyField<'a> = (Cow<'a, str>, Cow<'a, Value>);

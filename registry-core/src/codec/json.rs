@@ -27,6 +27,26 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
     Ok(Decoded { value, duplicates: duplicates.into_texts() })
 }
 
+/// What Go's JSON decoder calls the type of a value.
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// JSON as Go writes it, so that it can stand in a page.
+pub fn escape_for_pages(json: String) -> String {
+    if !json.contains(['<', '>', '&']) {
+        return json;
+    }
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
 /// Decodes a JSON text of which duplicates are no news.
 pub(super) fn decode_value(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
     read(bytes, depth, None)

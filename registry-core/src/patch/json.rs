@@ -5,7 +5,8 @@
 use serde_json::{Map, Value};
 
 use super::shown::Touched;
-use super::{MAX_DEPTH, PatchError, json_type};
+use super::{MAX_DEPTH, PatchError};
+use crate::codec::json::type_name;
 
 mod pointer;
 
@@ -288,7 +289,7 @@ fn inapplicable(text: String) -> PatchError {
 
 /// What Go's decoder says when JSON of one type stands where another is wanted.
 fn mismatch(found: &Value, wanted: &str) -> PatchError {
-    let found = json_type(found);
+    let found = type_name(found);
     PatchError::Malformed(format!("error decoding patch: json: cannot unmarshal {found} into Go {wanted}"))
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::codec::json::escape_for_pages;
 use crate::schema::{Schema, TypeRef};
 
 /// What of a document a patch goes through.
@@ -42,8 +43,7 @@ impl Touched {
 pub fn shown(patched: &Value, touched: &Touched, schema: &Schema) -> String {
     let mut text = String::new();
     write(&mut text, patched, Some(touched), Some(schema.root()));
-    // As Go writes JSON, so that it can stand in a page.
-    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    escape_for_pages(text)
 }
 
 fn write(text: &mut String, value: &Value, touched: Option<&Touched>, ty: Option<TypeRef<'_>>) {

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::schema::{PatchStrategy, Schema, TypeRef};
 
-use super::{PatchError, json_type};
+use super::PatchError;
+use crate::codec::json::type_name;
 
 mod go;
 mod lists;
@@ -35,7 +36,7 @@ fn apply_typed<'s, T: Typed<'s>>(
         Value::Object(patch) => patch.clone(),
         Value::Null => return Ok(()),
         other => {
-            let found = json_type(other);
+            let found = type_name(other);
             return Err(PatchError::Malformed(format!(
                 "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
             )));

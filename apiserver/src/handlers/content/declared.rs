@@ -1,6 +1,7 @@
 //! What a body says it is, and how bodies are refused that are something else.
 
 use registry_core::api::StatusError;
+use registry_core::codec::json::type_name;
 use serde_json::{Map, Value};
 
 use crate::responses::negotiation::Format;
@@ -90,7 +91,7 @@ fn declared_text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a s
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text),
         Some(other) => {
-            let found = json_type(other);
+            let found = type_name(other);
             Err(format!("json: cannot unmarshal {found} into Go struct field .{name} of type string"))
         }
     }
@@ -133,20 +134,8 @@ pub(super) fn no_struct(value: &Value) -> String {
     format!(
         "json: cannot unmarshal {} into Go value of type struct {{ APIVersion string \
          \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
-        json_type(value)
+        type_name(value)
     )
-}
-
-/// What Go's decoder calls the type of a JSON value.
-pub(crate) fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 #[cfg(test)]

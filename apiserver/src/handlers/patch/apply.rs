@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{FieldValidation, Object, PatchOptions, StatusError, time};
 use registry_core::codec::Decoded;
+use registry_core::codec::json::type_name;
 use registry_core::rest::UpdatedObject;
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use crate::admission::Operation;
 use crate::responses::negotiation::Format;
 
 use super::super::call::Call;
-use super::super::content::{self, check_name, json_type, settle_namespace, with_defaults};
+use super::super::content::{self, check_name, settle_namespace, with_defaults};
 
 /// An applied configuration, merged into whatever object is there.
 pub(super) struct Applied<'a> {
@@ -43,7 +44,7 @@ impl<'a> Applied<'a> {
         let configuration = match value {
             Value::Null => Object::default(),
             value => Object::from_value(value).map_err(|other| {
-                let found = json_type(&other);
+                let found = type_name(&other);
                 malformed(&format!(
                     "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of \
                      type map[string]interface {{}}"

@@ -1,6 +1,7 @@
 //! A patch as it came, parsed once and applied as often as needed.
 
 use registry_core::api::{Reason, StatusError};
+use registry_core::codec::json::type_name;
 use registry_core::codec::{Limits, json};
 use registry_core::patch::json::JsonPatch;
 use registry_core::patch::shown::{Touched, shown};
@@ -10,8 +11,6 @@ use registry_core::schema::{FieldIssue, Schema};
 use serde_json::Value;
 
 use crate::responses::negotiation::with_empty_details;
-
-use super::super::content::json_type;
 
 /// The kinds of patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +51,7 @@ impl PatchDocument {
         let decoded = json::decode(bytes, &Limits::default()).map_err(|fault| malformed(&fault.0))?;
         let value = decoded.value;
         let wrong_type = |target: &str| {
-            malformed(&format!("json: cannot unmarshal {} into Go value of type {target}", json_type(&value)))
+            malformed(&format!("json: cannot unmarshal {} into Go value of type {target}", type_name(&value)))
         };
         let content = match kind {
             PatchType::Json if !value.is_array() => return Err(wrong_type("[]handlers.jsonPatchOp")),
