@@ -1,9 +1,13 @@
 //! Request-scoped facts. They travel as an argument, never in globals or task-locals.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::api::{GroupResource, GroupVersionResource};
+
+mod warnings;
+
+use warnings::Warnings;
 
 /// Who asks for what, until when. One per request, shared by reference down to the store.
 #[derive(Debug, Default)]
@@ -25,7 +29,7 @@ pub struct RequestContext {
     pub user_agent: String,
     /// What this cluster allows.
     pub policy: ClusterPolicy,
-    warnings: Mutex<Vec<String>>,
+    warnings: Mutex<Warnings>,
 }
 
 /// What one cluster allows and another does not, as its operator decided.
@@ -76,17 +80,18 @@ impl RequestContext {
         }
     }
 
-    /// Notes a warning for the client's `Warning` headers. The same text is told once.
+    /// Adds a warning to the client's `Warning` headers. A repeated text is ignored, and so is what exceeds
+    /// Kubernetes' bounds on the length of all warnings.
     pub fn warn(&self, text: impl Into<String>) {
-        let text = text.into();
-        let mut warnings = self.warnings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if !warnings.contains(&text) {
-            warnings.push(text);
-        }
+        self.warnings().add(text.into());
     }
 
-    /// All warnings noted so far, taken out.
+    /// Removes and returns all warnings added so far.
     pub fn take_warnings(&self) -> Vec<String> {
-        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        std::mem::take(&mut *self.warnings()).into_texts()
+    }
+
+    fn warnings(&self) -> MutexGuard<'_, Warnings> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -90,14 +90,19 @@ impl Schema {
         &self.table
     }
 
-    /// Brings a decoded object into the form the server keeps: checks types, drops unknown fields (noting each
-    /// with its path), drops what Go's `omitempty` would, adds the empty structs Go would write, and writes
+    /// Brings a decoded object into the form the server keeps: checks types, drops unknown fields (adding
+    /// their paths to `issues`, up to 256 KiB), drops what Go's `omitempty` would, adds the empty structs Go would write, and writes
     /// quantities, times and base64 the canonical way. Doing it again changes nothing.
     ///
     /// # Errors
     /// A field has a type it cannot have.
     pub fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
-        conform::Walk { table: &self.table, issues }.value(self.root, value, conform::Place::Root)
+        let issue_bytes_left = conform::MAX_ISSUE_BYTES;
+        conform::Walk { table: &self.table, issues, issue_bytes_left }.value(
+            self.root,
+            value,
+            conform::Place::Root,
+        )
     }
 
     /// Fills in the schema's defaults where a field is absent.

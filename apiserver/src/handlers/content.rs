@@ -3,6 +3,8 @@
 mod declared;
 mod owners;
 
+use std::collections::HashSet;
+
 use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -88,6 +90,7 @@ pub(super) fn decode_object(
     if matches!(format, Format::Json) && issues.len() > 1 && validation != FieldValidation::Ignore {
         json::sort_as_written(bytes, &mut issues);
     }
+    bound_issues(&mut issues);
     settle_issues(call, &issues, validation)
         .map_err(|strict| declared.cannot_be_handled(expected, &strict.to_string()))?;
     let mut object = Object::from_value(value).unwrap_or_default();
@@ -127,7 +130,18 @@ fn decode_message(call: &Call<'_>, bytes: &[u8], schema: &Schema) -> Result<Decl
 #[error("strict decoding error: {0}")]
 pub(super) struct StrictError(String);
 
-/// Says, ignores or refuses what is odd about single fields.
+/// Maximum number of issues that are reported for one body.
+///
+/// Kubernetes concept: `saveStrictError` in `sigs.k8s.io/json`.
+const MAX_ISSUES: usize = 100;
+
+/// Removes repeated issues, and those beyond the maximum.
+pub(super) fn bound_issues(issues: &mut Vec<String>) {
+    let mut known = HashSet::new();
+    issues.retain(|issue| known.len() < MAX_ISSUES && known.insert(issue.clone()));
+}
+
+/// Refuses a body for its issues, warns of them, or ignores them.
 pub(super) fn settle_issues(
     call: &Call<'_>,
     issues: &[String],

@@ -18,7 +18,7 @@ use crate::responses::negotiation::{Endpoint, Format, body_media_type, unknown_b
 
 use super::answer::object_answer;
 use super::call::Call;
-use super::content::{check_name, read_body, settle_issues, settle_namespace, with_defaults};
+use super::content::{bound_issues, check_name, read_body, settle_issues, settle_namespace, with_defaults};
 use super::options::patch_options;
 use super::routing::method_not_allowed;
 use super::update::updated_status;
@@ -219,7 +219,10 @@ impl Patched<'_> {
         if is_strategic {
             odd.sort();
         }
-        let issues = [self.document.issues.as_slice(), &odd].concat();
+        let mut issues = [self.document.issues.as_slice(), &odd].concat();
+        if !is_strategic {
+            bound_issues(&mut issues);
+        }
         settle_issues(call, &issues, self.field_validation).map_err(|strict| strict.to_string())?;
         Ok(Object::from_value(value).unwrap_or_default())
     }

@@ -1,23 +1,15 @@
-//! Warnings: what a client is told beside its answer.
+//! `Warning` headers.
 
 use axum::body::Body;
 use http::header::WARNING;
 use http::{HeaderValue, Response};
 
-/// Warnings longer than this in all are cut to [`WARNING_MAX_CHARS`] each.
-const WARNINGS_TOTAL_CHARS: usize = 4 * 1024;
-/// What remains of each warning when all of them are too long.
-const WARNING_MAX_CHARS: usize = 256;
-
-/// Tells the client what was noted while its request was served.
+/// Adds a `Warning` header for each text. The request's context has bounded their number and length.
 pub(crate) fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
-    let total: usize = warnings.iter().map(|text| text.chars().count()).sum();
-    let limit = if total > WARNINGS_TOTAL_CHARS { WARNING_MAX_CHARS } else { WARNINGS_TOTAL_CHARS };
-    // As in Kubernetes, a text that no header can hold is told to nobody.
-    for text in warnings.iter().filter(|text| !text.chars().any(char::is_control)) {
-        // 299 is "miscellaneous persistent warning"; the agent is nobody in particular.
+    for text in warnings {
+        // Code 299 is "miscellaneous persistent warning"; `-` stands for no agent in particular.
         let mut header = String::from("299 - \"");
-        for character in text.chars().take(limit) {
+        for character in text.chars() {
             if matches!(character, '"' | '\\') {
                 header.push('\\');
             }

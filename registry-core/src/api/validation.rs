@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/util/validation/field`.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::Value;
@@ -261,13 +262,9 @@ impl FromIterator<FieldError> for ErrorList {
 /// One error bare, several in brackets, each distinct text once: as an aggregate error is written.
 impl fmt::Display for ErrorList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut texts: Vec<String> = Vec::with_capacity(self.0.len());
-        for error in &self.0 {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
+        let mut known: HashSet<String> = HashSet::new();
+        let texts = self.0.iter().map(ToString::to_string);
+        let texts: Vec<String> = texts.filter(|text| known.insert(text.clone())).collect();
         match texts.as_slice() {
             [only] => f.write_str(only),
             many => write!(f, "[{}]", many.join(", ")),

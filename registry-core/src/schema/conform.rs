@@ -12,7 +12,12 @@ use super::{ConformError, FieldIssue};
 pub(super) struct Walk<'a> {
     pub(super) table: &'a TypeTable,
     pub(super) issues: &'a mut Vec<FieldIssue>,
+    /// How many bytes of paths may still be added to `issues`.
+    pub(super) issue_bytes_left: usize,
 }
+
+/// Maximum number of bytes of the paths of all issues of one value: hostile bodies have many fields below long names.
+pub(super) const MAX_ISSUE_BYTES: usize = 256 * 1024;
 
 /// Where the walk is. Lives on the stack; text is made of it only when there is something to report.
 #[derive(Clone, Copy)]
@@ -59,9 +64,9 @@ impl Walk<'_> {
             }
             (Shape::SchemaOr { schema, or }, _) => {
                 // Go reads these with code of their own, which knows no strictness.
-                let issues = self.issues.len();
+                let bytes_left = std::mem::take(&mut self.issue_bytes_left);
                 let outcome = self.schema_or(*schema, *or, value);
-                self.issues.truncate(issues);
+                self.issue_bytes_left = bytes_left;
                 outcome
             }
             (Shape::Scalar(scalar), value) => {
@@ -100,7 +105,7 @@ impl Walk<'_> {
             }
             let Some(field) = shape.field(key) else {
                 if !shape.keeps_unknown {
-                    self.issues.push(FieldIssue::Unknown(place.below(key)));
+                    self.note_unknown(place, key);
                 }
                 return shape.keeps_unknown;
             };
@@ -121,6 +126,16 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Adds an unknown field to the issues, within the bound on their text. The first one is always added.
+    fn note_unknown(&mut self, place: Place<'_>, key: &str) {
+        if self.issue_bytes_left == 0 {
+            return;
+        }
+        let path = place.below(key);
+        self.issue_bytes_left = self.issue_bytes_left.saturating_sub(path.len());
+        self.issues.push(FieldIssue::Unknown(path));
     }
 
     fn field(&mut self, field: &Field, value: &mut Value, place: Place<'_>) -> Result<Entry, ConformError> {

@@ -1,23 +1,27 @@
-//! Owner references that come twice: they count once, and the client is told.
+//! Repeated owner references: the server keeps one of each and warns the client.
+
+use std::collections::HashSet;
 
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use serde_json::Value;
 
-/// Drops references that say the same as one before them.
+/// Removes references that equal an earlier one.
 pub(super) fn settle(context: &RequestContext, object: &mut Object) {
     let references = object.0.get_mut("metadata").and_then(|metadata| metadata.get_mut("ownerReferences"));
     let Some(Value::Array(references)) = references else { return };
-    let mut distinct: Vec<Value> = Vec::with_capacity(references.len());
-    let mut repeated: Vec<String> = Vec::new();
-    for reference in std::mem::take(references) {
-        if distinct.contains(&reference) {
-            repeated.push(reference.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned());
-        } else {
-            distinct.push(reference);
-        }
+    if references.len() < 2 {
+        return;
     }
-    *references = distinct;
+    let mut known: HashSet<String> = HashSet::with_capacity(references.len());
+    let mut repeated: Vec<String> = Vec::new();
+    references.retain(|reference| {
+        let is_new = known.insert(reference.to_string());
+        if !is_new {
+            repeated.push(uid_of(reference));
+        }
+        is_new
+    });
     if !repeated.is_empty() {
         context.warn(format!(
             ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and \
@@ -25,6 +29,10 @@ pub(super) fn settle(context: &RequestContext, object: &mut Object) {
             repeated.join(", ")
         ));
     }
+}
+
+fn uid_of(reference: &Value) -> String {
+    reference.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

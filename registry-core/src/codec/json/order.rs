@@ -1,9 +1,13 @@
 //! The order in which a text has what is to be said of its fields: Go's decoder notes them as it comes to them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+
+/// Maximum number of bytes of paths that are looked up: hostile bodies have many fields below long names. The order of
+/// complaints beyond it is not known.
+const MAX_LOOKED_UP_BYTES: usize = 16 * 1024 * 1024;
 
 /// Puts complaints about single fields (`unknown field "a.b"`, `duplicate field "a.b"`) in the order of the text they
 /// are about; others stay before them. The text has been decoded before: what cannot be read is passed over.
@@ -13,6 +17,7 @@ pub fn sort_as_written(text: &[u8], complaints: &mut [String]) {
         lengths: complaints.iter().map(String::len).collect(),
         path: String::new(),
         fields: 0,
+        looked_up_bytes: 0,
     };
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     deserializer.disable_recursion_limit();
@@ -30,11 +35,12 @@ struct Place {
 
 struct Places {
     wanted: HashMap<String, Place>,
-    /// How long the complaints are: most fields are told from all of them by that.
-    lengths: Vec<usize>,
+    /// The lengths of the complaints: they rule out most fields without making a text.
+    lengths: HashSet<usize>,
     /// The path of the value that is being read.
     path: String,
     fields: usize,
+    looked_up_bytes: usize,
 }
 
 // === impl Places ===
@@ -46,6 +52,10 @@ impl Places {
         for (complaint, coming) in [("unknown", 1), ("duplicate", 2)] {
             if !self.lengths.contains(&(complaint.len() + " field \"\"".len() + self.path.len())) {
                 continue;
+            }
+            self.looked_up_bytes += self.path.len();
+            if self.looked_up_bytes > MAX_LOOKED_UP_BYTES {
+                return;
             }
             if let Some(place) = self.wanted.get_mut(&format!("{complaint} field {:?}", self.path)) {
                 place.comings += 1;
