@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use registry_core::metrics::MetricsError;
+use registry_core::registry::storage_map::MapConflict;
 use registry_core::storage::StorageError;
 
 use crate::authentication::TokenFileError;
@@ -20,6 +21,9 @@ pub enum ServerError {
     /// `--runtime-config` names an API that the server does not have. Not retryable.
     #[error("--runtime-config: there is no {0}")]
     UnknownApi(String),
+    /// Two storage maps claim the same path, name or keys. Not retryable.
+    #[error(transparent)]
+    Maps(#[from] MapConflict),
     /// The engine under the storage cannot be opened. Retryable as [`EngineError`] says.
     #[error(transparent)]
     Engine(#[from] EngineError),

@@ -8,6 +8,13 @@
 //! }
 //! ```
 //!
+//! Cargo features: `embedded` is the durable store in this process, `etcd3` the store in an etcd cluster; both are on by
+//! default. `etcd3` needs a protobuf compiler to build (Debian: `protobuf-compiler`), `embedded` needs nothing:
+//!
+//! ```toml
+//! apiserver = { git = "…", default-features = false, features = ["embedded"] }
+//! ```
+//!
 //! | module | what lives there |
 //! |---|---|
 //! | [`run_with`] | a server as a process: flags, logs, signals |
@@ -24,6 +31,11 @@
 //! | [`health`], [`metrics`], [`version`] | how the server is, what it counts, and which it is |
 //! | [`storage`] | opens the storage of every resource |
 //! | [`testing`] | servers for tests |
+
+#[cfg(not(any(feature = "embedded", feature = "etcd3")))]
+compile_error!(
+    "a server keeps its objects somewhere: enable the feature `embedded`, `etcd3`, or both of `apiserver`"
+);
 
 pub mod admission;
 pub mod authentication;

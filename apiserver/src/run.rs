@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use registry_core::registry::StorageMap;
+#[cfg(feature = "embedded")]
 use registry_core::storage::embedded::maintenance::{self, Source};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -58,7 +59,13 @@ fn run(options: Options, maps: &[&'static StorageMap]) -> Result<(), ServerError
     })
 }
 
-/// Looks after an embedded store, and tells what was found.
+#[cfg(not(feature = "embedded"))]
+fn maintain(_: &StorageCommand, _: &Path) -> Result<(), String> {
+    Err(crate::storage::EngineError::NotBuilt("embedded").to_string())
+}
+
+/// Looks after an embedded store, and reports what was found.
+#[cfg(feature = "embedded")]
 fn maintain(command: &StorageCommand, directory: &Path) -> Result<(), String> {
     let report = match command {
         StorageCommand::Check => maintenance::check(directory),

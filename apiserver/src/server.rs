@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use http::{Request, Response};
 use registry_core::context::ClusterPolicy;
+use registry_core::registry::storage_map::check_together;
 use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::{RequestContext, ResourceType};
 use tokio::net::TcpListener;
@@ -176,6 +177,7 @@ impl ServerBuilder {
     fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
         let builtin = (!self.without_builtin_resources).then_some(&resources::STORAGE_MAP);
         let maps: Vec<&StorageMap> = builtin.into_iter().chain(self.maps.iter().copied()).collect();
+        check_together(&maps)?;
         let runtime_config = self.options.runtime_config();
         let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
         let resources: Vec<&'static ResourceType> = entries.map(|entry| entry.resource).collect();

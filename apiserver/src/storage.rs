@@ -13,7 +13,9 @@ use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::store::StoreOptions;
 use registry_core::resource::Versions;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+#[cfg(feature = "embedded")]
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
+#[cfg(feature = "etcd3")]
 use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
 use registry_core::storage::hub::Hub;
 use registry_core::storage::measured::Measured;
@@ -22,15 +24,18 @@ use registry_core::storage::transform::{Identity, Transformer};
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{EncodingBudget, Interface, StorageError};
 
-use crate::options::{EtcdConnection, StorageChoice, StorageOptions};
+#[cfg(feature = "etcd3")]
+use crate::options::EtcdConnection;
+use crate::options::{StorageChoice, StorageOptions};
 
-#[cfg(test)]
+#[cfg(all(test, feature = "embedded", feature = "etcd3"))]
 mod tests;
 
 /// How many events one watch cache keeps at most, unless `--watch-cache-sizes` says otherwise.
 const HISTORY_EVENTS: usize = 100_000;
 /// How often watchers that want bookmarks get one.
 const BOOKMARK_PERIOD: Duration = Duration::from_mins(1);
+#[cfg(feature = "embedded")]
 /// How often the embedded store looks for history to compact, at most.
 const COMPACTION_LOOK: Duration = Duration::from_mins(1);
 
@@ -68,8 +73,10 @@ pub struct StorageReader {
 #[derive(Clone)]
 pub enum Engine {
     /// In this process.
+    #[cfg(feature = "embedded")]
     Embedded(Arc<Embedded>),
     /// An etcd cluster.
+    #[cfg(feature = "etcd3")]
     Etcd3(Arc<Etcd3>),
 }
 
@@ -77,22 +84,31 @@ pub enum Engine {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The embedded store. Retryable as [`OpenError`] says.
+    #[cfg(feature = "embedded")]
     #[error(transparent)]
     Embedded(#[from] OpenError),
     /// etcd. Retryable as [`ConnectError`] says.
+    #[cfg(feature = "etcd3")]
     #[error(transparent)]
     Etcd3(#[from] ConnectError),
+    /// The flags choose a backend that this program was built without. Not retryable.
+    #[error(
+        "this server was built without the storage backend `{0}`: build `apiserver` with the feature `{0}`"
+    )]
+    NotBuilt(&'static str),
 }
 
 // === impl Engine ===
 
 impl Engine {
-    /// Opens the engine that the flags choose; etcd is waited for.
+    /// Opens the engine that the flags choose; waits for etcd.
+    #[cfg_attr(not(feature = "embedded"), expect(unused_variables, reason = "etcd commits by itself"))]
     pub async fn open(
         choice: StorageChoice,
         options: &StorageOptions,
         commits: CommitMetrics,
     ) -> Result<Self, EngineError> {
+        #[cfg(feature = "embedded")]
         let embedded = |directory| {
             let mut embedded = EmbeddedOptions::new(directory);
             embedded.metrics = commits.clone();
@@ -100,7 +116,9 @@ impl Engine {
             embedded
         };
         match choice {
+            #[cfg(feature = "embedded")]
             StorageChoice::Memory => Ok(Self::Embedded(Embedded::in_memory_with(embedded("memory".into()))?)),
+            #[cfg(feature = "embedded")]
             StorageChoice::Embedded { directory } => {
                 // Reads the whole log: not on the runtime's threads.
                 let options = embedded(directory.clone());
@@ -110,37 +128,50 @@ impl Engine {
                 });
                 Ok(Self::Embedded(opened?))
             }
+            #[cfg(not(feature = "embedded"))]
+            StorageChoice::Memory | StorageChoice::Embedded { .. } => Err(EngineError::NotBuilt("embedded")),
+            #[cfg(feature = "etcd3")]
             StorageChoice::Etcd3(connection) => {
                 let options = etcd_options(connection, options.etcd_compaction_interval);
                 Ok(Self::Etcd3(Etcd3::connect(options).await?))
             }
+            #[cfg(not(feature = "etcd3"))]
+            StorageChoice::Etcd3(_) => Err(EngineError::NotBuilt("etcd3")),
         }
     }
 
     /// The engine by its contract.
     pub fn mvcc(&self) -> Arc<dyn Mvcc> {
         match self {
+            #[cfg(feature = "embedded")]
             Self::Embedded(engine) => engine.clone(),
+            #[cfg(feature = "etcd3")]
             Self::Etcd3(engine) => engine.clone(),
         }
     }
 
     /// Ends it: what is queued is written, the directory is given up.
     pub async fn close(&self) {
-        if let Self::Embedded(engine) = self {
-            engine.close().await;
+        match self {
+            #[cfg(feature = "embedded")]
+            Self::Embedded(engine) => engine.close().await,
+            #[cfg(feature = "etcd3")]
+            Self::Etcd3(_) => {}
         }
     }
 
     fn consistency(&self) -> Consistency {
         match self {
+            #[cfg(feature = "embedded")]
             Self::Embedded(_) => Consistency::OwnWrites,
             // Other servers may write to the same etcd.
+            #[cfg(feature = "etcd3")]
             Self::Etcd3(_) => Consistency::Store,
         }
     }
 }
 
+#[cfg(feature = "embedded")]
 /// As kube-apiserver's compactor does: history older than the interval goes. `None` for an interval of 0.
 fn compaction(interval: Duration) -> Option<AutoCompaction> {
     (!interval.is_zero()).then(|| AutoCompaction {
@@ -150,6 +181,7 @@ fn compaction(interval: Duration) -> Option<AutoCompaction> {
     })
 }
 
+#[cfg(feature = "etcd3")]
 fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Etcd3Options {
     let (cert_file, key_file) = connection.client_files.unzip();
     Etcd3Options {
@@ -168,7 +200,9 @@ impl StorageReader {
     /// Asks, and notes the answers.
     pub async fn refresh(&self, metrics: &StorageMetrics) {
         let (cluster, size_bytes) = match &self.engine {
+            #[cfg(feature = "embedded")]
             Engine::Embedded(engine) => ("embedded", Some(engine.statistics().disk_bytes)),
+            #[cfg(feature = "etcd3")]
             Engine::Etcd3(engine) => ("etcd-0", engine.size_bytes().await),
         };
         if let Some(size_bytes) = size_bytes {

@@ -10,8 +10,8 @@
 //! | [`measured`] | an engine, counted and measured for one resource |
 //! | [`transform`] | what a value looks like at rest: identity, encrypted |
 //! | [`mvcc`] | the contract of a multi-version key-value engine, etcd's |
-//! | [`etcd3`] | that contract by a real etcd |
-//! | [`embedded`] | that contract in this process, durable |
+//! | `etcd3` | that contract by a real etcd (feature `etcd3`) |
+//! | `embedded` | that contract in this process, durable (feature `embedded`) |
 //! | [`factory`] | a storage type's name to a backend |
 //! | [`testing`] | the conformance suite every backend and decorator passes |
 //!
@@ -19,9 +19,11 @@
 
 pub mod cacher;
 mod continue_token;
+#[cfg(feature = "embedded")]
 pub mod embedded;
 pub mod entry;
 pub mod error;
+#[cfg(feature = "etcd3")]
 pub mod etcd3;
 pub mod factory;
 pub mod hub;

@@ -103,6 +103,7 @@ const MAP: StorageMap = StorageMap {
             entries: &[Main::<Enclosure>::ENTRY, Status::<Enclosure>::ENTRY, Scale::<Enclosure>::ENTRY],
         },
     ],
+    declared_in: module_path!(),
 };
 
 struct Storages(Arc<Embedded>);

@@ -24,6 +24,7 @@ mod tests;
 pub mod check;
 mod written;
 
+pub use check::together::{MapConflict, check_together};
 pub use written::{WrittenPath, WrittenVersion};
 
 /// All storages of a server, or of one crate of resources.
@@ -31,6 +32,8 @@ pub use written::{WrittenPath, WrittenVersion};
 pub struct StorageMap {
     /// The versions: groups in the order discovery shows them, versions of a group by name.
     pub versions: &'static [MapVersion],
+    /// The module that declares it, as `crate::module`.
+    pub declared_in: &'static str,
 }
 
 /// One group and version of a map.

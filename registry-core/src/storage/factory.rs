@@ -5,7 +5,9 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+#[cfg(feature = "embedded")]
 use super::embedded::{Embedded, EmbeddedOptions, OpenError};
+#[cfg(feature = "etcd3")]
 use super::etcd3::{ConnectError, Etcd3, Etcd3Options};
 use super::mvcc::Mvcc;
 
@@ -22,8 +24,10 @@ pub enum BackendType {
 #[derive(Clone, Debug)]
 pub enum BackendConfig {
     /// In this process.
+    #[cfg(feature = "embedded")]
     Embedded(EmbeddedOptions),
     /// A real etcd.
+    #[cfg(feature = "etcd3")]
     Etcd3(Etcd3Options),
 }
 
@@ -39,9 +43,11 @@ pub enum BackendError {
     #[error("unknown storage type: {0}; use \"embedded\" or \"etcd3\"")]
     Unknown(String),
     /// The embedded store cannot be opened.
+    #[cfg(feature = "embedded")]
     #[error(transparent)]
     Embedded(#[from] OpenError),
     /// etcd cannot be used.
+    #[cfg(feature = "etcd3")]
     #[error(transparent)]
     Etcd3(#[from] ConnectError),
 }
@@ -67,7 +73,9 @@ impl BackendConfig {
     /// Opens the backend.
     pub async fn open(self) -> Result<Arc<dyn Mvcc>, BackendError> {
         match self {
+            #[cfg(feature = "embedded")]
             Self::Embedded(options) => Ok(Embedded::open(options)?),
+            #[cfg(feature = "etcd3")]
             Self::Etcd3(options) => Ok(Etcd3::connect(options).await?),
         }
     }

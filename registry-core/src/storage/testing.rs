@@ -7,7 +7,7 @@
 //! | [`fault_tolerance()`] | the store over a [`FaultyMvcc`]: what happens equals what was told |
 //! | [`FaultyMvcc`] | an engine that fails, dawdles, and commits without saying so |
 //! | [`Hooked`] | an engine to which a test does what it likes |
-//! | [`etcd`] | a real etcd for one test binary |
+//! | `etcd` | a real etcd for one test binary (feature `etcd3`) |
 //! | [`Widget`] | the tiny resource all of this is about |
 //!
 //! A suite runs its checks side by side, each under keys of its own, and reports every one that fails.
@@ -32,6 +32,7 @@ use super::versioned::VersionedStore;
 
 mod conformance;
 mod contract;
+#[cfg(feature = "etcd3")]
 pub mod etcd;
 mod faults;
 mod faulty;

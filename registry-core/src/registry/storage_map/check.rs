@@ -6,6 +6,7 @@
 mod message;
 mod names;
 mod stores;
+pub mod together;
 
 use super::written::{WrittenPath, WrittenVersion};
 use super::{MapEntry, StorageMap};

@@ -22,6 +22,7 @@ static MAP: StorageMap = StorageMap {
         version: "v1",
         entries: &[Main::<Widgets>::ENTRY, Status::<Widgets>::ENTRY, Scale::<Widgets>::ENTRY],
     }],
+    declared_in: module_path!(),
 };
 
 struct InMemory;
@@ -84,7 +85,7 @@ fn nothing_is_opened_for_a_virtual_resource_and_it_has_its_own_verbs_only() {
     }
 
     let version = MapVersion { group: "example.com", version: "v1", entries: &[Virtual::<Questions>::ENTRY] };
-    let map = StorageMap { versions: Box::leak(Box::new([version])) };
+    let map = StorageMap { versions: Box::leak(Box::new([version])), declared_in: module_path!() };
     let installed = map.install(&Unopened, &|_| true).unwrap();
     let [only] = installed.paths.as_slice() else { unreachable!("one path was installed") };
     assert!(only.store.is_none() && only.capabilities.verbs().is_empty());

@@ -61,6 +61,7 @@ macro_rules! storage_map {
                         ),*],
                     }
                 ),*),*],
+                declared_in: ::core::module_path!(),
             };
             const WRITTEN: &[$crate::registry::storage_map::WrittenVersion] = &[$($(
                 $crate::registry::storage_map::WrittenVersion {

@@ -42,7 +42,7 @@ pub(super) const fn collision(
 }
 
 /// A collision between two resources of a group.
-const fn between(a: &Culprit<'_>, b: &Culprit<'_>, versions_differ: bool) -> Option<Message> {
+pub(super) const fn between(a: &Culprit<'_>, b: &Culprit<'_>, versions_differ: bool) -> Option<Message> {
     let (first, second) = (a.entry.resource, b.entry.resource);
     if versions_differ && same(first.plural, second.plural) && same(first.kind.kind, second.kind.kind) {
         if first.is_namespaced() == second.is_namespaced() {

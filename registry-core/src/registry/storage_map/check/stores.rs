@@ -68,23 +68,34 @@ const fn shared_keys(
         let mut index = 0;
         while index < entries.len() && (version < this || index < end) {
             let first = Culprit { entry: &entries[index], storage: written[version].paths[index].storage };
-            let prefix = second.entry.resource.storage_prefix;
-            let is_shared = same(first.entry.resource.storage_prefix, prefix);
-            if is_stored(first.entry) && first.entry.resource.hub.is_none() && is_shared {
-                let message = Message::new()
-                    .text("two stores for the keys below `")
-                    .text(prefix)
-                    .text("`: ")
-                    .culprit(&first)
-                    .text(" and ")
-                    .culprit(second);
-                return Some(message.text("; of two versions of one kind, one says `hub = …`"));
+            if share_keys(first.entry, second.entry) {
+                return Some(two_stores(&first, second));
             }
             index += 1;
         }
         version += 1;
     }
     None
+}
+
+/// Whether both store objects of their own, below one prefix.
+pub(super) const fn share_keys(first: &MapEntry, second: &MapEntry) -> bool {
+    is_stored(first)
+        && is_stored(second)
+        && first.resource.hub.is_none()
+        && second.resource.hub.is_none()
+        && same(first.resource.storage_prefix, second.resource.storage_prefix)
+}
+
+pub(super) const fn two_stores(first: &Culprit<'_>, second: &Culprit<'_>) -> Message {
+    let message = Message::new()
+        .text("two stores for the keys below `")
+        .text(second.entry.resource.storage_prefix)
+        .text("`: ")
+        .culprit(first)
+        .text(" and ")
+        .culprit(second);
+    message.text("; of two versions of one kind, one says `hub = …`")
 }
 
 /// Whether the entry is a resource of which objects are stored.

@@ -4,7 +4,7 @@ use crate::registry::storage_map::{Install, MapVersion};
 use crate::resource::conversion::Conversion;
 use crate::resource::{NoStrategy, ResourceType, ScalePaths};
 
-const PODS: ResourceType = ResourceType {
+pub(super) const PODS: ResourceType = ResourceType {
     kind: GroupVersionKind { group: "", version: "v1", kind: "Pod" },
     list_kind: "PodList",
     plural: "pods",
@@ -31,7 +31,7 @@ const PODS: ResourceType = ResourceType {
     hub: None,
     declared_at: "src/pods.rs:7",
 };
-const NODES: ResourceType = ResourceType {
+pub(super) const NODES: ResourceType = ResourceType {
     kind: GroupVersionKind { group: "", version: "v1", kind: "Node" },
     list_kind: "NodeList",
     plural: "nodes",
@@ -50,7 +50,7 @@ const TO_PODS: Conversion = Conversion {
     hub_fields: &[],
 };
 
-const fn entry(resource: &'static ResourceType, subresource: Option<&'static str>) -> MapEntry {
+pub(super) const fn entry(resource: &'static ResourceType, subresource: Option<&'static str>) -> MapEntry {
     MapEntry {
         resource,
         subresource,
@@ -72,7 +72,7 @@ fn verdict(versions: &[(&'static str, &'static str, &[Written])]) -> String {
         let paths: Vec<_> = paths.iter().map(|(path, storage, _)| WrittenPath { path, storage }).collect();
         written.push(WrittenVersion { group, version, paths: paths.leak() });
     }
-    let message = contradiction(&StorageMap { versions: map.leak() }, &written);
+    let message = contradiction(&StorageMap { versions: map.leak(), declared_in: module_path!() }, &written);
     message.map(|message| message.as_str().to_owned()).unwrap_or_default()
 }
 

@@ -1,0 +1,68 @@
+//! Maps that contradict each other. Each map is sound by itself, as the compiler checked; which maps a server has is known
+//! when it starts.
+
+use super::message::{Culprit, Message, same};
+use super::{names, same_option, stores};
+use crate::registry::storage_map::{MapEntry, StorageMap};
+
+/// Two storage maps that cannot be served together. Not retryable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct MapConflict(String);
+
+/// Checks that the maps of one server do not claim the same paths, names or keys.
+///
+/// # Errors
+/// Two maps do. The message names both declarations.
+pub fn check_together(maps: &[&StorageMap]) -> Result<(), MapConflict> {
+    for (index, second) in maps.iter().enumerate() {
+        for first in maps.iter().take(index) {
+            if let Some(message) = conflict(first, second) {
+                return Err(MapConflict(format!(
+                    "the storage maps of `{}` and `{}` cannot be served together: {}",
+                    first.declared_in,
+                    second.declared_in,
+                    message.as_str()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first contradiction between two maps.
+fn conflict(first: &StorageMap, second: &StorageMap) -> Option<Message> {
+    entries(second).find_map(|second| entries(first).find_map(|first| between(first, second)))
+}
+
+fn entries(map: &StorageMap) -> impl Iterator<Item = &'static MapEntry> {
+    map.versions.iter().flat_map(|version| version.entries)
+}
+
+fn between(first: &'static MapEntry, second: &'static MapEntry) -> Option<Message> {
+    let (a, b) = (culprit(first), culprit(second));
+    let (one, other) = (first.resource, second.resource);
+    if one.resource() == other.resource() && same_option(first.subresource, second.subresource) {
+        let message = Message::new().text("both serve `").path(second).text("` of `");
+        let message = message.group_version(other.kind.group, other.kind.version).text("`: ");
+        return Some(message.culprit(&a).text(" and ").culprit(&b));
+    }
+    if first.subresource.is_some() || second.subresource.is_some() {
+        return None;
+    }
+    let versions_differ = one.kind.version != other.kind.version;
+    if same(one.kind.group, other.kind.group)
+        && let Some(message) = names::between(&a, &b, versions_differ)
+    {
+        return Some(message);
+    }
+    stores::share_keys(first, second).then(|| stores::two_stores(&a, &b))
+}
+
+/// The entry by its kind: the types that the maps' texts name are not kept.
+const fn culprit(entry: &'static MapEntry) -> Culprit<'static> {
+    Culprit { entry, storage: entry.resource.kind.kind }
+}
+
+#[cfg(test)]
+mod tests;
