@@ -157,7 +157,7 @@ fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -
     if response.status() == StatusCode::OK {
         let (group, version, kind) = ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList");
         let schema = resources::schema::of(group, version, kind);
-        let encoded = protobuf::encode(&document.parsed(), schema, "apidiscovery.k8s.io/v2", kind);
+        let encoded = protobuf::encode(&document.parsed(), &schema, "apidiscovery.k8s.io/v2", kind);
         *response.body_mut() = Body::from(encoded);
     }
     response

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use http::{Request, Response};
+use registry_core::RequestContext;
 use registry_core::context::ClusterPolicy;
 use registry_core::registry::storage_map::check_together;
 use registry_core::registry::{InstalledApi, StorageMap};
-use registry_core::{RequestContext, ResourceType};
+use registry_core::resource::ResourceDescription;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -180,7 +181,7 @@ impl ServerBuilder {
         check_together(&maps)?;
         let runtime_config = self.options.runtime_config();
         let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
-        let resources: Vec<&'static ResourceType> = entries.map(|entry| entry.resource).collect();
+        let resources: Vec<&'static ResourceDescription> = entries.map(|entry| entry.resource).collect();
         let unknown = runtime_config.unknown_keys(&resources);
         if !unknown.is_empty() {
             return Err(ServerError::UnknownApi(unknown.join(", ")));

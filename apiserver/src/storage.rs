@@ -313,7 +313,7 @@ impl OpenStorage for Storages {
         self.services.clone()
     }
 
-    fn store_options(&self, resource: &'static ResourceType) -> StoreOptions {
+    fn store_options(&self, resource: &ResourceType) -> StoreOptions {
         StoreOptions {
             time_to_live_seconds: is_event(resource).then(|| self.options.event_ttl.as_secs().max(1)),
             garbage_collection: self.options.enable_garbage_collector,

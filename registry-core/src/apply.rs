@@ -92,7 +92,7 @@ pub struct FieldManager<'a> {
     /// The subresource; empty for the main one.
     pub subresource: &'a str,
     /// The kind's schema.
-    pub schema: &'a Schema,
+    pub schema: Schema,
     /// What this path does not change whatever the client sends: nobody's through it.
     pub reset: Reset<'a>,
     /// An object of the kind with nothing set, as the schema conforms it: what a new object is compared with.
@@ -127,7 +127,7 @@ struct Applied<'a> {
 
 /// The fields that the main resource (`subresource` empty) or a subresource resets: the status is nobody's through
 /// the main resource, and all but the status through `status`, beside what the strategy names.
-pub fn reset_fields(resource: &'static ResourceType, subresource: &str) -> FieldSet<'static> {
+pub fn reset_fields(resource: &ResourceType, subresource: &str) -> FieldSet<'static> {
     match subresource {
         "" => {
             let status: &[&[&str]] = if resource.has_status { &[&["status"]] } else { &[] };
@@ -135,14 +135,15 @@ pub fn reset_fields(resource: &'static ResourceType, subresource: &str) -> Field
         }
         "status" => {
             let mut reset = FieldSet::of_paths(resource.strategy.reset_status_fields().iter().copied());
-            for field in (resource.schema)().root().fields() {
+            let schema = resource.schema();
+            for field in schema.root().fields() {
                 let is_kept = match field.name() {
                     "apiVersion" | "kind" | "status" => true,
                     "metadata" => resource.is_builtin,
                     _ => false,
                 };
                 if !is_kept {
-                    reset.insert(&[PathElement::field(field.name())]);
+                    reset.insert(&[PathElement::field(field.name()).into_owned()]);
                 }
             }
             reset

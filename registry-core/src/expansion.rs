@@ -17,27 +17,21 @@ use crate::resource::{Resource, Strategy};
 use crate::rest::{Connecter, Getter, GracefulDeleter, NamedCreater, Patcher, Updater};
 use crate::schema::{FieldNumbers, Schema};
 
-/// NewFunc: an object with nothing set but its type.
-pub fn new_object(kind: GroupVersionKind) -> Object {
-    let mut object = Object::default();
-    object.set_type(&kind.group_version().api_version(), kind.kind);
-    object
-}
-
 /// The schema of an author's own struct, compiled on first use. With field numbers (the text of the lock file beside
 /// the crate's storage map) it has a protobuf form.
 pub fn own_schema<T: JsonSchema>(
     cell: &'static OnceLock<Schema>,
     kind: GroupVersionKind,
     field_numbers: Option<&'static str>,
-) -> &'static Schema {
-    cell.get_or_init(|| {
+) -> Schema {
+    let compiled = cell.get_or_init(|| {
         let schema = Schema::from_json_schema(schemars::schema_for!(T).as_value(), kind);
         match field_numbers {
             Some(lock) => schema.with_numbers(&T::schema_name(), &FieldNumbers::parse(lock)),
             None => schema,
         }
-    })
+    });
+    compiled.clone()
 }
 
 /// A type that is made from its other version: whatever has `TryFrom`, or `From`.

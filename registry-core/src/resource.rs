@@ -1,10 +1,12 @@
 //! What the derive makes of an annotated struct.
 //!
-//! [`Resource`] is the typed face; [`ResourceType`] is the same facts erased, so that one engine serves every
-//! resource and seventy of them do not mean seventy monomorphised servers.
+//! [`Resource`] is the typed face. [`ResourceDescription`] holds the same facts erased, as a constant that the derive
+//! emits. [`ResourceType`] is what the engine works on: it is made from a description when the storage map is
+//! installed, or while the server runs, so that one engine serves every resource, however it was declared.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,13 +18,18 @@ use crate::storage::Attributes;
 
 mod columns;
 pub mod conversion;
+mod description;
 mod extract;
 #[doc(hidden)]
 pub mod field;
 mod strategy;
 mod versions;
 
-pub use columns::{Cell, Column, ColumnFormat, ColumnType, RowCondition, RowConditionType, duration_text};
+pub use columns::{
+    Cell, Column, ColumnFormat, ColumnType, RowCondition, RowConditionType, TableCell, TableColumn,
+    duration_text,
+};
+pub use description::ResourceDescription;
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy};
 pub use versions::Versions;
 
@@ -38,11 +45,13 @@ use conversion::Conversion;
 pub trait Resource: Send + Sync + 'static {
     /// The Rust type of one object.
     type Object: Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// Everything the engine knows of the resource.
-    const TYPE: &'static ResourceType;
+    /// The declaration of the resource, from which the engine makes its [`ResourceType`].
+    const TYPE: &'static ResourceDescription;
 }
 
 /// Everything the engine knows of one resource in one version.
+///
+/// Kubernetes concept: the options of `registry.Store` and the `APIResource` of discovery, in one value.
 pub struct ResourceType {
     /// Group, version and kind of one object.
     pub kind: GroupVersionKind,
@@ -52,24 +61,24 @@ pub struct ResourceType {
     pub plural: &'static str,
     /// The name for one object, lower case.
     pub singular: &'static str,
-    /// What users may type instead of the plural.
-    pub short_names: &'static [&'static str],
-    /// Which groups of resources it belongs to, for example `all`.
-    pub categories: &'static [&'static str],
-    /// In a namespace, or in the cluster.
+    /// Short forms of the plural that clients accept.
+    pub short_names: Box<[&'static str]>,
+    /// The categories the resource belongs to, for example `all`.
+    pub categories: Box<[&'static str]>,
+    /// Whether objects live in a namespace or in the cluster.
     pub scope: Scope,
     /// Where objects are kept below the store's prefix, without slashes at the ends: `pods`, `services/specs`.
     pub storage_prefix: &'static str,
     /// The fields selectors may name, beside `metadata.name` and `metadata.namespace`, which all have.
-    pub selectable: &'static [SelectableField],
+    pub selectable: Box<[SelectableField]>,
     /// Names of selectable fields by which watchers and lists are looked up instead of scanned.
     pub indexes: &'static [&'static str],
     /// The names of all selectable fields, `metadata.name` and `metadata.namespace` first: what
     /// [`Attributes::field_names`] holds.
     pub field_names: &'static [&'static str],
     /// The columns of a table, the `Name` first.
-    pub columns: &'static [Column],
-    /// What a table's row tells of its object as a whole; `None`: nothing.
+    pub columns: Arc<[TableColumn]>,
+    /// The conditions of an object's table row; `None` for kinds without any.
     pub row_conditions: Option<fn(&Object) -> &'static [RowCondition]>,
     /// Whether objects have a status that only the `status` subresource writes.
     pub has_status: bool,
@@ -77,30 +86,32 @@ pub struct ResourceType {
     pub has_generation: bool,
     /// Where the `scale` subresource finds its numbers.
     pub scale: Option<ScalePaths>,
-    /// Removes objects by themselves so many seconds after each write; `None` keeps them.
+    /// Seconds after each write at which the store removes an object; `None` keeps it.
     pub time_to_live_seconds: Option<u64>,
     /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
     /// (`ReturnDeletedObject`.)
     pub returns_deleted_object: bool,
     /// Whether the collection may be deleted as a whole.
     pub serves_deletecollection: bool,
-    /// Whether the kind is one of Kubernetes' own types rather than an author's or a custom one. Of built-in kinds
-    /// lists leave out what they say for all their items, strategic merge patches are taken, and the `status`
-    /// subresource may also change metadata, labels and annotations above all.
+    /// Whether the kind is one of Kubernetes' own types rather than an author's or a custom one. Lists of built-in
+    /// kinds leave out the `kind` and `apiVersion` of their items, strategic merge patches are accepted, and the
+    /// `status` subresource may also change metadata.
     pub is_builtin: bool,
-    /// What is special about creating, updating and deleting these objects.
-    pub strategy: &'static dyn ObjectStrategy,
-    /// The object's schema; made on first use.
-    pub schema: fn() -> &'static Schema,
-    /// An object of this type with nothing set but its type (NewFunc).
-    pub new: fn() -> Object,
-    /// How it is converted to and from the version that is stored; `None`: it is stored as it is. A spoke's names,
-    /// columns, schema, defaults and reset fields are its own, and what its strategy validates holds beside what the
-    /// hub's does; all else is the hub's.
-    pub hub: Option<&'static Conversion>,
-    /// Where the author declared it, as `file:line`.
-    pub declared_at: &'static str,
+    /// The rules for creating, updating and deleting these objects.
+    pub strategy: Arc<dyn ObjectStrategy>,
+    /// Gives the schema of the objects.
+    pub schema: SchemaSource,
+    /// How objects are converted to and from the stored version; `None` if this is the stored version. Names,
+    /// columns, schema, defaults and reset fields of a spoke are its own, and what its strategy validates holds
+    /// beside the rules of the hub; everything else is the hub's.
+    pub hub: Option<Arc<Conversion>>,
+    /// Where the resource was declared: `file:line`, or the name of a custom resource definition.
+    pub declared_at: Cow<'static, str>,
 }
+
+/// Gives the compiled schema of a kind. It may compile it on first use.
+#[derive(Clone)]
+pub struct SchemaSource(Arc<dyn Fn() -> Schema + Send + Sync>);
 
 /// A field that selectors may name.
 #[derive(Clone, Copy, Debug)]
@@ -150,6 +161,18 @@ impl ResourceType {
         matches!(self.scope, Scope::Namespaced)
     }
 
+    /// An object with nothing set but its type (NewFunc).
+    pub fn new_object(&self) -> Object {
+        let mut object = Object::default();
+        object.set_type(&self.group_version().api_version(), self.kind.kind);
+        object
+    }
+
+    /// The schema of the objects.
+    pub fn schema(&self) -> Schema {
+        self.schema.get()
+    }
+
     /// AttrFunc: labels and selectable fields, as the storage keeps them beside each object.
     pub fn attributes(&self, object: &Object) -> Attributes {
         let other = |path| object.get(path).filter(|_| !<[&str]>::is_empty(path));
@@ -174,6 +197,32 @@ impl ResourceType {
 impl fmt::Debug for ResourceType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{} {}", self.group_version(), self.plural, self.kind.kind)
+    }
+}
+
+// === impl SchemaSource ===
+
+impl SchemaSource {
+    /// A source that calls `schema` whenever the schema is needed: it should remember what it compiled.
+    pub fn new(schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
+        Self(Arc::new(schema))
+    }
+
+    /// The schema.
+    pub fn get(&self) -> Schema {
+        (self.0)()
+    }
+}
+
+impl From<Schema> for SchemaSource {
+    fn from(schema: Schema) -> Self {
+        Self::new(move || schema.clone())
+    }
+}
+
+impl fmt::Debug for SchemaSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SchemaSource")
     }
 }
 

@@ -12,7 +12,7 @@ use crate::api::{
     Object, Preconditions, Scope, StatusError, UpdateOptions,
 };
 use crate::context::RequestContext;
-use crate::resource::Column;
+use crate::resource::TableColumn;
 use crate::schema::Schema;
 use crate::storage::{ListPage, StoredObject, WatchStream};
 
@@ -40,7 +40,7 @@ pub trait Storage: Send + Sync + 'static {
     fn scope(&self) -> Scope;
 
     /// The schema of what this path takes.
-    fn schema(&self) -> &'static Schema;
+    fn schema(&self) -> Schema;
 
     /// Fills in defaults the schema cannot express; runs on every decoded object.
     fn apply_defaults(&self, _object: &mut Object) {}
@@ -52,8 +52,8 @@ pub trait Storage: Send + Sync + 'static {
     }
 
     /// The columns of its table; none gives the `Name` and `Age` every object has.
-    fn columns(&self) -> &'static [Column] {
-        &[]
+    fn columns(&self) -> Arc<[TableColumn]> {
+        Arc::default()
     }
 }
 

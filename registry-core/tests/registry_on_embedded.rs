@@ -14,7 +14,7 @@ use registry_core::api::{
 };
 use registry_core::codec::stored;
 use registry_core::registry::{Store, SubresourceStore};
-use registry_core::resource::{NoStrategy, ResourceType, SelectableField, Versions};
+use registry_core::resource::{NoStrategy, ResourceDescription, SelectableField, Versions};
 use registry_core::rest::{
     AdmitAll, Answer, Creater, Getter, GracefulDeleter, Lister, UpdatedObject, Updater, Watcher,
 };
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 
 const KIND: GroupVersionKind = GroupVersionKind { group: "zoo.example.dev", version: "v1", kind: "Animal" };
 
-static ANIMALS: ResourceType = ResourceType {
+static ANIMALS: ResourceDescription = ResourceDescription {
     kind: KIND,
     list_kind: "AnimalList",
     plural: "animals",
@@ -54,17 +54,16 @@ static ANIMALS: ResourceType = ResourceType {
     returns_deleted_object: false,
     serves_deletecollection: true,
     is_builtin: false,
-    strategy: &NoStrategy,
+    strategy: || Arc::new(NoStrategy),
     schema: animal_schema,
-    new: Object::default,
     hub: None,
     declared_at: "here",
 };
 
-fn animal_schema() -> &'static Schema {
+fn animal_schema() -> Schema {
     static SCHEMA: LazyLock<Schema> =
         LazyLock::new(|| Schema::from_json_schema(&json!({"type": "object"}), KIND));
-    &SCHEMA
+    SCHEMA.clone()
 }
 
 /// A patch in all but name.
@@ -103,7 +102,7 @@ fn object_of(answer: &Answer) -> Object {
 fn stores(directory: &tempfile::TempDir) -> [Arc<Store>; 2] {
     let open = |directory: std::path::PathBuf| {
         let engine = Embedded::open(EmbeddedOptions::new(directory)).unwrap();
-        VersionedStore::new(engine, Arc::new(Identity), Arc::new(Versions::only(&ANIMALS)))
+        VersionedStore::new(engine, Arc::new(Identity), Arc::new(Versions::only(ANIMALS.instantiate())))
     };
     let bare: Arc<dyn Interface> = Arc::new(open(directory.path().join("bare")));
     let options = CacherOptions {
@@ -115,7 +114,7 @@ fn stores(directory: &tempfile::TempDir) -> [Arc<Store>; 2] {
         bookmark_period: Duration::from_mins(1),
     };
     let cached = Cacher::new(Arc::new(open(directory.path().join("cached"))), options);
-    [bare, cached].map(|storage| Store::new(&ANIMALS, storage, "/registry"))
+    [bare, cached].map(|storage| Store::new(ANIMALS.instantiate(), storage, "/registry"))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -57,9 +57,10 @@ fn virtual_storage(model: &ResourceModel) -> TokenStream {
         #[automatically_derived]
         impl ::registry_core::registry::VirtualResource for #ident {
             fn install(
+                resource: &::std::sync::Arc<::registry_core::ResourceType>,
                 services: &::registry_core::registry::Services,
             ) -> ::registry_core::rest::Capabilities {
-                #install(<Self as ::registry_core::Resource>::TYPE, services)
+                #install(resource, services)
             }
         }
     }

@@ -62,7 +62,7 @@ impl Strategy for EnclosureStrategy {
     }
 }
 
-fn pod_schema() -> &'static Schema {
+fn pod_schema() -> Schema {
     unreachable!("no test decodes a pod")
 }
 
@@ -94,7 +94,7 @@ fn an_own_struct_is_a_resource() {
     let scale = enclosures.scale.expect("declared");
     assert_eq!((scale.replicas, scale.current), (&["spec", "replicas"][..], &["status", "replicas"][..]));
 
-    let new = (enclosures.new)();
+    let new = enclosures.instantiate().new_object();
     assert_eq!((new.api_version(), new.kind()), ("zoo.example.dev/v1", "Enclosure"));
 }
 
@@ -113,7 +113,7 @@ fn one_declaration_of_a_field_serves_its_selector() {
         "spec": {"keeper": "ada", "type": "aviary", "isOpen": true},
     }))
     .expect("an object");
-    let attributes = Enclosure::TYPE.attributes(&object);
+    let attributes = Enclosure::TYPE.instantiate().attributes(&object);
     assert_eq!(
         attributes.field_names,
         ["metadata.name", "metadata.namespace", "spec.keeper", "status.phase", "spec.type", "spec.isOpen"]

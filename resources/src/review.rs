@@ -36,7 +36,7 @@ pub(crate) trait Review: Send + Sync + 'static {
 
 /// Serves a kind of review: it can be created, and that is all.
 pub(crate) struct ReviewStorage<R> {
-    resource: &'static ResourceType,
+    resource: Arc<ResourceType>,
     access: Arc<dyn AccessReviewer>,
     review: std::marker::PhantomData<R>,
 }
@@ -44,9 +44,9 @@ pub(crate) struct ReviewStorage<R> {
 // === impl ReviewStorage ===
 
 impl<R: Review> ReviewStorage<R> {
-    pub(crate) fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+    pub(crate) fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities {
         let access = services.access.clone();
-        capabilities!(Arc::new(Self { resource, access, review: std::marker::PhantomData }); creater)
+        capabilities!(Arc::new(Self { resource: resource.clone(), access, review: std::marker::PhantomData }); creater)
     }
 }
 
@@ -63,8 +63,8 @@ impl<R: Review> Storage for ReviewStorage<R> {
         self.resource.scope
     }
 
-    fn schema(&self) -> &'static Schema {
-        (self.resource.schema)()
+    fn schema(&self) -> Schema {
+        self.resource.schema()
     }
 }
 

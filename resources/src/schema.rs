@@ -17,58 +17,60 @@ static TYPES: LazyLock<Arc<TypeTable>> = LazyLock::new(|| {
 static FIELDS: LazyLock<Mutex<HashMap<FieldName, &'static str>>> = LazyLock::new(Mutex::default);
 
 /// A type's OpenAPI name and a field of it.
-type FieldName = (&'static str, &'static str);
+type FieldName = (String, String);
 
 /// Schemas given out so far: one each, for the life of the process.
-static GIVEN: LazyLock<Mutex<HashMap<GroupVersionKind, &'static Schema>>> = LazyLock::new(Mutex::default);
+static GIVEN: LazyLock<Mutex<HashMap<GroupVersionKind, Schema>>> = LazyLock::new(Mutex::default);
 
 /// The schema of a built-in kind.
 ///
 /// # Panics
 /// When the generated table has no such kind: a resource was declared for a type upstream does not have.
-pub fn of(group: &'static str, version: &'static str, kind: &'static str) -> &'static Schema {
+pub fn of(group: &'static str, version: &'static str, kind: &'static str) -> Schema {
     let wanted = GroupVersionKind { group, version, kind };
     let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
-    given.entry(wanted).or_insert_with(|| match TYPES.schema(wanted) {
-        Some(schema) => Box::leak(Box::new(schema)),
+    let schema = given.entry(wanted).or_insert_with(|| match TYPES.schema(wanted) {
+        Some(schema) => schema,
         None => unreachable!("the generated table of types has no {group}/{version} {kind}"),
-    })
+    });
+    schema.clone()
 }
 
 /// The schema of a built-in kind, as [`of`] has it.
 ///
 /// # Panics
 /// When the generated table has no such kind.
-pub fn of_kind(kind: GroupVersionKind) -> &'static Schema {
+pub fn of_kind(kind: GroupVersionKind) -> Schema {
     of(kind.group, kind.version, kind.kind)
 }
 
 /// What is said of the fields at these paths of a kind, in their order; empty where nothing is. Texts are large and few
 /// are asked for: those are kept, for the life of the process.
 pub fn field_descriptions(
-    schema: &'static Schema,
+    schema: &Schema,
     paths: impl Iterator<Item = &'static [&'static str]>,
 ) -> Vec<&'static str> {
     let names: Vec<Option<FieldName>> = paths.map(|path| field_name(schema, path)).collect();
     let mut known = FIELDS.lock().unwrap_or_else(PoisonError::into_inner);
     if names.iter().flatten().any(|name| !known.contains_key(name)) {
         let descriptions = descriptions().unwrap_or_default();
-        for (ty, field) in names.iter().flatten() {
+        for name @ (ty, field) in names.iter().flatten() {
             let text = descriptions.of_field(ty, field).unwrap_or_default();
-            known.entry((ty, field)).or_insert_with(|| Box::leak(text.into()));
+            known.entry(name.clone()).or_insert_with(|| Box::leak(text.into()));
         }
     }
-    names.iter().map(|name| name.and_then(|name| known.get(&name).copied()).unwrap_or_default()).collect()
+    let text = |name: &Option<FieldName>| name.as_ref().and_then(|name| known.get(name).copied());
+    names.iter().map(|name| text(name).unwrap_or_default()).collect()
 }
 
 /// The type that the field at a path is of, and the field.
-fn field_name(schema: &'static Schema, path: &[&str]) -> Option<FieldName> {
+fn field_name(schema: &Schema, path: &[&str]) -> Option<FieldName> {
     let (last, parents) = path.split_last()?;
     let mut ty = schema.root();
     for step in parents {
         ty = ty.field(step)?.ty();
     }
-    Some((ty.name()?, ty.field(last)?.name()))
+    Some((ty.name()?.to_owned(), ty.field(last)?.name().to_owned()))
 }
 
 /// What the types and their fields mean, for documentation; unpacked at each call.
@@ -88,7 +90,7 @@ mod tests {
             let columns = entry.resource.columns.iter().filter(|column| !column.documented_by.is_empty());
             for column in columns {
                 let texts =
-                    field_descriptions((entry.resource.schema)(), std::iter::once(column.documented_by));
+                    field_descriptions(&(entry.resource.schema)(), std::iter::once(column.documented_by));
                 assert!(
                     !texts[0].is_empty(),
                     "{:?} {}: {:?}",

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 const NOW: &str = "2026-01-01T00:00:00Z";
 
 /// The object in the schema's form, with defaults.
-fn conformed(resource: &'static ResourceType, mut value: Value) -> Object {
-    let schema = (resource.schema)();
+fn conformed(resource: &ResourceType, mut value: Value) -> Object {
+    let schema = resource.schema();
     value["apiVersion"] = resource.group_version().api_version().into();
     value["kind"] = resource.kind.kind.into();
     schema.conform(&mut value, &mut Vec::new()).expect("it fits");
@@ -27,18 +27,18 @@ fn conformed(resource: &'static ResourceType, mut value: Value) -> Object {
     object
 }
 
-fn blank(resource: &'static ResourceType) -> Object {
-    let mut value = (resource.new)().into_value();
-    (resource.schema)().conform(&mut value, &mut Vec::new()).expect("it fits");
+fn blank(resource: &ResourceType) -> Object {
+    let mut value = resource.new_object().into_value();
+    resource.schema().conform(&mut value, &mut Vec::new()).expect("it fits");
     Object::from_value(value).expect("an object")
 }
 
-fn manager<'a>(resource: &'static ResourceType, blank: &'a Object) -> FieldManager<'a> {
+fn manager<'a>(resource: &ResourceType, blank: &'a Object) -> FieldManager<'a> {
     FieldManager {
         kind: resource.kind,
         api_version: "v1",
         subresource: "",
-        schema: (resource.schema)(),
+        schema: resource.schema(),
         reset: Reset::Fields(reset_fields(resource, "")),
         blank,
         versions: None,
@@ -58,7 +58,7 @@ fn pod() -> Object {
         })
     };
     conformed(
-        Pods::TYPE,
+        &Pods::TYPE.instantiate(),
         json!({
             "metadata": {
                 "name": "web", "namespace": "n", "labels": {"app": "web", "tier": "front"},
@@ -78,14 +78,18 @@ fn pod() -> Object {
 fn config_map() -> Object {
     let data: serde_json::Map<String, Value> =
         (0..12).map(|number| (format!("key-{number}"), "v".repeat(96).into())).collect();
-    conformed(ConfigMaps::TYPE, json!({"metadata": {"name": "c", "labels": {"a": "b"}}, "data": data}))
+    conformed(
+        &ConfigMaps::TYPE.instantiate(),
+        json!({"metadata": {"name": "c", "labels": {"a": "b"}}, "data": data}),
+    )
 }
 
 #[test]
 fn a_pods_fields_are_managed_by_its_lists_keys() {
-    let blank = blank(Pods::TYPE);
+    let pods = Pods::TYPE.instantiate();
+    let blank = blank(&pods);
     let mut pod = pod();
-    manager(Pods::TYPE, &blank).track_update(None, &mut pod, "creator", NOW);
+    manager(&pods, &blank).track_update(None, &mut pod, "creator", NOW);
     let fields = pod.get(&["metadata", "managedFields"]).expect("managers")[0]["fieldsV1"].clone();
     assert_eq!(
         fields["f:metadata"],
@@ -118,11 +122,12 @@ fn a_pods_fields_are_managed_by_its_lists_keys() {
 #[test]
 #[ignore = "a measurement: run it by name, optimised, with --nocapture"]
 fn cost_of_tracking() {
-    for (what, resource, object) in
-        [("ConfigMap", ConfigMaps::TYPE, config_map()), ("Pod", Pods::TYPE, pod())]
-    {
-        let blank = blank(resource);
-        let manager = manager(resource, &blank);
+    for (what, resource, object) in [
+        ("ConfigMap", ConfigMaps::TYPE.instantiate(), config_map()),
+        ("Pod", Pods::TYPE.instantiate(), pod()),
+    ] {
+        let blank = blank(&resource);
+        let manager = manager(&resource, &blank);
         let bytes = serde_json::to_vec(&object).expect("JSON").len();
         let mut live = object.clone();
         manager.track_update(None, &mut live, "creator", NOW);

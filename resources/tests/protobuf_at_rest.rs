@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use registry_core::api::{Preconditions, StatusError};
 use registry_core::codec::{protobuf, stored};
-use registry_core::resource::{Resource, ResourceType, Versions};
+use registry_core::resource::{Resource, ResourceDescription, Versions};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::interface::{UpdateAction, UpdateOutcome};
 use registry_core::storage::mvcc::Mvcc;
@@ -33,8 +33,12 @@ impl Fixture {
         Self { engine: Embedded::in_memory() }
     }
 
-    fn store(&self, resource: &'static ResourceType) -> VersionedStore {
-        VersionedStore::new(self.engine.clone(), Arc::new(Identity), Arc::new(Versions::only(resource)))
+    fn store(&self, resource: &'static ResourceDescription) -> VersionedStore {
+        VersionedStore::new(
+            self.engine.clone(),
+            Arc::new(Identity),
+            Arc::new(Versions::only(resource.instantiate())),
+        )
     }
 
     async fn put(&self, key: &str, value: Bytes) {
@@ -52,7 +56,7 @@ fn pod(name: &str, node: &str) -> Value {
 }
 
 fn as_protobuf(object: &Value) -> Bytes {
-    protobuf::encode(object, (Pods::TYPE.schema)(), "v1", "Pod")
+    protobuf::encode(object, &(Pods::TYPE.schema)(), "v1", "Pod")
 }
 
 fn read(object: &StoredObject) -> Value {

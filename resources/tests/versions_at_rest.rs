@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 async fn read<Hub: Resource, Spoke: Resource>(value: Bytes) -> (Value, registry_core::storage::Attributes) {
     let engine = Embedded::in_memory();
     engine.put_if("/registry/kind/default/a", 0, value, None).await.unwrap();
-    let versions = Versions::new(Hub::TYPE, [Spoke::TYPE]);
+    let versions = Versions::new(Hub::TYPE.instantiate(), [Spoke::TYPE.instantiate()]);
     let store = VersionedStore::new(engine, Arc::new(Identity), Arc::new(versions));
     let request = registry_core::storage::ListRequest { with_attributes: true, ..Default::default() };
     let page = store.list("/registry/kind/", &request).await.unwrap();
@@ -37,10 +37,9 @@ async fn values_of_a_spoke_are_read_as_the_hubs() {
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 70},
         "status": {"currentReplicas": 0, "desiredReplicas": 0},
     });
-    let protobuf = |value: &Value, schema, version, kind| protobuf::encode(value, schema, version, kind);
-    let as_protobuf = protobuf(
+    let as_protobuf = protobuf::encode(
         &hpa,
-        (HorizontalPodAutoscalersV1::TYPE.schema)(),
+        &(HorizontalPodAutoscalersV1::TYPE.schema)(),
         "autoscaling/v1",
         "HorizontalPodAutoscaler",
     );
@@ -53,7 +52,7 @@ async fn values_of_a_spoke_are_read_as_the_hubs() {
         "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "a", "namespace": "default"},
         "eventTime": "2026-01-02T03:04:05.000006Z", "regarding": {"kind": "Pod", "name": "p"}, "note": "hello",
     });
-    let as_protobuf = protobuf(&event, (EventsV1::TYPE.schema)(), "events.k8s.io/v1", "Event");
+    let as_protobuf = protobuf::encode(&event, &(EventsV1::TYPE.schema)(), "events.k8s.io/v1", "Event");
     for stored in [Bytes::from(event.to_string()), as_protobuf] {
         let (object, attributes) = read::<Events, EventsV1>(stored).await;
         assert_eq!((&object["apiVersion"], &object["message"]), (&json!("v1"), &json!("hello")));

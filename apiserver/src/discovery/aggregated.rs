@@ -36,7 +36,7 @@ fn version_entry(version: &Version<'_>) -> Value {
 }
 
 fn resource_entry(version: &Version<'_>, path: &InstalledPath) -> Value {
-    let own = path.resource;
+    let own = &path.resource;
     let mut entry = json!({
         "resource": own.plural, "responseKind": response_kind(path), "singularResource": own.singular,
         "scope": match path.capabilities.storage.scope() {
@@ -46,10 +46,10 @@ fn resource_entry(version: &Version<'_>, path: &InstalledPath) -> Value {
         "verbs": path.capabilities.verbs(),
     });
     if !own.short_names.is_empty() {
-        put(&mut entry, "shortNames", own.short_names);
+        put(&mut entry, "shortNames", &*own.short_names);
     }
     if !own.categories.is_empty() {
-        put(&mut entry, "categories", own.categories);
+        put(&mut entry, "categories", &*own.categories);
     }
     let subresources: Vec<Value> = version
         .paths

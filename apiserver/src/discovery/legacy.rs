@@ -75,19 +75,19 @@ struct GroupVersionForDiscovery<'a> {
 /// Kubernetes' `APIResourceList`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ApiResourceList {
+struct ApiResourceList<'a> {
     kind: &'static str,
     /// The core group's document is older than the field.
     #[serde(skip_serializing_if = "str::is_empty")]
     api_version: &'static str,
     group_version: String,
-    resources: Vec<ApiResource>,
+    resources: Vec<ApiResource<'a>>,
 }
 
 /// Kubernetes' `APIResource`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ApiResource {
+struct ApiResource<'a> {
     name: String,
     singular_name: &'static str,
     namespaced: bool,
@@ -98,9 +98,9 @@ struct ApiResource {
     kind: &'static str,
     verbs: Vec<&'static str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    short_names: &'static [&'static str],
+    short_names: &'a [&'static str],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    categories: &'static [&'static str],
+    categories: &'a [&'static str],
     #[serde(skip_serializing_if = "String::is_empty")]
     storage_version_hash: String,
 }
@@ -146,8 +146,8 @@ pub(super) fn resource_list(version: &Version<'_>) -> impl Serialize {
     }
 }
 
-fn resource(path: &InstalledPath) -> ApiResource {
-    let own = path.resource;
+fn resource(path: &InstalledPath) -> ApiResource<'_> {
+    let own = &path.resource;
     let storage = &path.capabilities.storage;
     let kind = storage.kind();
     let (group, version) =
@@ -160,8 +160,8 @@ fn resource(path: &InstalledPath) -> ApiResource {
         version,
         kind: kind.kind,
         verbs: path.capabilities.verbs(),
-        short_names: own.short_names,
-        categories: own.categories,
+        short_names: &own.short_names,
+        categories: &own.categories,
         storage_version_hash: String::new(),
     };
     if let Some(subresource) = path.subresource {

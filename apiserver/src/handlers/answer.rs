@@ -74,7 +74,8 @@ fn shaped(
     }
     let parsed = stored::decode(&json).map_err(StatusError::internal)?.into_value();
     if output.format == Format::Protobuf {
-        let table = call.route.path.capabilities.storage.schema().table();
+        let schema = call.route.path.capabilities.storage.schema();
+        let table = schema.table();
         let envelope = responses::envelope(&parsed, Some(table)).ok_or_else(no_protobuf)?;
         return Ok(responses::bytes(output, status, envelope));
     }

@@ -38,7 +38,7 @@ impl<'a> Call<'a> {
 
     /// Which formats the path's objects have.
     pub(super) fn formats(&self) -> Formats {
-        let protobuf = self.route.path.capabilities.storage.schema().has_protobuf();
+        let protobuf = self.route.has_protobuf();
         Formats { protobuf, cbor: self.api.config.cbor }
     }
 

@@ -75,7 +75,7 @@ pub(super) fn decode_object(
     let schema = call.route.path.capabilities.storage.schema();
     let (declared, fields, duplicates) = match format {
         Format::Json | Format::Yaml | Format::Cbor => decode_tree(call, bytes, format)?,
-        Format::Protobuf => decode_message(call, bytes, schema)?,
+        Format::Protobuf => decode_message(call, bytes, &schema)?,
     };
     let mut object = Object(fields);
     object.set_type(&call.route.api_version, expected);

@@ -22,7 +22,7 @@ impl<'a> Call<'a> {
             schema: route.path.capabilities.storage.schema(),
             reset: match route.path.capabilities.storage.changes_only() {
                 Some(paths) => Reset::AllBut(paths),
-                None if is_own_kind => Reset::Fields(reset_fields(route.path.resource, subresource)),
+                None if is_own_kind => Reset::Fields(reset_fields(&route.path.resource, subresource)),
                 None => Reset::default(),
             },
             blank: route.blank(),

@@ -172,7 +172,7 @@ impl UpdatedObject for Patched<'_> {
                 // The patched document is gone by now: rare enough to make it again.
                 let patched = self.apply(current)?;
                 let schema = call.route.path.capabilities.storage.schema();
-                return Err(invalid_patch(&self.document.shown(&patched, schema), &why));
+                return Err(invalid_patch(&self.document.shown(&patched, &schema), &why));
             }
         };
         self.pins_version = object.resource_version() != current.resource_version();
@@ -190,7 +190,7 @@ impl Patched<'_> {
     /// The present object, patched.
     fn apply(&self, current: &Object) -> Result<Value, StatusError> {
         let mut value = current.clone().into_value();
-        self.document.apply(&mut value, self.call.route.path.capabilities.storage.schema())?;
+        self.document.apply(&mut value, &self.call.route.path.capabilities.storage.schema())?;
         Ok(value)
     }
 

@@ -36,6 +36,7 @@ pub(crate) struct Route {
     /// What is counted of it.
     pub(crate) metrics: RouteMetrics,
     blank: OnceLock<Object>,
+    has_protobuf: OnceLock<bool>,
 }
 
 /// Why a path is not served.
@@ -107,6 +108,7 @@ impl Route {
             list_head,
             metrics: metrics.route(at.group, at.version, at.resource, subresource),
             blank: OnceLock::new(),
+            has_protobuf: OnceLock::new(),
             path,
         }
     }
@@ -122,6 +124,11 @@ impl Route {
                 Err(_) => blank,
             }
         })
+    }
+
+    /// Whether the path's objects have a protobuf form. Every request asks: the schema is looked at once.
+    pub(crate) fn has_protobuf(&self) -> bool {
+        *self.has_protobuf.get_or_init(|| self.path.capabilities.storage.schema().has_protobuf())
     }
 
     /// Whether the path does this at all.

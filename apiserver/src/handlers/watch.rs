@@ -191,7 +191,7 @@ impl Frames {
             return self.write_made(pieces, BOOKMARK, object.as_bytes());
         };
         // The row's object says where the watch is: it is there even when rows are to be without.
-        let table = if initial_events_end { table.with_metadata() } else { *table };
+        let table = if initial_events_end { table.clone().with_metadata() } else { table.clone() };
         let mut json = Vec::new();
         let with_columns = !std::mem::replace(&mut self.sent_columns, true);
         table.write_object(&mut json, &Item::encoded(object.as_bytes()), with_columns);

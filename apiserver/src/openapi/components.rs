@@ -29,7 +29,7 @@ pub(super) fn of_version(
     let paths = || paths.iter().filter(|path| path.capabilities.connecter.is_none());
     // What the resource's own types describe is described by them.
     let unknown = paths().filter(|path| known_schema(path).is_none());
-    let kinds: Vec<&Schema> = unknown.map(|path| path.capabilities.storage.schema()).collect();
+    let kinds: Vec<Schema> = unknown.map(|path| path.capabilities.storage.schema()).collect();
     let lists = paths().filter_map(|path| {
         let lister = path.capabilities.lister.as_ref()?;
         let name = list_name(path, lister.list_kind());
@@ -38,7 +38,7 @@ pub(super) fn of_version(
     let shared = SHARED.iter().filter_map(|kind| TypeTable::meta().schema_named(&meta_name(kind)));
     let parts = paths().filter_map(|path| known_schema(path));
     let others: Vec<Schema> = lists.chain(shared).chain(parts).collect();
-    let roots: Vec<&Schema> = kinds.into_iter().chain(&others).collect();
+    let roots: Vec<&Schema> = kinds.iter().chain(&others).collect();
     let mut schemas = components(&roots, descriptions);
     for path in paths() {
         let kind = path.capabilities.storage.kind();
@@ -70,14 +70,13 @@ fn keep_own_kinds(version: GroupVersion, schemas: &mut Map<String, Value>) {
 /// The name of the schema of what a path takes and gives.
 pub(super) fn name(path: &InstalledPath) -> String {
     let storage = &path.capabilities.storage;
-    let known = known_schema(path);
-    let schema = known.as_ref().unwrap_or(storage.schema());
+    let schema = known_schema(path).unwrap_or_else(|| storage.schema());
     schema.root().name().map_or_else(|| name_of_kind(storage.kind()), str::to_owned)
 }
 
 /// The schema that the resource's own types have for what a path of it takes: all but scales of an author's kinds.
 fn known_schema(path: &InstalledPath) -> Option<Schema> {
-    (path.resource.schema)().table().schema(path.capabilities.storage.kind())
+    path.resource.schema().table().schema(path.capabilities.storage.kind())
 }
 
 /// The name of the schema of a path's lists.

@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-use registry_core::ResourceType;
+use registry_core::resource::ResourceDescription;
 
 /// One `key=value` of `--runtime-config`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,13 +94,13 @@ impl RuntimeConfig {
     }
 
     /// Whether a resource is served. (ResourceEnabled.)
-    pub fn is_enabled(&self, resource: &ResourceType) -> bool {
+    pub fn is_enabled(&self, resource: &ResourceDescription) -> bool {
         let matching = self.switches.iter().rev().find(|switch| switch.target.covers(resource));
         matching.is_none_or(|switch| switch.enabled)
     }
 
     /// The switches that name a version or resource which none of these is: typing errors.
-    pub fn unknown_keys<'a>(&'a self, resources: &[&'static ResourceType]) -> Vec<&'a str> {
+    pub fn unknown_keys<'a>(&'a self, resources: &[&'static ResourceDescription]) -> Vec<&'a str> {
         let unknown = self.switches.iter().filter(|switch| {
             matches!(switch.target, Target::Version { .. } | Target::Resource { .. })
                 && !resources.iter().any(|resource| switch.target.covers(resource))
@@ -122,7 +122,7 @@ impl Target {
         }
     }
 
-    fn covers(&self, candidate: &ResourceType) -> bool {
+    fn covers(&self, candidate: &ResourceDescription) -> bool {
         let kind = candidate.kind;
         match self {
             Self::Everything => true,

@@ -80,14 +80,14 @@ fn builtin(kind: &'static str) -> Schema {
     TABLE.schema(GroupVersionKind { group: "", version: "v1", kind }).unwrap()
 }
 
-fn config_map_schema() -> &'static Schema {
+fn config_map_schema() -> Schema {
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| builtin("ConfigMap"));
-    &SCHEMA
+    SCHEMA.clone()
 }
 
-fn namespace_schema() -> &'static Schema {
+fn namespace_schema() -> Schema {
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| builtin("Namespace"));
-    &SCHEMA
+    SCHEMA.clone()
 }
 
 const MAP: StorageMap = StorageMap {

@@ -89,7 +89,7 @@ impl Prepared {
             kind: self.kind,
             api_version: "v1",
             subresource: "",
-            schema: &self.schema,
+            schema: self.schema.clone(),
             reset: Reset::Fields(FieldSet::of_paths([&["status"][..]])),
             blank: &self.blank,
             versions: None,

@@ -23,7 +23,7 @@ pub struct GroupVersionKind {
 }
 
 /// A resource in a group and version, for example `deployments` in `apps/v1`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupVersionResource {
     /// The group; empty for the core group.
     pub group: &'static str,

@@ -79,7 +79,7 @@ fn manager() -> FieldManager<'static> {
         kind: KIND,
         api_version: "zoo.example.dev/v1",
         subresource: "",
-        schema: &SCHEMA,
+        schema: SCHEMA.clone(),
         reset: Reset::Fields(FieldSet::of_paths([["status"].as_slice()])),
         blank: &BLANK,
         versions: None,

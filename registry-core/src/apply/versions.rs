@@ -19,7 +19,7 @@ use super::shape::Shape;
 use super::{FieldManager, STRIPPED, reset_fields};
 
 /// A version of the kind; `None` is the one of the request.
-type Version = Option<&'static ResourceType>;
+type Version<'v> = Option<&'v ResourceType>;
 
 /// What differs between two objects, as each version with managers sees it.
 pub(super) struct Comparison<'a> {
@@ -65,13 +65,14 @@ impl FieldManager<'_> {
 
     fn changes_in(
         &self,
-        version: &'static ResourceType,
+        version: &ResourceType,
         old: &Map<String, Value>,
         new: &Map<String, Value>,
     ) -> Result<Changes<'static>, ConversionError> {
         let (old, new) =
             (self.converted(old, None, Some(version))?, self.converted(new, None, Some(version))?);
-        let shape = Shape::Struct((version.schema)().root());
+        let schema = version.schema();
+        let shape = Shape::Struct(schema.root());
         let changes = Changes::between(shape, &old, &new, &reset_fields(version, self.subresource));
         Ok(Changes {
             changed: changes.changed.difference(&STRIPPED).into_owned(),
@@ -123,7 +124,11 @@ impl FieldManager<'_> {
     }
 
     /// The fields that anyone manages, version by version: the given one first, whether or not it has any.
-    fn owned<'m>(&self, managers: &'m Managers<'_>, first: Version) -> Vec<(Version, FieldSet<'m>)> {
+    fn owned<'m>(
+        &'m self,
+        managers: &'m Managers<'_>,
+        first: Version<'m>,
+    ) -> Vec<(Version<'m>, FieldSet<'m>)> {
         let mut owned = vec![(first, FieldSet::default())];
         for entry in &managers.0 {
             let Some(version) = self.version_of(&entry.manager) else { continue };
@@ -136,7 +141,7 @@ impl FieldManager<'_> {
         owned
     }
 
-    fn set_of<'f>(&self, fields: &'f Map<String, Value>, version: Version) -> FieldSet<'f>
+    fn set_of<'f>(&self, fields: &'f Map<String, Value>, version: Version<'_>) -> FieldSet<'f>
     where
         Self: 'f,
     {
@@ -145,7 +150,7 @@ impl FieldManager<'_> {
         self.named(set, version)
     }
 
-    fn named<'f>(&self, set: FieldSet<'f>, version: Version) -> FieldSet<'f> {
+    fn named<'f>(&self, set: FieldSet<'f>, version: Version<'_>) -> FieldSet<'f> {
         set.with_named_fields(self.schema_of(version).root())
     }
 
@@ -153,23 +158,23 @@ impl FieldManager<'_> {
         &self,
         fields: &Map<String, Value>,
         set: &FieldSet<'_>,
-        version: Version,
+        version: Version<'_>,
     ) -> Map<String, Value> {
         let mut rest = fields.clone();
         merge::remove_from_map(Shape::Struct(self.schema_of(version).root()), &mut rest, set);
         rest
     }
 
-    fn schema_of(&self, version: Version) -> &Schema {
-        version.map_or(self.schema, |version| (version.schema)())
+    fn schema_of(&self, version: Version<'_>) -> Schema {
+        version.map_or_else(|| self.schema.clone(), ResourceType::schema)
     }
 
     /// The version of a manager's fields; `None` when it is served no longer. Where nothing is known of versions,
     /// there is one.
-    fn version_of(&self, manager: &Manager<'_>) -> Option<Version> {
+    fn version_of(&self, manager: &Manager<'_>) -> Option<Version<'_>> {
         match self.versions {
             Some(versions) if manager.api_version != self.api_version => {
-                versions.find(&manager.api_version).map(Some)
+                versions.find(&manager.api_version).map(|version| Some(version.as_ref()))
             }
             _ => Some(None),
         }
@@ -179,21 +184,21 @@ impl FieldManager<'_> {
     fn converted<'f>(
         &self,
         fields: &'f Map<String, Value>,
-        from: Version,
-        to: Version,
+        from: Version<'_>,
+        to: Version<'_>,
     ) -> Result<Cow<'f, Map<String, Value>>, ConversionError> {
         let Some(versions) = self.versions.filter(|_| !is_same(from, to)) else {
             return Ok(Cow::Borrowed(fields));
         };
-        let resource = |version: Version| version.or_else(|| versions.find(self.api_version));
-        match (resource(from), resource(to)) {
+        let own = versions.find(self.api_version).map(AsRef::as_ref);
+        match (from.or(own), to.or(own)) {
             (Some(from), Some(to)) => Ok(Cow::Owned(versions.convert(fields, from, to)?)),
             _ => Err(ConversionError(format!("{} is not served", self.api_version))),
         }
     }
 }
 
-fn is_same(one: Version, other: Version) -> bool {
+fn is_same(one: Version<'_>, other: Version<'_>) -> bool {
     match (one, other) {
         (None, None) => true,
         (Some(one), Some(other)) => one.is(other),

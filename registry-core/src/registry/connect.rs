@@ -60,7 +60,7 @@ impl Storage for ConnectStore {
         self.parent.scope()
     }
 
-    fn schema(&self) -> &'static Schema {
+    fn schema(&self) -> Schema {
         let accepted = self.rules.accepts();
         (accepted.schema_of)(accepted.options_kind)
     }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use crate::api::{GroupResource, GroupVersionKind, Object, Scope, StatusError};
 use crate::codec::stored;
 use crate::resource::conversion::{Conversion, ConversionError};
-use crate::resource::{Column, ResourceType};
+use crate::resource::{ResourceType, TableColumn};
 use crate::rest::{Answer, Capabilities, Storage};
 use crate::schema::Schema;
 use crate::storage::{EncodingBudget, Entry, StoredObject};
@@ -30,10 +30,10 @@ struct Converted<T: ?Sized> {
 }
 
 /// Where objects are converted.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct VersionBorder {
-    spoke: &'static ResourceType,
-    conversion: &'static Conversion,
+    spoke: Arc<ResourceType>,
+    conversion: Arc<Conversion>,
     /// Whether this is the `status` subresource, which has rules of its own.
     is_status: bool,
 }
@@ -41,8 +41,8 @@ struct VersionBorder {
 /// The capabilities of a hub's path, as they are at the same path of a spoke. A path that takes another kind than
 /// its resource (a scale, a binding) is the same in all versions.
 pub(super) fn capabilities(
-    spoke: &'static ResourceType,
-    conversion: &'static Conversion,
+    spoke: &Arc<ResourceType>,
+    conversion: &Arc<Conversion>,
     subresource: Option<&str>,
     hub: Capabilities,
     kept: &Arc<EncodingBudget>,
@@ -50,15 +50,16 @@ pub(super) fn capabilities(
     if hub.storage.kind() != conversion.hub.kind {
         return hub;
     }
-    let border = VersionBorder { spoke, conversion, is_status: subresource == Some("status") };
+    let is_status = subresource == Some("status");
+    let border = VersionBorder { spoke: spoke.clone(), conversion: conversion.clone(), is_status };
     macro_rules! converted {
         ($($capability:ident),*) => {
             Capabilities {
-                storage: Arc::new(Converted { hub: hub.storage, border, kept: kept.clone() }),
+                storage: Arc::new(Converted { hub: hub.storage, border: border.clone(), kept: kept.clone() }),
                 // A connection carries no objects.
                 connecter: hub.connecter,
                 $( $capability: match hub.$capability {
-                    Some(hub) => Some(Arc::new(Converted { hub, border, kept: kept.clone() })),
+                    Some(hub) => Some(Arc::new(Converted { hub, border: border.clone(), kept: kept.clone() })),
                     None => None,
                 }, )*
             }
@@ -80,16 +81,16 @@ impl<T: Storage + ?Sized> Storage for Converted<T> {
         self.hub.scope()
     }
 
-    fn schema(&self) -> &'static Schema {
-        (self.border.spoke.schema)()
+    fn schema(&self) -> Schema {
+        self.border.spoke.schema()
     }
 
     fn apply_defaults(&self, object: &mut Object) {
         self.border.spoke.strategy.apply_defaults(object);
     }
 
-    fn columns(&self) -> &'static [Column] {
-        self.border.spoke.columns
+    fn columns(&self) -> Arc<[TableColumn]> {
+        self.border.spoke.columns.clone()
     }
 }
 
@@ -97,7 +98,7 @@ impl<T: Storage + ?Sized> Storage for Converted<T> {
 
 impl VersionBorder {
     /// The hub's object of what a client sent.
-    fn to_hub(self, object: Object) -> Result<Object, StatusError> {
+    fn to_hub(&self, object: Object) -> Result<Object, StatusError> {
         self.conversion.stored(object).map_err(|error| {
             let (from, to) = (self.spoke.group_version(), self.conversion.hub.group_version());
             StatusError::bad_request(format!("cannot convert {from} to {to}: {error}"))
@@ -105,16 +106,16 @@ impl VersionBorder {
     }
 
     /// The spoke's object of one that is stored, or is about to be.
-    fn to_spoke(self, object: Object) -> Result<Object, StatusError> {
+    fn to_spoke(&self, object: Object) -> Result<Object, StatusError> {
         self.spoke.of_stored(object).map_err(|error| self.not_sayable(&error))
     }
 
-    fn entry(self, entry: &StoredObject) -> Result<StoredObject, StatusError> {
+    fn entry(&self, entry: &StoredObject) -> Result<StoredObject, StatusError> {
         self.try_entry(entry).map_err(|error| self.not_sayable(&error))
     }
 
     /// A stored object as the spoke gives it. Its key, its revision and what selectors see of it are the hub's.
-    fn try_entry(self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
+    fn try_entry(&self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
         let unreadable = |error: crate::codec::DecodeError| ConversionError(error.to_string());
         let object = self.spoke.of_stored(stored::decode(&entry.json).map_err(unreadable)?)?;
         let encoded: Bytes = stored::encode(&object);
@@ -124,7 +125,7 @@ impl VersionBorder {
         Ok(Arc::new(Entry::new(Arc::clone(&entry.key), entry.revision, json, item_offset, attributes)))
     }
 
-    fn answer(self, answer: Answer) -> Result<Answer, StatusError> {
+    fn answer(&self, answer: Answer) -> Result<Answer, StatusError> {
         Ok(match answer {
             Answer::Stored(entry) => Answer::Stored(self.entry(&entry)?),
             Answer::Object(object) => Answer::Object(self.to_spoke(object)?),
@@ -132,7 +133,7 @@ impl VersionBorder {
         })
     }
 
-    fn not_sayable(self, error: &ConversionError) -> StatusError {
+    fn not_sayable(&self, error: &ConversionError) -> StatusError {
         let (from, to) = (self.conversion.hub.group_version(), self.spoke.group_version());
         StatusError::internal(format!("cannot convert {from} to {to}: {error}"))
     }

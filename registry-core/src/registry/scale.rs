@@ -13,7 +13,7 @@ use crate::api::{
 };
 use crate::apply::scale::{managers_of_parent, managers_of_scale};
 use crate::context::RequestContext;
-use crate::resource::{Cell, Column, ColumnFormat, ColumnType, ScalePaths};
+use crate::resource::{Cell, Column, ColumnFormat, ColumnType, ScalePaths, TableColumn};
 use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission};
 use crate::schema::{Schema, TypeTable};
 
@@ -64,8 +64,8 @@ impl ScaleStore {
         &self.parent
     }
 
-    fn paths(&self) -> Result<&'static ScalePaths, StatusError> {
-        self.parent.resource().scale.as_ref().ok_or_else(|| {
+    fn paths(&self) -> Result<ScalePaths, StatusError> {
+        self.parent.resource().scale.ok_or_else(|| {
             StatusError::internal(format!("{:?} does not say where its scale is", self.parent.resource()))
         })
     }
@@ -93,12 +93,12 @@ impl Storage for ScaleStore {
         self.parent.scope()
     }
 
-    fn schema(&self) -> &'static Schema {
+    fn schema(&self) -> Schema {
         scale_schema()
     }
 
-    fn columns(&self) -> &'static [Column] {
-        &COLUMNS
+    fn columns(&self) -> Arc<[TableColumn]> {
+        TableColumn::declared(&COLUMNS)
     }
 }
 
@@ -127,8 +127,8 @@ impl Updater for ScaleStore {
         let paths = self.paths()?;
         // What is not there has no scale.
         let mut present = PresentOnly(update);
-        let mut rescaled = UpdateWithin { border: paths, beyond: &mut present };
-        let admission = AdmissionWithin { border: paths, beyond: admission };
+        let mut rescaled = UpdateWithin { border: &paths, beyond: &mut present };
+        let admission = AdmissionWithin { border: &paths, beyond: admission };
         let (answer, created) =
             self.parent.update_by(context, name, &mut rescaled, &admission, options, &MainRules).await?;
         Ok((self.answer(answer)?, created))
@@ -138,7 +138,7 @@ impl Updater for ScaleStore {
 /// Within is the object a scale belongs to, beyond the scale.
 impl Border for ScalePaths {
     fn outward(&self, object: &Object) -> Result<Object, StatusError> {
-        scale_of(self, object, Unset::Zero)
+        scale_of(*self, object, Unset::Zero)
     }
 
     fn to_change(&self, current: &Object) -> Result<Object, StatusError> {
@@ -177,7 +177,7 @@ impl Border for ScalePaths {
 }
 
 /// The scale of an object.
-fn scale_of(paths: &ScalePaths, object: &Object, unset: Unset) -> Result<Object, StatusError> {
+fn scale_of(paths: ScalePaths, object: &Object, unset: Unset) -> Result<Object, StatusError> {
     let wanted = object.get_i64(paths.replicas);
     if wanted.is_none() && unset == Unset::Refused {
         let field = paths.replicas.join(".");
@@ -204,11 +204,11 @@ fn scale_of(paths: &ScalePaths, object: &Object, unset: Unset) -> Result<Object,
 }
 
 /// The schema of a scale, one of the kinds that every server has, with its protobuf form.
-fn scale_schema() -> &'static Schema {
+fn scale_schema() -> Schema {
     // The table is part of this crate, and tests write scales in protobuf: the kind cannot be missing here.
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
         let known = TypeTable::meta().schema(SCALE);
         known.unwrap_or_else(|| Schema::from_json_schema(&Value::Null, SCALE))
     });
-    &SCHEMA
+    SCHEMA.clone()
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::api::GroupResource;
-use crate::resource::ResourceType;
+use crate::resource::ResourceDescription;
 use crate::rest::access::{AccessReviewer, NoAccess};
 use crate::rest::components::{ComponentProbe, NoComponents};
 use crate::rest::tokens::{NoTokens, TokenIssuer};
@@ -51,7 +51,7 @@ impl Default for Services {
 
 impl Stores {
     /// The store of a resource; `None` when it is not served.
-    pub fn get(&self, resource: &ResourceType) -> Option<Arc<Store>> {
+    pub fn get(&self, resource: &ResourceDescription) -> Option<Arc<Store>> {
         let stores = self.0.read().unwrap_or_else(PoisonError::into_inner);
         stores.get(&resource.group_resource()).cloned()
     }

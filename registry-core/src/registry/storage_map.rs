@@ -3,11 +3,13 @@
 //! `cargo xtask codegen` writes one `storage_map!` per crate from the annotated structs; the
 //! compiler refuses one that contradicts itself, and the server installs it.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::api::GroupVersionResource;
 use crate::capabilities;
-use crate::resource::{Resource, ResourceType, Versions};
+use crate::resource::{Resource, ResourceDescription, ResourceType, Versions};
 use crate::rest::{Capabilities, Storage};
 use crate::storage::{EncodingBudget, Interface, StorageError};
 
@@ -51,7 +53,7 @@ pub struct MapVersion {
 #[derive(Clone, Copy, Debug)]
 pub struct MapEntry {
     /// The resource this path is, or is below.
-    pub resource: &'static ResourceType,
+    pub resource: &'static ResourceDescription,
     /// The subresource; `None` for the resource itself.
     pub subresource: Option<&'static str>,
     /// Makes the storage.
@@ -66,7 +68,7 @@ pub enum Install {
     /// Over the resource's store.
     OverStore(fn(&Arc<Store>, &Services) -> Capabilities),
     /// From nothing stored: reviews and other resources that only exist in an answer.
-    Virtual(fn(&Services) -> Capabilities),
+    Virtual(fn(&Arc<ResourceType>, &Services) -> Capabilities),
 }
 
 /// A type that is one path of the API: one of the markers below, around a [`Resource`] or a [`Subresource`].
@@ -111,7 +113,7 @@ pub trait Subresource: Send + Sync + 'static {
 /// A resource of which nothing is stored. The derive implements it for what says `storage = Type`.
 pub trait VirtualResource: Resource {
     /// Makes its storage, with the capabilities it has.
-    fn install(services: &Services) -> Capabilities;
+    fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities;
 }
 
 /// What an author implements for `storage = Type`: serves a resource of which nothing is stored.
@@ -122,7 +124,7 @@ pub trait VirtualResource: Resource {
 pub trait VirtualStorage: Send + Sync + 'static {
     /// Makes the storage of this resource, with the capabilities it has
     /// (see [`capabilities!`](crate::capabilities)).
-    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities;
+    fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities;
 }
 
 /// Opens the storage of one resource: backend, cache, encryption. (RESTOptionsGetter.)
@@ -138,7 +140,7 @@ pub trait OpenStorage: Send + Sync {
     fn prefix(&self) -> &str;
 
     /// What the operator set of this resource's store.
-    fn store_options(&self, _resource: &'static ResourceType) -> StoreOptions {
+    fn store_options(&self, _resource: &ResourceType) -> StoreOptions {
         StoreOptions::default()
     }
 
@@ -166,7 +168,7 @@ pub struct InstalledApi {
 #[derive(Clone)]
 pub struct InstalledPath {
     /// The resource this path is, or is below.
-    pub resource: &'static ResourceType,
+    pub resource: Arc<ResourceType>,
     /// The subresource; `None` for the resource itself.
     pub subresource: Option<&'static str>,
     /// What the path can do.
@@ -259,29 +261,32 @@ impl StorageMap {
     pub fn install(
         &self,
         storage: &dyn OpenStorage,
-        enabled: &dyn Fn(&ResourceType) -> bool,
+        enabled: &dyn Fn(&ResourceDescription) -> bool,
     ) -> Result<InstalledApi, StorageError> {
         let mut installed = InstalledApi::default();
         let services = storage.services();
+        let types = self.instantiate();
         for entry in self.versions.iter().flat_map(|version| version.entries) {
             if !enabled(entry.resource) {
                 continue;
             }
+            let Some(resource) = types.get(&entry.resource.resource()).cloned() else { continue };
             installed.paths.push(match entry.install {
                 Install::Virtual(install) => InstalledPath {
-                    resource: entry.resource,
+                    capabilities: install(&resource, &services),
+                    resource,
                     subresource: entry.subresource,
-                    capabilities: install(&services),
                     store: None,
                     versions: None,
                 },
                 Install::OverStore(install) => {
-                    let (store, versions) = self.store_for(&installed, entry.resource, storage)?;
+                    let (store, versions) = open_store(&installed, &types, &resource, storage)?;
                     services.stores.insert(&store);
+                    let capabilities = install(&store, &services);
                     InstalledPath {
-                        resource: entry.resource,
+                        capabilities: entry.over(&resource, capabilities, &storage.encoding_budget()),
+                        resource,
                         subresource: entry.subresource,
-                        capabilities: entry.over(install(&store, &services), &storage.encoding_budget()),
                         store: Some(store),
                         versions: Some(versions),
                     }
@@ -291,40 +296,54 @@ impl StorageMap {
         Ok(installed)
     }
 
-    /// The store a resource's objects are in (of a spoke, its hub's), opened if this is its first path.
-    fn store_for(
-        &self,
-        installed: &InstalledApi,
-        resource: &'static ResourceType,
-        storage: &dyn OpenStorage,
-    ) -> Result<(Arc<Store>, Arc<Versions>), StorageError> {
-        let hub = resource.stored();
-        if let Some(InstalledPath { store: Some(store), versions: Some(versions), .. }) =
-            installed.stored(hub)
-        {
-            return Ok((store.clone(), versions.clone()));
+    /// Makes the run-time form of every resource of the map once; hubs are shared by their spokes.
+    fn instantiate(&self) -> ResourceTypes {
+        let mut types = ResourceTypes::new();
+        for entry in self.versions.iter().flat_map(|version| version.entries) {
+            let hub = entry.resource.hub.map(|conversion| {
+                let hub = conversion.hub;
+                types.entry(hub.resource()).or_insert_with(|| hub.instantiate()).clone()
+            });
+            types.entry(entry.resource.resource()).or_insert_with(|| entry.resource.instantiate_below(hub));
         }
-        let versions = Arc::new(self.versions_of(hub));
-        let options = storage.store_options(hub);
-        let store = Store::with_options(hub, storage.open(&versions)?, storage.prefix(), options);
-        Ok((store, versions))
+        types
     }
+}
 
-    /// All versions of a stored kind, whether or not they are switched on: what is stored is read either way.
-    fn versions_of(&self, hub: &'static ResourceType) -> Versions {
-        let entries = self.versions.iter().flat_map(|version| version.entries);
-        let mains = entries.filter(|entry| entry.subresource.is_none()).map(|entry| entry.resource);
-        let is_spoke = |one: &&'static ResourceType| one.hub.is_some_and(|conversion| conversion.hub.is(hub));
-        Versions::new(hub, mains.filter(is_spoke))
+/// The run-time forms of a map's resources, whether or not they are enabled: what is stored in a version that is
+/// switched off is still read.
+type ResourceTypes = BTreeMap<GroupVersionResource, Arc<ResourceType>>;
+
+/// The store of a resource's objects (of a spoke, its hub's), opened for its first path.
+fn open_store(
+    installed: &InstalledApi,
+    types: &ResourceTypes,
+    resource: &Arc<ResourceType>,
+    storage: &dyn OpenStorage,
+) -> Result<(Arc<Store>, Arc<Versions>), StorageError> {
+    let hub = resource.hub.as_ref().map_or(resource, |conversion| &conversion.hub);
+    if let Some(InstalledPath { store: Some(store), versions: Some(versions), .. }) = installed.stored(hub) {
+        return Ok((store.clone(), versions.clone()));
     }
+    let is_spoke =
+        |one: &&Arc<ResourceType>| one.hub.as_ref().is_some_and(|conversion| conversion.hub.is(hub));
+    let versions = Arc::new(Versions::new(hub.clone(), types.values().filter(is_spoke).cloned()));
+    let options = storage.store_options(hub);
+    let store = Store::with_options(hub.clone(), storage.open(&versions)?, storage.prefix(), options);
+    Ok((store, versions))
 }
 
 impl MapEntry {
     /// The capabilities of the hub's path, as this entry has them.
-    fn over(&self, capabilities: Capabilities, kept: &Arc<EncodingBudget>) -> Capabilities {
-        match self.resource.hub {
+    fn over(
+        &self,
+        resource: &Arc<ResourceType>,
+        capabilities: Capabilities,
+        kept: &Arc<EncodingBudget>,
+    ) -> Capabilities {
+        match &resource.hub {
             Some(conversion) => {
-                converted::capabilities(self.resource, conversion, self.subresource, capabilities, kept)
+                converted::capabilities(resource, conversion, self.subresource, capabilities, kept)
             }
             None => capabilities,
         }
@@ -333,13 +352,17 @@ impl MapEntry {
 
 impl InstalledApi {
     /// The store a resource's objects are in (of a spoke, its hub's), if it is installed.
-    pub fn store(&self, resource: &'static ResourceType) -> Option<Arc<Store>> {
-        self.stored(resource.stored())?.store.clone()
+    pub fn store(&self, resource: &'static ResourceDescription) -> Option<Arc<Store>> {
+        self.over(resource.stored().resource())?.store.clone()
     }
 
     /// A path over the store of a hub.
     fn stored(&self, hub: &ResourceType) -> Option<&InstalledPath> {
-        let is_over = |store: &Arc<Store>| store.resource().is(hub);
+        self.over(hub.resource())
+    }
+
+    fn over(&self, hub: GroupVersionResource) -> Option<&InstalledPath> {
+        let is_over = |store: &Arc<Store>| store.resource().resource() == hub;
         self.paths.iter().find(|path| path.store.as_ref().is_some_and(is_over))
     }
 }

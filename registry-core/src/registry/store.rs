@@ -24,7 +24,7 @@ use serde_json::Value;
 use crate::api::{ErrorList, GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
 use crate::codec::stored;
 use crate::context::RequestContext;
-use crate::resource::{Column, ObjectStrategy, ResourceType};
+use crate::resource::{ObjectStrategy, ResourceType, TableColumn};
 use crate::rest::Storage;
 use crate::schema::Schema;
 use crate::storage::{Interface, NewValue, StoredObject};
@@ -54,7 +54,7 @@ pub use rules::{MainRules, StatusRules, UpdateRules};
 
 /// The store of one resource.
 pub struct Store {
-    resource: &'static ResourceType,
+    resource: Arc<ResourceType>,
     storage: Arc<dyn Interface>,
     /// Where all keys of the resource begin, without the slash at the end: `/registry/pods`.
     root: String,
@@ -85,21 +85,22 @@ impl Default for StoreOptions {
 
 impl Store {
     /// A store of this resource's objects below `prefix` (`/registry`).
-    pub fn new(resource: &'static ResourceType, storage: Arc<dyn Interface>, prefix: &str) -> Arc<Self> {
+    pub fn new(resource: Arc<ResourceType>, storage: Arc<dyn Interface>, prefix: &str) -> Arc<Self> {
         Self::with_options(resource, storage, prefix, StoreOptions::default())
     }
 
     /// The same, with what the operator set.
     pub fn with_options(
-        resource: &'static ResourceType,
+        resource: Arc<ResourceType>,
         storage: Arc<dyn Interface>,
         prefix: &str,
         options: StoreOptions,
     ) -> Arc<Self> {
+        let root = format!("{}/{}", prefix.trim_end_matches('/'), resource.storage_prefix);
         Arc::new(Self {
             resource,
             storage,
-            root: format!("{}/{}", prefix.trim_end_matches('/'), resource.storage_prefix),
+            root,
             options,
             hooks: OnceLock::new(),
             blank_status: OnceLock::new(),
@@ -107,8 +108,8 @@ impl Store {
     }
 
     /// The resource.
-    pub fn resource(&self) -> &'static ResourceType {
-        self.resource
+    pub fn resource(&self) -> &Arc<ResourceType> {
+        &self.resource
     }
 
     /// The storage below.
@@ -134,8 +135,8 @@ impl Store {
         })
     }
 
-    fn strategy(&self) -> &'static dyn ObjectStrategy {
-        self.resource.strategy
+    fn strategy(&self) -> &dyn ObjectStrategy {
+        self.resource.strategy.as_ref()
     }
 
     /// An object as it is handed to storage: encoded once, its attributes extracted once.
@@ -150,8 +151,8 @@ impl Store {
     /// The status of an object nobody has reported on yet: what conforming adds to an empty object, or nothing.
     fn blank_status(&self) -> Option<&Value> {
         let make = || {
-            let mut blank = (self.resource.new)().into_value();
-            (self.resource.schema)().conform(&mut blank, &mut Vec::new()).ok()?;
+            let mut blank = self.resource.new_object().into_value();
+            self.resource.schema().conform(&mut blank, &mut Vec::new()).ok()?;
             blank.get("status").cloned()
         };
         self.blank_status.get_or_init(make).as_ref()
@@ -159,7 +160,7 @@ impl Store {
 
     /// What the schema itself finds wrong. Kubernetes' own kinds have code for this instead.
     fn schema_errors(&self, object: &mut Object) -> ErrorList {
-        let schema = (self.resource.schema)();
+        let schema = self.resource.schema();
         if !schema.has_rules() {
             return ErrorList::default();
         }
@@ -198,16 +199,16 @@ impl Storage for Store {
         self.resource.scope
     }
 
-    fn schema(&self) -> &'static Schema {
-        (self.resource.schema)()
+    fn schema(&self) -> Schema {
+        self.resource.schema()
     }
 
     fn apply_defaults(&self, object: &mut Object) {
         self.strategy().apply_defaults(object);
     }
 
-    fn columns(&self) -> &'static [Column] {
-        self.resource.columns
+    fn columns(&self) -> Arc<[TableColumn]> {
+        self.resource.columns.clone()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::api::{
     GetOptions, GroupResource, GroupVersionKind, Object, Preconditions, Scope, StatusError, UpdateOptions,
 };
 use crate::context::RequestContext;
-use crate::resource::Column;
+use crate::resource::TableColumn;
 use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission};
 use crate::schema::Schema;
 
@@ -55,7 +55,7 @@ impl Storage for SubresourceStore {
         self.parent.scope()
     }
 
-    fn schema(&self) -> &'static Schema {
+    fn schema(&self) -> Schema {
         self.parent.schema()
     }
 
@@ -67,7 +67,7 @@ impl Storage for SubresourceStore {
         self.rules.changes_only()
     }
 
-    fn columns(&self) -> &'static [Column] {
+    fn columns(&self) -> Arc<[TableColumn]> {
         self.parent.columns()
     }
 }

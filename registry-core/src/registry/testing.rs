@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::api::{GroupVersionKind, Object, Preconditions, Scope, StatusError};
 use crate::codec::stored;
 use crate::context::RequestContext;
-use crate::resource::{ObjectStrategy, ResourceType, ScalePaths, SelectableField};
+use crate::resource::{ObjectStrategy, ResourceDescription, ScalePaths, SelectableField};
 use crate::rest::{Answer, UpdatedObject};
 use crate::schema::Schema;
 use crate::storage::interface::{UpdateAction, UpdateOutcome, ValidateDeletion};
@@ -242,8 +242,8 @@ impl Interface for MemoryStorage {
 const WIDGET: GroupVersionKind = GroupVersionKind { group: "example.com", version: "v1", kind: "Widget" };
 
 /// Widgets, with everything a resource can have.
-pub(crate) const fn widgets(strategy: &'static dyn ObjectStrategy) -> ResourceType {
-    ResourceType {
+pub(crate) const fn widgets(strategy: fn() -> Arc<dyn ObjectStrategy>) -> ResourceDescription {
+    ResourceDescription {
         kind: WIDGET,
         list_kind: "WidgetList",
         plural: "widgets",
@@ -275,13 +275,12 @@ pub(crate) const fn widgets(strategy: &'static dyn ObjectStrategy) -> ResourceTy
         is_builtin: false,
         strategy,
         schema: widget_schema,
-        new: Object::default,
         hub: None,
         declared_at: "here",
     }
 }
 
-fn widget_schema() -> &'static Schema {
+fn widget_schema() -> Schema {
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
         let replicas = json!({"type": "integer", "maximum": 100});
         let report = json!({"type": "object", "properties": {"replicas": {"type": "integer"}}});
@@ -289,7 +288,7 @@ fn widget_schema() -> &'static Schema {
         let properties = json!({"spec": spec, "status": report});
         Schema::from_json_schema(&json!({"type": "object", "properties": properties}), WIDGET)
     });
-    &SCHEMA
+    SCHEMA.clone()
 }
 
 /// A widget of that name, with more on top.

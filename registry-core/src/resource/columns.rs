@@ -2,11 +2,14 @@
 //!
 //! Kubernetes concept: [`meta.k8s.io/v1 Table`](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::api::{Object, time};
 
-/// One column of a resource's table.
+/// One column of a resource's table, as its author declares it.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// The heading.
@@ -23,6 +26,25 @@ pub struct Column {
     pub documented_by: &'static [&'static str],
     /// How a cell is made.
     pub cell: Cell,
+}
+
+/// One column of the table of a resource that is served.
+#[derive(Clone, Debug)]
+pub struct TableColumn {
+    /// The heading.
+    pub name: Cow<'static, str>,
+    /// The type of the cells.
+    pub kind: ColumnType,
+    /// How clients may show the cells.
+    pub format: Cow<'static, str>,
+    /// 0: always shown; more: in wide output only.
+    pub priority: i32,
+    /// What the column means; empty for the schema's description of the field it is documented by.
+    pub description: Cow<'static, str>,
+    /// The path of the field whose description is the column's; empty for none.
+    pub documented_by: &'static [&'static str],
+    /// How a cell is made.
+    pub cell: TableCell,
 }
 
 /// What the cells of a column hold.
@@ -78,6 +100,15 @@ pub enum Cell {
     Age(&'static [&'static str]),
     /// A function of the object.
     Computed(fn(&Object) -> Value),
+}
+
+/// How a cell of a served table is made from an object.
+#[derive(Clone)]
+pub enum TableCell {
+    /// As its author declared it.
+    Declared(Cell),
+    /// By a function that may capture, for example the compiled path of a custom resource's column.
+    Computed(Arc<dyn Fn(&Object) -> Value + Send + Sync>),
 }
 
 impl Column {
@@ -165,6 +196,54 @@ impl Cell {
                 None => "<unknown>".into(),
             },
             Self::Computed(make) => make(object),
+        }
+    }
+}
+
+// === impl TableColumn ===
+
+impl TableColumn {
+    /// The columns that a resource declares.
+    pub fn declared(columns: &[Column]) -> Arc<[Self]> {
+        columns.iter().map(Self::from).collect()
+    }
+}
+
+impl From<&Column> for TableColumn {
+    fn from(column: &Column) -> Self {
+        let format = match column.format {
+            ColumnFormat::Plain => "",
+            ColumnFormat::Name => "name",
+        };
+        Self {
+            name: column.name.into(),
+            kind: column.kind,
+            format: format.into(),
+            priority: column.priority,
+            description: column.description.into(),
+            documented_by: column.documented_by,
+            cell: TableCell::Declared(column.cell),
+        }
+    }
+}
+
+// === impl TableCell ===
+
+impl TableCell {
+    /// The cell of one object, at this moment.
+    pub fn of(&self, object: &Object) -> Value {
+        match self {
+            Self::Declared(cell) => cell.of(object),
+            Self::Computed(make) => make(object),
+        }
+    }
+}
+
+impl std::fmt::Debug for TableCell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Declared(cell) => cell.fmt(f),
+            Self::Computed(_) => f.write_str("Computed"),
         }
     }
 }

@@ -7,11 +7,14 @@
 //! Kubernetes concept: [versions of one API](https://kubernetes.io/docs/reference/using-api/deprecation-policy/) and
 //! the internal version they are converted through; storage versions.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::api::Object;
 
-use super::{Resource, ResourceType};
+use super::{Resource, ResourceDescription, ResourceType};
 
 pub mod testing;
 
@@ -44,9 +47,9 @@ pub trait Spoke: Resource {
 
 /// How a spoke is converted, as the derive writes it down.
 #[derive(Clone, Copy, Debug)]
-pub struct Conversion {
+pub struct ConversionDescription {
     /// What is stored.
-    pub hub: &'static ResourceType,
+    pub hub: &'static ResourceDescription,
     /// [`Spoke::to_hub`].
     pub to_hub: fn(Object) -> Result<Object, ConversionError>,
     /// [`Spoke::from_hub`].
@@ -54,6 +57,21 @@ pub struct Conversion {
     /// What the spoke's selectable fields are called in the hub, in the order of `selectable`.
     pub hub_fields: &'static [&'static str],
 }
+
+/// How the objects of a spoke are converted to those of its hub and back.
+pub struct Conversion {
+    /// The resource whose objects are stored.
+    pub hub: Arc<ResourceType>,
+    /// Converts an object of the spoke, as [`Spoke::to_hub`] does.
+    pub to_hub: ConvertObject,
+    /// Converts an object of the hub, as [`Spoke::from_hub`] does.
+    pub from_hub: ConvertObject,
+    /// The names that the spoke's selectable fields have in the hub, in the order of `selectable`.
+    pub hub_fields: Box<[&'static str]>,
+}
+
+/// Converts one object.
+pub type ConvertObject = Box<dyn Fn(Object) -> Result<Object, ConversionError> + Send + Sync>;
 
 /// An object cannot be said in the other version. Not retryable: the same object fails again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,14 +81,24 @@ pub struct ConversionError(pub String);
 // === impl Conversion ===
 
 impl Conversion {
+    /// The conversion that a declaration describes, to a hub that is already made.
+    pub(super) fn described(description: &ConversionDescription, hub: Arc<ResourceType>) -> Self {
+        Self {
+            hub,
+            to_hub: Box::new(description.to_hub),
+            from_hub: Box::new(description.from_hub),
+            hub_fields: description.hub_fields.into(),
+        }
+    }
+
     /// The hub's object: converted, in the form of the hub's schema, with the hub's defaults, ready to be stored.
     ///
     /// # Errors
     /// As [`Spoke::to_hub`].
     pub fn stored(&self, object: Object) -> Result<Object, ConversionError> {
-        let hub = self.hub;
+        let hub = &self.hub;
         let mut value = conformed(hub, (self.to_hub)(object)?)?.into_value();
-        (hub.schema)().apply_defaults(&mut value);
+        hub.schema().apply_defaults(&mut value);
         let mut object = Object::from_value(value).unwrap_or_default();
         hub.strategy.apply_defaults(&mut object);
         Ok(object)
@@ -83,18 +111,24 @@ impl Conversion {
     }
 }
 
+impl fmt::Debug for Conversion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversion").field("hub", &self.hub).finish_non_exhaustive()
+    }
+}
+
 // === impl ResourceType ===
 
 impl ResourceType {
     /// The resource whose objects are stored: the hub, or this one when it has none.
-    pub const fn stored(&'static self) -> &'static Self {
-        match self.hub {
-            Some(conversion) => conversion.hub,
+    pub fn stored(&self) -> &Self {
+        match &self.hub {
+            Some(conversion) => &conversion.hub,
             None => self,
         }
     }
 
-    /// Whether this is the same resource in the same version. (There may be more than one copy of a constant.)
+    /// Whether this is the same resource in the same version.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.resource() == other.resource()
     }
@@ -104,7 +138,7 @@ impl ResourceType {
     /// # Errors
     /// As [`Spoke::from_hub`].
     pub fn of_stored(&self, stored: Object) -> Result<Object, ConversionError> {
-        match self.hub {
+        match &self.hub {
             Some(conversion) => conformed(self, (conversion.from_hub)(stored)?),
             None => Ok(stored),
         }
@@ -115,7 +149,7 @@ impl ResourceType {
     /// # Errors
     /// As [`Spoke::to_hub`].
     pub fn to_stored(&self, object: Object) -> Result<Object, ConversionError> {
-        match self.hub {
+        match &self.hub {
             Some(conversion) => conversion.stored(object),
             None => Ok(object),
         }
@@ -126,7 +160,7 @@ impl ResourceType {
 fn conformed(resource: &ResourceType, mut object: Object) -> Result<Object, ConversionError> {
     object.set_type(&resource.group_version().api_version(), resource.kind.kind);
     let mut value: Value = object.into_value();
-    (resource.schema)().conform(&mut value, &mut Vec::new()).map_err(|fault| ConversionError(fault.text))?;
+    resource.schema().conform(&mut value, &mut Vec::new()).map_err(|fault| ConversionError(fault.text))?;
     Ok(Object::from_value(value).unwrap_or_default())
 }
 
@@ -137,7 +171,7 @@ fn conformed(resource: &ResourceType, mut object: Object) -> Result<Object, Conv
 /// # Panics
 /// It does; at compile time, the message is the compiler's error.
 #[track_caller]
-pub const fn check(spoke: &ResourceType) {
+pub const fn check(spoke: &ResourceDescription) {
     let Some(conversion) = spoke.hub else { return };
     let hub = conversion.hub;
     assert!(hub.hub.is_none(), "a hub is what is stored: it cannot have a `hub = …` itself");
@@ -154,7 +188,7 @@ pub const fn check(spoke: &ResourceType) {
 /// # Panics
 /// The hub has none there; at compile time, the message is the compiler's error.
 #[track_caller]
-pub const fn hub_field(hub: &ResourceType, path: &[&str]) -> &'static str {
+pub const fn hub_field(hub: &ResourceDescription, path: &[&str]) -> &'static str {
     let mut place = 0;
     while let Some((field, _)) = hub.selectable.split_at(place).1.split_first() {
         if same_path(field.path, path) {

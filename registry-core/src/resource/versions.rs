@@ -2,6 +2,7 @@
 //! between two spokes need to know.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -18,33 +19,33 @@ use super::conversion::ConversionError;
 /// A stored kind and all versions it is served in.
 #[derive(Clone, Debug)]
 pub struct Versions {
-    hub: &'static ResourceType,
-    spokes: Box<[&'static ResourceType]>,
+    hub: Arc<ResourceType>,
+    spokes: Box<[Arc<ResourceType>]>,
 }
 
 // === impl Versions ===
 
 impl Versions {
     /// A kind that is served as it is stored, and in no other version.
-    pub fn only(hub: &'static ResourceType) -> Self {
+    pub fn only(hub: Arc<ResourceType>) -> Self {
         Self::new(hub, [])
     }
 
     /// A hub and its spokes.
-    pub fn new(hub: &'static ResourceType, spokes: impl IntoIterator<Item = &'static ResourceType>) -> Self {
+    pub fn new(hub: Arc<ResourceType>, spokes: impl IntoIterator<Item = Arc<ResourceType>>) -> Self {
         Self { hub, spokes: spokes.into_iter().collect() }
     }
 
     /// The resource whose objects are stored.
-    pub fn hub(&self) -> &'static ResourceType {
-        self.hub
+    pub fn hub(&self) -> &Arc<ResourceType> {
+        &self.hub
     }
 
     /// The version with this `apiVersion`; `None` when the kind is not served in it.
-    pub fn find(&self, api_version: &str) -> Option<&'static ResourceType> {
+    pub fn find(&self, api_version: &str) -> Option<&Arc<ResourceType>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let mut all = std::iter::once(&self.hub).chain(&self.spokes);
-        all.find(|one| one.kind.group == group && one.kind.version == version).copied()
+        all.find(|one| one.kind.group == group && one.kind.version == version)
     }
 
     /// The fields of an object of one version, as they are in another.
@@ -54,8 +55,8 @@ impl Versions {
     pub fn convert(
         &self,
         fields: &Map<String, Value>,
-        from: &'static ResourceType,
-        to: &'static ResourceType,
+        from: &ResourceType,
+        to: &ResourceType,
     ) -> Result<Map<String, Value>, ConversionError> {
         let object = Object(fields.clone());
         if from.is(to) {
@@ -72,7 +73,7 @@ impl Versions {
         }
         let Some(api_version) = api_version_of(value) else { return Ok(None) };
         match self.find(&api_version) {
-            Some(version) if !version.is(self.hub) => {
+            Some(version) if !version.is(&self.hub) => {
                 let object = stored::decode(value).map_err(|error| error.to_string())?;
                 let object = version.to_stored(object).map_err(|error| error.to_string())?;
                 Ok(Some(stored::encode(&object)))
@@ -110,8 +111,8 @@ impl AttributesOf for Versions {
             return self.other_version(value);
         }
         let resolve = |api_version: &str, kind: &str| {
-            let version = self.find(api_version).unwrap_or(self.hub);
-            (version.schema)().table().schema_of(api_version, kind).filter(Schema::has_protobuf)
+            let version = self.find(api_version).unwrap_or(&self.hub);
+            version.schema().table().schema_of(api_version, kind).filter(Schema::has_protobuf)
         };
         let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
         let object = protobuf::decode(value, &limits, resolve).map_err(|error| error.to_string())?;

@@ -43,7 +43,7 @@ pub struct Accepted {
     /// The kind of its options.
     pub options_kind: GroupVersionKind,
     /// Where the schema of that kind is found.
-    pub schema_of: fn(GroupVersionKind) -> &'static Schema,
+    pub schema_of: fn(GroupVersionKind) -> Schema,
     /// Of a path that is read rather than connected to (a log): what failures call it. It says to give its parent's
     /// kind, and admission is not asked. `None` for a connection, whose kind is that of its options.
     pub read_as: Option<GroupResource>,

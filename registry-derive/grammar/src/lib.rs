@@ -11,7 +11,7 @@
 //!     scope = namespaced | scope = cluster | cluster,
 //!     storage_prefix = "…",                             // keys in the store; the default is kube-apiserver's
 //!     object = path::To::Foreign,                       // a unit struct stands for this type
-//!     schema = path::to::function,                      // fn() -> &'static Schema
+//!     schema = path::to::function,                      // fn() -> Schema
 //!     selectable(spec.keeper, status.pod_ip = "status.podIP", spec.source or spec.origin as "source"), index(spec.keeper),
 //!     column("Name", path, priority = 1, type = integer, format = name, description = "…"),
 //!     columns = path::TO_SLICE,                         // &'static [Column], for computed cells

@@ -20,7 +20,7 @@ pub(super) fn constant(model: &ResourceModel) -> TokenStream {
         });
         let spoke = quote_spanned!(here=> <#ident as ::registry_core::resource::conversion::Spoke>);
         quote! {
-            &::registry_core::resource::conversion::Conversion {
+            &::registry_core::resource::conversion::ConversionDescription {
                 hub: <#hub as ::registry_core::Resource>::TYPE,
                 to_hub: #spoke::to_hub,
                 from_hub: #spoke::from_hub,

@@ -42,7 +42,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
         #[automatically_derived]
         impl ::registry_core::Resource for #ident {
             type Object = #object;
-            const TYPE: &'static ::registry_core::ResourceType = &::registry_core::ResourceType {
+            const TYPE: &'static ::registry_core::resource::ResourceDescription = &::registry_core::resource::ResourceDescription {
                 kind: RESOURCE_KIND,
                 list_kind: #list_kind,
                 plural: #plural,
@@ -63,7 +63,6 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 is_builtin: #is_builtin,
                 strategy: #strategy,
                 schema: #schema,
-                new: || ::registry_core::expansion::new_object(RESOURCE_KIND),
                 hub: #hub,
                 declared_at: #declared_at,
             };
@@ -183,9 +182,9 @@ fn scale(model: &ResourceModel) -> TokenStream {
 
 fn strategy(model: &ResourceModel) -> TokenStream {
     if let Some(strategy) = &model.strategy {
-        quote_spanned!(strategy.span()=> &#strategy)
+        quote_spanned!(strategy.span()=> || ::std::sync::Arc::new(#strategy))
     } else {
-        quote!(&::registry_core::resource::NoStrategy)
+        quote!(|| ::std::sync::Arc::new(::registry_core::resource::NoStrategy))
     }
 }
 

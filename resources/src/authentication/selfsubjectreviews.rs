@@ -1,5 +1,7 @@
 //! `authentication.k8s.io/v1 SelfSubjectReview`: who am I?
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError, time};
@@ -27,7 +29,7 @@ pub struct SelfSubjectReviews;
 pub struct WhoAmI;
 
 impl VirtualStorage for WhoAmI {
-    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+    fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities {
         ReviewStorage::<Self>::install(resource, services)
     }
 }

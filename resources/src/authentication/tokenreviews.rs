@@ -1,5 +1,7 @@
 //! `authentication.k8s.io/v1 TokenReview`: whose token is this?
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
@@ -27,7 +29,7 @@ pub struct TokenReviews;
 pub struct TokenOwner;
 
 impl VirtualStorage for TokenOwner {
-    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+    fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities {
         ReviewStorage::<Self>::install(resource, services)
     }
 }

@@ -1,5 +1,7 @@
 //! `authorization.k8s.io/v1 LocalSubjectAccessReview`: may somebody do this in the namespace?
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
@@ -27,7 +29,7 @@ pub struct LocalSubjectAccessReviews;
 pub struct LocalSubjectAccess;
 
 impl VirtualStorage for LocalSubjectAccess {
-    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+    fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities {
         ReviewStorage::<Self>::install(resource, services)
     }
 }

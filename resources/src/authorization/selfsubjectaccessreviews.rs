@@ -1,5 +1,7 @@
 //! `authorization.k8s.io/v1 SelfSubjectAccessReview`: may I do this?
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
@@ -28,7 +30,7 @@ pub struct SelfSubjectAccessReviews;
 pub struct OwnAccess;
 
 impl VirtualStorage for OwnAccess {
-    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+    fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities {
         ReviewStorage::<Self>::install(resource, services)
     }
 }

@@ -1,5 +1,7 @@
 //! `authorization.k8s.io/v1 SubjectAccessReview`: may somebody do this?
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
@@ -28,7 +30,7 @@ pub struct SubjectAccessReviews;
 pub struct SubjectAccess;
 
 impl VirtualStorage for SubjectAccess {
-    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+    fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities {
         ReviewStorage::<Self>::install(resource, services)
     }
 }

@@ -1,5 +1,7 @@
 //! `v1 Binding`: ties a pod to a node. The oldest way to do so; schedulers use `pods/binding`.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError};
@@ -26,13 +28,13 @@ pub struct Bindings;
 
 /// Carries bindings out; nothing of them is stored.
 pub struct BindingStorage {
-    resource: &'static ResourceType,
+    resource: Arc<ResourceType>,
     stores: Stores,
 }
 
 impl VirtualStorage for BindingStorage {
-    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
-        capabilities!(std::sync::Arc::new(Self { resource, stores: services.stores.clone() }); creater)
+    fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities {
+        capabilities!(Arc::new(Self { resource: resource.clone(), stores: services.stores.clone() }); creater)
     }
 }
 
@@ -49,8 +51,8 @@ impl Storage for BindingStorage {
         self.resource.scope
     }
 
-    fn schema(&self) -> &'static Schema {
-        (self.resource.schema)()
+    fn schema(&self) -> Schema {
+        self.resource.schema()
     }
 }
 

@@ -10,7 +10,7 @@ use registry_core::api::{
 use registry_core::capabilities;
 use registry_core::codec::stored;
 use registry_core::registry::{Services, VirtualStorage};
-use registry_core::resource::{Column, ObjectStrategy, ResourceType};
+use registry_core::resource::{Column, ObjectStrategy, ResourceType, TableColumn};
 use registry_core::rest::components::{Component, ComponentProbe};
 use registry_core::rest::{Answer, Capabilities, Getter, Lister, Storage};
 use registry_core::schema::Schema;
@@ -65,14 +65,14 @@ impl ObjectStrategy for Deprecated {
 
 /// Asks the components.
 pub struct ComponentStatusStorage {
-    resource: &'static ResourceType,
+    resource: Arc<ResourceType>,
     components: Arc<dyn ComponentProbe>,
 }
 
 impl VirtualStorage for ComponentStatusStorage {
-    fn install(resource: &'static ResourceType, services: &Services) -> Capabilities {
+    fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities {
         let components = services.components.clone();
-        capabilities!(Arc::new(Self { resource, components }); getter, lister)
+        capabilities!(Arc::new(Self { resource: resource.clone(), components }); getter, lister)
     }
 }
 
@@ -89,12 +89,12 @@ impl Storage for ComponentStatusStorage {
         self.resource.scope
     }
 
-    fn schema(&self) -> &'static Schema {
-        (self.resource.schema)()
+    fn schema(&self) -> Schema {
+        self.resource.schema()
     }
 
-    fn columns(&self) -> &'static [Column] {
-        self.resource.columns
+    fn columns(&self) -> Arc<[TableColumn]> {
+        self.resource.columns.clone()
     }
 }
 

@@ -52,9 +52,9 @@ mod tests {
             (json!({"reportingComponent": "c"}), "c"),
             (json!({}), ""),
         ] {
-            let stored = Events::TYPE.attributes_of(event.to_string().as_bytes()).unwrap();
+            let stored = Events::TYPE.instantiate().attributes_of(event.to_string().as_bytes()).unwrap();
             assert_eq!(stored.field("source"), source, "{event}");
-            assert_eq!(Events::TYPE.attributes(&Object::from_value(event).unwrap()), stored);
+            assert_eq!(Events::TYPE.instantiate().attributes(&Object::from_value(event).unwrap()), stored);
         }
     }
 }

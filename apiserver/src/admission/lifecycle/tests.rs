@@ -20,7 +20,7 @@ impl Storage for Namespaces {
     fn scope(&self) -> Scope {
         Scope::Cluster
     }
-    fn schema(&self) -> &'static Schema {
+    fn schema(&self) -> Schema {
         unreachable!("a getter needs no schema")
     }
 }

@@ -5,7 +5,7 @@ use registry_core::RequestContext;
 use registry_core::api::{GetOptions, Object, time};
 use registry_core::context::UserInfo;
 use registry_core::registry::Stores;
-use registry_core::resource::{Resource, ResourceType};
+use registry_core::resource::{Resource, ResourceDescription};
 use registry_core::rest::{Answer, Getter as _};
 use resources::core::nodes::Nodes;
 use resources::core::pods::Pods;
@@ -60,7 +60,7 @@ impl BoundObjects {
 
     async fn check_bound(
         &self,
-        resource: &'static ResourceType,
+        resource: &'static ResourceDescription,
         kind: &str,
         namespace: &str,
         bound: &Reference,
@@ -91,7 +91,7 @@ impl BoundObjects {
     /// An object: as cached, and once more for certain before it is called gone, or not the one that is wanted.
     pub(super) async fn find(
         &self,
-        resource: &'static ResourceType,
+        resource: &'static ResourceDescription,
         namespace: &str,
         name: &str,
         is_wanted: impl Fn(&Object) -> bool,

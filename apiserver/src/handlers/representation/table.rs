@@ -2,8 +2,10 @@
 //!
 //! Kubernetes concept: [tables](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 
+use std::sync::Arc;
+
 use registry_core::api::{Object, StatusError};
-use registry_core::resource::{Column, ColumnFormat, ColumnType, RowCondition, RowConditionType};
+use registry_core::resource::{Column, ColumnType, RowCondition, RowConditionType, TableColumn};
 use registry_core::schema::Schema;
 use serde_json::{Value, json};
 
@@ -19,11 +21,11 @@ use super::partial;
 static DEFAULT_COLUMNS: [Column; 2] = [Column::NAME, Column::CREATED_AT];
 
 /// A table of one resource's objects.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table {
-    columns: &'static [Column],
+    columns: Arc<[TableColumn]>,
     row_conditions: Option<fn(&Object) -> &'static [RowCondition]>,
-    schema: &'static Schema,
+    schema: Schema,
     include: IncludeObject,
     version: MetaVersion,
 }
@@ -47,18 +49,18 @@ impl Table {
         let storage = &call.route.path.capabilities.storage;
         let table = Self::new(storage.columns(), storage.schema(), call.query, version)?;
         // What a resource says of its objects it says of no other kind: a scale is never completed.
-        let resource = call.route.path.resource;
+        let resource = &call.route.path.resource;
         let row_conditions = resource.row_conditions.filter(|_| call.route.kind == resource.kind);
         Ok(Self { row_conditions, ..table })
     }
 
     fn new(
-        columns: &'static [Column],
-        schema: &'static Schema,
+        columns: Arc<[TableColumn]>,
+        schema: Schema,
         query: Query<'_>,
         version: MetaVersion,
     ) -> Result<Self, StatusError> {
-        let columns = if columns.is_empty() { &DEFAULT_COLUMNS } else { columns };
+        let columns = if columns.is_empty() { TableColumn::declared(&DEFAULT_COLUMNS) } else { columns };
         let include = match &*query.text("includeObject") {
             "" | "Metadata" => IncludeObject::Metadata,
             "Object" => IncludeObject::Object,
@@ -99,7 +101,7 @@ impl Table {
 
     fn definitions(&self) -> Vec<Value> {
         let paths = self.columns.iter().map(|column| column.documented_by);
-        let texts = resources::schema::field_descriptions(self.schema, paths);
+        let texts = resources::schema::field_descriptions(&self.schema, paths);
         self.columns.iter().zip(texts).map(|(column, text)| definition(column, text)).collect()
     }
 
@@ -152,7 +154,7 @@ fn parse(item: &Item<'_>) -> Object {
 }
 
 /// A column's definition; `text` is what the schema says of it, where it does not do so itself.
-fn definition(column: &Column, text: &str) -> Value {
+fn definition(column: &TableColumn, text: &str) -> Value {
     json!({
         "name": column.name,
         "type": match column.kind {
@@ -162,11 +164,8 @@ fn definition(column: &Column, text: &str) -> Value {
             ColumnType::Boolean => "boolean",
             ColumnType::Date => "date",
         },
-        "format": match column.format {
-            ColumnFormat::Plain => "",
-            ColumnFormat::Name => "name",
-        },
-        "description": if column.description.is_empty() { text } else { column.description },
+        "format": column.format,
+        "description": if column.description.is_empty() { text } else { &column.description },
         "priority": column.priority,
     })
 }

@@ -153,7 +153,7 @@ mod tests {
             "metadata": {"name": "north"}, "spec": {"species": "Penguin"},
         }))
         .expect("an object");
-        let strategy = Enclosure::TYPE.strategy;
+        let strategy = (Enclosure::TYPE.strategy)();
         strategy.prepare_for_create(&context, &mut object);
         assert_eq!(object.get_str(&["spec", "species"]), Some("penguin"));
         assert_eq!(object.api_version(), "zoo.example.dev/v1", "typed hooks leave the type alone");

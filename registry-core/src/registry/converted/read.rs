@@ -52,7 +52,8 @@ impl<T: Watcher + ?Sized> Watcher for Converted<T> {
         context: &RequestContext,
         options: &ListOptions,
     ) -> Result<WatchStream, StatusError> {
-        let (border, kept) = (self.border, self.kept.clone());
+        let border = self.border.clone();
+        let kept = self.kept.clone();
         let events = self.hub.watch(context, &border.selection(options)?).await?;
         Ok(events.map(move |event| border.event(event?, &kept)).boxed())
     }
@@ -62,11 +63,11 @@ impl<T: Watcher + ?Sized> Watcher for Converted<T> {
 
 impl VersionBorder {
     /// List options as the hub's storage understands them: with its names of the selected fields.
-    pub(super) fn selection(self, options: &ListOptions) -> Result<ListOptions, StatusError> {
-        check_field_selector(self.spoke, &options.field_selector)?;
+    pub(super) fn selection(&self, options: &ListOptions) -> Result<ListOptions, StatusError> {
+        check_field_selector(&self.spoke, &options.field_selector)?;
         let mut options = options.clone();
         for requirement in &mut options.field_selector.requirements {
-            if let Some(field) = self.conversion.hub_field(self.spoke, &requirement.path) {
+            if let Some(field) = self.conversion.hub_field(&self.spoke, &requirement.path) {
                 field.clone_into(&mut requirement.path);
             }
         }
@@ -74,13 +75,13 @@ impl VersionBorder {
     }
 
     /// A page of what the hub's storage did.
-    pub(super) async fn page(self, page: ListPage) -> Result<ListPage, StatusError> {
+    pub(super) async fn page(&self, page: ListPage) -> Result<ListPage, StatusError> {
         page_of(page, |entry| self.entry(entry)).await
     }
 
     /// A stored object as the spoke gives it, made once for all who read this entry.
     fn shared(
-        self,
+        &self,
         entry: &StoredObject,
         kept: &Arc<EncodingBudget>,
     ) -> Result<StoredObject, ConversionError> {
@@ -89,11 +90,11 @@ impl VersionBorder {
         made.map_or_else(|| self.try_entry(entry), Ok)
     }
 
-    fn read(self, entry: &StoredObject, kept: &Arc<EncodingBudget>) -> Result<StoredObject, StatusError> {
+    fn read(&self, entry: &StoredObject, kept: &Arc<EncodingBudget>) -> Result<StoredObject, StatusError> {
         self.shared(entry, kept).map_err(|error| self.not_sayable(&error))
     }
 
-    fn event(self, event: WatchEvent, kept: &Arc<EncodingBudget>) -> Result<WatchEvent, WatchError> {
+    fn event(&self, event: WatchEvent, kept: &Arc<EncodingBudget>) -> Result<WatchEvent, WatchError> {
         let convert = |entry: &_| {
             let converted = self.shared(entry, kept);
             converted.map_err(|error| WatchError::Corrupt {

@@ -22,8 +22,8 @@ impl<T: Creater + ?Sized> Creater for Converted<T> {
         admission: &dyn ValidatingAdmission,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
-        let border = self.border;
-        let admission = AdmissionWithin { border: &border, beyond: admission };
+        let border = &self.border;
+        let admission = AdmissionWithin { border, beyond: admission };
         let created = self.hub.create(context, border.to_hub(object)?, &admission, options).await?;
         border.answer(created)
     }
@@ -39,8 +39,8 @@ impl<T: NamedCreater + ?Sized> NamedCreater for Converted<T> {
         admission: &dyn ValidatingAdmission,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
-        let border = self.border;
-        let admission = AdmissionWithin { border: &border, beyond: admission };
+        let border = &self.border;
+        let admission = AdmissionWithin { border, beyond: admission };
         let object = border.to_hub(object)?;
         border.answer(self.hub.create_named(context, name, object, &admission, options).await?)
     }
@@ -56,9 +56,9 @@ impl<T: Updater + ?Sized> Updater for Converted<T> {
         admission: &dyn ValidatingAdmission,
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
-        let border = self.border;
-        let admission = AdmissionWithin { border: &border, beyond: admission };
-        let mut update = UpdateWithin { border: &border, beyond: update };
+        let border = &self.border;
+        let admission = AdmissionWithin { border, beyond: admission };
+        let mut update = UpdateWithin { border, beyond: update };
         let (answer, created) = self.hub.update(context, name, &mut update, &admission, options).await?;
         Ok((border.answer(answer)?, created))
     }
@@ -73,8 +73,8 @@ impl<T: GracefulDeleter + ?Sized> GracefulDeleter for Converted<T> {
         admission: &dyn ValidatingAdmission,
         options: &DeleteOptions,
     ) -> Result<Answer, StatusError> {
-        let border = self.border;
-        let admission = AdmissionWithin { border: &border, beyond: admission };
+        let border = &self.border;
+        let admission = AdmissionWithin { border, beyond: admission };
         border.answer(self.hub.delete(context, name, &admission, options).await?)
     }
 }
@@ -88,8 +88,8 @@ impl<T: CollectionDeleter + ?Sized> CollectionDeleter for Converted<T> {
         options: &DeleteOptions,
         selection: &ListOptions,
     ) -> Result<ListPage, StatusError> {
-        let border = self.border;
-        let admission = AdmissionWithin { border: &border, beyond: admission };
+        let border = &self.border;
+        let admission = AdmissionWithin { border, beyond: admission };
         let selection = border.selection(selection)?;
         border.page(self.hub.delete_collection(context, &admission, options, &selection).await?).await
     }
@@ -106,7 +106,7 @@ impl Border for VersionBorder {
 
     /// What the spoke's own strategy finds wrong with an object the hub would store.
     fn check(&self, context: &RequestContext, new: &Object, old: Option<&Object>) -> Result<(), StatusError> {
-        let strategy = self.spoke.strategy;
+        let strategy = &self.spoke.strategy;
         let errors = match old {
             None => strategy.validate(context, new),
             Some(old) if self.is_status => strategy.validate_status_update(context, new, old),

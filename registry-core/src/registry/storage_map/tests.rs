@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::registry::testing::{MemoryStorage, widgets};
-use crate::resource::{NoStrategy, Resource, ResourceType, Versions};
+use crate::resource::{NoStrategy, Resource, ResourceDescription, ResourceType, Versions};
 use crate::storage::{Interface, StorageError};
 
 use super::{
@@ -13,7 +13,7 @@ struct Widgets;
 
 impl Resource for Widgets {
     type Object = serde_json::Value;
-    const TYPE: &'static ResourceType = &widgets(&NoStrategy);
+    const TYPE: &'static ResourceDescription = &widgets(|| Arc::new(NoStrategy));
 }
 
 static MAP: StorageMap = StorageMap {
@@ -57,13 +57,13 @@ struct Questions;
 
 impl Resource for Questions {
     type Object = serde_json::Value;
-    const TYPE: &'static ResourceType = &widgets(&NoStrategy);
+    const TYPE: &'static ResourceDescription = &widgets(|| Arc::new(NoStrategy));
 }
 
 impl VirtualResource for Questions {
-    fn install(_: &Services) -> Capabilities {
+    fn install(resource: &Arc<ResourceType>, _: &Services) -> Capabilities {
         Capabilities::none(crate::registry::Store::new(
-            Self::TYPE,
+            resource.clone(),
             Arc::new(MemoryStorage::default()),
             "/nowhere",
         ))

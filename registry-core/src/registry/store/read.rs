@@ -35,7 +35,7 @@ impl Getter for Store {
 #[async_trait]
 impl Lister for Store {
     async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError> {
-        check_field_selector(self.resource, &options.field_selector)?;
+        check_field_selector(&self.resource, &options.field_selector)?;
         let keys = self.selected_keys(context, options)?;
         let request = ListRequest {
             predicate: predicate(options),
@@ -63,7 +63,7 @@ impl Watcher for Store {
         context: &RequestContext,
         options: &ListOptions,
     ) -> Result<WatchStream, StatusError> {
-        check_field_selector(self.resource, &options.field_selector)?;
+        check_field_selector(&self.resource, &options.field_selector)?;
         let keys = self.selected_keys(context, options)?;
         let request = WatchRequest {
             predicate: predicate(options),

@@ -9,7 +9,7 @@ use crate::api::validation::{ErrorList, FieldError, FieldPath};
 use crate::api::{CreateOptions, DeleteOptions, DryRun, GetOptions, Object, Reason, StatusError};
 use crate::context::RequestContext;
 use crate::registry::testing::{Edit, MemoryStorage, Replace, object_of, widget, widgets};
-use crate::resource::{Deletion, NoStrategy, ObjectStrategy, ResourceType};
+use crate::resource::{Deletion, NoStrategy, ObjectStrategy, ResourceDescription};
 use crate::rest::{AdmitAll, Answer, Creater, Getter, GracefulDeleter, Updater, ValidatingAdmission};
 use crate::storage::StoredObject;
 
@@ -22,10 +22,11 @@ mod reading;
 mod subresources;
 mod updating;
 
-static PLAIN: ResourceType = widgets(&NoStrategy);
-static PICKY: ResourceType =
-    ResourceType { returns_deleted_object: true, is_builtin: true, ..widgets(&Picky) };
-static GRACEFUL: ResourceType = ResourceType { returns_deleted_object: true, ..widgets(&Graceful) };
+static PLAIN: ResourceDescription = widgets(|| Arc::new(NoStrategy));
+static PICKY: ResourceDescription =
+    ResourceDescription { returns_deleted_object: true, is_builtin: true, ..widgets(|| Arc::new(Picky)) };
+static GRACEFUL: ResourceDescription =
+    ResourceDescription { returns_deleted_object: true, ..widgets(|| Arc::new(Graceful)) };
 
 /// Wants a resource version with every update, dislikes red, tells of old colours, sorts nothing.
 struct Picky;
@@ -76,13 +77,13 @@ struct Fixture {
 // === impl Fixture ===
 
 impl Fixture {
-    fn new(resource: &'static ResourceType) -> Self {
+    fn new(resource: &'static ResourceDescription) -> Self {
         Self::with_options(resource, StoreOptions::default())
     }
 
-    fn with_options(resource: &'static ResourceType, options: StoreOptions) -> Self {
+    fn with_options(resource: &'static ResourceDescription, options: StoreOptions) -> Self {
         let storage = Arc::new(MemoryStorage::default());
-        let store = Store::with_options(resource, storage.clone(), "/registry", options);
+        let store = Store::with_options(resource.instantiate(), storage.clone(), "/registry", options);
         Self { store, storage, context: RequestContext::system("zoo") }
     }
 

@@ -130,7 +130,7 @@ impl Store {
     ) -> Result<(), StatusError> {
         self.match_namespace(context, new)?;
         new.copy_field(old, &["metadata", "generation"]);
-        rules.prepare(self.resource, context, new, old);
+        rules.prepare(&self.resource, context, new, old);
         keep_system_fields(new, old);
 
         let path = FieldPath::new("metadata");
@@ -142,11 +142,11 @@ impl Store {
         if self.strategy().repeats_metadata_errors() {
             errors.append(validate_object_meta_update(new, old, &path));
         }
-        errors.append(rules.validate(self.resource, context, new, old));
+        errors.append(rules.validate(&self.resource, context, new, old));
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));
         }
-        for warning in rules.warnings(self.resource, context, new, old) {
+        for warning in rules.warnings(&self.resource, context, new, old) {
             context.warn(warning);
         }
         self.strategy().canonicalize(new);

@@ -11,7 +11,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::api::Object;
-use crate::resource::{Resource, ResourceType};
+use crate::resource::{Resource, ResourceDescription, ResourceType};
 use crate::schema::{Scalar, Schema, TypeRef};
 
 use super::{Conversion, ConversionError, Spoke, conformed};
@@ -24,7 +24,7 @@ use super::{Conversion, ConversionError, Spoke, conformed};
 /// A sample cannot be converted, or comes back changed.
 pub fn assert_lossless<S: Spoke>() {
     for resource in [S::TYPE, S::Hub::TYPE] {
-        for sample in samples((resource.schema)()) {
+        for sample in samples(&(resource.schema)()) {
             assert_round_trips::<S>(&typed(resource, Object(sample)));
         }
     }
@@ -51,12 +51,13 @@ pub fn assert_hub_round_trips<S: Spoke>(object: &<S::Hub as Resource>::Object) {
 /// # Panics
 /// It cannot be converted, or comes back changed.
 pub fn assert_round_trips<S: Spoke>(object: &Object) {
-    let Some(conversion) = S::TYPE.hub else {
+    let spoke = S::TYPE.instantiate();
+    let Some(conversion) = &spoke.hub else {
         panic!("{:?} is no spoke: its annotation has no `hub = …`", S::TYPE)
     };
     let is_hub = object.api_version() == conversion.hub.group_version().api_version();
-    let start = if is_hub { conversion.hub } else { S::TYPE };
-    let result = round_trip(conversion, S::TYPE, start, object.clone());
+    let start = if is_hub { &conversion.hub } else { &spoke };
+    let result = round_trip(conversion, &spoke, start, object.clone());
     let same = |object: &Object| {
         if is_hub { as_typed::<S::Hub>(object) } else { as_typed::<S>(object) }
     };
@@ -80,7 +81,7 @@ fn round_trip(
     object: Object,
 ) -> Result<(Object, Object), ConversionError> {
     let before = conformed(start, object)?;
-    let to_hub = |object| conformed(conversion.hub, (conversion.to_hub)(object)?);
+    let to_hub = |object| conformed(&conversion.hub, (conversion.to_hub)(object)?);
     let from_hub = |object| conformed(spoke, (conversion.from_hub)(object)?);
     let after =
         if start.is(spoke) { from_hub(to_hub(before.clone())?)? } else { to_hub(from_hub(before.clone())?)? };
@@ -93,7 +94,7 @@ fn as_typed<R: Resource>(object: &Object) -> Object {
     written(&typed)
 }
 
-fn typed(resource: &ResourceType, mut object: Object) -> Object {
+fn typed(resource: &ResourceDescription, mut object: Object) -> Object {
     object.set_type(&resource.group_version().api_version(), resource.kind.kind);
     object
 }

@@ -56,7 +56,7 @@ impl Storage for PodBinding {
         Scope::Namespaced
     }
 
-    fn schema(&self) -> &'static Schema {
+    fn schema(&self) -> Schema {
         crate::schema::of_kind(BINDING)
     }
 }

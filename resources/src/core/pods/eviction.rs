@@ -69,7 +69,7 @@ impl Storage for PodEviction {
         Scope::Namespaced
     }
 
-    fn schema(&self) -> &'static Schema {
+    fn schema(&self) -> Schema {
         crate::schema::of_kind(EVICTION)
     }
 }

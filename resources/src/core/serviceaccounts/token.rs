@@ -66,7 +66,7 @@ impl Storage for Token {
         Scope::Namespaced
     }
 
-    fn schema(&self) -> &'static Schema {
+    fn schema(&self) -> Schema {
         crate::schema::of_kind(REQUEST)
     }
 

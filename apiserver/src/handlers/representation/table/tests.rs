@@ -12,7 +12,7 @@ static COLUMNS: [Column; 3] = [
 fn table(query: &str, columns: &'static [Column]) -> Result<Table, StatusError> {
     let uri: http::Uri = format!("/x?{query}").parse().unwrap();
     let schema = resources::schema::of("", "v1", "ConfigMap");
-    Table::new(columns, schema, Query::of(&uri), MetaVersion::V1)
+    Table::new(TableColumn::declared(columns), schema, Query::of(&uri), MetaVersion::V1)
 }
 
 fn rendered(query: &str, columns: &'static [Column], with_columns: bool) -> Value {

@@ -1,7 +1,7 @@
 //! Messages put together at compile time, where there is no `format!`.
 
 use crate::registry::storage_map::MapEntry;
-use crate::resource::ResourceType;
+use crate::resource::ResourceDescription;
 
 /// The longest message; a longer one is cut. Two culprits with their paths take a third of it.
 const CAPACITY_BYTES: usize = 2048;
@@ -62,7 +62,7 @@ impl Message {
     }
 
     /// Appends `cluster-scoped` or `namespaced`.
-    pub(super) const fn scope(self, resource: &ResourceType) -> Self {
+    pub(super) const fn scope(self, resource: &ResourceDescription) -> Self {
         self.text(if resource.is_namespaced() { "namespaced" } else { "cluster-scoped" })
     }
 

@@ -4,7 +4,7 @@
 
 use super::message::{Culprit, Message, same};
 use crate::registry::storage_map::{StorageMap, WrittenVersion};
-use crate::resource::ResourceType;
+use crate::resource::ResourceDescription;
 
 /// The first collision between the resources of two versions (or of one with itself).
 pub(super) const fn collision(
@@ -94,7 +94,7 @@ const fn collide(what: &str, name: &str, a: &Culprit<'_>, b: &Culprit<'_>) -> Me
 }
 
 /// Whether users may call a resource by this name.
-const fn has_name(resource: &ResourceType, name: &str) -> bool {
+const fn has_name(resource: &ResourceDescription, name: &str) -> bool {
     if same(resource.plural, name) || same(resource.singular, name) {
         return true;
     }

@@ -2,7 +2,7 @@
 
 use super::message::{Culprit, Message, same};
 use crate::registry::storage_map::{Install, MapEntry, StorageMap, WrittenVersion};
-use crate::resource::ResourceType;
+use crate::resource::ResourceDescription;
 
 /// The first spoke of a version whose hub the map does not serve, or whose keys another resource has too.
 pub(super) const fn misused(map: &StorageMap, written: &[WrittenVersion], this: usize) -> Option<Message> {
@@ -103,7 +103,7 @@ const fn is_stored(entry: &MapEntry) -> bool {
     entry.subresource.is_none() && matches!(entry.install, Install::OverStore(_))
 }
 
-const fn is_same(one: &ResourceType, other: &ResourceType) -> bool {
+const fn is_same(one: &ResourceDescription, other: &ResourceDescription) -> bool {
     same(one.kind.group, other.kind.group)
         && same(one.kind.version, other.kind.version)
         && same(one.plural, other.plural)

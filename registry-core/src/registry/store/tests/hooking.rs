@@ -57,7 +57,7 @@ impl StoreHooks for Diary {
     }
 }
 
-fn hooked(resource: &'static ResourceType) -> (Fixture, Diary) {
+fn hooked(resource: &'static ResourceDescription) -> (Fixture, Diary) {
     let fixture = Fixture::new(resource);
     let diary = Diary::default();
     assert!(fixture.store.attach_hooks(Arc::new(diary.clone())).is_ok());

@@ -5,7 +5,8 @@ use crate::rest::Lister;
 use super::*;
 
 /// Widgets without a selectable field of their own.
-static BARE: ResourceType = ResourceType { selectable: &[], ..widgets(&NoStrategy) };
+static BARE: ResourceDescription =
+    ResourceDescription { selectable: &[], ..widgets(|| Arc::new(NoStrategy)) };
 
 fn selecting(text: &str) -> ListOptions {
     ListOptions { field_selector: FieldSelector::parse(text).unwrap(), ..ListOptions::default() }
