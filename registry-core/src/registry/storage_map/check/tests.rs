@@ -51,7 +51,10 @@ const TO_PODS: ConversionDescription = ConversionDescription {
     hub_fields: &[],
 };
 
-pub(super) const fn entry(resource: &'static ResourceDescription, subresource: Option<&'static str>) -> MapEntry {
+pub(super) const fn entry(
+    resource: &'static ResourceDescription,
+    subresource: Option<&'static str>,
+) -> MapEntry {
     MapEntry {
         resource,
         subresource,

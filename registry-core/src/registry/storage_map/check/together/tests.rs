@@ -2,9 +2,9 @@ use super::super::tests::{NODES, PODS, entry};
 use super::*;
 use crate::api::GroupVersionKind;
 use crate::registry::storage_map::MapVersion;
-use crate::resource::ResourceType;
+use crate::resource::ResourceDescription;
 
-const SHIPS: ResourceType = ResourceType {
+const SHIPS: ResourceDescription = ResourceDescription {
     kind: GroupVersionKind { group: "sea.example.dev", version: "v1", kind: "Ship" },
     list_kind: "ShipList",
     plural: "ships",
@@ -15,10 +15,10 @@ const SHIPS: ResourceType = ResourceType {
     ..PODS
 };
 
-fn map(declared_in: &'static str, resources: Vec<ResourceType>) -> StorageMap {
+fn map(declared_in: &'static str, resources: Vec<ResourceDescription>) -> StorageMap {
     let mut versions = Vec::new();
     for resource in resources {
-        let resource: &'static ResourceType = Box::leak(Box::new(resource));
+        let resource: &'static ResourceDescription = Box::leak(Box::new(resource));
         let entries = vec![entry(resource, None), entry(resource, Some("status"))].leak();
         versions.push(MapVersion { group: resource.kind.group, version: resource.kind.version, entries });
     }
@@ -26,20 +26,20 @@ fn map(declared_in: &'static str, resources: Vec<ResourceType>) -> StorageMap {
 }
 
 /// What is said of a map that has this beside one with pods, nodes and ships.
-fn refusal(resource: ResourceType) -> String {
+fn refusal(resource: ResourceDescription) -> String {
     let (first, second) = (map("one::map", vec![PODS, NODES, SHIPS]), map("two::map", vec![resource]));
     check_together(&[&first, &second]).map_or_else(|conflict| conflict.to_string(), |()| String::new())
 }
 
 #[test]
 fn maps_that_claim_one_path_name_or_key_are_refused_with_both_declarations() {
-    let other = || ResourceType { declared_at: "src/other.rs:9", ..SHIPS };
+    let other = || ResourceDescription { declared_at: "src/other.rs:9", ..SHIPS };
     assert_eq!(
         refusal(other()),
         "the storage maps of `one::map` and `two::map` cannot be served together: both serve `ships` of \
          `sea.example.dev/v1`: `Ship` (declared at src/ship.rs:3) and `Ship` (declared at src/other.rs:9)"
     );
-    let boat = || ResourceType {
+    let boat = || ResourceDescription {
         kind: GroupVersionKind { kind: "Boat", ..SHIPS.kind },
         list_kind: "BoatList",
         plural: "boats",
@@ -49,12 +49,12 @@ fn maps_that_claim_one_path_name_or_key_are_refused_with_both_declarations() {
         ..other()
     };
     for (resource, named) in [
-        (ResourceType { short_names: &["sh"], ..boat() }, "the short name `sh` of `Boat`"),
-        (ResourceType { singular: "ship", ..boat() }, "the singular `ship` of `Boat`"),
-        (ResourceType { kind: SHIPS.kind, ..boat() }, "the kind `Ship` of `Ship`"),
-        (ResourceType { plural: "ship", ..boat() }, "the plural `ship` of `Boat`"),
+        (ResourceDescription { short_names: &["sh"], ..boat() }, "the short name `sh` of `Boat`"),
+        (ResourceDescription { singular: "ship", ..boat() }, "the singular `ship` of `Boat`"),
+        (ResourceDescription { kind: SHIPS.kind, ..boat() }, "the kind `Ship` of `Ship`"),
+        (ResourceDescription { plural: "ship", ..boat() }, "the plural `ship` of `Boat`"),
         (
-            ResourceType { storage_prefix: "minions", ..boat() },
+            ResourceDescription { storage_prefix: "minions", ..boat() },
             "two stores for the keys below `minions`: `Node`",
         ),
     ] {
@@ -62,13 +62,14 @@ fn maps_that_claim_one_path_name_or_key_are_refused_with_both_declarations() {
         assert!(told.contains(named) && told.contains("src/other.rs:9"), "{told}");
     }
     // The next version of a kind, in another crate, writes the same keys.
-    let told = refusal(ResourceType { kind: GroupVersionKind { version: "v2", ..SHIPS.kind }, ..other() });
+    let told =
+        refusal(ResourceDescription { kind: GroupVersionKind { version: "v2", ..SHIPS.kind }, ..other() });
     assert!(told.contains("one says `hub = …`"), "{told}");
 }
 
 #[test]
 fn maps_of_different_resources_are_served_together() {
-    let elsewhere = ResourceType {
+    let elsewhere = ResourceDescription {
         kind: GroupVersionKind { group: "air.example.dev", ..SHIPS.kind },
         storage_prefix: "air.example.dev/ships",
         ..SHIPS
