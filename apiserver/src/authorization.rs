@@ -21,6 +21,8 @@ pub(crate) use reviews::ServerAccess;
 
 /// The group whose members may do everything, whatever any policy says.
 pub const MASTERS: &str = "system:masters";
+/// The user that this server is to kubelets, by its generated certificate.
+pub(crate) const KUBELET_CLIENT: &str = "kube-apiserver-kubelet-client";
 /// The group of all service accounts.
 const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 
@@ -173,8 +175,21 @@ impl Authorizer for BaselineAuthorizer {
         if creates_self_review && attributes.is_in_group(AUTHENTICATED) {
             return Decision::allow("users may ask about themselves");
         }
+        if attributes.user.name == KUBELET_CLIENT && attributes.resource.is_some_and(is_kubelet_api) {
+            return Decision::allow("the server may use the API of kubelets");
+        }
         Decision::no_opinion()
     }
+}
+
+/// The API of kubelets, which ask for these subresources whether a caller may use it. (The ClusterRole
+/// `system:kubelet-api-admin`.)
+fn is_kubelet_api(resource: &ResourceRequest) -> bool {
+    const SUBRESOURCES: [&str; 8] =
+        ["checkpoint", "configz", "healthz", "log", "metrics", "pods", "proxy", "stats"];
+    resource.group.is_empty()
+        && resource.resource == "nodes"
+        && SUBRESOURCES.contains(&resource.subresource.as_str())
 }
 
 /// Questions of users about themselves. (The ClusterRole `system:basic-user`.)

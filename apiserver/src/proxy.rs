@@ -11,6 +11,7 @@
 //!
 //! Kubernetes concept: `UpgradeAwareHandler` in `k8s.io/apimachinery/pkg/util/proxy`.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use registry_core::api::StatusError;
@@ -36,6 +37,8 @@ const RETRY_SECONDS: u32 = 5;
 /// Passes requests on.
 pub struct Proxy {
     tls: PeerTls,
+    /// Where the server itself listens: it is never connected to.
+    own: SocketAddr,
     /// Whether workloads may be at addresses of this machine: only in tests they are.
     reaches_local: bool,
     connections: Arc<Semaphore>,
@@ -45,9 +48,16 @@ pub struct Proxy {
 // === impl Proxy ===
 
 impl Proxy {
-    /// Shows these certificates. Streams end when `shutdown` is cancelled.
-    pub(crate) fn new(tls: PeerTls, reaches_local: bool, shutdown: CancellationToken) -> Self {
-        Self { tls, reaches_local, connections: Arc::new(Semaphore::new(MOST_CONNECTIONS)), shutdown }
+    /// Shows these certificates, and connects to everything but `own`, the server's own address. Streams end when
+    /// `shutdown` is cancelled.
+    pub(crate) fn new(
+        tls: PeerTls,
+        own: SocketAddr,
+        reaches_local: bool,
+        shutdown: CancellationToken,
+    ) -> Self {
+        let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        Self { tls, own, reaches_local, connections, shutdown }
     }
 
     fn admit(&self) -> Result<OwnedSemaphorePermit, StatusError> {

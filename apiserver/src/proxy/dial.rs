@@ -1,6 +1,6 @@
 //! Connections to where requests are passed on.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,10 @@ pub(super) enum DialError {
     /// The address is none that workloads can have: this machine's own, link-local, multicast. Not retryable.
     #[error("address not allowed")]
     NotAllowed,
+    /// The address is this server's own, where the request would come in again with the server's identity. Not
+    /// retryable.
+    #[error("address not allowed: {0} is this server's own")]
+    OwnAddress(SocketAddr),
     /// The name means nothing, or nobody answers. Retryable.
     #[error("dial tcp {address}: {}", words(source))]
     Connect {
@@ -72,6 +76,9 @@ impl Proxy {
             if checks_address && !addresses.iter().all(|address| is_global_unicast(address.ip())) {
                 return Err(DialError::NotAllowed);
             }
+            if let Some(address) = addresses.iter().find(|address| reaches(**address, self.own)) {
+                return Err(DialError::OwnAddress(*address));
+            }
             connect(&addresses, &to.host, tls.cloned()).await
         };
         match tokio::time::timeout(TIMEOUT, dialed).await {
@@ -116,6 +123,26 @@ pub(super) async fn connect(
     Err(failure)
 }
 
+/// Whether a connection to this address may come to a server of this machine that listens on `own`. All addresses of the
+/// machine count, whichever of them the server listens on.
+fn reaches(address: SocketAddr, own: SocketAddr) -> bool {
+    if address.port() != own.port() {
+        return false;
+    }
+    let ip = address.ip().to_canonical();
+    // Connections to the unspecified address go to the loopback interface.
+    ip == own.ip().to_canonical() || ip.is_loopback() || ip.is_unspecified() || is_of_this_machine(ip)
+}
+
+/// Whether an interface of this machine has this address: only such addresses can be bound.
+fn is_of_this_machine(ip: IpAddr) -> bool {
+    match UdpSocket::bind((ip, 0)) {
+        Ok(_) => true,
+        // A link-local address without its interface, or a system without sockets to spare: better safe.
+        Err(error) => error.kind() != std::io::ErrorKind::AddrNotAvailable,
+    }
+}
+
 /// Whether an address is one that a pod or node can have. (`net.IP.IsGlobalUnicast` of Go.)
 fn is_global_unicast(address: IpAddr) -> bool {
     let is_local = match address {
@@ -131,6 +158,27 @@ fn is_global_unicast(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn own_addresses_are_recognized_in_every_form() {
+        let own: SocketAddr = "0.0.0.0:6443".parse().unwrap();
+        for address in [
+            "127.0.0.1:6443",
+            "127.9.9.9:6443",
+            "0.0.0.0:6443",
+            "[::1]:6443",
+            "[::]:6443",
+            "[::ffff:127.0.0.1]:6443",
+        ] {
+            assert!(reaches(address.parse().unwrap(), own), "{address}");
+        }
+        for address in ["127.0.0.1:6444", "192.0.2.1:6443", "[2001:db8::1]:6443"] {
+            assert!(!reaches(address.parse().unwrap(), own), "{address}");
+        }
+        let elsewhere: SocketAddr = "192.0.2.1:6443".parse().unwrap();
+        assert!(reaches(elsewhere, elsewhere));
+        assert!(reaches("[::ffff:192.0.2.1]:6443".parse().unwrap(), elsewhere));
+    }
 
     #[test]
     fn workloads_are_not_at_local_addresses() {

@@ -204,7 +204,7 @@ fn complaint_of(status: StatusCode, text: &str, resource: GroupResource, name: &
 /// What a client is told when nobody answers.
 fn unreachable_peer(to: &Destination, error: &DialError) -> StatusError {
     match (to.exchange, error) {
-        (_, DialError::NotAllowed) => StatusError::bad_request(error.to_string()),
+        (_, DialError::NotAllowed | DialError::OwnAddress(_)) => StatusError::bad_request(error.to_string()),
         (Exchange::Any, _) => unavailable(&error.to_string()),
         (Exchange::Upgrade, _) => {
             StatusError::new(Reason::Unknown, format!("error dialing backend: {error}"))

@@ -17,12 +17,16 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
-/// Takes from a request what is between the client and this server: the connection's own headers, and whom it asked to
-/// act as. Credentials are gone since authentication.
+/// Prefixes of headers that say who a request is from: clients' own, and those of authenticating proxies, which a backend
+/// could take for this server's word.
+const IDENTITY: [&str; 2] = ["impersonate-", "x-remote-"];
+
+/// Removes from a request what is between the client and this server: the connection's own headers, and those that say
+/// who it is from. Credentials are removed by the filters.
 pub(super) fn clean_request(headers: &mut HeaderMap) {
     remove_hop_by_hop(headers);
-    let ours: Vec<HeaderName> =
-        headers.keys().filter(|name| name.as_str().starts_with("impersonate-")).cloned().collect();
+    let is_identity = |name: &&HeaderName| IDENTITY.iter().any(|prefix| name.as_str().starts_with(prefix));
+    let ours: Vec<HeaderName> = headers.keys().filter(is_identity).cloned().collect();
     for name in ours {
         headers.remove(name);
     }
@@ -43,9 +47,10 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<String> = headers
         .get_all(CONNECTION)
         .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(|name| name.trim().to_ascii_lowercase())
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        // What is no header's name removes none.
+        .filter_map(|name| std::str::from_utf8(name.trim_ascii()).ok())
+        .map(str::to_ascii_lowercase)
         .collect();
     for name in named.iter().map(String::as_str).chain(HOP_BY_HOP) {
         headers.remove(name);
@@ -54,9 +59,10 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
 
 /// The protocol a client asks to go on in, when it does.
 pub(super) fn wanted_upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
-    let connection = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    let asks =
-        connection.flat_map(|value| value.split(',')).any(|one| one.trim().eq_ignore_ascii_case("upgrade"));
+    let connection = headers.get_all(CONNECTION).iter().map(HeaderValue::as_bytes);
+    let asks = connection
+        .flat_map(|value| value.split(|byte| *byte == b','))
+        .any(|one| one.trim_ascii().eq_ignore_ascii_case(b"upgrade"));
     headers.get(UPGRADE).filter(|_| asks).cloned()
 }
 

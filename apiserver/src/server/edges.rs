@@ -66,8 +66,13 @@ impl Edges {
             .publish_at(options.service_accounts.service_account_jwks_uri.clone().unwrap_or_else(own));
     }
 
-    /// What passes requests on, until `stopping` is cancelled.
-    pub(super) fn proxy(self, reaches_local: bool, stopping: CancellationToken) -> Proxy {
-        Proxy::new(self.peer_tls, reaches_local, stopping)
+    /// Makes the proxy of a server that listens on this address. It works until `stopping` is cancelled.
+    pub(super) fn proxy(
+        self,
+        address: SocketAddr,
+        reaches_local: bool,
+        stopping: CancellationToken,
+    ) -> Proxy {
+        Proxy::new(self.peer_tls, address, reaches_local, stopping)
     }
 }

@@ -13,6 +13,7 @@ use rustls_pki_types::pem::PemObject as _;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use crate::authorization::{KUBELET_CLIENT, MASTERS};
 use crate::options::ServiceRange;
 
 use super::{CertifiedKey, PkiError, read, write_private};
@@ -147,14 +148,15 @@ impl Purpose {
                     names.chain(addresses.iter().copied().map(SanType::IpAddress)).collect();
                 made
             }
-            Self::Administrator | Self::KubeletClient => {
-                let name = if matches!(self, Self::Administrator) {
-                    "admin"
-                } else {
-                    "kube-apiserver-kubelet-client"
-                };
-                let mut made = parameters(name, LEAF_DAYS);
-                made.distinguished_name.push(DnType::OrganizationName, crate::authorization::MASTERS);
+            Self::Administrator => {
+                let mut made = parameters("admin", LEAF_DAYS);
+                made.distinguished_name.push(DnType::OrganizationName, MASTERS);
+                made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+                made
+            }
+            // In no group: only kubelets are to obey this user.
+            Self::KubeletClient => {
+                let mut made = parameters(KUBELET_CLIENT, LEAF_DAYS);
                 made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
                 made
             }
@@ -162,7 +164,12 @@ impl Purpose {
     }
 
     fn is_met_by(&self, certificate: &X509Certificate<'_>) -> bool {
-        let Self::Serving { names, addresses } = self else { return true };
+        let (names, addresses) = match self {
+            Self::Serving { names, addresses } => (names, addresses),
+            Self::Administrator => return organizations(certificate) == [Some(MASTERS)],
+            // Earlier versions made it a member of `system:masters`.
+            Self::KubeletClient => return organizations(certificate).is_empty(),
+        };
         let Ok(Some(alternatives)) = certificate.subject_alternative_name() else { return false };
         let present = &alternatives.value.general_names;
         let bytes = |address: &IpAddr| match address {
@@ -172,6 +179,11 @@ impl Purpose {
         names.iter().all(|name| present.contains(&GeneralName::DNSName(name)))
             && addresses.iter().all(|address| present.contains(&GeneralName::IPAddress(&bytes(address))))
     }
+}
+
+/// The groups that a certificate names; `None` for one that is no text.
+fn organizations<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Option<&'a str>> {
+    certificate.subject().iter_organization().map(|one| one.as_str().ok()).collect()
 }
 
 /// What all certificates have: a name, a time, a use.

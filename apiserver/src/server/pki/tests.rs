@@ -1,9 +1,9 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use clap::Parser as _;
+use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::*;
-use crate::authentication::user_of_certificate;
 
 fn options(directory: &Path, flags: &[&str]) -> Options {
     let data_dir = format!("--data-dir={}", directory.display());
@@ -19,13 +19,30 @@ fn identities_are_made_once_and_used_again() {
     assert_eq!(first.admin.certificate_pem, again.admin.certificate_pem);
 
     let admin = certificates(Path::new("admin"), &first.admin.certificate_pem).unwrap();
-    let admin = user_of_certificate(&admin[0]).unwrap();
-    assert_eq!(admin.name, "admin");
-    assert_eq!(admin.groups, ["system:masters", "system:authenticated"]);
+    assert_eq!(subject(&admin[0]), "CN=admin, O=system:masters");
     for file in ["ca.key", "apiserver.key", "admin.key"] {
         let mode = fs::metadata(directory.path().join("pki").join(file)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{file}");
     }
+}
+
+fn subject(der: &CertificateDer<'_>) -> String {
+    X509Certificate::from_der(der).unwrap().1.subject().to_string()
+}
+
+#[test]
+fn the_kubelet_client_is_no_administrator_and_one_that_was_is_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(directory.path(), &[]);
+    let pki = options.certificate_directory();
+    create_private_directory(&pki).unwrap();
+    let authority = Authority::ensure(&pki).unwrap();
+    // As earlier versions made it.
+    authority.ensure_leaf(&pki, "apiserver-kubelet-client", &Purpose::Administrator).unwrap();
+    let identity = kubelet_identity(&options).unwrap();
+    assert_eq!(subject(&identity.chain[0]), "CN=kube-apiserver-kubelet-client");
+    let again = kubelet_identity(&options).unwrap();
+    assert_eq!(identity.chain, again.chain);
 }
 
 #[test]
