@@ -12,14 +12,15 @@ use registry_core::context::UserInfo;
 use registry_core::rest::access::KnownToken;
 
 mod certificates;
+mod headers;
 mod impersonation;
 mod service_accounts;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
-pub use certificates::user_of_certificate;
-pub(crate) use impersonation::requested_impersonation;
+pub(crate) use certificates::ClientCertificate;
+pub(crate) use impersonation::{remove_impersonation, requested_impersonation};
 pub use service_accounts::ServiceAccountTokens;
 pub use tokens::{TokenFileError, TokenTable};
 
@@ -53,29 +54,37 @@ impl Authenticator {
         self
     }
 
-    /// Who asks. `certificate_user` is whom the connection's verified client certificate names.
+    /// Returns the user that a request is from. `certificate` is the client certificate of its connection.
+    ///
+    /// As in kube-apiserver a certificate counts before a token, and a token still counts when the certificate does not.
     ///
     /// # Errors
-    /// 401: a token that is not known, or no credentials where some are needed.
-    pub async fn authenticate(
+    /// 400 if there are several `Authorization` headers. 401 if the credentials are not accepted, or if there are none
+    /// and anonymous requests are not allowed.
+    pub(crate) async fn authenticate(
         &self,
-        certificate_user: Option<&UserInfo>,
+        certificate: Option<&ClientCertificate>,
         headers: &HeaderMap,
     ) -> Result<UserInfo, StatusError> {
-        if let Some(user) = certificate_user {
-            return Ok(user.clone());
+        let refused = match certificate.map(ClientCertificate::user) {
+            Some(Ok(user)) => return Ok(user.clone()),
+            Some(Err(reason)) => Some(reason),
+            None => None,
+        };
+        if let Some(token) = bearer_token(headers)? {
+            if let Some(user) = self.tokens.user(token) {
+                return Ok(user.clone());
+            }
+            return self.user_of_token(token, &[]).await.map(|known| known.user).map_err(|why| {
+                tracing::debug!("a token was refused: {why}");
+                unauthorized()
+            });
         }
-        match bearer_token(headers) {
-            Some(token) => match self.tokens.user(token) {
-                Some(user) => Ok(user.clone()),
-                None => self.user_of_token(token, &[]).await.map(|known| known.user).map_err(|why| {
-                    tracing::debug!("a token was refused: {why}");
-                    unauthorized()
-                }),
-            },
-            None if self.allows_anonymous => Ok(anonymous()),
-            None => Err(unauthorized()),
+        if let Some(reason) = refused {
+            tracing::debug!("a client certificate was refused: {reason}");
+            return Err(StatusError::new(Reason::Unauthorized, format!("Unauthorized: {reason}")));
         }
+        if self.allows_anonymous { Ok(anonymous()) } else { Err(unauthorized()) }
     }
 
     /// Whose token it is, when it is meant for one of these audiences. None given means this server.
@@ -115,12 +124,28 @@ fn anonymous() -> UserInfo {
     UserInfo { name: ANONYMOUS.to_owned(), groups: vec![UNAUTHENTICATED.to_owned()], ..UserInfo::default() }
 }
 
-/// The token of an `Authorization: Bearer …` header. Other schemes are not ours: nobody's credentials.
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?.trim();
-    let (scheme, token) = value.split_once(' ')?;
+/// Returns the token of an `Authorization: Bearer …` header, or `None` when the header is absent or empty.
+///
+/// # Errors
+/// 400 if the header is repeated. 401 if it is of a scheme that nothing here verifies: whoever shows credentials is not
+/// anonymous.
+fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, StatusError> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(StatusError::bad_request("the header \"authorization\" must not be repeated"));
+    }
+    // No known token has bytes that are not UTF-8.
+    let value = std::str::from_utf8(value.as_bytes()).map_err(|_| unauthorized())?.trim();
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(unauthorized());
+    }
     let token = token.trim_start();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+    Ok((!token.is_empty()).then_some(token))
 }
 
 fn unauthorized() -> StatusError {

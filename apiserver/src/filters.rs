@@ -16,7 +16,9 @@ use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::{ClusterPolicy, UserInfo};
 
-use crate::authentication::{Authenticator, requested_impersonation};
+use crate::authentication::{
+    Authenticator, ClientCertificate, remove_impersonation, requested_impersonation,
+};
 use crate::authorization::{Attributes, Authorizer, Decision};
 use crate::fairness::{Flow, FlowSchemas};
 use crate::health::{Endpoint, Health};
@@ -113,14 +115,18 @@ impl<D: Dispatch> Filters<D> {
         &self.health
     }
 
-    /// Answers a request. `certificate_user` is whom the connection's client certificate names.
-    pub async fn serve(&self, certificate_user: Option<&UserInfo>, request: Request<Body>) -> Response<Body> {
+    /// Answers a request. `certificate` is its connection's client certificate.
+    pub(crate) async fn serve(
+        &self,
+        certificate: Option<&ClientCertificate>,
+        request: Request<Body>,
+    ) -> Response<Body> {
         // Audit id: outermost, so that every answer, refusals and panics included, can be found in the log.
         let audit_id = self.audit_ids.id_of(request.headers());
 
         // Panic recovery: one request's panic is that request's 500, and the server lives on.
         let mut flow = None;
-        let checked = self.check(certificate_user, request, &audit_id, &mut flow);
+        let checked = self.check(certificate, request, &audit_id, &mut flow);
         let answered = AssertUnwindSafe(checked).catch_unwind().await;
         let answered = answered.unwrap_or_else(|panic| Err(panics::recovered(panic.as_ref(), &audit_id)));
 
@@ -135,7 +141,7 @@ impl<D: Dispatch> Filters<D> {
 
     async fn check(
         &self,
-        certificate_user: Option<&UserInfo>,
+        certificate: Option<&ClientCertificate>,
         request: Request<Body>,
         audit_id: &HeaderValue,
         flow: &mut Option<Flow>,
@@ -152,7 +158,7 @@ impl<D: Dispatch> Filters<D> {
         let deadline = deadline::of(&info, request.uri().query(), received, self.request_timeout)?;
         let times = Times { received, deadline };
         let verb = info.verb;
-        let admitted = self.admit(certificate_user, info, request, audit_id, times, flow);
+        let admitted = self.admit(certificate, info, request, audit_id, times, flow);
         let Some(at) = deadline else { return admitted.await };
         let answered = tokio::time::timeout_at(at.into(), admitted).await;
         answered.unwrap_or_else(|_late| {
@@ -164,7 +170,7 @@ impl<D: Dispatch> Filters<D> {
 
     async fn admit(
         &self,
-        certificate_user: Option<&UserInfo>,
+        certificate: Option<&ClientCertificate>,
         info: RequestInfo,
         mut request: Request<Body>,
         audit_id: &HeaderValue,
@@ -178,13 +184,14 @@ impl<D: Dispatch> Filters<D> {
         })?;
 
         // Authentication: who asks.
-        let mut user = self.authenticate(certificate_user, request.headers()).await?;
+        let mut user = self.authenticate(certificate, request.headers()).await?;
         // Nothing behind this point, least of all a proxied backend, has any business with the credentials.
         request.headers_mut().remove(http::header::AUTHORIZATION);
 
         // Impersonation: from here on somebody else asks, if the first one may do that.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
             user = other;
+            remove_impersonation(request.headers_mut());
         }
 
         // Flow: which of the flow schemas it falls under, told in every answer from here on.
@@ -234,11 +241,11 @@ impl<D: Dispatch> Filters<D> {
 
     async fn authenticate(
         &self,
-        certificate_user: Option<&UserInfo>,
+        certificate: Option<&ClientCertificate>,
         headers: &HeaderMap,
     ) -> Result<UserInfo, StatusError> {
         let access = self.metrics.access();
-        let authenticated = self.authenticator.authenticate(certificate_user, headers).await;
+        let authenticated = self.authenticator.authenticate(certificate, headers).await;
         match &authenticated {
             Ok(user) => access.authenticated(&user.name),
             Err(_) => access.not_authenticated(headers.contains_key(http::header::AUTHORIZATION)),
@@ -287,9 +294,11 @@ fn context_of(
     context.received = Some(times.received);
     context.deadline = times.deadline;
     audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
-    let agent = headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
-    let agent = agent.unwrap_or_default();
-    agent.split_once('/').map_or(agent, |(name, _)| name).clone_into(&mut context.user_agent);
+    if let Some(agent) = headers.get(http::header::USER_AGENT) {
+        // It names the manager of fields. As in Go, what is not UTF-8 becomes replacement characters.
+        let name = agent.as_bytes().split(|byte| *byte == b'/').next().unwrap_or(&[]);
+        context.user_agent = String::from_utf8_lossy(name).into_owned();
+    }
     context
 }
 

@@ -12,7 +12,6 @@ use registry_core::registry::storage_map::check_together;
 use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
 use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
@@ -46,7 +45,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     ca_pem: String,
-    tls: TlsAcceptor,
+    tls: tls::ServerTls,
     engine: Engine,
     filters: Arc<Filters<Api>>,
     hooks: PostStartHooks,
@@ -129,7 +128,7 @@ impl ServerBuilder {
         let storage_choice = self.options.validate()?;
         pki::create_private_directory(&self.options.data_dir)?;
         let (ca_pem, identities) = identities(&self.options)?;
-        let tls = tls::acceptor(&identities)?;
+        let tls = tls::server_tls(&identities)?;
 
         let metrics = ServerMetrics::new()?;
         let commits = metrics.storage().commits();
@@ -156,7 +155,7 @@ impl ServerBuilder {
             lifecycle.stopping.clone(),
             api_config(&self.options, &storages, &metrics),
         );
-        api.connect_by(edges.proxy(self.reaches_local_workloads, lifecycle.stopping.clone()));
+        api.connect_by(edges.proxy(address, self.reaches_local_workloads, lifecycle.stopping.clone()));
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
         let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);

@@ -1,40 +1,184 @@
-//! Users of client certificates: the common name is the user, the organizations are the groups.
+//! Client certificates: the common name is the user, the organizations are the groups.
+//!
+//! The chain is verified once for each connection; when it ends is compared at each request.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/authentication/request/x509`.
 
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
 use registry_core::context::UserInfo;
-use x509_parser::prelude::{FromDer, X509Certificate};
+use rustls::server::danger::ClientCertVerifier;
+use rustls_pki_types::{CertificateDer, UnixTime};
+use x509_parser::oid_registry::Oid;
+use x509_parser::prelude::{FromDer, X509Certificate, X509Name};
 
 use super::AUTHENTICATED;
 
+#[cfg(test)]
+mod tests;
+
 /// Where audit logs find which credential was used.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
+/// The attribute of a subject that holds a user's UID, in DER: `1.3.6.1.4.1.57683.2`.
+const UID_ATTRIBUTE: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 
-/// Whom a certificate names; `None` when it has no common name or is none. Whether it is to be believed is
-/// the TLS verifier's business.
-pub fn user_of_certificate(der: &[u8]) -> Option<UserInfo> {
-    let (_, certificate) = X509Certificate::from_der(der).ok()?;
-    let subject = certificate.subject();
-    let name = subject.iter_common_name().next()?.as_str().ok()?;
-    if name.is_empty() {
-        return None;
+/// The client certificate of a connection.
+#[derive(Debug)]
+pub(crate) enum ClientCertificate {
+    /// An authority that the server trusts has issued it.
+    Trusted {
+        /// The user it is for.
+        user: UserInfo,
+        /// When it may be used, in seconds since 1970.
+        validity: RangeInclusive<i64>,
+    },
+    /// It cannot be used, for this reason.
+    Refused(String),
+}
+
+// === impl ClientCertificate ===
+
+impl ClientCertificate {
+    /// Verifies the chain that a client has shown, its own certificate first. Returns `None` when there is none, or when
+    /// it names no user.
+    pub(crate) fn verify(chain: &[CertificateDer<'_>], verifier: &dyn ClientCertVerifier) -> Option<Self> {
+        let (leaf, intermediates) = chain.split_first()?;
+        match trusted(leaf, intermediates, verifier) {
+            Ok(trusted) => trusted,
+            Err(reason) => Some(Self::Refused(reason)),
+        }
     }
-    let organizations = subject.iter_organization().filter_map(|one| one.as_str().ok());
-    let mut groups: Vec<String> = organizations.map(str::to_owned).collect();
+
+    /// Returns the user, if the certificate may be used at this moment.
+    ///
+    /// # Errors
+    /// Says why it may not.
+    pub(crate) fn user(&self) -> Result<&UserInfo, Cow<'_, str>> {
+        self.user_at(SystemTime::now())
+    }
+
+    fn user_at(&self, now: SystemTime) -> Result<&UserInfo, Cow<'_, str>> {
+        match self {
+            Self::Refused(reason) => Err(Cow::Borrowed(reason)),
+            Self::Trusted { user, validity } => {
+                let seconds = seconds_of(now);
+                if seconds > *validity.end() {
+                    Err(Cow::Owned(format!("the client certificate expired at {}", date(*validity.end()))))
+                } else if seconds < *validity.start() {
+                    let start = date(*validity.start());
+                    Err(Cow::Owned(format!("the client certificate is not valid before {start}")))
+                } else {
+                    Ok(user)
+                }
+            }
+        }
+    }
+}
+
+/// Verifies a chain at a moment at which the client's certificate is valid: the present one is compared at each request.
+/// Returns `None` for a certificate without a common name.
+fn trusted(
+    leaf: &CertificateDer<'_>,
+    intermediates: &[CertificateDer<'_>],
+    verifier: &dyn ClientCertVerifier,
+) -> Result<Option<ClientCertificate>, String> {
+    let parsed = parse(leaf)?;
+    if parsed.version.0 == 0 {
+        return Err("the client certificate is of X.509 version 1, which is not supported: \
+                    it needs version 3, for example with an extended key usage"
+            .to_owned());
+    }
+    let own = validity_of(&parsed);
+    if own.is_empty() {
+        return Err("the client certificate ends before it begins".to_owned());
+    }
+    let moment = seconds_of(SystemTime::now()).clamp(*own.start(), *own.end());
+    let since_epoch = Duration::from_secs(u64::try_from(moment).unwrap_or(0));
+    verifier
+        .verify_client_cert(leaf, intermediates, UnixTime::since_unix_epoch(since_epoch))
+        .map_err(|error| format!("the client certificate is not accepted: {error}"))?;
+    let Some(user) = user_of(leaf, parsed.subject())? else { return Ok(None) };
+    let mut validity = own;
+    for intermediate in intermediates {
+        // Those that are not valid now are no part of the verified path.
+        let other = validity_of(&parse(intermediate)?);
+        if other.contains(&moment) {
+            validity = *validity.start().max(other.start())..=*validity.end().min(other.end());
+        }
+    }
+    Ok(Some(ClientCertificate::Trusted { user, validity }))
+}
+
+fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String> {
+    let parsed = X509Certificate::from_der(der);
+    parsed
+        .map(|(_, parsed)| parsed)
+        .map_err(|error| format!("the client certificate cannot be read: {error}"))
+}
+
+/// Returns the user that a certificate is for; `None` without a common name.
+///
+/// # Errors
+/// Says what cannot be read: a group that is left out could change what the user may do.
+fn user_of(der: &[u8], subject: &X509Name<'_>) -> Result<Option<UserInfo>, String> {
+    let unreadable = |what: &str| format!("the client certificate's {what} is no text");
+    // As in Go, the last common name counts.
+    let Some(name) = subject.iter_common_name().last() else { return Ok(None) };
+    let name = name.as_str().map_err(|_| unreadable("common name"))?;
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let mut groups = Vec::new();
+    for organization in subject.iter_organization() {
+        groups.push(organization.as_str().map_err(|_| unreadable("organization"))?.to_owned());
+    }
     if !groups.iter().any(|group| group == AUTHENTICATED) {
         groups.push(AUTHENTICATED.to_owned());
     }
+    let uid = uid_of(subject)?;
     let fingerprint = ring::digest::digest(&ring::digest::SHA256, der);
     let credential = format!("X509SHA256={}", hex(fingerprint.as_ref()));
-    Some(UserInfo {
-        name: name.to_owned(),
-        uid: String::new(),
-        groups,
-        extra: vec![(CREDENTIAL_ID.to_owned(), vec![credential])],
-    })
+    let extra = vec![(CREDENTIAL_ID.to_owned(), vec![credential])];
+    Ok(Some(UserInfo { name: name.to_owned(), uid, groups, extra }))
+}
+
+/// Returns the UID in a subject; empty when there is none.
+fn uid_of(subject: &X509Name<'_>) -> Result<String, String> {
+    let attribute = Oid::new(Cow::Borrowed(UID_ATTRIBUTE));
+    let mut uids = subject.iter_by_oid(&attribute);
+    let Some(uid) = uids.next() else { return Ok(String::new()) };
+    if uids.next().is_some() {
+        return Err("the client certificate has several UIDs".to_owned());
+    }
+    match uid.as_str() {
+        Ok("") => Err("the client certificate's UID is empty".to_owned()),
+        Ok(uid) => Ok(uid.to_owned()),
+        Err(_) => Err("the client certificate's UID is no text".to_owned()),
+    }
+}
+
+fn validity_of(certificate: &X509Certificate<'_>) -> RangeInclusive<i64> {
+    let validity = certificate.validity();
+    validity.not_before.timestamp()..=validity.not_after.timestamp()
+}
+
+/// The seconds since 1970; a clock before that is at 1970.
+fn seconds_of(moment: SystemTime) -> i64 {
+    let since = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    i64::try_from(since).unwrap_or(i64::MAX)
+}
+
+fn date(seconds: i64) -> String {
+    Timestamp::from_second(seconds).map_or_else(|_| format!("{seconds} s"), |moment| moment.to_string())
 }
 
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -7,11 +7,16 @@ use std::fmt::Write as _;
 
 use http::{HeaderMap, HeaderName};
 use registry_core::api::StatusError;
+use registry_core::api::validation::names;
 use registry_core::context::UserInfo;
 
+use super::headers::{single, text};
 use super::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
 use crate::request_info::{ResourceRequest, decode_component};
 
+const USER: HeaderName = HeaderName::from_static("impersonate-user");
+const UID: HeaderName = HeaderName::from_static("impersonate-uid");
+const GROUP: HeaderName = HeaderName::from_static("impersonate-group");
 const PREFIX: &str = "impersonate-";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
 
@@ -24,33 +29,32 @@ pub(crate) struct Impersonation {
     pub(crate) needs: Vec<ResourceRequest>,
 }
 
-/// Whom the headers ask to act as; `None` when they do not.
+/// Returns the user that the headers ask to act as, or `None` when they ask for nothing.
 ///
 /// # Errors
-/// 400: something but no user to impersonate.
+/// 400 if a header cannot be read, if a header with one value is empty or repeated, or if there is something but no user
+/// to impersonate.
 pub(crate) fn requested_impersonation(headers: &HeaderMap) -> Result<Option<Impersonation>, StatusError> {
     let asked = |name: &HeaderName| name.as_str().starts_with(PREFIX);
     if !headers.keys().any(asked) {
         return Ok(None);
     }
-    let name = text(headers, "impersonate-user");
-    let uid = text(headers, "impersonate-uid");
-    let groups: Vec<String> = headers
-        .get_all("impersonate-group")
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .map(str::to_owned)
-        .collect();
-    let extra = extra(headers);
-    if name.is_empty() {
-        if uid.is_empty() && groups.is_empty() && extra.is_empty() {
+    let name = single(headers, &USER)?;
+    let uid = single(headers, &UID)?.unwrap_or("").to_owned();
+    let groups: Result<Vec<String>, StatusError> =
+        headers.get_all(GROUP).iter().map(|value| text(&GROUP, value).map(str::to_owned)).collect();
+    let groups = groups?;
+    let extra = extra(headers)?;
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        if name.is_none() && uid.is_empty() && groups.is_empty() && extra.is_empty() {
             return Ok(None);
         }
         let wanted = go_syntax(&uid, &groups, &extra);
         return Err(StatusError::bad_request(format!(
             "requested {wanted} without impersonating a user name"
         )));
-    }
+    };
+    let name = name.to_owned();
     let needs = needs(&name, &uid, &groups, &extra);
     let groups = all_groups(&name, groups);
     Ok(Some(Impersonation {
@@ -59,18 +63,40 @@ pub(crate) fn requested_impersonation(headers: &HeaderMap) -> Result<Option<Impe
     }))
 }
 
-fn text(headers: &HeaderMap, name: &str) -> String {
-    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+/// Removes the headers, so that nothing behind the filters acts on them again.
+pub(crate) fn remove_impersonation(headers: &mut HeaderMap) {
+    let names: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with(PREFIX)).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
 }
 
-fn extra(headers: &HeaderMap) -> BTreeMap<String, Vec<String>> {
+/// Returns the extra values by their keys. Every value is authorized on its own, so values of headers that decode to the
+/// same key are joined, as in Kubernetes.
+fn extra(headers: &HeaderMap) -> Result<BTreeMap<String, Vec<String>>, StatusError> {
     let mut extra = BTreeMap::<String, Vec<String>>::new();
     for (name, value) in headers {
         let Some(key) = name.as_str().strip_prefix(EXTRA_PREFIX) else { continue };
-        let values = extra.entry(decode_component(key).into_owned()).or_default();
-        values.extend(value.to_str().map(str::to_owned));
+        let key = extra_key(name, key)?;
+        extra.entry(key).or_default().push(text(name, value)?.to_owned());
     }
-    extra
+    Ok(extra)
+}
+
+/// Decodes the key in a header's name. A key with a wrong escape is taken as it is written, as in Kubernetes.
+fn extra_key(name: &HeaderName, key: &str) -> Result<String, StatusError> {
+    let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    let bytes = key.as_bytes();
+    let mut escapes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'%');
+    if !escapes.all(|(at, _)| is_hex(bytes.get(at + 1)) && is_hex(bytes.get(at + 2))) {
+        return Ok(key.to_owned());
+    }
+    let decoded = decode_component(key);
+    if decoded.contains(char::REPLACEMENT_CHARACTER) {
+        return Err(StatusError::bad_request(format!("the key of the header {name:?} is not valid UTF-8")));
+    }
+    Ok(decoded.into_owned())
 }
 
 /// The groups asked for, and those that go with the user whether asked for or not.
@@ -120,9 +146,12 @@ fn needs(
     needs
 }
 
-/// The namespace and name in a service account's user name.
+/// Returns the namespace and name in a service account's user name. A name that no service account can have is an
+/// ordinary user's.
 fn service_account(user: &str) -> Option<(&str, &str)> {
-    user.strip_prefix("system:serviceaccount:")?.split_once(':')
+    let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
+    let is_valid = names::dns_label(namespace).is_empty() && names::dns_subdomain(name).is_empty();
+    is_valid.then_some((namespace, name))
 }
 
 /// What was asked for, as Go prints it; clients know this text.

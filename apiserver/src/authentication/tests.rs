@@ -30,7 +30,7 @@ async fn wrong_tokens_are_refused_and_nobody_is_anonymous() {
     assert_eq!((refused.code, refused.message.as_str()), (401, "Unauthorized"));
     assert_eq!(refused.details, None);
 
-    for shown in [&[][..], &[("authorization", "Basic YTpi")], &[("authorization", "Bearer ")]] {
+    for shown in [&[][..], &[("authorization", "")], &[("authorization", "Bearer ")]] {
         let anonymous = authenticator(true).authenticate(None, &headers(shown)).await.unwrap();
         assert_eq!(anonymous.name, "system:anonymous");
         assert_eq!(anonymous.groups, ["system:unauthenticated"]);
@@ -41,9 +41,72 @@ async fn wrong_tokens_are_refused_and_nobody_is_anonymous() {
 #[tokio::test]
 async fn a_client_certificate_counts_before_a_token() {
     let user = UserInfo { name: "kubelet".to_owned(), ..UserInfo::default() };
-    let found =
-        authenticator(false).authenticate(Some(&user), &headers(&[("authorization", "Bearer zork")])).await;
-    assert_eq!(found.unwrap(), user);
+    let trusted = ClientCertificate::Trusted { user: user.clone(), validity: 0..=i64::MAX };
+    let zork = headers(&[("authorization", "Bearer zork")]);
+    assert_eq!(authenticator(false).authenticate(Some(&trusted), &zork).await.unwrap(), user);
+
+    let refused = ClientCertificate::Refused("it is a stranger's".to_owned());
+    let alice = headers(&[("authorization", "Bearer alice-token")]);
+    assert_eq!(authenticator(true).authenticate(Some(&refused), &alice).await.unwrap().name, "alice");
+    let failure = authenticator(true).authenticate(Some(&refused), &headers(&[])).await.unwrap_err();
+    assert_eq!((failure.code, failure.message.as_str()), (401, "Unauthorized: it is a stranger's"));
+}
+
+#[tokio::test]
+async fn credentials_that_cannot_be_read_are_never_anonymous() {
+    let latin1 = http::HeaderValue::from_bytes(b"Bearer j\xfcrgen").unwrap();
+    let utf8 = http::HeaderValue::from_bytes("Bearer jürgen".as_bytes()).unwrap();
+    for value in
+        [latin1, utf8, http::HeaderValue::from_static("Basic YTpi"), http::HeaderValue::from_static("zork")]
+    {
+        let shown = HeaderMap::from_iter([(AUTHORIZATION, value.clone())]);
+        assert_eq!(authenticator(true).authenticate(None, &shown).await.unwrap_err().code, 401, "{value:?}");
+    }
+    let mut twice = headers(&[("authorization", "Bearer alice-token")]);
+    twice.append(AUTHORIZATION, "Bearer admin-token".parse().unwrap());
+    assert_eq!(authenticator(true).authenticate(None, &twice).await.unwrap_err().code, 400);
+}
+
+#[test]
+fn impersonation_reads_any_name_and_refuses_what_it_cannot_read() {
+    let request = |pairs: &[(&'static str, &[u8])]| {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            let name: http::HeaderName = name.parse().unwrap();
+            headers.append(name, http::HeaderValue::from_bytes(value).unwrap());
+        }
+        requested_impersonation(&headers)
+    };
+    let named = request(&[
+        ("impersonate-user", "jürgen".as_bytes()),
+        ("impersonate-group", "entwickler-münchen".as_bytes()),
+        ("impersonate-extra-100%", "ü".as_bytes()),
+        ("impersonate-extra-%c3%bc", b"v"),
+    ]);
+    let named = named.unwrap().unwrap();
+    assert_eq!(named.user.name, "jürgen");
+    assert_eq!(named.user.groups, ["entwickler-münchen", "system:authenticated"]);
+    let extra = [("100%".to_owned(), vec!["ü".to_owned()]), ("ü".to_owned(), vec!["v".to_owned()])];
+    assert_eq!(named.user.extra, extra);
+    assert_eq!(named.needs.len(), 4, "each of them has to be allowed");
+
+    let carol: (&str, &[u8]) = ("impersonate-user", b"carol");
+    for refused in [
+        &[("impersonate-user", &b"j\xfcrgen"[..])][..],
+        &[carol, carol],
+        &[("impersonate-user", b"")],
+        &[carol, ("impersonate-group", b"\xff")],
+        &[carol, ("impersonate-uid", b"\xff")],
+        &[carol, ("impersonate-uid", b"1"), ("impersonate-uid", b"2")],
+        &[carol, ("impersonate-extra-k", b"\xff")],
+        &[carol, ("impersonate-extra-%ff", b"v")],
+        &[("impersonate-extra-k", b"v")],
+        &[("impersonate-group", b"devs")],
+    ] {
+        assert_eq!(request(refused).unwrap_err().code, 400, "{refused:?}");
+    }
+    let account = request(&[("impersonate-user", b"system:serviceaccount:ns:a:b")]).unwrap().unwrap();
+    assert_eq!(account.needs[0].resource, "users", "no service account can have this name");
 }
 
 #[test]

@@ -13,19 +13,19 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use registry_core::context::UserInfo;
 use tokio::net::TcpStream;
-use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
-use crate::authentication::user_of_certificate;
+use crate::authentication::ClientCertificate;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::{LongRunning, Pieces, WatchBody};
 
 use super::coalesced::Coalesced;
 use super::streams::{Settled, Streams};
+use super::tls::ServerTls;
 
+mod host;
 mod unread;
 
 /// How long the TLS handshake may take.
@@ -61,7 +61,7 @@ const SETTLING_BYTES: u64 = 128 * 1024;
 /// What connections are served with.
 pub(super) struct Serving<D> {
     pub(super) filters: Arc<Filters<D>>,
-    pub(super) tls: TlsAcceptor,
+    pub(super) tls: ServerTls,
     /// Cancelled when connections have had their time to end by themselves.
     pub(super) cut: CancellationToken,
 }
@@ -92,7 +92,7 @@ pub(super) async fn serve<D: Dispatch>(
 ) {
     // Small answers must not wait for the acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
-    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, serving.tls.accept(stream));
+    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, serving.tls.acceptor.accept(stream));
     let stream = tokio::select! {
         () = stopping.cancelled() => return,
         stream = handshake => match stream {
@@ -107,7 +107,7 @@ pub(super) async fn serve<D: Dispatch>(
             }
         },
     };
-    let user = certificate_user(&stream).map(Arc::new);
+    let certificate = client_certificate(&stream, &serving.tls).map(Arc::new);
     let streams = Streams::default();
     let mut settled = Settled::new(&streams);
     let builder = http_builder(&stream, streams.clone());
@@ -115,11 +115,15 @@ pub(super) async fn serve<D: Dispatch>(
     let counted = activity.clone();
     let cut = serving.cut.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
-        let (serving, user, running) = (serving.clone(), user.clone(), Running::begin(&counted));
+        let (serving, certificate) = (serving.clone(), certificate.clone());
+        let running = Running::begin(&counted);
         let mark = streams.announce();
         async move {
+            if let Some(refusal) = host::refusal(&request) {
+                return Ok(refusal.map(|inner| CountedBody { inner, events: None, _running: running }));
+            }
             let (request, unread) = unread::lend(request);
-            let mut response = serving.filters.serve(user.as_deref(), request).await;
+            let mut response = serving.filters.serve(certificate.as_deref(), request).await;
             unread.finish(response.headers_mut()).await;
             let long_running = response.extensions_mut().remove::<LongRunning>();
             if long_running.is_some() || response.body().size_hint().lower() > SETTLING_BYTES {
@@ -167,9 +171,9 @@ async fn end_reason(stopping: &CancellationToken, activity: &Activity) {
     }
 }
 
-/// Whom the client's certificate names. It was verified in the handshake.
-fn certificate_user(stream: &TlsStream<TcpStream>) -> Option<UserInfo> {
-    user_of_certificate(stream.get_ref().1.peer_certificates()?.first()?)
+/// Verifies the client's certificate, of a resumed session too.
+fn client_certificate(stream: &TlsStream<TcpStream>, tls: &ServerTls) -> Option<ClientCertificate> {
+    ClientCertificate::verify(stream.get_ref().1.peer_certificates()?, &*tls.verifier)
 }
 
 /// The protocol that was agreed on in the handshake; a client that agreed on none is listened to first.

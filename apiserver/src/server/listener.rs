@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::filters::{Dispatch, Filters};
 
 use super::connection::{self, Serving};
+use super::tls::ServerTls;
 
 /// So many connections at once; more wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 32_768;
@@ -26,7 +26,7 @@ pub(super) struct Connections<D> {
 }
 
 impl<D: Dispatch> Connections<D> {
-    pub(super) fn new(filters: Arc<Filters<D>>, tls: TlsAcceptor) -> Self {
+    pub(super) fn new(filters: Arc<Filters<D>>, tls: ServerTls) -> Self {
         let serving = Arc::new(Serving { filters, tls, cut: CancellationToken::new() });
         Self { serving, running: TaskTracker::new(), places: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
     }

@@ -39,11 +39,16 @@ pub fn post(path: &str, body: Vec<u8>) -> Request<Full<Bytes>> {
 
 /// A TLS connection that agreed on this protocol.
 pub async fn tls(server: &TestServer, protocol: &str) -> TlsStream<TcpStream> {
-    let stream = TcpStream::connect(server.address()).await.unwrap();
-    let connector = TlsConnector::from(Arc::new(server.client_tls(&[protocol])));
-    let stream = connector.connect("localhost".try_into().unwrap(), stream).await.expect("TLS");
+    let stream = tls_with(server, Arc::new(server.client_tls(&[protocol]))).await;
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(protocol.as_bytes()));
     stream
+}
+
+/// A TLS connection as this configuration says.
+pub async fn tls_with(server: &TestServer, config: Arc<rustls::ClientConfig>) -> TlsStream<TcpStream> {
+    let stream = TcpStream::connect(server.address()).await.unwrap();
+    let connector = TlsConnector::from(config);
+    connector.connect("localhost".try_into().unwrap(), stream).await.expect("TLS")
 }
 
 impl Connection {
@@ -52,7 +57,11 @@ impl Connection {
             Protocol::Http1 => "http/1.1",
             Protocol::Http2 => "h2",
         };
-        let stream = tls(server, name).await;
+        Self::over(tls(server, name).await, protocol).await
+    }
+
+    /// A connection on a TLS connection that agreed on this protocol.
+    pub async fn over(stream: TlsStream<TcpStream>, protocol: Protocol) -> Self {
         let stream = TokioIo::new(stream);
         match protocol {
             Protocol::Http1 => {

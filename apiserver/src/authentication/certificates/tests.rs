@@ -1,0 +1,93 @@
+use rcgen::{CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
+use rustls::RootCertStore;
+use rustls::server::WebPkiClientVerifier;
+
+use super::*;
+
+type Authority = (Issuer<'static, KeyPair>, std::sync::Arc<dyn ClientCertVerifier>);
+
+fn authority(name: &str) -> Authority {
+    let mut parameters = CertificateParams::default();
+    parameters.distinguished_name.push(DnType::CommonName, name);
+    parameters.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let certificate = parameters.self_signed(&key).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.der().clone()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build().unwrap();
+    (Issuer::new(parameters, key), verifier)
+}
+
+/// A certificate of this authority with these attributes of its subject, valid between these years.
+fn issue(
+    issuer: &Issuer<'_, KeyPair>,
+    subject: &[(DnType, rcgen::DnValue)],
+    years: (i32, i32),
+) -> CertificateDer<'static> {
+    let mut parameters = CertificateParams::default();
+    parameters.distinguished_name = DistinguishedName::new();
+    for (kind, value) in subject {
+        parameters.distinguished_name.push(kind.clone(), value.clone());
+    }
+    parameters.not_before = rcgen::date_time_ymd(years.0, 1, 1);
+    parameters.not_after = rcgen::date_time_ymd(years.1, 1, 1);
+    parameters.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
+    parameters.signed_by(&KeyPair::generate().unwrap(), issuer).unwrap().der().clone()
+}
+
+fn text(value: &str) -> rcgen::DnValue {
+    rcgen::DnValue::Utf8String(value.to_owned())
+}
+
+fn at_year(year: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs((year - 1970) * 31_556_952)
+}
+
+#[test]
+fn a_certificate_counts_between_its_beginning_and_its_end() {
+    let (issuer, verifier) = authority("ca");
+    let subject = [(DnType::CommonName, text("jürgen")), (DnType::OrganizationName, text("devs"))];
+    for (years, year, refusal) in [
+        ((2020, 2090), 2050, None),
+        ((2020, 2021), 2025, Some("the client certificate expired at 2021-01-01T00:00:00Z")),
+        ((2080, 2090), 2050, Some("the client certificate is not valid before 2080-01-01T00:00:00Z")),
+        ((2080, 2090), 2085, None),
+    ] {
+        let chain = [issue(&issuer, &subject, years)];
+        let certificate = ClientCertificate::verify(&chain, &*verifier).unwrap();
+        match (certificate.user_at(at_year(year)), refusal) {
+            (Ok(user), None) => {
+                assert_eq!(user.name, "jürgen");
+                assert_eq!(user.groups, ["devs", "system:authenticated"]);
+            }
+            (Err(reason), Some(expected)) => assert_eq!(reason, expected),
+            (found, _) => panic!("{years:?} in {year}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_not_trusted_or_not_readable_is_refused_with_a_reason() {
+    let ((issuer, verifier), (stranger, _)) = (authority("ca"), authority("another"));
+    let name = || (DnType::CommonName, text("carol"));
+    let uid = DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 57683, 2]);
+    let unreadable = rcgen::DnValue::BmpString(rcgen::string::BmpString::try_from("devs").unwrap());
+    let group = (DnType::OrganizationName, unreadable);
+    for (issuer, subject, reason) in [
+        (&stranger, vec![name()], "UnknownIssuer"),
+        (&issuer, vec![name(), group], "organization is no text"),
+        (&issuer, vec![name(), (uid.clone(), text(""))], "UID is empty"),
+    ] {
+        let certificate = ClientCertificate::verify(&[issue(issuer, &subject, (2020, 2090))], &*verifier);
+        match certificate {
+            Some(ClientCertificate::Refused(found)) => assert!(found.contains(reason), "{found}"),
+            other => panic!("{reason}: {other:?}"),
+        }
+    }
+    let nameless = issue(&issuer, &[(DnType::OrganizationName, text("devs"))], (2020, 2090));
+    assert!(ClientCertificate::verify(&[nameless], &*verifier).is_none(), "it is nobody's");
+    let with_uid = issue(&issuer, &[name(), (uid, text("u-1"))], (2020, 2090));
+    let with_uid = ClientCertificate::verify(&[with_uid], &*verifier).unwrap();
+    assert_eq!(with_uid.user().unwrap().uid, "u-1");
+}

@@ -1,0 +1,280 @@
+//! Who a request is from: certificates that end, headers that cannot be read, and the server's own identity.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use apiserver::testing::TestServer;
+use http::{HeaderValue, Request};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use rcgen::{CertificateParams, DistinguishedName, DnType, Issuer, KeyPair, SigningKey as _};
+use rustls::ClientConfig;
+use rustls::client::ResolvesClientCert;
+use rustls::sign::CertifiedKey;
+use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use x509_parser::prelude::{FromDer as _, X509Certificate};
+
+use super::client::{Answer, Connection, Protocol, tls, tls_with};
+
+const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+
+/// Shows one certificate, whatever the library thinks of it.
+#[derive(Debug)]
+struct Shown(Arc<CertifiedKey>);
+
+impl ResolvesClientCert for Shown {
+    fn resolve(&self, _: &[&[u8]], _: &[rustls::SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+/// The server's own authority.
+fn authority(server: &TestServer) -> Issuer<'static, KeyPair> {
+    let read =
+        |file: &str| std::fs::read_to_string(server.directory().path().join("pki").join(file)).unwrap();
+    Issuer::from_ca_cert_pem(&read("ca.crt"), KeyPair::from_pem(&read("ca.key")).unwrap()).unwrap()
+}
+
+fn now_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// A certificate of the administrator `zora`, valid between these moments.
+fn issue(server: &TestServer, key: &KeyPair, seconds: (u64, u64)) -> CertificateDer<'static> {
+    let moment = |seconds| rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds);
+    let mut parameters = CertificateParams::default();
+    parameters.distinguished_name = DistinguishedName::new();
+    parameters.distinguished_name.push(DnType::CommonName, "zora");
+    parameters.distinguished_name.push(DnType::OrganizationName, "system:masters");
+    parameters.not_before = moment(seconds.0);
+    parameters.not_after = moment(seconds.1);
+    parameters.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
+    parameters.signed_by(key, &authority(server)).unwrap().der().clone()
+}
+
+fn showing(server: &TestServer, certificate: CertificateDer<'static>, key: &KeyPair) -> Arc<ClientConfig> {
+    let private = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
+    let signer = rustls::crypto::ring::sign::any_supported_type(&private).unwrap();
+    let mut config = server.client_tls(&["h2"]);
+    config.client_auth_cert_resolver =
+        Arc::new(Shown(Arc::new(CertifiedKey::new(vec![certificate], signer))));
+    Arc::new(config)
+}
+
+async fn connect(server: &TestServer, config: &Arc<ClientConfig>) -> Connection {
+    Connection::over(tls_with(server, config.clone()).await, Protocol::Http2).await
+}
+
+/// Who the server says a request is from, or its refusal.
+async fn review(
+    connection: &mut Connection,
+    headers: &[(&'static str, &[u8])],
+) -> Result<String, (u16, String)> {
+    let mut request =
+        Request::post(REVIEW).header("host", "localhost").header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, HeaderValue::from_bytes(value).unwrap());
+    }
+    let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let answer = connection.send(request.body(Full::new(Bytes::from(body.to_string()))).unwrap()).await;
+    let text = |answer: &Answer, pointer: &str| {
+        answer.json().pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+    };
+    match answer.status {
+        201 => Ok(text(&answer, "/status/userInfo/username")),
+        status => Err((status, text(&answer, "/message"))),
+    }
+}
+
+#[tokio::test]
+async fn a_client_certificate_ends_on_living_connections_and_resumed_sessions() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let key = KeyPair::generate().unwrap();
+    let end = now_seconds() + 6;
+    let config = showing(&server, issue(&server, &key, (end - 3600, end)), &key);
+    let mut living = connect(&server, &config).await;
+    assert_eq!(review(&mut living, &[]).await.as_deref(), Ok("zora"));
+
+    let refusal = loop {
+        match review(&mut living, &[]).await {
+            Ok(user) => assert_eq!(user, "zora"),
+            Err(refusal) => break refusal,
+        }
+        assert!(now_seconds() < end + 60, "the certificate goes on");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    assert!(now_seconds() >= end, "too early");
+    assert_eq!(refusal.0, 401);
+    assert!(refusal.1.starts_with("Unauthorized: the client certificate expired at "), "{}", refusal.1);
+    let token: &[(&str, &[u8])] = &[("authorization", b"Bearer alice-token")];
+    assert_eq!(review(&mut living, token).await.as_deref(), Ok("alice"), "a token still counts");
+
+    let resumed = tls_with(&server, config.clone()).await;
+    assert_eq!(resumed.get_ref().1.handshake_kind(), Some(rustls::HandshakeKind::Resumed));
+    let mut resumed = Connection::over(resumed, Protocol::Http2).await;
+    assert_eq!(review(&mut resumed, &[]).await, Err(refusal));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_certificate_does_not_count_before_its_beginning() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let key = KeyPair::generate().unwrap();
+    let start = now_seconds() + 6;
+    let config = showing(&server, issue(&server, &key, (start, start + 3600)), &key);
+    let mut connection = connect(&server, &config).await;
+    let (status, message) = review(&mut connection, &[]).await.unwrap_err();
+    assert_eq!(status, 401);
+    assert!(message.starts_with("Unauthorized: the client certificate is not valid before "), "{message}");
+    while let Err((status, message)) = review(&mut connection, &[]).await {
+        assert_eq!(status, 401, "{message}");
+        assert!(now_seconds() < start + 60, "it never begins: {message}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(now_seconds() >= start, "too early");
+    server.stop().await;
+}
+
+/// The same certificate in version 1: without extensions, signed again.
+fn as_version_1(server: &TestServer, certificate: &CertificateDer<'_>) -> CertificateDer<'static> {
+    fn tagged(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+        let content = parts.concat();
+        let [high, low] = u16::try_from(content.len()).unwrap().to_be_bytes();
+        [&[tag, 0x82, high, low][..], &content].concat()
+    }
+    const ECDSA_WITH_SHA256: &[u8] =
+        &[0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02];
+    const VALIDITY: &[u8] = b"\x30\x1e\x17\x0d200101000000Z\x17\x0d490101000000Z";
+    let (_, parsed) = X509Certificate::from_der(certificate).unwrap();
+    let names = (parsed.issuer().as_raw(), parsed.subject().as_raw());
+    let serial = tagged(0x02, &[&[1]]);
+    let content =
+        tagged(0x30, &[&serial, ECDSA_WITH_SHA256, names.0, VALIDITY, names.1, parsed.public_key().raw]);
+    let signature = authority(server).key().sign(&content).unwrap();
+    tagged(0x30, &[&content, ECDSA_WITH_SHA256, &tagged(0x03, &[&[0], &signature])]).into()
+}
+
+#[tokio::test]
+async fn certificates_that_do_not_count_are_refused_with_a_reason() {
+    let (server, other) = (
+        TestServer::builder().memory().start().await.unwrap(),
+        TestServer::builder().memory().start().await.unwrap(),
+    );
+    let key = KeyPair::generate().unwrap();
+    let always = (0, now_seconds() + 3600);
+    let old = as_version_1(&server, &issue(&server, &key, always));
+    for (certificate, reason) in [
+        (old, "Unauthorized: the client certificate is of X.509 version 1"),
+        (issue(&other, &key, always), "Unauthorized: the client certificate is not accepted: "),
+    ] {
+        let mut connection = connect(&server, &showing(&server, certificate, &key)).await;
+        let (status, message) = review(&mut connection, &[]).await.unwrap_err();
+        assert_eq!(status, 401, "{reason}");
+        assert!(message.starts_with(reason), "{message}");
+    }
+    // A key that is not the certificate's proves nothing: no connection at all.
+    let mine = issue(&server, &key, always);
+    let config = showing(&server, mine, &KeyPair::generate().unwrap());
+    let stream = tls_with(&server, config).await;
+    let request = Request::get("/version").body(Full::default()).unwrap();
+    let mut connection = Connection::over(stream, Protocol::Http2).await;
+    assert!(connection.try_send(request).await.is_none());
+}
+
+#[tokio::test]
+async fn impersonation_never_falls_back_to_the_callers_rights() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let admin: (&str, &[u8]) = ("authorization", b"Bearer admin-token");
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        let mut connection = Connection::open(&server, protocol).await;
+        let named = review(&mut connection, &[admin, ("impersonate-user", "jürgen".as_bytes())]).await;
+        assert_eq!(named.as_deref(), Ok("jürgen"));
+        let carol: (&str, &[u8]) = ("impersonate-user", b"carol");
+        for unreadable in [
+            &[("impersonate-user", &b"j\xfcrgen"[..])][..],
+            &[("impersonate-user", b"")],
+            &[carol, carol],
+            &[carol, ("impersonate-group", b"\xff")],
+            &[carol, ("impersonate-extra-k", b"\xff")],
+        ] {
+            let headers: Vec<_> = [&[admin], unreadable].concat();
+            let (status, message) = review(&mut connection, &headers).await.unwrap_err();
+            assert_eq!(status, 400, "{unreadable:?}: {message}");
+        }
+        for (credentials, status) in [
+            (&[("authorization", &b"Bearer j\xfcrgen"[..])][..], 401),
+            (&[("authorization", b"Basic YTpi")], 401),
+            (&[admin, ("authorization", b"Bearer alice-token")], 400),
+        ] {
+            let refused = review(&mut connection, credentials).await.unwrap_err();
+            assert_eq!(refused.0, status, "{credentials:?}: {}", refused.1);
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn proxies_never_reach_the_server_itself() {
+    let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let port = server.address().port();
+    let ask = |method: &str, path: &str, body: serde_json::Value| {
+        Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", "Bearer admin-token")
+            .header("content-type", "application/json")
+            .body(Full::new(Bytes::from(if body.is_null() { String::new() } else { body.to_string() })))
+            .unwrap()
+    };
+    for (index, address) in ["127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "localhost"].into_iter().enumerate()
+    {
+        let name = format!("n{index}");
+        let node = json!({"metadata": {"name": name}, "status": {
+            "addresses": [{"type": "InternalIP", "address": address}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+        }});
+        let made = connection.send(ask("POST", "/api/v1/nodes", node)).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        let path = format!("/api/v1/nodes/{name}/proxy/api/v1/secrets");
+        let refused = connection.send(ask("GET", &path, json!(null))).await;
+        assert_eq!(refused.status, 400, "{address}: {}", refused.text());
+        let message = refused.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.ends_with("is this server's own"), "{address}: {message}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn http1_requests_need_one_host() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    for (host, status) in [
+        ("", "400 Bad Request"),
+        ("host: a\r\nhost: b\r\n", "400 Bad Request"),
+        ("host: a b\r\n", "400 Bad Request"),
+        ("host: localhost\r\n", "200 OK"),
+    ] {
+        let mut stream = tls(&server, "http/1.1").await;
+        stream.write_all(format!("GET /livez HTTP/1.1\r\n{host}\r\n").as_bytes()).await.unwrap();
+        let mut answer = vec![0; 4096];
+        let read = stream.read(&mut answer).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{host:?}: {answer}");
+        if status.starts_with("400") {
+            assert!(answer.contains("connection: close"), "{answer}");
+            assert!(answer.contains("400 Bad Request: "), "{answer}");
+        }
+    }
+    let mut stream = tls(&server, "http/1.1").await;
+    stream.write_all(b"GET /livez HTTP/1.0\r\n\r\n").await.unwrap();
+    let mut answer = vec![0; 4096];
+    let read = stream.read(&mut answer).await.unwrap();
+    assert!(answer[..read].starts_with(b"HTTP/1.0 200"), "HTTP/1.0 has no host");
+    server.stop().await;
+}
