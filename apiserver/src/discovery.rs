@@ -122,7 +122,7 @@ impl Discovery {
         {
             return Ok(Some(answer_aggregated(aggregated, format, &parts.headers)));
         }
-        let formats = Formats { protobuf: true, cbor };
+        let formats = Formats { protobuf: true, cbor, tables: false };
         let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document, formats)?;
         Ok(Some(document.answer(&output)))
     }

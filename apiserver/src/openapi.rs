@@ -147,7 +147,7 @@ impl OpenApi {
         if wants_protobuf(&parts.headers) {
             return Ok(self.protobuf(version, parts));
         }
-        let formats = Formats { protobuf: false, cbor: false };
+        let formats = Formats { protobuf: false, cbor: false, tables: false };
         let output = Output::negotiate(&parts.headers, query, Endpoint::Document, formats)?;
         let document = version.document(&self.installed, self.descriptions);
         let asked_hash = query.first("hash");

@@ -5,11 +5,15 @@ use std::sync::LazyLock;
 use axum::body::Body;
 use bytes::Bytes;
 use http::Response;
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderValue, SERVER};
 use serde_json::json;
 
-/// The Kubernetes version whose API this server speaks, with this server's own version as build metadata.
-pub const GIT_VERSION: &str = concat!("v1.36.2+orlop-", env!("CARGO_PKG_VERSION"));
+/// The Kubernetes version whose API this server speaks. Clients compare it with their own
+/// (`kubectl --match-server-version`), so it has no suffix.
+pub const GIT_VERSION: &str = "v1.36.2";
+
+/// This server's own version, as the `Server` header of `/version` names it.
+pub const SERVER_VERSION: &str = concat!("orlop/", env!("CARGO_PKG_VERSION"));
 
 /// The Kubernetes version whose API this server speaks.
 const VERSION: (&str, &str) = ("1", "36");
@@ -38,7 +42,9 @@ static BODY: LazyLock<Bytes> = LazyLock::new(|| {
 /// The answer to `/version`.
 pub fn response() -> Response<Body> {
     let mut response = Response::new(Body::from(BODY.clone()));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(SERVER, HeaderValue::from_static(SERVER_VERSION));
     response
 }
 

@@ -38,8 +38,12 @@ impl<'a> Call<'a> {
 
     /// Which formats the path's objects have.
     pub(super) fn formats(&self) -> Formats {
-        let protobuf = self.route.has_protobuf();
-        Formats { protobuf, cbor: self.api.config.cbor }
+        let capabilities = &self.route.path.capabilities;
+        Formats {
+            protobuf: self.route.has_protobuf(),
+            cbor: self.api.config.cbor,
+            tables: capabilities.getter.is_some() || capabilities.lister.is_some(),
+        }
     }
 
     /// How the object in the request's body is written.

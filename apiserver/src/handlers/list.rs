@@ -79,7 +79,7 @@ fn json_body(list_head: &[u8], form: ItemForm, page: ListPage) -> ListBody {
             format!("{open},\"{}\":[", items_field(&form)).into_bytes()
         }
     };
-    ListBody::new(prefix, page.items, Writer::Json(form), b"]}".to_vec())
+    ListBody::new(prefix, page.items, Writer::Json(form), b"]}\n".to_vec())
 }
 
 /// Keys of YAML are in order, so the items stand between the fields before and after them.

@@ -33,6 +33,8 @@ pub(crate) use body::WatchBody;
 use pieces::FRAME_END;
 pub(crate) use pieces::Pieces;
 
+/// Maximum duration of a watch whose client asks for one. A longer one would end beyond what clocks can count.
+const MAX_WATCH_SECONDS: u64 = 366 * 24 * 3600;
 /// The shortest time, in seconds, a watch lasts whose client says nothing. Up to twice as long, so that clients
 /// that came together do not come back together.
 const MIN_WATCH_SECONDS: u64 = 1800;
@@ -58,7 +60,9 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
     let output = call.negotiate(Endpoint::Watch)?;
     let options = selection(call, ListPurpose::Watch)?;
     let frames = Frames::new(call, &output, options.allow_watch_bookmarks)?;
-    let timeout = options.timeout_seconds.map_or_else(default_timeout, Duration::from_secs);
+    let timeout = options
+        .timeout_seconds
+        .map_or_else(default_timeout, |seconds| Duration::from_secs(seconds.min(MAX_WATCH_SECONDS)));
     let events = watcher.watch(call.context, &options).await?;
 
     let body = WatchBody::new(events, frames, timeout, call.api.ending.clone());

@@ -52,16 +52,24 @@ impl Encoding {
         }
     }
 
+    /// Whether a line's end follows the answer: after JSON, unless it is indented.
+    pub(super) fn ends_line(self, format: Format) -> bool {
+        format == Format::Json && !self.pretty
+    }
+
     /// Whether nothing is done.
     pub(super) fn is_identity(self) -> bool {
         !self.pretty && !self.gzip
     }
 }
 
-/// Encodes an answer that is all there.
-pub(super) fn encode_all(encoding: Encoding, content: &[u8]) -> Bytes {
+/// Encodes an answer that is all there, and the end of its line if it has one.
+pub(super) fn encode_all(encoding: Encoding, content: &[u8], ends_line: bool) -> Bytes {
     let mut encoder = Encoder::new(encoding);
     let mut encoded = encoder.encode(content);
+    if ends_line {
+        encoded.extend_from_slice(&encoder.encode(b"\n"));
+    }
     encoded.extend_from_slice(&encoder.finish());
     encoded.into()
 }

@@ -1,12 +1,15 @@
 //! Answers in the form a client takes.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, VARY};
 use http::{HeaderValue, Response, StatusCode};
+use http_body::{Frame, SizeHint};
 use registry_core::api::StatusError;
 use registry_core::codec::{cbor, protobuf};
 use registry_core::schema::{Schema, TypeTable};
@@ -15,6 +18,13 @@ use serde_json::Value;
 use super::encoding::{EncodedBody, Encoding, encode_all};
 use super::negotiation::{Format, Output};
 use super::{plain, yaml};
+
+/// JSON on one line. The content is shared with the watch cache: the line's end is sent behind it, so that nothing is
+/// copied.
+struct LineBody {
+    content: Option<Bytes>,
+    has_ended: bool,
+}
 
 /// A JSON value in the client's format. What has no protobuf is given as JSON.
 pub(crate) fn value(output: &Output, status: StatusCode, value: &Value) -> Response<Body> {
@@ -33,12 +43,20 @@ pub(crate) fn value(output: &Output, status: StatusCode, value: &Value) -> Respo
     bytes(output, status, text.into())
 }
 
-/// Bytes that are in the client's format already; pretty-printed and compressed as it wants.
+/// Bytes that are in the client's format already; pretty-printed and compressed as it wants. JSON that is not
+/// pretty-printed is followed by the end of its line, as Go's encoder writes it.
 pub(crate) fn bytes(output: &Output, status: StatusCode, content: Bytes) -> Response<Body> {
     let encoding = Encoding::of(output, content.len());
     let is_gzip = encoding.gzip;
-    let body = if encoding.is_identity() { content } else { encode_all(encoding, &content) };
-    response(output.format, status, is_gzip, Body::from(body))
+    let ends_line = encoding.ends_line(output.format);
+    let body = if !encoding.is_identity() {
+        Body::from(encode_all(encoding, &content, ends_line))
+    } else if ends_line {
+        Body::new(LineBody { content: Some(content), has_ended: false })
+    } else {
+        Body::from(content)
+    };
+    response(output.format, status, is_gzip, body)
 }
 
 /// A body that is made while it is sent. `size_hint_bytes` is about how large it will be.
@@ -80,6 +98,34 @@ pub(crate) fn envelope(value: &Value, table: Option<&Arc<TypeTable>>) -> Option<
     let mut schemas = tables.filter_map(|table| table.schema_of(api_version, kind));
     let schema = schemas.find(Schema::has_protobuf)?;
     Some(protobuf::encode(value, &schema, api_version, kind))
+}
+
+// === impl LineBody ===
+
+impl http_body::Body for LineBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let next = match self.content.take() {
+            Some(content) if !content.is_empty() => Some(content),
+            _ if std::mem::replace(&mut self.has_ended, true) => None,
+            _ => Some(Bytes::from_static(b"\n")),
+        };
+        Poll::Ready(next.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.has_ended
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let content_bytes = self.content.as_ref().map_or(0, Bytes::len);
+        SizeHint::with_exact(content_bytes as u64 + u64::from(!self.has_ended))
+    }
 }
 
 #[cfg(test)]

@@ -128,6 +128,7 @@ pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
 
 fn is_given(format: Format, shape: Shape, endpoint: Endpoint, formats: Formats) -> bool {
     match (format, shape) {
+        (_, Shape::Table(_)) if !formats.tables => false,
         (Format::Json | Format::Cbor, _) => true,
         (Format::Yaml, _) => endpoint != Endpoint::Watch,
         (Format::Protobuf, Shape::Whole) => formats.protobuf,

@@ -15,6 +15,8 @@ mod client;
 mod cluster_policy;
 mod connecting;
 mod evictions;
+mod extremes;
+mod identities;
 mod metrics;
 mod overload;
 mod peer;
@@ -36,6 +38,8 @@ async fn both_protocols_serve_version_and_health() {
         let version = connection.get("/version", None).await;
         assert_eq!(version.status, 200);
         assert_eq!(version.json()["minor"], "36");
+        assert_eq!(version.json()["gitVersion"], "v1.36.2", "what kubectl --match-server-version compares");
+        assert_eq!(version.headers["server"], apiserver::version::SERVER_VERSION);
         assert_eq!(version.headers["cache-control"], "no-cache, private");
         assert_eq!(version.headers["audit-id"].len(), 36);
         assert_eq!(connection.get("/healthz", None).await.text(), "ok");

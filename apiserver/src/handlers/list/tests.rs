@@ -71,6 +71,8 @@ async fn lists_are_what_a_serializer_gives() {
     assert_eq!(
         String::from_utf8(empty).unwrap(),
         r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"4"},"items":[]}"#
+            .to_owned()
+            + "\n"
     );
 }
 

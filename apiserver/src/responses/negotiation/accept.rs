@@ -5,6 +5,9 @@ use http::header::ACCEPT;
 
 use super::format::{Endpoint, Format, Formats};
 
+/// Stands for a header that is no text, and is a type that nothing is given in.
+const UNREADABLE: &str = "unreadable";
+
 /// One accepted media type with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Clause<'a> {
@@ -13,9 +16,10 @@ pub(crate) struct Clause<'a> {
     quality: f32,
 }
 
-/// The clauses of all `Accept` headers, most wanted first; equally wanted ones keep their order.
+/// The clauses of all `Accept` headers, most wanted first; equally wanted ones keep their order. A value that is no text
+/// names nothing that can be given.
 pub(crate) fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
-    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let values = headers.get_all(ACCEPT).iter().map(|value| value.to_str().unwrap_or(UNREADABLE));
     let mut clauses: Vec<Clause<'_>> =
         values.flat_map(|value| value.split(',')).map(Clause::parse).filter(Clause::is_wanted).collect();
     clauses.sort_by(|one, other| {

@@ -24,6 +24,8 @@ pub(crate) struct Formats {
     pub(crate) protobuf: bool,
     /// The server speaks CBOR (`CBORServingAndStorage`).
     pub(crate) cbor: bool,
+    /// The objects can be shown as a table. Those that are only created (reviews, bindings) cannot.
+    pub(crate) tables: bool,
 }
 
 /// A version of `meta.k8s.io`.
@@ -93,8 +95,7 @@ impl Format {
     /// 415 for what the server does not read.
     pub(crate) fn of_body(headers: &HeaderMap, formats: Formats) -> Result<Self, StatusError> {
         // Letters are the same large and small, and parameters have values, or it is no media type.
-        let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let mut parameters = content_type.unwrap_or_default().split(';').skip(1).map(str::trim);
+        let mut parameters = content_type(headers).split(';').skip(1).map(str::trim);
         let has_value = |parameter: &str| {
             parameter.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
         };
@@ -125,8 +126,15 @@ impl MetaVersion {
 
 /// The media type of a request's body without its parameters; empty when none is given.
 pub(crate) fn body_media_type(headers: &HeaderMap) -> &str {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim()
+    content_type(headers).split(';').next().unwrap_or("").trim()
+}
+
+/// The first `Content-Type`, empty when there is none. One that is no text is a type that nobody reads: never the type
+/// of bodies without one.
+fn content_type(headers: &HeaderMap) -> &str {
+    /// No media type has this name.
+    const UNREADABLE: &str = "unreadable";
+    headers.get(CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or(UNREADABLE))
 }
 
 /// 415 with the media types that would do.

@@ -1,8 +1,8 @@
 use super::*;
 
-const TEXT: Formats = Formats { protobuf: false, cbor: false };
-const PROTOBUF: Formats = Formats { protobuf: true, cbor: false };
-const ALL: Formats = Formats { protobuf: true, cbor: true };
+const TEXT: Formats = Formats { protobuf: false, cbor: false, tables: true };
+const PROTOBUF: Formats = Formats { protobuf: true, cbor: false, tables: true };
+const ALL: Formats = Formats { protobuf: true, cbor: true, tables: true };
 
 fn headers(accept: &[&str]) -> HeaderMap {
     let mut headers = HeaderMap::new();
@@ -85,6 +85,14 @@ fn reads_body_types_and_encodings() {
     headers.insert(http::header::CONTENT_TYPE, "application/cbor".parse().unwrap());
     assert_eq!(Format::of_body(&headers, PROTOBUF).unwrap_err().code, 415);
 
+    let unreadable = || http::HeaderValue::from_bytes(b"application/json;\xff=1").unwrap();
+    headers.insert(http::header::CONTENT_TYPE, unreadable());
+    assert_eq!(Format::of_body(&headers, PROTOBUF).unwrap_err().code, 415);
+    headers.insert(ACCEPT, unreadable());
+    let refused = Output::negotiate(&headers, Query::default(), Endpoint::Object, PROTOBUF).unwrap_err();
+    assert_eq!(refused.code, 406);
+    headers.remove(ACCEPT);
+
     assert!(!accepts_gzip(&headers));
     headers.insert(ACCEPT_ENCODING, "deflate, gzip;q=0.5".parse().unwrap());
     assert!(accepts_gzip(&headers));
@@ -93,9 +101,25 @@ fn reads_body_types_and_encodings() {
 }
 
 #[test]
+fn gives_tables_of_what_can_be_read_only() {
+    let formats = Formats { tables: false, ..PROTOBUF };
+    let negotiate =
+        |accept: &str| Output::negotiate(&headers(&[accept]), Query::default(), Endpoint::Object, formats);
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let refused = negotiate(table).unwrap_err();
+    assert_eq!(refused.code, 406);
+    assert_eq!(
+        refused.message,
+        "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    );
+    let fallen_back = negotiate(&format!("{table},application/json")).unwrap();
+    assert_eq!(fallen_back.shape, Shape::Whole);
+}
+
+#[test]
 fn gives_protobuf_of_what_has_it() {
     let negotiate = |accept, endpoint, protobuf| {
-        let formats = Formats { protobuf, cbor: false };
+        let formats = Formats { protobuf, cbor: false, tables: true };
         Output::negotiate(&headers(&[accept]), Query::default(), endpoint, formats)
             .map(|output| (output.format, output.shape))
             .map_err(|failure| failure.code)

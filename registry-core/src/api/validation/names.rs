@@ -13,6 +13,9 @@ pub const LABEL_MAX_BYTES: usize = 63;
 /// The longest name of a port, in bytes.
 pub const PORT_NAME_MAX_BYTES: usize = 15;
 
+const CHARACTERS: &str = "characters";
+const BYTES: &str = "bytes";
+
 /// Which names a resource's objects may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameRule {
@@ -92,7 +95,7 @@ fn mask_trailing_dash(prefix: &str) -> String {
 
 /// What is wrong with a DNS-1123 label.
 pub fn dns_label(value: &str) -> Vec<String> {
-    let mut complaints = too_long(value, DNS_LABEL_MAX_BYTES);
+    let mut complaints = too_long(value, DNS_LABEL_MAX_BYTES, CHARACTERS);
     if !is_dns_label(value) {
         complaints.push(if is_dns_subdomain(value) {
             "must not contain dots".to_owned()
@@ -105,7 +108,11 @@ pub fn dns_label(value: &str) -> Vec<String> {
 
 /// What is wrong with a DNS-1123 subdomain.
 pub fn dns_subdomain(value: &str) -> Vec<String> {
-    let mut complaints = too_long(value, DNS_SUBDOMAIN_MAX_BYTES);
+    subdomain(value, CHARACTERS)
+}
+
+fn subdomain(value: &str, unit: &str) -> Vec<String> {
+    let mut complaints = too_long(value, DNS_SUBDOMAIN_MAX_BYTES, unit);
     if !is_dns_subdomain(value) {
         complaints.push(pattern(SUBDOMAIN_TEXT, SUBDOMAIN_FORMAT, &["example.com"]));
     }
@@ -114,7 +121,7 @@ pub fn dns_subdomain(value: &str) -> Vec<String> {
 
 /// What is wrong with a DNS-1123 subdomain whose first label is `*`.
 pub fn wildcard_dns_subdomain(value: &str) -> Vec<String> {
-    let mut complaints = too_long(value, DNS_SUBDOMAIN_MAX_BYTES);
+    let mut complaints = too_long(value, DNS_SUBDOMAIN_MAX_BYTES, CHARACTERS);
     if !value.strip_prefix("*.").is_some_and(is_dns_subdomain) {
         complaints.push(pattern(WILDCARD_TEXT, WILDCARD_FORMAT, &["*.example.com"]));
     }
@@ -171,7 +178,7 @@ pub fn port_name(value: &str) -> Vec<String> {
 
 /// What is wrong with a DNS-1035 label.
 pub fn dns_1035_label(value: &str) -> Vec<String> {
-    let mut complaints = too_long(value, DNS_LABEL_MAX_BYTES);
+    let mut complaints = too_long(value, DNS_LABEL_MAX_BYTES, CHARACTERS);
     if !(is_dns_label(value) && value.starts_with(|first: char| first.is_ascii_lowercase())) {
         complaints.push(pattern(LABEL_1035_TEXT, LABEL_1035_FORMAT, &["my-name", "abc-123"]));
     }
@@ -188,7 +195,7 @@ pub fn qualified_name(value: &str) -> Vec<String> {
             if prefix.is_empty() {
                 complaints.push("prefix part must be non-empty".to_owned());
             } else {
-                complaints.extend(dns_subdomain(prefix).iter().map(|text| format!("prefix part {text}")));
+                complaints.extend(subdomain(prefix, BYTES).iter().map(|text| format!("prefix part {text}")));
             }
             name
         }
@@ -201,7 +208,8 @@ pub fn qualified_name(value: &str) -> Vec<String> {
     if name.is_empty() {
         complaints.push("name part must be non-empty".to_owned());
     } else {
-        complaints.extend(too_long(name, LABEL_MAX_BYTES).iter().map(|text| format!("name part {text}")));
+        complaints
+            .extend(too_long(name, LABEL_MAX_BYTES, BYTES).iter().map(|text| format!("name part {text}")));
     }
     if !is_qualified(name) {
         complaints.push(format!("name part {}", qualified_pattern()));
@@ -211,7 +219,7 @@ pub fn qualified_name(value: &str) -> Vec<String> {
 
 /// What is wrong with a label's value.
 pub fn label_value(value: &str) -> Vec<String> {
-    let mut complaints = too_long(value, LABEL_MAX_BYTES);
+    let mut complaints = too_long(value, LABEL_MAX_BYTES, BYTES);
     if !value.is_empty() && !is_qualified(value) {
         complaints.push(pattern(LABEL_VALUE_TEXT, LABEL_VALUE_FORMAT, &["MyValue", "my_value", "12345"]));
     }
@@ -266,9 +274,10 @@ fn qualified_pattern() -> String {
     pattern(QUALIFIED_TEXT, QUALIFIED_FORMAT, &["MyName", "my.name", "123-abc"])
 }
 
-fn too_long(value: &str, limit_bytes: usize) -> Vec<String> {
+/// Kubernetes counts bytes, and calls them "characters" for names, but "bytes" for labels: `unit` says which.
+fn too_long(value: &str, limit_bytes: usize, unit: &str) -> Vec<String> {
     if value.len() > limit_bytes {
-        vec![format!("must be no more than {limit_bytes} bytes")]
+        vec![format!("must be no more than {limit_bytes} {unit}")]
     } else {
         Vec::new()
     }
@@ -298,7 +307,10 @@ mod tests {
             (dns_subdomain("a..b"), &[SUBDOMAIN]),
             (dns_label("a.b"), &["must not contain dots"]),
             (dns_label("-a"), &[LABEL]),
-            (dns_label(&long), &["must be no more than 63 bytes"]),
+            (dns_label(&long), &["must be no more than 63 characters"]),
+            (dns_1035_label(&long), &["must be no more than 63 characters"]),
+            (dns_subdomain(&"a".repeat(254)), &["must be no more than 253 characters"]),
+            (label_value(&long), &["must be no more than 63 bytes"]),
             (dns_1035_label("a1"), &[]),
             (qualified_name("example.com/My_name.x"), &[]),
             (qualified_name("bad label!"), &[QUALIFIED]),

@@ -1,7 +1,10 @@
 //! Rules of IPAddresses.
 
+use std::net::IpAddr;
+
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 
@@ -17,13 +20,31 @@ const PARENT: Shape = Shape::Pointer(&Shape::Struct(&[
     ("Name", "name", TEXT),
 ]));
 
+/// Returns what is wrong with a name: it has to be an address in its canonical form, so that no address has two names.
+fn name_complaint(name: &str) -> Option<String> {
+    if let Some(complaint) = address::complaint(name) {
+        return Some(complaint.to_owned());
+    }
+    let address: IpAddr = name.parse().ok()?;
+    if address.to_canonical() != address {
+        return Some("must not be an IPv4-mapped IPv6 address".to_owned());
+    }
+    let canonical = address.to_string();
+    (canonical != name).then(|| format!("must be in canonical form ({canonical:?})"))
+}
+
 /// Named as the address; whose it is never changes.
 pub(super) struct IPAddressStrategy;
 
 impl ObjectStrategy for IPAddressStrategy {
+    // IPv6 addresses are no DNS names.
+    fn name_rule(&self) -> NameRule {
+        NameRule::Any
+    }
+
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        if let Some(complaint) = address::complaint(object.name()) {
+        if let Some(complaint) = name_complaint(object.name()) {
             let path = FieldPath::new("metadata").child("name");
             errors.push(FieldError::invalid(path, object.name(), complaint));
         }
