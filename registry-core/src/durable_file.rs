@@ -7,6 +7,7 @@
 //! A crash can leave the temporary file behind. Every later write into the same directory removes such files: the
 //! process that writes a temporary file holds a lock on it, so a file that is not locked belongs to no process.
 
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -84,6 +85,12 @@ pub fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
+/// Whether a directory entry is a temporary file of this module, which a crash can leave behind.
+pub fn is_temporary(name: &OsStr) -> bool {
+    let random = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY_PREFIX));
+    random.is_some_and(|random| Uuid::try_parse(random).is_ok_and(|id| id.simple().to_string() == random))
+}
+
 /// The directory that contains a path; `.` for a bare name.
 pub fn parent_of(path: &Path) -> &Path {
     match path.parent() {
@@ -117,13 +124,18 @@ impl DurableFile {
         }
     }
 
+    /// Flushes the content to disk.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
     /// Flushes the content to disk and gives the file its name.
     ///
     /// # Errors
     /// Fails as [`create`](Self::create) does. The target then has its old content, unless only the last step failed,
     /// which flushes the directory.
     pub fn publish(mut self) -> io::Result<()> {
-        self.file.sync_all()?;
+        self.sync()?;
         refuse_special(&self.target)?;
         std::fs::rename(&self.temporary, &self.target)?;
         self.is_published = true;
@@ -197,11 +209,6 @@ fn remove_if_unlocked(path: &Path) -> io::Result<()> {
         Err(TryLockError::WouldBlock) => Ok(()),
         Err(TryLockError::Error(error)) => Err(error),
     }
-}
-
-fn is_temporary(name: &std::ffi::OsStr) -> bool {
-    let random = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY_PREFIX));
-    random.is_some_and(|random| Uuid::try_parse(random).is_ok_and(|id| id.simple().to_string() == random))
 }
 
 #[cfg(test)]

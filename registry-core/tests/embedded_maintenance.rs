@@ -6,7 +6,9 @@
     reason = "test code: a broken expectation is a failed test"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -186,4 +188,202 @@ async fn a_flipped_byte_anywhere_is_refused_or_harmless_but_never_loses_data_sil
     }
     println!("{refused} refused, {harmless} harmless");
     assert!(refused > 50);
+}
+
+/// Content, mode and time of the last change of everything in a directory; of directories the names in them.
+fn snapshot(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64)> {
+    let mut all = BTreeMap::new();
+    let mut paths = vec![directory.to_owned()];
+    while let Some(path) = paths.pop() {
+        let metadata = path.symlink_metadata().unwrap();
+        let content = if metadata.is_dir() {
+            let mut names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
+            names.sort();
+            paths.extend(names.iter().cloned());
+            format!("{names:?}").into_bytes()
+        } else {
+            fs::read(&path).unwrap()
+        };
+        all.insert(path, (content, metadata.mode(), metadata.mtime(), metadata.mtime_nsec()));
+    }
+    all
+}
+
+fn assert_unchanged(directory: &Path, before: &BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64)>, place: &str) {
+    let after = snapshot(directory);
+    let changed: Vec<_> =
+        before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)).collect();
+    assert!(changed.is_empty(), "{place}: a check changed {changed:?}");
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Damage {
+    Deleted,
+    Emptied,
+    CutShort,
+    Zeroed,
+}
+
+// === impl Damage ===
+
+impl Damage {
+    const ALL: [Self; 4] = [Self::Deleted, Self::Emptied, Self::CutShort, Self::Zeroed];
+
+    fn inflict(self, file: &Path) {
+        let bytes = fs::read(file).unwrap();
+        match self {
+            Self::Deleted => fs::remove_file(file),
+            Self::Emptied => fs::write(file, ""),
+            Self::CutShort => fs::write(file, &bytes[..bytes.len() / 2]),
+            Self::Zeroed => fs::write(file, vec![0; bytes.len()]),
+        }
+        .unwrap();
+    }
+}
+
+/// A store with tables, an old manifest and journals of more than one generation.
+async fn fill_with_tables(directory: &Path) -> Ranged {
+    fill(directory).await;
+    for round in 0..4 {
+        let store = Embedded::open(options(directory)).unwrap();
+        for number in 0..60 {
+            let value = Bytes::from("y".repeat(700));
+            store.put_if(&format!("/round/{round}/{number}"), 0, value, None).await.unwrap();
+        }
+        store.close().await;
+    }
+    let store = Embedded::open(options(directory)).unwrap();
+    let all = everything(&store).await;
+    store.close().await;
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_damage_to_a_single_file_lets_a_check_or_a_start_delete_data() {
+    let home = TempDir::new().unwrap();
+    let original = home.path().join("original");
+    let expected = fill_with_tables(&original).await;
+    let before = snapshot(&original);
+    assert_eq!(check(&original).unwrap().problems, [""; 0]);
+    assert_unchanged(&original, &before, "an intact store");
+
+    let (mut refused, mut harmless) = (Vec::new(), Vec::new());
+    for file in files(&original) {
+        let name = file.strip_prefix(&original).unwrap();
+        for damage in Damage::ALL {
+            let place = format!("{damage:?} {}", name.display());
+            let damaged = home.path().join("damaged");
+            copy_directory(&original, &damaged);
+            let target = damaged.join(name);
+            damage.inflict(&target);
+
+            let before = snapshot(&damaged);
+            let report = check(&damaged);
+            assert_unchanged(&damaged, &before, &place);
+
+            if is_harmless(&damaged, &expected, &place).await {
+                harmless.push(place.clone());
+            } else {
+                assert!(report.is_err() || !report.unwrap().problems.is_empty(), "{place}");
+                refused.push(place.clone());
+                // With the file brought back, everything is there.
+                fs::copy(&file, &target).unwrap();
+                assert!(is_harmless(&damaged, &expected, &place).await, "{place}: data is lost");
+            }
+            fs::remove_dir_all(&damaged).unwrap();
+        }
+    }
+    println!("refused: {refused:#?}\nharmless: {harmless:#?}");
+    assert!(refused.iter().any(|place| place == "Deleted log/keyspaces/1/current"), "{refused:?}");
+    assert!(refused.len() > 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_file_is_named_with_the_way_out() {
+    let home = TempDir::new().unwrap();
+    let original = home.path().join("original");
+    fill_with_tables(&original).await;
+    let before = snapshot(&original);
+    let tables: Vec<_> = files(&original.join("log/keyspaces/1/tables"));
+    let mut paths = vec![original.join("log"), original.join("log/keyspaces"), original.join("log/version")];
+    for keyspace in ["0", "1"] {
+        let keyspace = original.join("log/keyspaces").join(keyspace);
+        paths.extend([keyspace.clone(), keyspace.join("current"), keyspace.join("tables")]);
+    }
+    paths.extend(tables);
+    let aside = home.path().join("aside");
+    for path in paths {
+        fs::rename(&path, &aside).unwrap();
+        for error in [
+            Embedded::open(options(&original)).map(|_| ()).unwrap_err().to_string(),
+            check(&original).unwrap_err().to_string(),
+        ] {
+            // A missing directory of tables is reported by the first table.
+            assert!(error.contains(path.to_str().unwrap()), "{}: {error}", path.display());
+            assert!(error.contains("apiserver storage restore"), "{error}");
+        }
+        fs::rename(&aside, &path).unwrap();
+    }
+    let after = snapshot(&original);
+    // But for the lock and the times of what was moved.
+    for (path, (content, ..)) in before.iter().filter(|(path, _)| !path.ends_with("LOCK")) {
+        assert_eq!(&after[path].0, content, "{}", path.display());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_was_never_completed_is_created_again() {
+    let home = TempDir::new().unwrap();
+    let directory = home.path().join("data");
+    let backup_file = home.path().join("backup");
+    fill(&home.path().join("other")).await;
+    backup(Source::Directory(&home.path().join("other")), &backup_file).unwrap();
+    let leftovers = |directory: &Path| {
+        fs::create_dir_all(directory.join("log.new/keyspaces/1/tables")).unwrap();
+        fs::write(directory.join("log.new/version"), "").unwrap();
+        fs::write(directory.join("LOCK"), "").unwrap();
+    };
+    leftovers(&directory);
+    let error = check(&directory).unwrap_err().to_string();
+    assert!(error.contains("there is no store"), "{error}");
+    restore(&backup_file, &directory).unwrap();
+    assert_eq!(check(&directory).unwrap().problems, [""; 0]);
+    fs::remove_dir_all(&directory).unwrap();
+
+    leftovers(&directory);
+    // What an earlier version left there after a power loss.
+    fs::write(directory.join("acknowledged"), [0; 16]).unwrap();
+    let store = Embedded::open(options(&directory)).unwrap();
+    assert_eq!(store.current_revision().await.unwrap(), 1);
+    store.close().await;
+    assert!(!directory.join("log.new").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_does_not_follow_links_and_is_private() {
+    let home = TempDir::new().unwrap();
+    let original = home.path().join("original");
+    fill(&original).await;
+    let before = snapshot(&original);
+    let (victim, link) = (home.path().join("victim"), home.path().join("link"));
+    fs::write(&victim, "victim").unwrap();
+    symlink(&victim, &link).unwrap();
+    let error = backup(Source::Directory(&original), &link).unwrap_err().to_string();
+    assert!(error.contains("symbolic link"), "{error}");
+    assert_eq!(fs::read(&victim).unwrap(), b"victim");
+    // An older backup that everybody can read is replaced by one that nobody else can.
+    fs::set_permissions(&victim, fs::Permissions::from_mode(0o666)).unwrap();
+    backup(Source::Directory(&original), &victim).unwrap();
+    assert_eq!(victim.metadata().unwrap().mode() & 0o777, 0o600);
+    assert_unchanged(&original, &before, "a backup");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_others_can_enter_is_closed_to_them() {
+    let home = TempDir::new().unwrap();
+    let directory = home.path().join("data");
+    fill(&directory).await;
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+    Embedded::open(options(&directory)).unwrap().close().await;
+    assert_eq!(directory.metadata().unwrap().mode() & 0o777, 0o700);
 }

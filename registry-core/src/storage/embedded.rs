@@ -39,9 +39,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::{oneshot, watch};
 
-use self::directory::DirectoryLock;
+use self::directory::{DirectoryLock, has_log};
 use self::load::Loaded;
-use self::log::fjall::{FjallLog, FjallOptions};
+use self::log::fjall::{FjallLog, FjallOptions, NewFjallLog};
 use self::log::memory::MemoryLog;
 use self::log::{Log, LogError};
 use self::state::{Head, Shared, State, Tail};
@@ -113,9 +113,9 @@ pub enum OpenError {
     },
     /// What is on disk is not what was written. Not retryable.
     #[error(
-        "the store in {} is damaged: {reason}. It is not opened, so that nothing is built on lost data: see \
-         `apiserver storage check` for the whole extent, move the directory away, and restore the newest backup with \
-         `apiserver storage restore`",
+        "the store in {} is damaged: {reason}. It is not opened, so that no data is lost: `apiserver storage check` \
+         reports all damage and changes nothing; to recover, move the directory away and restore the newest backup \
+         with `apiserver storage restore`",
         directory.display()
     )]
     Damaged {
@@ -215,9 +215,17 @@ impl Embedded {
     /// 100,000 objects.
     pub fn open(options: EmbeddedOptions) -> Result<Arc<Self>, OpenError> {
         let lock = DirectoryLock::acquire(&options.directory)?;
-        let log = FjallLog::open(&options.directory, options.disk());
-        let log = log.map_err(|error| OpenError::new(&options.directory, error))?;
+        let log = Self::open_log(&options).map_err(|error| OpenError::new(&options.directory, error))?;
         Self::start(Box::new(log), Some(lock), options)
+    }
+
+    fn open_log(options: &EmbeddedOptions) -> Result<FjallLog, LogError> {
+        if !has_log(&options.directory)? {
+            let new = NewFjallLog::create(&options.directory, options.disk())?;
+            new.commit(&load::empty_store())?;
+            new.publish()?;
+        }
+        FjallLog::open(&options.directory, options.disk())
     }
 
     /// A store that is gone with the process: the same engine without a disk.
@@ -242,6 +250,8 @@ impl Embedded {
         options: EmbeddedOptions,
     ) -> Result<Arc<Self>, OpenError> {
         let loaded = Loaded::from_log(&*log).map_err(|error| OpenError::new(&options.directory, error))?;
+        // What is found is served from here on.
+        log.note_acknowledged(loaded.current);
         let state = State {
             index: loaded.index,
             current: loaded.current,

@@ -1,13 +1,15 @@
-//! The data directory: who may use it, and how far it had come.
+//! The data directory: the right to use it, and the newest acknowledged revision.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `LOCK` | locked by the process that uses the directory; holds its process id |
-//! | `acknowledged` | the newest acknowledged revision, to find out a log that lost its end |
+//! | `LOCK` | locked by the process that uses the directory; contains its process id |
+//! | `acknowledged` | the newest acknowledged revision, to detect a log that lost its end |
 //! | `log/` | the log itself |
+//! | `log.new/` | a log that is being created, or that a crash left behind |
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,121 +17,246 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::log::LogError;
 use super::{OpenError, Revision};
+use crate::durable_file::{self, DurableFile};
 
-/// How much must fit onto the disk before a failed log is opened again.
+/// The log's directory in the data directory.
+pub(super) const LOG: &str = "log";
+
+/// The directory in which a log is created. It is renamed to [`LOG`] when it is complete.
+pub(super) const NEW_LOG: &str = "log.new";
+
+const LOCK: &str = "LOCK";
+const ACKNOWLEDGED: &str = "acknowledged";
+
+/// Number of bytes that must fit onto the disk before a failed log is opened again.
 const PROBE_BYTES: usize = 1024 * 1024;
 
 /// The right to use a data directory; given up when dropped.
 #[derive(Debug)]
 pub(super) struct DirectoryLock {
-    _file: File,
+    _file: Option<File>,
 }
 
-/// The file that remembers the newest acknowledged revision. Written without fsync: it outlives the process, and
-/// after a power loss it is at most old, never ahead.
+/// The file with the newest acknowledged revision.
+///
+/// It is flushed to disk when it is created and when the store is closed. In between it is overwritten without a flush:
+/// the content survives the end of the process, and after a power loss it is at most old, never ahead.
 #[derive(Debug)]
 pub(super) struct HighWaterMark {
     path: PathBuf,
-    file: Mutex<File>,
+    /// `None` if the store is only read.
+    file: Option<Mutex<File>>,
     at_open: Revision,
 }
 
 // === impl DirectoryLock ===
 
 impl DirectoryLock {
-    /// Makes the directory if there is none, readable by its owner only, and locks it.
+    /// Creates the directory if it does not exist, makes it accessible to its owner only, and locks it.
     pub(super) fn acquire(directory: &Path) -> Result<Self, OpenError> {
         let io = |source| OpenError::Io { directory: directory.to_owned(), source };
-        create_private(directory).map_err(io)?;
-        let path = directory.join("LOCK");
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let _unreadable_is_unknown = file.read_to_string(&mut holder);
-                let holder = holder.trim().parse::<u32>().map_or("unknown".to_owned(), |id| id.to_string());
-                return Err(OpenError::Locked { directory: directory.to_owned(), holder });
-            }
-            Err(TryLockError::Error(source)) => return Err(io(source)),
-        }
-        // The process id is only for the message above.
+        durable_file::create_directory(directory).map_err(io)?;
+        restrict_directory(directory).map_err(io)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(directory.join(LOCK))
+            .map_err(io)?;
+        lock(directory, &mut file, File::try_lock)?;
+        // The process id is only for the message of `OpenError::Locked`.
         file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(io)?;
-        Ok(Self { _file: file })
+        Ok(Self { _file: Some(file) })
+    }
+
+    /// Locks a directory against processes that write to it. Changes nothing on disk.
+    pub(super) fn acquire_to_read(directory: &Path) -> Result<Self, OpenError> {
+        let mut file = match File::open(directory.join(LOCK)) {
+            Ok(file) => file,
+            // Without the file no process holds a lock on it.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self { _file: None }),
+            Err(source) => return Err(OpenError::Io { directory: directory.to_owned(), source }),
+        };
+        lock(directory, &mut file, File::try_lock_shared)?;
+        Ok(Self { _file: Some(file) })
     }
 }
 
-fn create_private(directory: &Path) -> std::io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
+fn lock(
+    directory: &Path,
+    file: &mut File,
+    try_lock: fn(&File) -> Result<(), TryLockError>,
+) -> Result<(), OpenError> {
+    match try_lock(file) {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            // If the file cannot be read, the process id is reported as unknown.
+            let _ = file.read_to_string(&mut holder);
+            let holder = holder.trim().parse::<u32>().map_or("unknown".to_owned(), |id| id.to_string());
+            Err(OpenError::Locked { directory: directory.to_owned(), holder })
+        }
+        Err(TryLockError::Error(source)) => Err(OpenError::Io { directory: directory.to_owned(), source }),
+    }
+}
+
+/// Makes a directory accessible to its owner only. The files in it need no check of their own then.
+///
+/// # Errors
+/// Fails if other users have access and the process may not change that. Access of the group alone is tolerated then:
+/// volumes of containers are made so by administrators.
+fn restrict_directory(directory: &Path) -> std::io::Result<()> {
+    let directory = directory.canonicalize()?;
+    match durable_file::restrict(&directory) {
+        Ok(false) => {}
+        Ok(true) => tracing::warn!(
+            directory = %directory.display(),
+            "other users had access to the store's directory; it is now accessible to its owner only"
+        ),
+        Err(error) => {
+            let is_open_to_all = directory.metadata()?.permissions().mode() & 0o007 != 0;
+            if is_open_to_all {
+                let text = format!("all users have access to it, and that cannot be changed: {error}");
+                return Err(std::io::Error::new(error.kind(), text));
+            }
+            tracing::warn!(
+                directory = %directory.display(), %error,
+                "the group has access to the store's directory, and that cannot be changed"
+            );
+        }
+    }
+    Ok(())
 }
 
 // === impl HighWaterMark ===
 
 impl HighWaterMark {
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     pub(super) fn open(directory: &Path) -> Result<Self, LogError> {
-        let path = directory.join("acknowledged");
+        let path = directory.join(ACKNOWLEDGED);
         let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", path.display()));
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io)?;
-        let at_open = Self::decode(&bytes)
-            .ok_or_else(|| LogError::Damaged(format!("{} does not match its checksum", path.display())))?;
-        Ok(Self { path, file: Mutex::new(file), at_open })
+        let at_open = Self::read_file(&path)?;
+        if at_open.is_none() {
+            // With its full length, so that later writes only overwrite.
+            durable_file::write(&path, &Self::encode(0)).map_err(io)?;
+        }
+        let file = OpenOptions::new().write(true).open(&path).map_err(io)?;
+        Ok(Self { path, file: Some(Mutex::new(file)), at_open: at_open.unwrap_or(0) })
     }
 
-    /// What the file said when it was opened; 0 in a new directory.
+    /// Reads the file. Changes nothing on disk; [`write`](Self::write) has no effect.
+    pub(super) fn open_to_read(directory: &Path) -> Result<Self, LogError> {
+        let path = directory.join(ACKNOWLEDGED);
+        let at_open = Self::read_file(&path)?.unwrap_or(0);
+        Ok(Self { path, file: None, at_open })
+    }
+
+    /// The content when the file was opened; 0 if it is unknown.
     pub(super) fn read(&self) -> Revision {
         self.at_open
     }
 
-    /// Overwrites the revision. A failure costs only the check it is for.
+    /// Overwrites the revision. A failure is logged: it only weakens the check that the file is for.
     pub(super) fn write(&self, revision: Revision) {
+        let Some(file) = &self.file else { return };
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(&Self::encode(revision)));
+        if let Err(error) = outcome {
+            tracing::warn!(path = %self.path.display(), %error, "cannot write the newest acknowledged revision");
+        }
+    }
+
+    /// Flushes the file to disk. A failure is logged.
+    pub(super) fn sync(&self) {
+        let Some(file) = &self.file else { return };
+        let outcome = file.lock().unwrap_or_else(PoisonError::into_inner).sync_data();
+        if let Err(error) = outcome {
+            tracing::warn!(path = %self.path.display(), %error, "cannot flush the newest acknowledged revision");
+        }
+    }
+
+    /// `None` if there is no file, or if it has no content: earlier versions did not flush the file when they created
+    /// it, so that after a power loss it can be empty or zero.
+    fn read_file(path: &Path) -> Result<Option<Revision>, LogError> {
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(LogError::Io(format!("{}: {error}", path.display()))),
+        };
+        if bytes.iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
+        let revision = Self::decode(&bytes);
+        revision.map(Some).ok_or_else(|| {
+            LogError::Damaged(format!(
+                "{} does not match its checksum (the file only detects a log that lost its end: if the log is known to \
+                 be complete, remove the file)",
+                path.display()
+            ))
+        })
+    }
+
+    fn encode(revision: Revision) -> [u8; 16] {
         let mut bytes = [0; 16];
         let (number, checksum) = bytes.split_at_mut(8);
         number.copy_from_slice(&revision.to_be_bytes());
         checksum.copy_from_slice(&xxh3_64(number).to_be_bytes());
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(&bytes)) {
-            tracing::warn!(path = %self.path.display(), %error, "cannot note the newest revision");
-        }
+        bytes
     }
 
     fn decode(bytes: &[u8]) -> Option<Revision> {
-        if bytes.is_empty() {
-            return Some(0);
-        }
         let (number, checksum) = bytes.split_first_chunk::<8>()?;
         (checksum == xxh3_64(number).to_be_bytes()).then(|| Revision::from_be_bytes(*number))
     }
 }
 
-/// Whether the disk takes data at all; the error says why not.
+/// Checks that the disk accepts data. The error contains the reason if it does not.
 pub(super) fn probe_disk(directory: &Path) -> Result<(), LogError> {
-    let path = directory.join("probe");
     let attempt = || -> std::io::Result<()> {
-        let mut file = File::create(&path)?;
+        let mut file = DurableFile::create(&directory.join("probe"))?;
         file.write_all(&vec![0x5a; PROBE_BYTES])?;
-        file.sync_data()
+        // Not published: the file disappears when it is dropped.
+        file.sync()
     };
-    let outcome = attempt();
-    let _absent_is_fine = std::fs::remove_file(&path);
-    outcome.map_err(|error| {
+    attempt().map_err(|error| {
         LogError::Io(format!("{} takes no data ({error}): free some space there", directory.display()))
     })
 }
 
-/// Whether there is a store, or anything else, in the directory.
-pub(super) fn is_occupied(directory: &Path) -> std::io::Result<bool> {
-    match std::fs::read_dir(directory) {
-        Ok(mut entries) => Ok(entries.next().is_some()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
+/// Whether there is a log in a data directory.
+///
+/// # Errors
+/// Fails if there is none although revisions were acknowledged.
+pub(super) fn has_log(directory: &Path) -> Result<bool, LogError> {
+    let log = directory.join(LOG);
+    match log.symlink_metadata() {
+        Ok(_) => return Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(LogError::Io(format!("{}: {error}", log.display()))),
     }
+    match HighWaterMark::open_to_read(directory)?.read() {
+        0 => Ok(false),
+        revision => Err(LogError::Damaged(format!(
+            "{} is missing, although revision {revision} was acknowledged",
+            log.display()
+        ))),
+    }
+}
+
+/// Whether a directory contains anything but what an interrupted creation of a store leaves behind.
+pub(super) fn is_occupied(directory: &Path) -> std::io::Result<bool> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let name = entry?.file_name();
+        if name != LOCK && name != NEW_LOG && !durable_file::is_temporary(&name) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -12,6 +12,11 @@ use super::log::{Commit, Log, LogError};
 use super::record::{Kind, META_REVISION, Record};
 use super::state::{EMPTY_REVISION, Expiry};
 
+/// The commit that makes an empty store of an empty log.
+pub(super) fn empty_store() -> Commit {
+    Commit { records: vec![(META_REVISION, Record::meta(EMPTY_REVISION).encode())], removals: Vec::new() }
+}
+
 /// What the records told so far.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
@@ -26,7 +31,7 @@ pub(super) struct Loaded {
 // === impl Loaded ===
 
 impl Loaded {
-    /// Reads a whole log; a log without anything becomes an empty store.
+    /// Reads a whole log.
     pub(super) fn from_log(log: &dyn Log) -> Result<Self, LogError> {
         let mut loaded = Self::default();
         let mut damage = None;
@@ -42,11 +47,6 @@ impl Loaded {
         )?;
         if let Some(problem) = damage {
             return Err(LogError::Damaged(problem));
-        }
-        if loaded.compacted == 0 && log.acknowledged()? == 0 {
-            let records = vec![(META_REVISION, Record::meta(EMPTY_REVISION).encode())];
-            log.commit(&Commit { records, removals: Vec::new() })?;
-            (loaded.compacted, loaded.current) = (EMPTY_REVISION, EMPTY_REVISION);
         }
         loaded.finish(log.acknowledged()?).map_err(LogError::Damaged)?;
         Ok(loaded)

@@ -21,12 +21,13 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::directory::{DirectoryLock, is_occupied};
+use super::directory::{DirectoryLock, HighWaterMark, has_log, is_occupied};
 use super::load::Loaded;
-use super::log::fjall::FjallLog;
+use super::log::fjall::{FjallLog, NewFjallLog};
 use super::log::{Commit, Log};
 use super::record::META_REVISION;
 use super::{Embedded, EmbeddedOptions, OpenError, Revision};
+use crate::durable_file::DurableFile;
 
 const MAGIC: &[u8; 8] = b"ORLOPBK1";
 const END: Revision = Revision::MAX;
@@ -96,7 +97,8 @@ pub enum MaintenanceError {
     },
 }
 
-/// Reads a whole store that no process uses, and says what is there and what is wrong.
+/// Reads a whole store that no process uses and returns what is there and what is wrong. Changes nothing: a working copy
+/// of the log, without its tables, is made in the directory for temporary files.
 pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
     let store = ClosedStore::open(directory)?;
     let mut loaded = Loaded::default();
@@ -134,62 +136,53 @@ pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
     })
 }
 
-/// Writes a consistent copy of a store to a file, durably; the file is there when it is complete. A damaged store is
-/// not backed up.
+/// Writes a consistent copy of a store to a file, atomically and durably, and readable by its owner only. A backup that
+/// exists is replaced. A damaged store is not backed up. Changes nothing in the store.
+///
+/// # Errors
+/// Fails as the store's [`check`] does, or if the file is a symbolic link or another special file.
 pub fn backup(source: Source<'_>, file: &Path) -> Result<Report, MaintenanceError> {
-    let unfinished = file.with_extension("unfinished");
-    let outcome = match source {
+    match source {
         Source::Directory(directory) => {
             let store = ClosedStore::open(directory)?;
-            write_backup(&store.log, directory, &unfinished)
+            write_backup(&store.log, directory, file)
         }
-        Source::Engine(engine) => write_backup(&*engine.shared.log, &engine.options.directory, &unfinished),
-    };
-    let outcome = outcome.and_then(|report| {
-        std::fs::rename(&unfinished, file)
-            .and_then(|()| sync_parent(file))
-            .map_err(|error| io(file, error))?;
-        Ok(report)
-    });
-    if outcome.is_err() {
-        let _absent_is_fine = std::fs::remove_file(&unfinished);
+        Source::Engine(engine) => write_backup(&*engine.shared.log, &engine.options.directory, file),
     }
-    outcome
 }
 
-/// Makes a new store in a directory out of a backup, which is verified as a whole before anything is written.
+/// Creates a store in a directory from a backup, which is verified as a whole before anything is written. The store
+/// appears when it is complete: an interrupted restore leaves none and can be repeated.
 pub fn restore(file: &Path, directory: &Path) -> Result<Report, MaintenanceError> {
     let report = read_backup(file, &mut |_, _| Ok(()))?;
     if is_occupied(directory).map_err(|error| io(directory, error))? {
         return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
     }
-    let store = ClosedStore::create(directory)?;
-    let commit = |commit: &Commit| {
-        let outcome = store.log.commit(commit);
-        outcome.map_err(|error| MaintenanceError::from(OpenError::new(directory, error)))
-    };
+    let _lock = DirectoryLock::acquire(directory)?;
+    let open_error = |error| MaintenanceError::from(OpenError::new(directory, error));
+    // Another process can have restored, and ended, before this one took the lock.
+    if has_log(directory).map_err(open_error)? {
+        return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
+    }
+    let log = NewFjallLog::create(directory, EmbeddedOptions::new(directory).disk()).map_err(open_error)?;
     let mut pending = Commit::default();
-    // The compaction point comes last: without it a store does not open, so an interrupted restore is noticed.
-    let mut last = Commit::default();
     let mut pending_bytes = 0;
     read_backup(file, &mut |revision, bytes| {
-        if revision == META_REVISION {
-            last.records.push((revision, bytes));
-            return Ok(());
-        }
         pending_bytes += bytes.len();
         pending.records.push((revision, bytes));
         if pending_bytes >= RESTORE_BYTES {
             pending_bytes = 0;
-            commit(&std::mem::take(&mut pending))?;
+            log.commit(&std::mem::take(&mut pending)).map_err(open_error)?;
         }
         Ok(())
     })?;
     if !pending.is_empty() {
-        commit(&pending)?;
+        log.commit(&pending).map_err(open_error)?;
     }
-    commit(&last)?;
-    store.log.note_acknowledged(report.revision);
+    log.publish().map_err(open_error)?;
+    let mark = HighWaterMark::open(directory).map_err(open_error)?;
+    mark.write(report.revision);
+    mark.sync();
     Ok(report)
 }
 
@@ -202,18 +195,16 @@ struct ClosedStore {
 // === impl ClosedStore ===
 
 impl ClosedStore {
+    /// Opens a store to read it. Changes nothing.
     fn open(directory: &Path) -> Result<Self, MaintenanceError> {
-        if !is_occupied(directory).map_err(|error| io(directory, error))? {
+        let open_error = |error| OpenError::new(directory, error);
+        let lock = DirectoryLock::acquire_to_read(directory)?;
+        if !has_log(directory).map_err(open_error)? {
             let source = std::io::Error::new(std::io::ErrorKind::NotFound, "there is no store");
             return Err(io(directory, source));
         }
-        Self::create(directory)
-    }
-
-    fn create(directory: &Path) -> Result<Self, MaintenanceError> {
-        let lock = DirectoryLock::acquire(directory)?;
         let options = EmbeddedOptions::new(directory).disk();
-        let log = FjallLog::open(directory, options).map_err(|error| OpenError::new(directory, error))?;
+        let log = FjallLog::open_to_read(directory, options).map_err(open_error)?;
         Ok(Self { log, _lock: lock })
     }
 }
@@ -270,7 +261,7 @@ impl<Stream: Read> Summed<Stream> {
 
 fn write_backup(log: &dyn Log, directory: &Path, path: &Path) -> Result<Report, MaintenanceError> {
     let failed = |error| io(path, error);
-    let file = create_private(path).map_err(failed)?;
+    let file = DurableFile::create(path).map_err(failed)?;
     let mut stream = Summed { stream: BufWriter::new(file), checksum: Xxh3::new() };
     stream.write(MAGIC).map_err(failed)?;
     let mut loaded = Loaded::default();
@@ -288,15 +279,17 @@ fn write_backup(log: &dyn Log, directory: &Path, path: &Path) -> Result<Report, 
     outcome?;
     loaded.finish(acknowledged).map_err(|problem| damaged(directory, problem))?;
     let records = loaded.records + 1;
-    let end = |stream: &mut Summed<BufWriter<File>>| -> std::io::Result<()> {
+    let mut end = || -> std::io::Result<()> {
         stream.write_record(END, &[])?;
         stream.write(&records.to_be_bytes())?;
         let checksum = stream.checksum.digest();
         stream.write(&checksum.to_be_bytes())?;
-        stream.stream.flush()?;
-        stream.stream.get_ref().sync_all()
+        stream.stream.flush()
     };
-    end(&mut stream).map_err(failed)?;
+    end().map_err(failed)?;
+    // Flushed above: nothing is left in the buffer.
+    let (file, _) = stream.stream.into_parts();
+    file.publish().map_err(failed)?;
     Ok(report(&loaded))
 }
 
@@ -345,21 +338,5 @@ fn report(loaded: &Loaded) -> Report {
         keys: loaded.index.len(),
         record_bytes: loaded.index.record_bytes(),
         problems: Vec::new(),
-    }
-}
-
-/// A backup has secrets in it: for its owner only.
-fn create_private(path: &Path) -> std::io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-fn sync_parent(path: &Path) -> std::io::Result<()> {
-    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => File::open(parent)?.sync_all(),
-        None => File::open(".")?.sync_all(),
     }
 }

@@ -3,10 +3,14 @@
 //! fjall refuses all work after a failed write or fsync ([`fjall::Error::Poisoned`]); [`reopen`](Log::reopen) then
 //! drops the database and recovers it from its files, as a restarted process would.
 
+mod copy;
 mod journal;
 mod manifest;
 
+use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::ops::{ControlFlow, RangeInclusive};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,12 +20,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use fjall::config::BlockSizePolicy;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use tempfile::TempDir;
 
 use super::{Commit, Log, LogError, Revision};
-use crate::storage::embedded::directory::{HighWaterMark, probe_disk};
+use crate::durable_file;
+use crate::storage::embedded::directory::{HighWaterMark, LOG, NEW_LOG, probe_disk};
 
-/// The database's directory in the data directory, and its only keyspace.
-const DATABASE: &str = "log";
+/// The database's only keyspace.
 const KEYSPACE: &str = "log";
 
 /// Sealed journals are kept until their memtables are flushed; fjall takes no smaller limit than 64 MiB.
@@ -52,6 +57,15 @@ pub(in super::super) struct FjallLog {
     open: RwLock<Result<Handles, LogError>>,
     acknowledged: HighWaterMark,
     removed_since_reclaim: AtomicU64,
+    /// What is open in place of the directory's own database if that is only read. After `open`: dropped later.
+    _copy: Option<TempDir>,
+}
+
+/// A log that is being created. It is in its directory when [`publish`](Self::publish) has returned; a crash before
+/// that leaves no log.
+pub(in super::super) struct NewFjallLog {
+    directory: PathBuf,
+    open: Handles,
 }
 
 // The keyspace first: the database stops its threads when it is dropped last.
@@ -63,17 +77,37 @@ struct Handles {
 // === impl FjallLog ===
 
 impl FjallLog {
-    /// Opens the log in a directory that is there and locked.
+    /// Opens the log in a directory that exists and is locked.
     pub(in super::super) fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
-        let acknowledged = HighWaterMark::open(directory)?;
-        let open = Handles::open(directory, options)?;
-        Ok(Self {
+        let open = Handles::open(&directory.join(LOG), options)?;
+        Ok(Self::new(directory, options, open, HighWaterMark::open(directory)?, None))
+    }
+
+    /// Opens a log to read it. Changes nothing in its directory; what is written is lost.
+    pub(in super::super) fn open_to_read(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
+        let acknowledged = HighWaterMark::open_to_read(directory)?;
+        let database = directory.join(LOG);
+        Handles::verify(&database)?;
+        let copy = copy::copy_database(&database)?;
+        let open = Handles::open_with(&copy.path().join(LOG), options, 0)?;
+        Ok(Self::new(directory, options, open, acknowledged, Some(copy)))
+    }
+
+    fn new(
+        directory: &Path,
+        options: FjallOptions,
+        open: Handles,
+        acknowledged: HighWaterMark,
+        copy: Option<TempDir>,
+    ) -> Self {
+        Self {
             directory: directory.to_owned(),
             options,
             open: RwLock::new(Ok(open)),
             acknowledged,
             removed_since_reclaim: AtomicU64::new(0),
-        })
+            _copy: copy,
+        }
     }
 
     fn with<T>(&self, work: impl FnOnce(&Handles) -> Result<T, LogError>) -> Result<T, LogError> {
@@ -110,14 +144,7 @@ impl Log for FjallLog {
 
     fn commit(&self, commit: &Commit) -> Result<(), LogError> {
         self.with(|open| {
-            let mut batch = open.database.batch().durability(Some(PersistMode::SyncData));
-            for revision in &commit.removals {
-                batch.remove(&open.keyspace, revision.to_be_bytes());
-            }
-            for (revision, bytes) in &commit.records {
-                batch.insert(&open.keyspace, revision.to_be_bytes(), &**bytes);
-            }
-            batch.commit().map_err(|error| log_error(&error))?;
+            open.commit(commit)?;
             self.removed_since_reclaim.fetch_add(commit.removals.len() as u64, Ordering::Relaxed);
             Ok(())
         })
@@ -139,7 +166,7 @@ impl Log for FjallLog {
         // the file is read again.
         *open = Err(LogError::Closed);
         std::thread::sleep(DROP_GRACE);
-        *open = Handles::open(&self.directory, self.options).map_err(|error| match error {
+        *open = Handles::open(&self.directory.join(LOG), self.options).map_err(|error| match error {
             LogError::Io(reason) => LogError::Io(format!("the log could not be opened again: {reason}")),
             other => other,
         });
@@ -173,27 +200,98 @@ impl Log for FjallLog {
 
     fn close(&self) {
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = Err(LogError::Closed);
+        self.acknowledged.sync();
     }
+}
+
+// === impl NewFjallLog ===
+
+impl NewFjallLog {
+    /// Begins to create a log in a directory that exists, is locked, and has no log. Removes what an earlier attempt
+    /// left behind.
+    pub(in super::super) fn create(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
+        let database = directory.join(NEW_LOG);
+        let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", database.display()));
+        match std::fs::remove_dir_all(&database) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
+        durable_file::create_directory(&database).map_err(io)?;
+        let open = Handles::create(&database, options)?;
+        Ok(Self { directory: directory.to_owned(), open })
+    }
+
+    /// Makes all changes.
+    pub(in super::super) fn commit(&self, commit: &Commit) -> Result<(), LogError> {
+        self.open.commit(commit)
+    }
+
+    /// Flushes all files to disk and gives the log its name.
+    pub(in super::super) fn publish(self) -> Result<(), LogError> {
+        let Self { directory, open } = self;
+        drop(open);
+        let database = directory.join(NEW_LOG);
+        let outcome = sync_all(&database)
+            .and_then(|()| std::fs::rename(&database, directory.join(LOG)))
+            .and_then(|()| durable_file::sync_directory(&directory));
+        outcome.map_err(|error| LogError::Io(format!("{}: {error}", database.display())))
+    }
+}
+
+/// Flushes a directory and all files below it to disk, and makes them accessible to their owner only.
+fn sync_all(directory: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            sync_all(&path)?;
+        } else {
+            durable_file::restrict(&path)?;
+            File::open(&path)?.sync_all()?;
+        }
+    }
+    durable_file::restrict(directory)?;
+    durable_file::sync_directory(directory)
 }
 
 // === impl Handles ===
 
 impl Handles {
-    fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
-        journal::verify_journals(&directory.join(DATABASE))?;
-        manifest::verify_manifests(&directory.join(DATABASE))?;
+    /// Opens a database, which must be complete.
+    fn open(database: &Path, options: FjallOptions) -> Result<Self, LogError> {
+        Self::verify(database)?;
+        let lock = database.join("lock");
+        // Holds nothing; if it is missing nothing is lost.
+        let outcome = OpenOptions::new().append(true).create(true).mode(0o600).open(&lock);
+        outcome.map_err(|error| LogError::Io(format!("{}: {error}", lock.display())))?;
+        Self::open_with(database, options, WORKER_THREADS)
+    }
+
+    /// Creates a database in an empty directory.
+    fn create(database: &Path, options: FjallOptions) -> Result<Self, LogError> {
+        Self::open_with(database, options, WORKER_THREADS)
+    }
+
+    /// Fails if the database's files are not those that were written. Changes nothing.
+    fn verify(database: &Path) -> Result<(), LogError> {
+        manifest::verify_files(database)?;
+        journal::verify_journals(database)
+    }
+
+    fn open_with(database: &Path, options: FjallOptions, threads: usize) -> Result<Self, LogError> {
         // fjall asserts some facts about its files; damaged ones must be an error, not the end of the process.
-        catch_unwind(AssertUnwindSafe(|| Self::open_or_panic(directory, options))).unwrap_or_else(|panic| {
+        let opened = catch_unwind(AssertUnwindSafe(|| Self::open_or_panic(database, options, threads)));
+        opened.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
             Err(LogError::Damaged(format!("the log's files are inconsistent: {text}")))
         })
     }
 
-    fn open_or_panic(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
-        let database = Database::builder(directory.join(DATABASE))
+    fn open_or_panic(database: &Path, options: FjallOptions, threads: usize) -> Result<Self, LogError> {
+        let database = Database::builder(database)
             .cache_size(options.block_cache_bytes)
-            .worker_threads(WORKER_THREADS)
+            // None for a log that is only read: it has nothing to flush or compact.
+            .worker_threads_unchecked(threads)
             .max_cached_files(Some(64))
             .max_journaling_size(JOURNAL_BYTES_MAX)
             // Nothing is handed to the operating system but by the commit that then waits for the disk.
@@ -212,6 +310,17 @@ impl Handles {
             })
             .map_err(|error| log_error(&error))?;
         Ok(Self { keyspace, database })
+    }
+
+    fn commit(&self, commit: &Commit) -> Result<(), LogError> {
+        let mut batch = self.database.batch().durability(Some(PersistMode::SyncData));
+        for revision in &commit.removals {
+            batch.remove(&self.keyspace, revision.to_be_bytes());
+        }
+        for (revision, bytes) in &commit.records {
+            batch.insert(&self.keyspace, revision.to_be_bytes(), &**bytes);
+        }
+        batch.commit().map_err(|error| log_error(&error))
     }
 }
 
@@ -234,13 +343,10 @@ fn log_error(error: &fjall::Error) -> LogError {
 fn io_error(error: &std::io::Error) -> LogError {
     match error.kind() {
         // The data directory itself is there, and what is asked of its files follows from what they say.
-        std::io::ErrorKind::NotFound
-        | std::io::ErrorKind::InvalidInput
-        | std::io::ErrorKind::InvalidData
-        | std::io::ErrorKind::UnexpectedEof => {
+        ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
             LogError::Damaged(format!("a file of the log is missing, cut short or malformed: {error}"))
         }
-        std::io::ErrorKind::StorageFull => LogError::Io(format!("the disk is full: {error}")),
+        ErrorKind::StorageFull => LogError::Io(format!("the disk is full: {error}")),
         _ => LogError::Io(error.to_string()),
     }
 }
@@ -249,20 +355,29 @@ fn io_error(error: &std::io::Error) -> LogError {
 mod tests {
     use super::*;
 
-    #[test]
-    fn space_of_removed_records_is_given_back() {
-        let directory = tempfile::tempdir().unwrap();
+    /// A log whose records are partly in tables.
+    pub(super) fn log_with_tables(directory: &Path) -> FjallLog {
         let options = FjallOptions {
             block_cache_bytes: 1 << 20,
             memtable_bytes: 32 * 1024,
             reclaim_bytes_min: 256 * 1024,
         };
-        let log = FjallLog::open(directory.path(), options).unwrap();
-        let used = || log.with(|open| Ok(open.keyspace.disk_space())).unwrap();
+        NewFjallLog::create(directory, options).unwrap().publish().unwrap();
+        let log = FjallLog::open(directory, options).unwrap();
         let record = Bytes::from(vec![b'x'; 10_000]);
         for revision in 0..400 {
             log.commit(&Commit { records: vec![(revision, record.clone())], removals: Vec::new() }).unwrap();
         }
+        log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(|error| log_error(&error))).unwrap();
+        log
+    }
+
+    #[test]
+    fn space_of_removed_records_is_given_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = log_with_tables(directory.path());
+        let used = || log.with(|open| Ok(open.keyspace.disk_space())).unwrap();
+        let record = Bytes::from(vec![b'x'; 10_000]);
         for revision in 0..390 {
             log.commit(&Commit { records: Vec::new(), removals: vec![revision] }).unwrap();
         }

@@ -7,14 +7,21 @@ use std::sync::{PoisonError, RwLock};
 use bytes::Bytes;
 
 use super::{Commit, Log, LogError, Revision};
+use crate::storage::embedded::load::empty_store;
 
-/// Records in memory. Nothing survives the process.
-#[derive(Debug, Default)]
+/// Records in memory. Nothing survives the process; a new one has the records of an empty store.
+#[derive(Debug)]
 pub(in super::super) struct MemoryLog {
     records: RwLock<BTreeMap<Revision, Bytes>>,
 }
 
 // === impl MemoryLog ===
+
+impl Default for MemoryLog {
+    fn default() -> Self {
+        Self { records: RwLock::new(empty_store().records.into_iter().collect()) }
+    }
+}
 
 impl Log for MemoryLog {
     fn read(&self, revision: Revision) -> Result<Option<Bytes>, LogError> {

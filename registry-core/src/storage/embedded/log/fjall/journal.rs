@@ -25,27 +25,44 @@ const BLOCK_BYTES: usize = 4096;
 /// Journals are read in pieces of this size.
 const READ_BYTES: usize = 256 * 1024;
 
-/// Refuses a directory with a journal that is broken before its end. Changes nothing.
-pub(super) fn verify_journals(directory: &Path) -> Result<(), LogError> {
-    let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", directory.display()));
-    let entries = match std::fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(io(error)),
-    };
-    for entry in entries {
+/// Fails if a journal is missing, or broken before its end. Changes nothing.
+pub(super) fn verify_journals(database: &Path) -> Result<(), LogError> {
+    let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", database.display()));
+    let mut numbers = Vec::new();
+    for entry in std::fs::read_dir(database).map_err(io)? {
         let path = entry.map_err(io)?.path();
         if path.extension().is_some_and(|extension| extension == "jnl") {
+            let number = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u64>().ok());
+            let number =
+                number.ok_or_else(|| LogError::Damaged(format!("{} belongs to no store", path.display())))?;
+            numbers.push(number);
             verify_journal(&path)?;
         }
     }
-    Ok(())
+    numbers.sort_unstable();
+    let Some(first) = numbers.first() else {
+        return Err(LogError::Damaged(format!("{} has no journal", database.display())));
+    };
+    // Journals are created at the end and removed from the beginning.
+    let missing = (*first..).zip(&numbers).find(|(expected, number)| expected != *number);
+    match missing {
+        Some((number, _)) => {
+            let path = database.join(format!("{number}.jnl"));
+            Err(LogError::Damaged(format!("{} is missing", path.display())))
+        }
+        None => Ok(()),
+    }
 }
 
 fn verify_journal(path: &Path) -> Result<(), LogError> {
     let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", path.display()));
-    let bytes = File::open(path).and_then(read_written).map_err(io)?;
+    let bytes = read(path).map_err(io)?;
     verify_batches(&bytes).map_err(|problem| LogError::Damaged(format!("{} {problem}", path.display())))
+}
+
+/// Reads a journal without the zeros at its end.
+pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    File::open(path).and_then(read_written)
 }
 
 /// A journal without the zeros at its end, which are tens of megabytes as a rule.
@@ -171,7 +188,8 @@ mod tests {
             memtable_bytes: 1 << 20,
             reclaim_bytes_min: 1 << 20,
         };
-        let open = super::super::Handles::open(directory.path(), options).unwrap();
+        let database = directory.path().join("log");
+        let open = super::super::Handles::create(&database, options).unwrap();
         for number in 0_u64..20 {
             let mut batch = open.database.batch().durability(Some(fjall::PersistMode::SyncData));
             batch.insert(&open.keyspace, number.to_be_bytes(), vec![b'x'; 3000]);
