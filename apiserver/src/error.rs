@@ -9,6 +9,7 @@ use registry_core::storage::StorageError;
 
 use crate::authentication::TokenFileError;
 use crate::options::OptionsError;
+use crate::server::data_directory::DataDirectoryError;
 use crate::server::pki::PkiError;
 use crate::storage::EngineError;
 
@@ -24,6 +25,9 @@ pub enum ServerError {
     /// Two storage maps claim the same path, name or keys. Not retryable.
     #[error(transparent)]
     Maps(#[from] MapConflict),
+    /// The data directory is in use or cannot be written. Retryable as [`DataDirectoryError`] says.
+    #[error(transparent)]
+    DataDirectory(#[from] DataDirectoryError),
     /// The engine under the storage cannot be opened. Retryable as [`EngineError`] says.
     #[error(transparent)]
     Engine(#[from] EngineError),

@@ -8,6 +8,7 @@ use clap::Parser as _;
 use registry_core::registry::StorageMap;
 #[cfg(feature = "embedded")]
 use registry_core::storage::embedded::maintenance::{self, Source};
+use rustix::fs::Mode;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -25,6 +26,8 @@ use crate::options::{Command, Options, StorageCommand};
 /// }
 /// ```
 pub fn run_with(maps: &[&'static StorageMap]) -> ExitCode {
+    // The log's files are created by a library that leaves their mode to the umask.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let options = Options::parse();
     start_logging(options.verbosity);
     let outcome = match &options.command {

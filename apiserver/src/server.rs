@@ -27,6 +27,7 @@ use crate::storage::{Engine, Storages};
 
 mod coalesced;
 mod connection;
+pub mod data_directory;
 mod edges;
 mod kubeconfig;
 mod listener;
@@ -35,6 +36,7 @@ mod post_start;
 mod streams;
 mod tls;
 
+use data_directory::DataDirectory;
 use edges::Edges;
 use listener::Connections;
 use post_start::PostStartHooks;
@@ -42,6 +44,7 @@ use post_start::PostStartHooks;
 /// A server that has its storage open and its port bound, and does not serve yet.
 pub struct Server {
     options: Options,
+    data_directory: DataDirectory,
     listener: TcpListener,
     address: SocketAddr,
     ca_pem: String,
@@ -126,7 +129,8 @@ impl ServerBuilder {
     /// Any of this fails; the text says what.
     pub async fn build(self) -> Result<Server, ServerError> {
         let storage_choice = self.options.validate()?;
-        pki::create_private_directory(&self.options.data_dir)?;
+        // Before anything is written: two servers would replace each other's certificates.
+        let data_directory = DataDirectory::acquire(&self.options.data_dir)?;
         let (ca_pem, identities) = identities(&self.options)?;
         let tls = tls::server_tls(&identities)?;
 
@@ -162,6 +166,7 @@ impl ServerBuilder {
         let filters = Arc::new(filters.with_policy(policy));
         Ok(Server {
             options: self.options,
+            data_directory,
             listener,
             address,
             ca_pem,
@@ -258,6 +263,7 @@ impl Server {
         hooks.shutdown().await;
         // Last: all that was answered is written, and the directory is free for the next server.
         self.engine.close().await;
+        drop(self.data_directory);
     }
 }
 

@@ -14,6 +14,7 @@
 //! | [`patch`] | JSON patch, merge patch, strategic merge patch |
 //! | [`codec`] | bytes to objects and back |
 //! | [`schema`] | one compiled form per kind: types, defaults, list keys |
+//! | [`directory_lock`] | the right of one process to use a directory |
 //! | [`durable_file`] | files that are written atomically, flushed to disk and private |
 //! | [`metrics`] | what storage counts and measures, by Kubernetes' names |
 //! | [`context`] | who asks for what, until when |
@@ -24,6 +25,7 @@ pub mod api;
 pub mod apply;
 pub mod codec;
 pub mod context;
+pub mod directory_lock;
 pub mod durable_file;
 #[doc(hidden)]
 pub mod expansion;

@@ -39,13 +39,14 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::{oneshot, watch};
 
-use self::directory::{DirectoryLock, has_log};
+use self::directory::has_log;
 use self::load::Loaded;
 use self::log::fjall::{FjallLog, FjallOptions, NewFjallLog};
 use self::log::memory::MemoryLog;
 use self::log::{Log, LogError};
 use self::state::{Head, Shared, State, Tail};
 use self::writer::{Action, Queue, Request, Write};
+use crate::directory_lock::{DirectoryLock, LockError};
 use crate::metrics::CommitMetrics;
 
 use super::Revision;
@@ -197,6 +198,14 @@ impl Default for AutoCompaction {
 // === impl OpenError ===
 
 impl OpenError {
+    fn locking(directory: &Path, error: LockError) -> Self {
+        let directory = directory.to_owned();
+        match error {
+            LockError::Held { holder } => Self::Locked { directory, holder },
+            LockError::Io(source) => Self::Io { directory, source },
+        }
+    }
+
     fn new(directory: &Path, error: LogError) -> Self {
         let directory = directory.to_owned();
         match error {
@@ -214,7 +223,7 @@ impl Embedded {
     /// Opens the store in a directory, or makes a new one. Reads the whole log to rebuild the index: some 100 ms for
     /// 100,000 objects.
     pub fn open(options: EmbeddedOptions) -> Result<Arc<Self>, OpenError> {
-        let lock = DirectoryLock::acquire(&options.directory)?;
+        let lock = directory::lock(&options.directory)?;
         let log = Self::open_log(&options).map_err(|error| OpenError::new(&options.directory, error))?;
         Self::start(Box::new(log), Some(lock), options)
     }

@@ -7,9 +7,9 @@
 //! | `log/` | the log itself |
 //! | `log.new/` | a log that is being created, or that a crash left behind |
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -17,6 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::log::LogError;
 use super::{OpenError, Revision};
+use crate::directory_lock::{DirectoryLock, LOCK_FILE};
 use crate::durable_file::{self, DurableFile};
 
 /// The log's directory in the data directory.
@@ -25,17 +26,10 @@ pub(super) const LOG: &str = "log";
 /// The directory in which a log is created. It is renamed to [`LOG`] when it is complete.
 pub(super) const NEW_LOG: &str = "log.new";
 
-const LOCK: &str = "LOCK";
 const ACKNOWLEDGED: &str = "acknowledged";
 
 /// Number of bytes that must fit onto the disk before a failed log is opened again.
 const PROBE_BYTES: usize = 1024 * 1024;
-
-/// The right to use a data directory; given up when dropped.
-#[derive(Debug)]
-pub(super) struct DirectoryLock {
-    _file: Option<File>,
-}
 
 /// The file with the newest acknowledged revision.
 ///
@@ -49,57 +43,17 @@ pub(super) struct HighWaterMark {
     at_open: Revision,
 }
 
-// === impl DirectoryLock ===
-
-impl DirectoryLock {
-    /// Creates the directory if it does not exist, makes it accessible to its owner only, and locks it.
-    pub(super) fn acquire(directory: &Path) -> Result<Self, OpenError> {
-        let io = |source| OpenError::Io { directory: directory.to_owned(), source };
-        durable_file::create_directory(directory).map_err(io)?;
-        restrict_directory(directory).map_err(io)?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(directory.join(LOCK))
-            .map_err(io)?;
-        lock(directory, &mut file, File::try_lock)?;
-        // The process id is only for the message of `OpenError::Locked`.
-        file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(io)?;
-        Ok(Self { _file: Some(file) })
-    }
-
-    /// Locks a directory against processes that write to it. Changes nothing on disk.
-    pub(super) fn acquire_to_read(directory: &Path) -> Result<Self, OpenError> {
-        let mut file = match File::open(directory.join(LOCK)) {
-            Ok(file) => file,
-            // Without the file no process holds a lock on it.
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self { _file: None }),
-            Err(source) => return Err(OpenError::Io { directory: directory.to_owned(), source }),
-        };
-        lock(directory, &mut file, File::try_lock_shared)?;
-        Ok(Self { _file: Some(file) })
-    }
+/// Creates a data directory if it does not exist, makes it accessible to its owner only, and locks it.
+pub(super) fn lock(directory: &Path) -> Result<DirectoryLock, OpenError> {
+    let io = |source| OpenError::Io { directory: directory.to_owned(), source };
+    durable_file::create_directory(directory).map_err(io)?;
+    restrict_directory(directory).map_err(io)?;
+    DirectoryLock::acquire(directory).map_err(|error| OpenError::locking(directory, error))
 }
 
-fn lock(
-    directory: &Path,
-    file: &mut File,
-    try_lock: fn(&File) -> Result<(), TryLockError>,
-) -> Result<(), OpenError> {
-    match try_lock(file) {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            // If the file cannot be read, the process id is reported as unknown.
-            let _ = file.read_to_string(&mut holder);
-            let holder = holder.trim().parse::<u32>().map_or("unknown".to_owned(), |id| id.to_string());
-            Err(OpenError::Locked { directory: directory.to_owned(), holder })
-        }
-        Err(TryLockError::Error(source)) => Err(OpenError::Io { directory: directory.to_owned(), source }),
-    }
+/// Locks a data directory against processes that write to it. Changes nothing on disk.
+pub(super) fn lock_to_read(directory: &Path) -> Result<DirectoryLock, OpenError> {
+    DirectoryLock::acquire_to_read(directory).map_err(|error| OpenError::locking(directory, error))
 }
 
 /// Makes a directory accessible to its owner only. The files in it need no check of their own then.
@@ -254,7 +208,7 @@ pub(super) fn is_occupied(directory: &Path) -> std::io::Result<bool> {
     };
     for entry in entries {
         let name = entry?.file_name();
-        if name != LOCK && name != NEW_LOG && !durable_file::is_temporary(&name) {
+        if name != LOCK_FILE && name != NEW_LOG && !durable_file::is_temporary(&name) {
             return Ok(true);
         }
     }

@@ -21,12 +21,13 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::directory::{DirectoryLock, HighWaterMark, has_log, is_occupied};
+use super::directory::{HighWaterMark, has_log, is_occupied, lock, lock_to_read};
 use super::load::Loaded;
 use super::log::fjall::{FjallLog, NewFjallLog};
 use super::log::{Commit, Log};
 use super::record::META_REVISION;
 use super::{Embedded, EmbeddedOptions, OpenError, Revision};
+use crate::directory_lock::DirectoryLock;
 use crate::durable_file::DurableFile;
 
 const MAGIC: &[u8; 8] = b"ORLOPBK1";
@@ -158,7 +159,7 @@ pub fn restore(file: &Path, directory: &Path) -> Result<Report, MaintenanceError
     if is_occupied(directory).map_err(|error| io(directory, error))? {
         return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
     }
-    let _lock = DirectoryLock::acquire(directory)?;
+    let _lock = lock(directory)?;
     let open_error = |error| MaintenanceError::from(OpenError::new(directory, error));
     // Another process can have restored, and ended, before this one took the lock.
     if has_log(directory).map_err(open_error)? {
@@ -198,7 +199,7 @@ impl ClosedStore {
     /// Opens a store to read it. Changes nothing.
     fn open(directory: &Path) -> Result<Self, MaintenanceError> {
         let open_error = |error| OpenError::new(directory, error);
-        let lock = DirectoryLock::acquire_to_read(directory)?;
+        let lock = lock_to_read(directory)?;
         if !has_log(directory).map_err(open_error)? {
             let source = std::io::Error::new(std::io::ErrorKind::NotFound, "there is no store");
             return Err(io(directory, source));

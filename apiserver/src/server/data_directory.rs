@@ -1,0 +1,67 @@
+//! The directory of everything the server writes, used by one server at a time.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use registry_core::directory_lock::{DirectoryLock, LockError};
+use registry_core::durable_file;
+
+/// The mode bits of group and others that allow to replace files, and the one that keeps them from those of others.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+const STICKY: u32 = 0o1000;
+
+/// The right to use a data directory; given up when dropped.
+#[derive(Debug)]
+pub struct DataDirectory {
+    _lock: DirectoryLock,
+}
+
+/// The data directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirectoryError {
+    /// Another process uses it. Retryable, once that has ended.
+    #[error(
+        "the data directory {} is in use by another process (id {holder}): stop that process, or use another directory \
+         (--data-dir)",
+        path.display()
+    )]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+        /// The other process's id, if it is known.
+        holder: String,
+    },
+    /// The operating system refuses. Retryable, once the cause is gone.
+    #[error("the data directory {} cannot be used: {source}", path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+}
+
+// === impl DataDirectory ===
+
+impl DataDirectory {
+    /// Creates the directory if it does not exist, accessible to its owner only, and locks it. Logs a warning if other
+    /// users can replace what is in it.
+    pub fn acquire(path: &Path) -> Result<Self, DataDirectoryError> {
+        let io = |source| DataDirectoryError::Io { path: path.to_owned(), source };
+        durable_file::create_directory(path).map_err(io)?;
+        let mode = path.metadata().map_err(io)?.permissions().mode();
+        if mode & WRITABLE_BY_OTHERS != 0 && mode & STICKY == 0 {
+            tracing::warn!(
+                directory = %path.display(), mode = %format!("{:o}", mode & 0o7777),
+                "other users can replace the files in the data directory: chmod go-w it"
+            );
+        }
+        match DirectoryLock::acquire(path) {
+            Ok(lock) => Ok(Self { _lock: lock }),
+            Err(LockError::Held { holder }) => {
+                Err(DataDirectoryError::Locked { path: path.to_owned(), holder })
+            }
+            Err(LockError::Io(source)) => Err(io(source)),
+        }
+    }
+}
