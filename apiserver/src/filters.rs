@@ -5,8 +5,10 @@
 //! what comes before what is in plain sight.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -17,7 +19,7 @@ use registry_core::api::StatusError;
 use registry_core::context::{ClusterPolicy, UserInfo};
 
 use crate::authentication::{
-    Authenticator, ClientCertificate, remove_impersonation, requested_impersonation,
+    ANONYMOUS, Authenticator, ClientCertificate, remove_impersonation, requested_impersonation,
 };
 use crate::authorization::{Attributes, Authorizer, Decision};
 use crate::fairness::{Flow, FlowSchemas};
@@ -29,16 +31,19 @@ use crate::responses;
 use crate::version;
 
 mod audit_id;
+mod body;
 mod bounds;
 mod deadline;
 mod in_flight;
 mod panics;
+mod request_log;
 mod sending;
 #[cfg(test)]
 mod tests;
 
 use audit_id::AuditIds;
 use in_flight::InFlight;
+pub(crate) use request_log::TARGET as REQUEST_LOG_TARGET;
 
 /// What is behind the filters: everything but health and version.
 pub trait Dispatch: Send + Sync + 'static {
@@ -65,11 +70,46 @@ pub struct Filters<D> {
     policy: ClusterPolicy,
 }
 
+/// The client at the other end of a connection.
+#[derive(Default)]
+pub(crate) struct Peer {
+    certificate: Option<ClientCertificate>,
+    address: Option<SocketAddr>,
+    is_authenticated: AtomicBool,
+}
+
+/// What the filters find out about a request, and its answer or its log line has.
+struct Findings {
+    /// `None` while requests are not logged.
+    log: Option<Box<request_log::Entry>>,
+    flow: Option<Flow>,
+}
+
 /// When a request came in, and when its answer is due.
 #[derive(Clone, Copy)]
 struct Times {
     received: Instant,
     deadline: Option<Instant>,
+}
+
+// === impl Peer ===
+
+impl Peer {
+    /// A client with this certificate, at this address.
+    pub(crate) fn new(certificate: Option<ClientCertificate>, address: SocketAddr) -> Self {
+        Self { certificate, address: Some(address), is_authenticated: AtomicBool::new(false) }
+    }
+
+    /// Returns whether a request over this connection has been authenticated, other than as anonymous.
+    pub(crate) fn is_authenticated(&self) -> bool {
+        self.is_authenticated.load(Ordering::Relaxed)
+    }
+
+    fn authenticated(&self, user: &UserInfo) {
+        if !self.is_authenticated() && user.name != ANONYMOUS {
+            self.is_authenticated.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 // === impl Filters ===
@@ -115,36 +155,38 @@ impl<D: Dispatch> Filters<D> {
         &self.health
     }
 
-    /// Answers a request. `certificate` is its connection's client certificate.
-    pub(crate) async fn serve(
-        &self,
-        certificate: Option<&ClientCertificate>,
-        request: Request<Body>,
-    ) -> Response<Body> {
+    /// Answers a request of this client.
+    pub(crate) async fn serve(&self, peer: &Peer, request: Request<Body>) -> Response<Body> {
         // Audit id: outermost, so that every answer, refusals and panics included, can be found in the log.
         let audit_id = self.audit_ids.id_of(request.headers());
 
+        // Request log: whatever happens to the request from here on is in its line.
+        let log = request_log::begin(&request, &audit_id, peer.address);
+        let mut findings = Findings { log, flow: None };
+
         // Panic recovery: one request's panic is that request's 500, and the server lives on.
-        let mut flow = None;
-        let checked = self.check(certificate, request, &audit_id, &mut flow);
+        let checked = self.check(peer, request, &audit_id, &mut findings);
         let answered = AssertUnwindSafe(checked).catch_unwind().await;
         let answered = answered.unwrap_or_else(|panic| Err(panics::recovered(panic.as_ref(), &audit_id)));
 
         // Response headers: after everything, so that they are on every answer.
         let mut response = answered.unwrap_or_else(|failure| responses::status(&failure));
         finish_headers(response.headers_mut(), audit_id);
-        if let Some(flow) = flow {
+        if let Some(flow) = findings.flow {
             flow.add_to(response.headers_mut());
         }
-        response
+        match findings.log {
+            Some(entry) => entry.finish(response),
+            None => response,
+        }
     }
 
     async fn check(
         &self,
-        certificate: Option<&ClientCertificate>,
+        peer: &Peer,
         request: Request<Body>,
         audit_id: &HeaderValue,
-        flow: &mut Option<Flow>,
+        findings: &mut Findings,
     ) -> Result<Response<Body>, StatusError> {
         // Bounds: what is too large is refused before anything is read of it.
         let request = bounds::bounded(request).await?;
@@ -158,7 +200,7 @@ impl<D: Dispatch> Filters<D> {
         let deadline = deadline::of(&info, request.uri().query(), received, self.request_timeout)?;
         let times = Times { received, deadline };
         let verb = info.verb;
-        let admitted = self.admit(certificate, info, request, audit_id, times, flow);
+        let admitted = self.admit(peer, info, request, audit_id, times, findings);
         let Some(at) = deadline else { return admitted.await };
         let answered = tokio::time::timeout_at(at.into(), admitted).await;
         answered.unwrap_or_else(|_late| {
@@ -170,35 +212,52 @@ impl<D: Dispatch> Filters<D> {
 
     async fn admit(
         &self,
-        certificate: Option<&ClientCertificate>,
+        peer: &Peer,
         info: RequestInfo,
         mut request: Request<Body>,
         audit_id: &HeaderValue,
         times: Times,
-        flow: &mut Option<Flow>,
+        findings: &mut Findings,
     ) -> Result<Response<Body>, StatusError> {
-        // Max in flight: more work than this machine does at once waits here, where it is cheap, and what
-        // cannot even wait is told when to come back. Not for watches, and not for probes.
-        let place = self.in_flight.admit(&info).await.inspect_err(|refusal| {
-            self.metrics.requests().terminated(info.verb, refusal.code);
-        })?;
-
         // Authentication: who asks.
-        let mut user = self.authenticate(certificate, request.headers()).await?;
+        let mut user = self.authenticate(peer.certificate.as_ref(), request.headers()).await?;
+        peer.authenticated(&user);
+        if let Some(entry) = &mut findings.log {
+            entry.set_user(&user.name);
+        }
         // Nothing behind this point, least of all a proxied backend, has any business with the credentials.
         request.headers_mut().remove(http::header::AUTHORIZATION);
 
         // Impersonation: from here on somebody else asks, if the first one may do that.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
+            if let Some(entry) = &mut findings.log {
+                entry.set_impersonated(&other.name);
+            }
             user = other;
             remove_impersonation(request.headers_mut());
         }
 
         // Flow: which of the flow schemas it falls under, told in every answer from here on.
-        *flow = self.flow_schemas.classify(&user, &info);
+        findings.flow = self.flow_schemas.classify(&user, &info);
 
         // Authorization: whether they may.
         self.authorize(&Attributes::of(&user, &info)).await?;
+
+        // Body: received before a place is taken, so that a client that does not send holds up nobody else.
+        let share = self.in_flight.share_of(&user);
+        let (request, reservation) = body::received(&info, request, &share).await.inspect_err(|failure| {
+            if failure.code == 429 {
+                self.metrics.requests().terminated(info.verb, failure.code);
+            }
+        })?;
+
+        // Max in flight: more work than this machine does at once waits here, where it is cheap; a request that
+        // cannot wait is answered 429. Probes need no place; watches have their own.
+        let place = share.enter(&info).await.inspect_err(|refusal| {
+            self.metrics.requests().terminated(info.verb, refusal.code);
+        })?;
+        // From here on the number of places bounds the memory of bodies.
+        drop(reservation);
 
         // Dispatch: to whom the path belongs.
         let query = request.uri().query().unwrap_or_default();
@@ -209,7 +268,8 @@ impl<D: Dispatch> Filters<D> {
         context.policy = self.policy;
         let response = self.inner.dispatch(info, context, request).await;
 
-        // Sending: a large answer is work in flight until it is sent, and is given up when that takes too long.
+        // Sending: a large answer is work in flight until it is sent. It is given up when that takes too long, or when
+        // the client stops reading.
         Ok(sending::within(times.deadline, place, response))
     }
 

@@ -33,4 +33,5 @@ mod update;
 mod watch;
 
 pub use api::{Api, ApiConfig};
+pub(crate) use content::{BODY_LIMIT_BYTES, unreadable};
 pub(crate) use watch::{LongRunning, Pieces, WatchBody};

@@ -29,6 +29,7 @@
 //! | [`request_info`] | what a request is about |
 //! | `proxy` | passes connections on to kubelets, pods and services |
 //! | [`health`], [`metrics`], [`version`] | how the server is, what it counts, and which it is |
+//! | `shares` | divides capacity between the users, or the addresses, that share it |
 //! | [`storage`] | opens the storage of every resource |
 //! | [`testing`] | servers for tests |
 
@@ -54,6 +55,7 @@ mod proxy;
 pub mod request_info;
 mod responses;
 pub mod server;
+mod shares;
 pub mod storage;
 pub mod testing;
 pub mod version;

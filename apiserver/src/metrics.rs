@@ -19,7 +19,7 @@ use std::time::Duration;
 use axum::body::Body;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
-use prometheus::{IntCounter, IntGaugeVec};
+use prometheus::{IntCounter, IntGauge, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
 
@@ -34,7 +34,7 @@ mod requests;
 pub use access::AccessMetrics;
 pub use health::HealthMetrics;
 pub use requests::RequestMetrics;
-pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics};
+pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics, verb_label};
 
 /// Prometheus' text format, as scrapers ask for it.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -50,6 +50,8 @@ pub struct ServerMetrics {
     in_flight: IntGaugeVec,
     in_queue: IntGaugeVec,
     tls_handshake_errors: IntCounter,
+    connections: IntGauge,
+    refused_connections: IntCounter,
     health: HealthMetrics,
     reader: OnceLock<StorageReader>,
 }
@@ -85,6 +87,10 @@ impl ServerMetrics {
             tls_handshake_errors: families
                 .counter(&names::TLS_HANDSHAKE_ERRORS)?
                 .with_label_values::<&str>(&[]),
+            connections: families.gauge(&names::CONNECTIONS)?.with_label_values::<&str>(&[]),
+            refused_connections: families
+                .counter(&names::REFUSED_CONNECTIONS)?
+                .with_label_values::<&str>(&[]),
             health: HealthMetrics::new()?,
             reader: OnceLock::new(),
             families,
@@ -114,6 +120,16 @@ impl ServerMetrics {
     /// A TLS handshake failed.
     pub fn failed_tls_handshake(&self) {
         self.tls_handshake_errors.inc();
+    }
+
+    /// Notes how many connections there are.
+    pub fn open_connections(&self, number: usize) {
+        self.connections.set(signed(number));
+    }
+
+    /// A connection was refused.
+    pub fn refused_connection(&self) {
+        self.refused_connections.inc();
     }
 
     /// Asks this storage for what it has to be asked for, whenever somebody asks for metrics.

@@ -66,10 +66,14 @@ pub struct Options {
     )]
     pub data_dir: PathBuf,
 
-    /// How much to log to stderr: 0 is what an operator needs, 4 tells every request, 6 tells everything. RUST_LOG
-    /// overrides it
+    /// How much to log to stderr: 0 is what an operator needs, 3 adds a line for each request, 4 the server's details, 6
+    /// all of its own, 8 the libraries' (HTTP frames). RUST_LOG overrides it
     #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0, help_heading = "General")]
     pub verbosity: u8,
+
+    /// The form of the log's lines
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LoggingFormat::Text, help_heading = "General")]
+    pub logging_format: LoggingFormat,
 
     /// Where and how to listen.
     #[command(flatten)]
@@ -106,6 +110,15 @@ pub struct Options {
     /// What to do instead of serving.
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+/// The form of the log's lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum LoggingFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
 }
 
 /// What to do instead of serving.
@@ -161,6 +174,10 @@ pub struct ServingOptions {
     /// The private key of --tls-cert-file
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     pub tls_private_key_file: Option<PathBuf>,
+
+    /// How many requests an HTTP/2 connection may have open at once, watches included; 0 is the default
+    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+    pub http2_max_streams_per_connection: u32,
 
     /// The range of service addresses; its first one is the server's own inside the cluster
     #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]

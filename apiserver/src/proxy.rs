@@ -15,8 +15,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use registry_core::api::StatusError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
+
+use crate::shares::{SharedPlace, SharedPlaces};
 
 mod dial;
 mod forward;
@@ -29,9 +30,9 @@ pub(crate) use forward::ProxiedRequest;
 pub(crate) use probe::ControlPlane;
 pub(crate) use tls::{KubeletIdentity, PeerTls};
 
-/// So many requests are passed on at once: streams stay open for hours.
-const MOST_CONNECTIONS: usize = 4096;
-/// When a client may ask again that found all of them taken.
+/// Maximum number of requests that are passed on at once: streams stay open for hours.
+pub(crate) const MAX_CONNECTIONS: usize = 4096;
+/// When a client may ask again whose share of them is taken.
 const RETRY_SECONDS: u32 = 5;
 
 /// Passes requests on.
@@ -41,30 +42,33 @@ pub struct Proxy {
     own: SocketAddr,
     /// Whether workloads may be at addresses of this machine: only in tests they are.
     reaches_local: bool,
-    connections: Arc<Semaphore>,
+    /// Divided by user.
+    connections: Arc<SharedPlaces<String>>,
     shutdown: CancellationToken,
 }
+
+/// A request that is passed on, as it counts for its user.
+type Permit = SharedPlace<String>;
 
 // === impl Proxy ===
 
 impl Proxy {
-    /// Shows these certificates, and connects to everything but `own`, the server's own address. Streams end when
-    /// `shutdown` is cancelled.
+    /// Shows these certificates, connects to everything but `own`, the server's own address, and passes on this many
+    /// requests at once. Streams end when `shutdown` is cancelled.
     pub(crate) fn new(
         tls: PeerTls,
         own: SocketAddr,
         reaches_local: bool,
+        max_connections: usize,
         shutdown: CancellationToken,
     ) -> Self {
-        let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-        Self { tls, own, reaches_local, connections, shutdown }
+        Self { tls, own, reaches_local, connections: SharedPlaces::new(max_connections), shutdown }
     }
 
-    fn admit(&self) -> Result<OwnedSemaphorePermit, StatusError> {
-        self.connections
-            .clone()
-            .try_acquire_owned()
-            .map_err(|_| StatusError::too_many_requests("too many connections are passed on", RETRY_SECONDS))
+    fn admit(&self, user: &str) -> Result<Permit, StatusError> {
+        self.connections.take(user).ok_or_else(|| {
+            StatusError::too_many_requests("too many connections are passed on", RETRY_SECONDS)
+        })
     }
 }
 

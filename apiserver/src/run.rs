@@ -1,6 +1,6 @@
 //! A server as a process: flags, logs, signals.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,11 +11,13 @@ use registry_core::storage::embedded::maintenance::{self, Source};
 use rustix::fs::Mode;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::EnvFilter;
 
 use crate::Server;
 use crate::error::ServerError;
 use crate::options::{Command, Options, StorageCommand};
+use crate::server::descriptors::raise_limit;
+
+mod logging;
 
 /// Runs a server of these maps' resources as the whole process: reads the command line, serves until SIGTERM or
 /// SIGINT, and ends in order. A second signal ends it at once.
@@ -29,7 +31,8 @@ pub fn run_with(maps: &[&'static StorageMap]) -> ExitCode {
     // The log's files are created by a library that leaves their mode to the umask.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let options = Options::parse();
-    start_logging(options.verbosity);
+    // Logs go to stderr: stdout belongs to the announcement. What is queued is written before the process ends.
+    let _log = logging::start(options.verbosity, options.logging_format);
     let outcome = match &options.command {
         Some(Command::Storage(command)) => maintain(command, &options.storage_directory()),
         None => run(options, maps).map_err(|error| error.to_string()),
@@ -44,6 +47,7 @@ pub fn run_with(maps: &[&'static StorageMap]) -> ExitCode {
 }
 
 fn run(options: Options, maps: &[&'static StorageMap]) -> Result<(), ServerError> {
+    raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(ServerError::Process)?.block_on(async {
         let shutdown = CancellationToken::new();
@@ -117,22 +121,4 @@ fn cancel_on_signal(shutdown: CancellationToken) -> Result<(), ServerError> {
         std::process::exit(1);
     });
     Ok(())
-}
-
-/// Logs go to stderr: stdout belongs to the announcement.
-fn start_logging(verbosity: u8) {
-    let level = match verbosity {
-        0..=3 => "info",
-        4..=5 => "debug",
-        _ => "trace",
-    };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        // What cannot be logged (the log's disk is full too) is lost: to complain of that on stderr would fail as well,
-        // and end the thread that only wanted to say something.
-        .log_internal_errors(false)
-        .with_ansi(std::io::stderr().is_terminal())
-        .try_init();
 }

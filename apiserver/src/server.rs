@@ -11,6 +11,7 @@ use registry_core::context::ClusterPolicy;
 use registry_core::registry::storage_map::check_together;
 use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
+use registry_core::storage::hub::Hub;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -28,15 +29,19 @@ use crate::storage::{Engine, Storages};
 mod coalesced;
 mod connection;
 pub mod data_directory;
+pub(crate) mod descriptors;
 mod edges;
 mod kubeconfig;
 mod listener;
 pub mod pki;
 mod post_start;
+mod progress;
 mod streams;
 mod tls;
 
+use connection::ConnectionLimits;
 use data_directory::DataDirectory;
+use descriptors::Descriptors;
 use edges::Edges;
 use listener::Connections;
 use post_start::PostStartHooks;
@@ -53,6 +58,8 @@ pub struct Server {
     filters: Arc<Filters<Api>>,
     hooks: PostStartHooks,
     lifecycle: Lifecycle,
+    descriptors: Descriptors,
+    hub: Arc<Hub>,
 }
 
 /// Puts a server together.
@@ -159,7 +166,11 @@ impl ServerBuilder {
             lifecycle.stopping.clone(),
             api_config(&self.options, &storages, &metrics),
         );
-        api.connect_by(edges.proxy(address, self.reaches_local_workloads, lifecycle.stopping.clone()));
+        let descriptors = Descriptors::of_process();
+        descriptors.report();
+        let stopping = lifecycle.stopping.clone();
+        let (reaches_local, max_proxied) = (self.reaches_local_workloads, descriptors.proxied);
+        api.connect_by(edges.proxy(address, reaches_local, max_proxied, stopping));
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
         let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);
@@ -175,6 +186,8 @@ impl ServerBuilder {
             filters,
             hooks,
             lifecycle,
+            descriptors,
+            hub: storages.hub().clone(),
         })
     }
 
@@ -248,7 +261,9 @@ impl Server {
     /// at most one request timeout.
     pub async fn serve(self) {
         let mut hooks = self.hooks.spawn(&self.lifecycle.stopping);
-        let connections = Connections::new(self.filters, self.tls);
+        let max_streams = self.options.serving.http2_max_streams_per_connection;
+        let limits = ConnectionLimits::new(max_streams);
+        let connections = Connections::new(self.filters, self.tls, limits, self.descriptors.connections);
         let stopping = self.lifecycle.stopping.clone();
         let delay = self.options.limits.shutdown_delay_duration;
         let shutdown = self.lifecycle.shutdown;
@@ -262,6 +277,7 @@ impl Server {
         connections.drain(self.options.limits.request_timeout).await;
         hooks.shutdown().await;
         // Last: all that was answered is written, and the directory is free for the next server.
+        self.hub.stop();
         self.engine.close().await;
         drop(self.data_directory);
     }

@@ -242,6 +242,11 @@ impl Storages {
         }
     }
 
+    /// The one watch that feeds all caches.
+    pub fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
     /// The engine, for health checks and maintenance.
     pub fn engine(&self) -> &Engine {
         &self.engine

@@ -199,6 +199,12 @@ impl TestServerBuilder {
         self
     }
 
+    /// Lets this authorizer decide instead of the default.
+    pub fn authorizer(mut self, authorizer: Arc<dyn crate::authorization::Authorizer>) -> Self {
+        self.server = self.server.authorizer(authorizer);
+        self
+    }
+
     /// Lets proxies reach pods and services on this machine: where the test runs them.
     pub fn reach_local_workloads(mut self) -> Self {
         self.server = self.server.reach_local_workloads();

@@ -1,5 +1,7 @@
 //! How large a request may be.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use futures::StreamExt;
 use http::header::CONTENT_LENGTH;
@@ -13,8 +15,12 @@ const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 /// client that is a little over it gets a `Status` that says why.
 pub(super) const MAX_HEADER_BYTES: usize = 64 * 1024;
 
-/// As much of a refused body is still read: a client that sends before it listens then gets to see the answer.
+/// Maximum number of bytes that are read of a refused body: a client that sends before it listens then gets to see
+/// the answer.
 const MAX_DISCARDED_BYTES: usize = 16 * 1024 * 1024;
+
+/// Maximum time for reading a refused body. Nobody knows yet who sends it.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The request, unless it says itself that it is too large. A body that does not say how long it is, is counted
 /// where it is read.
@@ -33,7 +39,8 @@ pub(super) async fn bounded(request: Request<Body>) -> Result<Request<Body>, Sta
     }
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
-        discard(request.into_body()).await;
+        // The answer is the same whether the client has sent everything or not.
+        let _ = tokio::time::timeout(DISCARD_TIMEOUT, discard(request.into_body())).await;
         return Err(StatusError::new(
             Reason::RequestEntityTooLarge,
             format!("Request entity too large: limit is {MAX_BODY_BYTES}"),

@@ -1,121 +1,228 @@
-//! How many requests are worked on at once.
+//! How many requests are worked on at once, and who gets the next free place.
 //!
-//! Kubernetes concept: `WithMaxInFlightLimit`. Unlike there, a request that finds all places taken waits in a
-//! bounded queue first.
+//! Places are divided by user ([`Shares`]): one user gets at most half of them, so that others always find some. A
+//! request that finds no place waits in a bounded queue, in which users take turns. Members of `system:masters` have
+//! places of their own, so that an administrator can act while everybody else is held up.
+//!
+//! Kubernetes concept: `WithMaxInFlightLimit`, with the fairness between users that API Priority and Fairness has
+//! there. Flow control by priority level does not exist yet.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use registry_core::api::StatusError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use registry_core::context::UserInfo;
 
+use crate::authorization::MASTERS;
 use crate::health::Endpoint;
 use crate::metrics::InFlightNumbers;
 use crate::request_info::{RequestInfo, Verb};
+use crate::shares::{Held, Holders, Shares};
 
-/// So many may wait for each one that is worked on.
-const WAITING_PER_PLACE: usize = 8;
-/// No longer than this does one wait.
+mod lane;
+
+use lane::Lane;
+pub(super) use lane::Place;
+
+/// Maximum number of requests that wait for each place.
+const WAITING_PER_PLACE: usize = 16;
+/// Maximum time that a request waits.
 const MAX_WAIT: Duration = Duration::from_secs(15);
-/// When the refused may come back.
+/// When the client of a refused request may try again.
 const RETRY_AFTER_SECONDS: u32 = 1;
+/// Maximum number of watches and streams. They cost memory only, 10 KB each.
+const MAX_LONG_RUNNING: usize = 262_144;
+/// Maximum number of bytes of bodies that have not completely arrived, or whose requests wait for a place.
+const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 
-/// Bounds on requests in flight: one for reads, one for writes.
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+const SYSTEM_NAMESPACE: &str = "kube-system";
+
+/// Bounds on requests in flight.
 pub(super) struct InFlight {
-    reads: Lane,
-    writes: Lane,
+    /// For members of `system:masters`.
+    exempt: Class,
+    shared: Class,
 }
 
-/// A place among the requests that are worked on, held until the answer is sent.
-pub(super) type Place = OwnedSemaphorePermit;
-
-struct Lane {
-    places: Arc<Semaphore>,
-    count: usize,
-    waiting: AtomicUsize,
-    max_waiting: usize,
+/// Places that are divided between the users of one class.
+struct Class {
+    users: Holders<String, UserLoad>,
+    reads: Arc<Lane>,
+    writes: Arc<Lane>,
+    long_running: Arc<Lane>,
+    body_bytes: Arc<Shares>,
 }
 
-/// Counts one who waits, for as long as it does.
-struct Waiting<'a>(&'a AtomicUsize);
+/// What one user has of everything that is shared.
+#[derive(Default)]
+struct UserLoad {
+    lanes: [LaneLoad; 3],
+    body_bytes: Held,
+}
+
+/// What one user has of a lane.
+#[derive(Default)]
+struct LaneLoad {
+    places: Held,
+    queued: Held,
+}
+
+/// One user's part of a class.
+pub(super) struct UserShare<'a> {
+    class: &'a Class,
+    load: Arc<UserLoad>,
+}
+
+/// Memory that is reserved for a body while it arrives.
+pub(super) struct BodyReservation {
+    shares: Arc<Shares>,
+    load: Arc<UserLoad>,
+    bytes: usize,
+}
 
 // === impl InFlight ===
 
 impl InFlight {
-    /// At most so many at once; 0 is no limit.
+    /// Bounds for this many reads and writes at once; 0 is no limit.
     pub(super) fn new(reads: usize, writes: usize) -> Self {
-        Self { reads: Lane::new(reads), writes: Lane::new(writes) }
+        Self { exempt: Class::new(reads, writes), shared: Class::new(reads, writes) }
     }
 
-    /// How many reads, and how many writes, there are.
+    /// Returns the numbers of reads and of writes.
     pub(super) fn numbers(&self) -> (InFlightNumbers, InFlightNumbers) {
-        (self.reads.numbers(), self.writes.numbers())
+        let sum = |one: InFlightNumbers, other: InFlightNumbers| InFlightNumbers {
+            working: one.working + other.working,
+            waiting: one.waiting + other.waiting,
+        };
+        let reads = sum(self.exempt.reads.numbers(), self.shared.reads.numbers());
+        (reads, sum(self.exempt.writes.numbers(), self.shared.writes.numbers()))
     }
 
-    /// A place for a request; `None` for those that need none.
+    /// Returns what this user has a share of.
+    pub(super) fn share_of(&self, user: &UserInfo) -> UserShare<'_> {
+        let is_exempt = user.groups.iter().any(|group| group == MASTERS);
+        let class = if is_exempt { &self.exempt } else { &self.shared };
+        UserShare { class, load: class.users.of(holder_of(&user.name)) }
+    }
+}
+
+/// Returns the name under which a user takes places. Whoever may create service accounts in a namespace could
+/// otherwise become as many users as they like; those of `kube-system` are controllers, and each is one user.
+fn holder_of(user: &str) -> &str {
+    let account = user.strip_prefix(SERVICE_ACCOUNT).and_then(|account| account.split_once(':'));
+    match account {
+        Some((namespace, name)) if namespace != SYSTEM_NAMESPACE => {
+            user.get(..user.len() - name.len()).unwrap_or(user)
+        }
+        _ => user,
+    }
+}
+
+// === impl Class ===
+
+impl Class {
+    fn new(reads: usize, writes: usize) -> Self {
+        Self {
+            users: Holders::default(),
+            reads: Lane::new(0, reads, WAITING_PER_PLACE),
+            writes: Lane::new(1, writes, WAITING_PER_PLACE),
+            long_running: Lane::new(2, MAX_LONG_RUNNING, 0),
+            body_bytes: Arc::new(Shares::new(MAX_BODY_BYTES)),
+        }
+    }
+}
+
+// === impl UserShare ===
+
+impl UserShare<'_> {
+    /// Returns a place for a request; `None` for those that need none.
     ///
     /// # Errors
-    /// 429: all places are taken, and so are all in the queue; or the wait was too long.
-    pub(super) async fn admit(&self, info: &RequestInfo) -> Result<Option<Place>, StatusError> {
-        if info.is_long_running() || Endpoint::of_path(&info.path).is_some() {
+    /// 429: the user's share of the places is taken, and so is its share of the queue; or the wait was too long.
+    pub(super) async fn enter(&self, info: &RequestInfo) -> Result<Option<Place>, StatusError> {
+        if Endpoint::of_path(&info.path).is_some() {
             return Ok(None);
         }
-        let reads = matches!(info.verb, Verb::Get | Verb::List | Verb::Watch | Verb::Head | Verb::Options);
-        if reads { &self.reads } else { &self.writes }.enter().await.map(Some)
+        let lane = if info.is_long_running() {
+            &self.class.long_running
+        } else if matches!(info.verb, Verb::Get | Verb::List | Verb::Watch | Verb::Head | Verb::Options) {
+            &self.class.reads
+        } else {
+            &self.class.writes
+        };
+        lane.enter(&self.load, MAX_WAIT).await.map(Some).ok_or_else(refused)
+    }
+
+    /// Begins a reservation of memory for a body.
+    pub(super) fn body(&self) -> BodyReservation {
+        BodyReservation { shares: self.class.body_bytes.clone(), load: self.load.clone(), bytes: 0 }
     }
 }
 
-// === impl Lane ===
+// === impl BodyReservation ===
 
-impl Lane {
-    fn new(places: usize) -> Self {
-        let count = if places == 0 { Semaphore::MAX_PERMITS } else { places.min(Semaphore::MAX_PERMITS) };
-        Self {
-            places: Arc::new(Semaphore::new(count)),
-            count,
-            waiting: AtomicUsize::new(0),
-            max_waiting: count.saturating_mul(WAITING_PER_PLACE),
+impl BodyReservation {
+    /// Adds to the reservation.
+    ///
+    /// # Errors
+    /// 429: the user's share is taken.
+    pub(super) fn add(&mut self, bytes: usize) -> Result<(), StatusError> {
+        if !self.shares.try_take(&self.load.body_bytes, bytes) {
+            return Err(refused());
         }
-    }
-
-    fn numbers(&self) -> InFlightNumbers {
-        InFlightNumbers {
-            working: self.count.saturating_sub(self.places.available_permits()),
-            waiting: self.waiting.load(Ordering::Relaxed),
-        }
-    }
-
-    async fn enter(&self) -> Result<Place, StatusError> {
-        if let Ok(place) = self.places.clone().try_acquire_owned() {
-            return Ok(place);
-        }
-        let waiting = Waiting::one_more(&self.waiting, self.max_waiting).ok_or_else(refused)?;
-        let place = tokio::time::timeout(MAX_WAIT, self.places.clone().acquire_owned()).await;
-        drop(waiting);
-        match place {
-            Ok(Ok(place)) => Ok(place),
-            _ => Err(refused()),
-        }
+        self.bytes += bytes;
+        Ok(())
     }
 }
 
-// === impl Waiting ===
-
-impl<'a> Waiting<'a> {
-    fn one_more(count: &'a AtomicUsize, max: usize) -> Option<Self> {
-        let before = count.fetch_add(1, Ordering::Relaxed);
-        let waiting = Self(count);
-        (before < max).then_some(waiting)
-    }
-}
-
-impl Drop for Waiting<'_> {
+impl Drop for BodyReservation {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.shares.give_back(&self.load.body_bytes, self.bytes);
     }
 }
 
 fn refused() -> StatusError {
     StatusError::too_many_requests("Too many requests, please try again later.", RETRY_AFTER_SECONDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn service_accounts_of_a_namespace_are_one_holder() {
+        for (user, holder) in [
+            ("alice", "alice"),
+            ("system:serviceaccount:team:one", "system:serviceaccount:team:"),
+            ("system:serviceaccount:team:two", "system:serviceaccount:team:"),
+            (
+                "system:serviceaccount:kube-system:job-controller",
+                "system:serviceaccount:kube-system:job-controller",
+            ),
+            ("system:node:n1", "system:node:n1"),
+        ] {
+            assert_eq!(holder_of(user), holder);
+        }
+    }
+
+    #[test]
+    fn bodies_of_one_user_leave_memory_for_others() {
+        let in_flight = InFlight::new(1, 1);
+        let user = |name: &str| UserInfo { name: name.to_owned(), ..UserInfo::default() };
+        let mut bodies = Vec::new();
+        loop {
+            let mut body = in_flight.share_of(&user("hog")).body();
+            if let Err(refusal) = body.add(3 * 1024 * 1024) {
+                assert_eq!(refusal.code, 429);
+                break;
+            }
+            bodies.push(body);
+        }
+        assert_eq!(bodies.len(), (MAX_BODY_BYTES / 2).div_ceil(3 * 1024 * 1024));
+        let mut other = in_flight.share_of(&user("other")).body();
+        other.add(3 * 1024 * 1024).unwrap();
+        drop((bodies, other));
+        assert_eq!(in_flight.shared.body_bytes.used(), 0);
+    }
 }

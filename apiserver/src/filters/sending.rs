@@ -1,16 +1,16 @@
 //! Answers on their way to clients that may be slow.
 //!
 //! A large answer is made while it is sent, so it is work until then: it keeps its place among the requests in flight,
-//! and it has to be taken in time. From a client that stops reading everything is taken back when the time is over;
-//! what remains are the connection's own buffers, which are bounded.
+//! and the client has to take it in time. When the time is over, or the client takes nothing for a while, the answer
+//! and its place are dropped; what remains are the connection's own buffers, which are bounded.
 //!
 //! Kubernetes concept: `WithMaxInFlightLimit` and `WithTimeoutForNonLongRunningRequests` go around the whole handler,
 //! which writes the answer too.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
-use std::time::Instant;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -22,6 +22,8 @@ use super::in_flight::Place;
 
 /// Answers up to this size are as good as sent: they fit into the connection's buffers.
 const SMALL_BYTES: u64 = 64 * 1024;
+/// Time after which an answer is given up of which the client takes nothing.
+const MAX_STALL: Duration = Duration::from_secs(10);
 
 /// An answer that is being sent.
 struct Sending {
@@ -29,35 +31,79 @@ struct Sending {
     _timer: AbortOnDropHandle<()>,
 }
 
-/// What the answer holds; `None` when it was sent, or taken back.
-type Held = Mutex<Option<(Body, Option<Place>)>>;
+/// What the answer holds; `None` when it was sent, or given up.
+type Held = Mutex<Option<Answer>>;
+
+struct Answer {
+    body: Body,
+    _place: Option<Place>,
+    /// When the client last took a part; `None` while the next part is being made.
+    taken_at: Option<Instant>,
+    /// The connection, while it waits for the next part.
+    waiting: Option<Waker>,
+}
+
+/// The answer of a watch or a stream, which keeps its place as long as it lasts.
+struct Lasting {
+    body: Body,
+    _place: Place,
+}
 
 /// The client did not take its answer in time.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the answer was not taken in time")]
 struct NotTaken;
 
-/// The answer, given up when it is not taken until the deadline. Answers without a deadline take as long as they like.
+/// Returns the answer with its place. With a deadline it is given up when the client has not taken it until then, or
+/// takes nothing for [`MAX_STALL`].
 pub(super) fn within(
     deadline: Option<Instant>,
     place: Option<Place>,
     response: Response<Body>,
 ) -> Response<Body> {
     let is_small = response.body().size_hint().exact().is_some_and(|bytes| bytes <= SMALL_BYTES);
-    let Some(deadline) = deadline.filter(|_| !is_small) else { return response };
+    if is_small {
+        return response;
+    }
+    let Some(deadline) = deadline else {
+        let Some(place) = place else { return response };
+        return response.map(|body| Body::new(Lasting { body, _place: place }));
+    };
     response.map(|body| {
-        let held = Arc::new(Mutex::new(Some((body, place))));
-        let timed = held.clone();
-        let timer = tokio::spawn(async move {
-            tokio::time::sleep_until(deadline.into()).await;
-            drop(lock(&timed).take());
-        });
+        let answer = Answer { body, _place: place, taken_at: Some(now()), waiting: None };
+        let held = Arc::new(Mutex::new(Some(answer)));
+        let timer = tokio::spawn(give_up(held.clone(), deadline));
         Body::new(Sending { held, _timer: AbortOnDropHandle::new(timer) })
     })
 }
 
-fn lock(held: &Held) -> MutexGuard<'_, Option<(Body, Option<Place>)>> {
-    // Who sends and who gives up are the only two.
+/// Drops the answer at its deadline, or once the client takes nothing any more.
+async fn give_up(held: Arc<Held>, deadline: Instant) {
+    loop {
+        let since = match &*lock(&held) {
+            Some(answer) => answer.taken_at.unwrap_or_else(now),
+            None => return,
+        };
+        let stalled_at = since + MAX_STALL;
+        if now() >= stalled_at.min(deadline) {
+            break;
+        }
+        tokio::time::sleep_until(stalled_at.min(deadline).into()).await;
+    }
+    // Dropped after the lock is released: this may be the end of much work.
+    let given_up = lock(&held).take();
+    if let Some(connection) = given_up.and_then(|answer| answer.waiting) {
+        connection.wake();
+    }
+}
+
+/// Returns the time by the runtime's clock, which the timer sleeps by.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+fn lock(held: &Held) -> MutexGuard<'_, Option<Answer>> {
+    // Only the connection and the timer use it.
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -72,16 +118,88 @@ impl HttpBody for Sending {
         task: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match &mut *lock(&self.held) {
-            Some((body, _)) => Pin::new(body).poll_frame(task),
+            Some(answer) => {
+                let frame = Pin::new(&mut answer.body).poll_frame(task);
+                answer.taken_at = frame.is_ready().then(now);
+                answer.waiting = frame.is_pending().then(|| task.waker().clone());
+                frame
+            }
             None => Poll::Ready(Some(Err(axum::Error::new(NotTaken)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        lock(&self.held).as_ref().is_some_and(|(body, _)| body.is_end_stream())
+        lock(&self.held).as_ref().is_some_and(|answer| answer.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        lock(&self.held).as_ref().map_or_else(SizeHint::default, |(body, _)| body.size_hint())
+        lock(&self.held).as_ref().map_or_else(SizeHint::default, |answer| answer.body.size_hint())
+    }
+}
+
+// === impl Lasting ===
+
+impl HttpBody for Lasting {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(task)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt as _;
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    const PART: Bytes = Bytes::from_static(&[b'x'; 1000]);
+
+    /// An answer of which a part is made every so often.
+    fn answer(parts: usize, every: Duration) -> Response<Body> {
+        let parts = futures::stream::iter(0..parts).then(move |_| async move {
+            tokio::time::sleep(every).await;
+            Ok::<_, std::convert::Infallible>(PART)
+        });
+        Response::new(Body::from_stream(parts))
+    }
+
+    fn deadline() -> Instant {
+        now() + Duration::from_mins(1)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_nobody_reads_is_given_up_early() {
+        let mut body = within(Some(deadline()), None, answer(10, Duration::ZERO)).into_body();
+        assert!(body.frame().await.unwrap().is_ok());
+        tokio::time::sleep(MAX_STALL / 2).await;
+        assert!(body.frame().await.unwrap().is_ok(), "slow is not stalled");
+        tokio::time::sleep(MAX_STALL + Duration::from_secs(1)).await;
+        assert!(body.frame().await.unwrap().is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_takes_long_to_make_is_not_the_clients_fault() {
+        let slow = answer(2, MAX_STALL * 2);
+        let collected = within(Some(deadline()), None, slow).into_body().collect().await.unwrap();
+        assert_eq!(collected.to_bytes().len(), 2 * PART.len());
+        let too_slow = answer(4, MAX_STALL * 2);
+        assert!(
+            within(Some(deadline()), None, too_slow).into_body().collect().await.is_err(),
+            "the deadline holds"
+        );
     }
 }

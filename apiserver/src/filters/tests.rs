@@ -68,10 +68,10 @@ async fn status_of(response: Response<Body>) -> serde_json::Value {
 #[tokio::test]
 async fn a_panic_is_one_requests_500() {
     let filters = filters(|_| {});
-    let response = filters.serve(None, get("/api/v1/nodes/panic", &[("audit-id", "mine")])).await;
+    let response = filters.serve(&Peer::default(), get("/api/v1/nodes/panic", &[("audit-id", "mine")])).await;
     assert_eq!(response.headers()["audit-id"], "mine");
     assert_eq!(status_of(response).await["reason"], "InternalError");
-    let response = filters.serve(None, get("/api/v1/nodes/fine", &[])).await;
+    let response = filters.serve(&Peer::default(), get("/api/v1/nodes/fine", &[])).await;
     assert_eq!(response.status(), 200);
     assert_eq!(response.headers()["cache-control"], "no-cache, private");
     assert_eq!(response.headers()["audit-id"].len(), 36);
@@ -81,17 +81,20 @@ async fn a_panic_is_one_requests_500() {
 async fn slow_requests_time_out_and_watches_do_not() {
     let filters = filters(|_| {});
     let before = tokio::time::Instant::now();
-    let status = status_of(filters.serve(None, get("/api/v1/nodes/wait?timeout=2s", &[])).await).await;
+    let status =
+        status_of(filters.serve(&Peer::default(), get("/api/v1/nodes/wait?timeout=2s", &[])).await).await;
     assert_eq!((&status["code"], &status["reason"]), (&504.into(), &"Timeout".into()));
     assert_eq!(before.elapsed().as_secs(), 2);
-    let status = status_of(filters.serve(None, get("/api/v1/nodes/wait", &[])).await).await;
+    let status = status_of(filters.serve(&Peer::default(), get("/api/v1/nodes/wait", &[])).await).await;
     assert_eq!(status["message"], "Timeout: request did not complete within the allotted timeout");
     assert_eq!(before.elapsed().as_secs(), 62);
 
     let watch = get("/api/v1/watch/nodes/wait?timeout=1s", &[]);
-    let watching = tokio::time::timeout(Duration::from_hours(1), filters.serve(None, watch));
+    let peer = Peer::default();
+    let watching = tokio::time::timeout(Duration::from_hours(1), filters.serve(&peer, watch));
     assert!(watching.await.is_err(), "a watch has no request timeout");
-    let status = status_of(filters.serve(None, get("/api/v1/nodes?timeout=zork", &[])).await).await;
+    let status =
+        status_of(filters.serve(&Peer::default(), get("/api/v1/nodes?timeout=zork", &[])).await).await;
     assert_eq!(status["code"], 400);
 }
 
@@ -100,7 +103,7 @@ async fn too_many_requests_wait_and_then_are_told_to_come_back() {
     let filters = filters(|limits| limits.max_requests_inflight = 1);
     let spawn = |uri: &'static str| {
         let filters = filters.clone();
-        tokio::spawn(async move { filters.serve(None, get(uri, &[])).await })
+        tokio::spawn(async move { filters.serve(&Peer::default(), get(uri, &[])).await })
     };
     let first = spawn("/api/v1/nodes/wait");
     while filters.inner.started.load(Ordering::SeqCst) == 0 {
@@ -108,17 +111,17 @@ async fn too_many_requests_wait_and_then_are_told_to_come_back() {
     }
     let waiting: Vec<_> = (0..8).map(|_| spawn("/api/v1/nodes/quick")).collect();
     tokio::task::yield_now().await;
-    let refused = filters.serve(None, get("/api/v1/nodes/quick", &[])).await;
+    let refused = filters.serve(&Peer::default(), get("/api/v1/nodes/quick", &[])).await;
     assert_eq!(refused.headers()["retry-after"], "1");
     assert_eq!(status_of(refused).await["reason"], "TooManyRequests");
     // Probes need no place.
-    assert_eq!(filters.serve(None, get("/livez", &[])).await.status(), 200);
+    assert_eq!(filters.serve(&Peer::default(), get("/livez", &[])).await.status(), 200);
     // Nor do watches, which stay.
-    assert_eq!(filters.serve(None, get("/api/v1/watch/nodes/quick", &[])).await.status(), 200);
+    assert_eq!(filters.serve(&Peer::default(), get("/api/v1/watch/nodes/quick", &[])).await.status(), 200);
     // Nor do writes take the readers'.
     let mut write = get("/api/v1/nodes", &[]);
     *write.method_mut() = http::Method::POST;
-    assert_eq!(filters.serve(None, write).await.status(), 200);
+    assert_eq!(filters.serve(&Peer::default(), write).await.status(), 200);
 
     filters.inner.release.notify_one();
     assert_eq!(first.await.unwrap().status(), 200);
@@ -131,11 +134,12 @@ async fn too_many_requests_wait_and_then_are_told_to_come_back() {
 async fn the_context_says_who_and_where() {
     let filters = filters(|_| {});
     let headers = [("user-agent", "kubectl/v1.36 (linux)"), ("impersonate-user", "system:anonymous")];
-    let refused = status_of(filters.serve(None, get("/api/v1/namespaces/n/pods", &headers)).await).await;
+    let refused =
+        status_of(filters.serve(&Peer::default(), get("/api/v1/namespaces/n/pods", &headers)).await).await;
     assert_eq!(refused["code"], 403, "somebody else asks, who may not");
 
     let headers = [("user-agent", "kubectl/v1.36 (linux)"), ("audit-id", "id")];
-    filters.serve(None, get("/api/v1/namespaces/n/pods", &headers)).await;
+    filters.serve(&Peer::default(), get("/api/v1/namespaces/n/pods", &headers)).await;
     let context = filters.inner.context.lock().unwrap().take().unwrap();
     assert_eq!((context.namespace.as_str(), context.user_agent.as_str()), ("n", "kubectl"));
     assert_eq!((context.user.name.as_str(), context.audit_id.as_str()), ("admin", "id"));
@@ -147,7 +151,7 @@ async fn impersonation_needs_permission() {
     let filters = filters(|_| {});
     let mut request = get("/api", &[("impersonate-user", "carol")]);
     request.headers_mut().insert("authorization", "Bearer a".parse().unwrap());
-    let status = status_of(filters.serve(None, request).await).await;
+    let status = status_of(filters.serve(&Peer::default(), request).await).await;
     assert_eq!(
         status["message"],
         "forbidden: User \"alice\" cannot impersonate-on:user-info:get path \"/api\""
@@ -159,11 +163,12 @@ async fn impersonation_needs_permission() {
 async fn what_is_too_large_is_refused() {
     let filters = filters(|_| {});
     let long = "x".repeat(bounds::MAX_HEADER_BYTES);
-    let status = status_of(filters.serve(None, get("/api/v1/nodes", &[("x", &long)])).await).await;
+    let status =
+        status_of(filters.serve(&Peer::default(), get("/api/v1/nodes", &[("x", &long)])).await).await;
     assert_eq!(status["code"], 431);
 
     let mut request = get("/api/v1/nodes", &[("content-length", "3145729")]);
     *request.method_mut() = http::Method::POST;
-    let status = status_of(filters.serve(None, request).await).await;
+    let status = status_of(filters.serve(&Peer::default(), request).await).await;
     assert_eq!(status["message"], "Request entity too large: limit is 3145728");
 }

@@ -60,7 +60,8 @@ pub(super) async fn connect(
         destination.path.push('/');
     }
     let resource = connecter.group_resource();
-    let request = ProxiedRequest { resource, name: call.name, parts, prefix, body };
+    let user = call.context.user.name.as_str();
+    let request = ProxiedRequest { resource, name: call.name, user, parts, prefix, body };
     call.api.proxy()?.forward(&destination, request).await
 }
 

@@ -25,7 +25,8 @@ mod tests;
 use declared::{Declared, no_struct, unrecognized};
 
 /// The largest body that is read.
-pub(super) const BODY_LIMIT_BYTES: usize = 3 * 1024 * 1024;
+pub(crate) const BODY_LIMIT_BYTES: usize = 3 * 1024 * 1024;
+
 /// Reads a body.
 ///
 /// # Errors
@@ -33,12 +34,19 @@ pub(super) const BODY_LIMIT_BYTES: usize = 3 * 1024 * 1024;
 pub(super) async fn read_body(body: Body) -> Result<Bytes, StatusError> {
     match Limited::new(body, BODY_LIMIT_BYTES).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(fault) if fault.is::<http_body_util::LengthLimitError>() => Err(StatusError::new(
+        Err(fault) => Err(unreadable(fault.as_ref())),
+    }
+}
+
+/// Returns what a client is answered whose body could not be read: 413 when it is larger than is taken, else 400.
+pub(crate) fn unreadable(fault: &(dyn std::error::Error + Send + Sync + 'static)) -> StatusError {
+    if fault.is::<http_body_util::LengthLimitError>() {
+        return StatusError::new(
             Reason::RequestEntityTooLarge,
             format!("Request entity too large: limit is {BODY_LIMIT_BYTES}"),
-        )),
-        Err(fault) => Err(StatusError::bad_request(format!("the body could not be read: {fault}"))),
+        );
     }
+    StatusError::bad_request(format!("the body could not be read: {fault}"))
 }
 
 /// Decodes a body of this format. Of protobuf, the kinds are known that all servers know.

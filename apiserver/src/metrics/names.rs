@@ -71,6 +71,18 @@ pub(super) const TLS_HANDSHAKE_ERRORS: Definition = Definition::new(
     &[],
 );
 
+pub(super) const CONNECTIONS: Definition = Definition::new(
+    "orlop_connections",
+    "Number of open connections when the last one was accepted or refused.",
+    &[],
+);
+
+pub(super) const REFUSED_CONNECTIONS: Definition = Definition::new(
+    "orlop_connections_refused_total",
+    "Number of connections that were closed at once because their address had its share of all connections, or none was left.",
+    &[],
+);
+
 pub(super) const AUTHENTICATION_ATTEMPTS: Definition =
     Definition::new("authentication_attempts", "Counter of authenticated attempts.", &["result"]);
 

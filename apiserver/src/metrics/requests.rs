@@ -200,7 +200,7 @@ impl RouteMetrics {
 }
 
 /// The verb as metrics have it: methods for what is done to one object, else the API verb.
-fn verb_label(verb: Verb, is_apply: bool) -> &'static str {
+pub(crate) fn verb_label(verb: Verb, is_apply: bool) -> &'static str {
     match verb {
         Verb::Get | Verb::Head | Verb::Options => "GET",
         Verb::List => "LIST",

@@ -15,13 +15,12 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use registry_core::api::{GroupResource, Reason, StatusError};
 use registry_core::rest::connect::{Destination, Exchange};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::Proxy;
 use super::dial::DialError;
 use super::headers;
 use super::tunnel;
+use super::{Permit, Proxy};
 
 /// So much is read of what a kubelet complains of.
 const MOST_COMPLAINT_BYTES: usize = 64 * 1024;
@@ -34,6 +33,8 @@ pub(crate) struct ProxiedRequest<'a> {
     pub(crate) resource: GroupResource,
     /// The object's name, for messages.
     pub(crate) name: &'a str,
+    /// The user who sends it.
+    pub(crate) user: &'a str,
     /// Its head.
     pub(crate) parts: &'a Parts,
     /// The part of its path that leads to the proxy.
@@ -45,7 +46,7 @@ pub(crate) struct ProxiedRequest<'a> {
 /// An answer's body, which holds its place among the connections until it ends.
 struct HeldBody {
     inner: Incoming,
-    _permit: OwnedSemaphorePermit,
+    _permit: Permit,
     /// A log that is followed has no end of its own: it ends with the server.
     end: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
 }
@@ -67,7 +68,7 @@ impl Proxy {
         if to.exchange == Exchange::Upgrade && upgrade.is_none() {
             return Err(StatusError::bad_request("Upgrade request required"));
         }
-        let permit = self.admit()?;
+        let permit = self.admit(request.user)?;
         let (resource, name) = (request.resource, request.name);
         let (prefix, parts) = (request.prefix, request.parts);
         let outgoing = match to.exchange {
@@ -105,7 +106,7 @@ impl Proxy {
     async fn text_answer(
         &self,
         answer: Response<Incoming>,
-        permit: OwnedSemaphorePermit,
+        permit: Permit,
         resource: GroupResource,
         name: &str,
     ) -> Result<Response<Body>, StatusError> {

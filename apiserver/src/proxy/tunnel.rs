@@ -10,10 +10,9 @@ use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use registry_core::api::StatusError;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::headers;
+use super::{Permit, headers};
 
 /// How long both sides may take to change the protocol.
 const UPGRADE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -27,7 +26,7 @@ const BUFFER_BYTES: usize = 32 * 1024;
 pub(super) fn open(
     parts: &Parts,
     answer: &mut Response<Incoming>,
-    permit: OwnedSemaphorePermit,
+    permit: Permit,
     shutdown: CancellationToken,
 ) -> Result<Response<Body>, StatusError> {
     let Some(client) = parts.extensions.get::<OnUpgrade>().cloned() else {

@@ -1,6 +1,7 @@
 //! One connection: TLS, then HTTP/1.1 or HTTP/2, within bounds.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,11 +19,12 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::authentication::ClientCertificate;
-use crate::filters::{Dispatch, Filters};
+use crate::filters::{Dispatch, Filters, Peer};
 use crate::handlers::{LongRunning, Pieces, WatchBody};
 
 use super::coalesced::Coalesced;
-use super::streams::{Settled, Streams};
+use super::progress::Progress;
+use super::streams::{Mark, Settled, Streams};
 use super::tls::ServerTls;
 
 mod host;
@@ -32,14 +34,19 @@ mod unread;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an HTTP/1.1 client may take for its next request's headers, the time between requests included.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(90);
-/// After so long without a request or a running answer a connection is ended.
+/// Time without a request or a running answer after which a connection is ended.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(3);
+/// The same for a connection over which nobody has been authenticated yet.
+const UNKNOWN_IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time that an idle connection has for its orderly end, which takes the client's cooperation.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most bytes of headers the protocol layer reads; the filters refuse half of it with a better answer.
 const MAX_HEADER_BYTES: u32 = 128 * 1024;
 /// The most headers of an HTTP/1.1 request.
 const MAX_HEADERS: usize = 200;
-/// How many requests one HTTP/2 connection may have open.
-const MAX_STREAMS: u32 = 250;
+/// Maximum number of requests that an HTTP/2 connection may have open, unless the options say otherwise: what
+/// kube-apiserver's clients are used to.
+const MAX_STREAMS: u32 = 1000;
 /// How many streams a client may open and reset before the connection is ended (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 50;
 /// How many streams may be reset for the client's faults before the connection is ended.
@@ -62,8 +69,15 @@ const SETTLING_BYTES: u64 = 128 * 1024;
 pub(super) struct Serving<D> {
     pub(super) filters: Arc<Filters<D>>,
     pub(super) tls: ServerTls,
+    pub(super) limits: ConnectionLimits,
     /// Cancelled when connections have had their time to end by themselves.
     pub(super) cut: CancellationToken,
+}
+
+/// What each connection may do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConnectionLimits {
+    max_streams: u32,
 }
 
 /// How busy a connection is.
@@ -71,6 +85,8 @@ pub(super) struct Serving<D> {
 struct Activity {
     begun: AtomicU64,
     ended: AtomicU64,
+    /// Of the answer under way. Says something over HTTP/1.1 only, where there is one at a time.
+    progress: Progress,
 }
 
 /// An answer's body, which counts as activity until it is sent or dropped.
@@ -78,7 +94,8 @@ struct CountedBody {
     inner: Body,
     /// What is sent in its place: a watch's events, from where they are kept.
     events: Option<Box<WatchBody>>,
-    _running: Running,
+    mark: Mark,
+    running: Running,
 }
 
 /// One request that is being answered.
@@ -87,6 +104,7 @@ struct Running(Arc<Activity>);
 /// Serves a connection until it ends, or has to.
 pub(super) async fn serve<D: Dispatch>(
     stream: TcpStream,
+    address: SocketAddr,
     serving: Arc<Serving<D>>,
     stopping: CancellationToken,
 ) {
@@ -107,30 +125,36 @@ pub(super) async fn serve<D: Dispatch>(
             }
         },
     };
-    let certificate = client_certificate(&stream, &serving.tls).map(Arc::new);
+    let peer = Arc::new(Peer::new(client_certificate(&stream, &serving.tls), address));
     let streams = Streams::default();
     let mut settled = Settled::new(&streams);
-    let builder = http_builder(&stream, streams.clone());
+    let builder = http_builder(&stream, streams.clone(), serving.limits);
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let activity = Arc::new(Activity::default());
     let counted = activity.clone();
+    let known = peer.clone();
     let cut = serving.cut.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
-        let (serving, certificate) = (serving.clone(), certificate.clone());
+        let (serving, peer) = (serving.clone(), known.clone());
         let running = Running::begin(&counted);
         let mark = streams.announce();
         async move {
             if let Some(refusal) = host::refusal(&request) {
-                return Ok(refusal.map(|inner| CountedBody { inner, events: None, _running: running }));
+                return Ok(refusal.map(|inner| CountedBody { inner, events: None, mark, running }));
             }
             let (request, unread) = unread::lend(request);
-            let mut response = serving.filters.serve(certificate.as_deref(), request).await;
+            let mut response = serving.filters.serve(&peer, request).await;
             unread.finish(response.headers_mut()).await;
             let long_running = response.extensions_mut().remove::<LongRunning>();
             if long_running.is_some() || response.body().size_hint().lower() > SETTLING_BYTES {
-                mark.settle();
+                mark.settle(long_running.is_some());
+            }
+            if long_running.is_none() {
+                mark.progress().offered();
+                running.0.progress.offered();
             }
             let events = long_running.and_then(|events| events.take()).map(Box::new);
-            Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, events, _running: running }))
+            Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, events, mark, running }))
         }
     });
     let stream = Coalesced::new(stream);
@@ -139,11 +163,15 @@ pub(super) async fn serve<D: Dispatch>(
     let ended = tokio::select! {
         ended = stream.run(connection.as_mut(), |context| settled.turn(context)) => ended,
         () = cut.cancelled() => return,
-        () = end_reason(&stopping, &activity) => {
+        // An answer that was given up stays the connection's as long as the client takes nothing.
+        () = activity.progress.stalled(), if !is_http2 => return tracing::debug!("a client does not read its answer"),
+        () = end_reason(&stopping, &activity, &peer) => {
             connection.as_mut().graceful_shutdown();
             tokio::select! {
                 ended = stream.run(connection.as_mut(), |context| settled.turn(context)) => ended,
                 () = cut.cancelled() => return,
+                // A client that neither reads nor answers would keep the connection for ever.
+                () = activity.idle_for(|| END_TIMEOUT) => return,
             }
         }
     };
@@ -153,21 +181,11 @@ pub(super) async fn serve<D: Dispatch>(
 }
 
 /// Waits for a reason to take no further request: the server stops, or nothing happened for long.
-async fn end_reason(stopping: &CancellationToken, activity: &Activity) {
-    let idle = async {
-        let mut before = activity.begun.load(Ordering::Relaxed);
-        loop {
-            tokio::time::sleep(IDLE_TIMEOUT).await;
-            let begun = activity.begun.load(Ordering::Relaxed);
-            if begun == before && activity.ended.load(Ordering::Relaxed) == begun {
-                return;
-            }
-            before = begun;
-        }
-    };
+async fn end_reason(stopping: &CancellationToken, activity: &Activity, peer: &Peer) {
+    let timeout = || if peer.is_authenticated() { IDLE_TIMEOUT } else { UNKNOWN_IDLE_TIMEOUT };
     tokio::select! {
         () = stopping.cancelled() => {}
-        () = idle => {}
+        () = activity.idle_for(timeout) => {}
     }
 }
 
@@ -177,7 +195,11 @@ fn client_certificate(stream: &TlsStream<TcpStream>, tls: &ServerTls) -> Option<
 }
 
 /// The protocol that was agreed on in the handshake; a client that agreed on none is listened to first.
-fn http_builder(stream: &TlsStream<TcpStream>, streams: Streams) -> Builder<Streams> {
+fn http_builder(
+    stream: &TlsStream<TcpStream>,
+    streams: Streams,
+    limits: ConnectionLimits,
+) -> Builder<Streams> {
     let builder = Builder::new(streams);
     let mut builder = match stream.get_ref().1.alpn_protocol() {
         Some(b"h2") => builder.http2_only(),
@@ -194,7 +216,7 @@ fn http_builder(stream: &TlsStream<TcpStream>, streams: Streams) -> Builder<Stre
         .http2()
         .timer(TokioTimer::new())
         .max_header_list_size(MAX_HEADER_BYTES)
-        .max_concurrent_streams(MAX_STREAMS)
+        .max_concurrent_streams(limits.max_streams)
         .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
         .max_local_error_reset_streams(MAX_LOCAL_RESETS)
         .max_send_buf_size(STREAM_SEND_BYTES)
@@ -203,6 +225,32 @@ fn http_builder(stream: &TlsStream<TcpStream>, streams: Streams) -> Builder<Stre
         .keep_alive_interval(PING.0)
         .keep_alive_timeout(PING.1);
     builder
+}
+
+// === impl ConnectionLimits ===
+
+impl ConnectionLimits {
+    /// At most this many requests are open on an HTTP/2 connection; 0 is the default.
+    pub(super) fn new(max_streams: u32) -> Self {
+        Self { max_streams: if max_streams == 0 { MAX_STREAMS } else { max_streams } }
+    }
+}
+
+// === impl Activity ===
+
+impl Activity {
+    /// Waits until nothing has happened for as long as `timeout` then says.
+    async fn idle_for(&self, timeout: impl Fn() -> Duration) {
+        let mut before = self.begun.load(Ordering::Relaxed);
+        loop {
+            tokio::time::sleep(timeout()).await;
+            let begun = self.begun.load(Ordering::Relaxed);
+            if begun == before && self.ended.load(Ordering::Relaxed) == begun {
+                return;
+            }
+            before = begun;
+        }
+    }
 }
 
 // === impl Running ===
@@ -217,6 +265,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.ended.fetch_add(1, Ordering::Relaxed);
+        self.0.progress.making();
     }
 }
 
@@ -233,7 +282,13 @@ impl HttpBody for CountedBody {
         if let Some(events) = &mut self.events {
             return Pin::new(events).poll_frame(context).map_err(axum::Error::new);
         }
-        let frame = std::task::ready!(Pin::new(&mut self.inner).poll_frame(context));
+        let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) else {
+            self.mark.progress().making();
+            self.running.0.progress.making();
+            return Poll::Pending;
+        };
+        self.mark.progress().offered();
+        self.running.0.progress.offered();
         Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(Pieces::from))))
     }
 

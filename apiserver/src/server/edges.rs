@@ -71,8 +71,9 @@ impl Edges {
         self,
         address: SocketAddr,
         reaches_local: bool,
+        max_connections: usize,
         stopping: CancellationToken,
     ) -> Proxy {
-        Proxy::new(self.peer_tls, address, reaches_local, stopping)
+        Proxy::new(self.peer_tls, address, reaches_local, max_connections, stopping)
     }
 }

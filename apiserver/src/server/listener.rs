@@ -1,50 +1,101 @@
 //! Accepts connections, and sees them out.
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::filters::{Dispatch, Filters};
+use crate::shares::{SharedPlace, SharedPlaces};
 
-use super::connection::{self, Serving};
+use super::connection::{self, ConnectionLimits, Serving};
 use super::tls::ServerTls;
 
-/// So many connections at once; more wait in the kernel's queue.
-const MAX_CONNECTIONS: usize = 32_768;
 /// How long to wait when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Minimum time between two log lines about the same trouble.
+const NOTICE_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The connections there are, and what they are served with.
 pub(super) struct Connections<D> {
     serving: Arc<Serving<D>>,
     running: TaskTracker,
-    places: Arc<Semaphore>,
+    /// Divided by the address that clients come from.
+    places: Arc<SharedPlaces<IpAddr>>,
+    capacity: usize,
+}
+
+/// Logs a repeated event once per interval.
+#[derive(Default)]
+struct Notice {
+    last: Option<Instant>,
+    unreported: u64,
 }
 
 impl<D: Dispatch> Connections<D> {
-    pub(super) fn new(filters: Arc<Filters<D>>, tls: ServerTls) -> Self {
-        let serving = Arc::new(Serving { filters, tls, cut: CancellationToken::new() });
-        Self { serving, running: TaskTracker::new(), places: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
+    pub(super) fn new(
+        filters: Arc<Filters<D>>,
+        tls: ServerTls,
+        limits: ConnectionLimits,
+        max_connections: usize,
+    ) -> Self {
+        let serving = Arc::new(Serving { filters, tls, limits, cut: CancellationToken::new() });
+        let places = SharedPlaces::new(max_connections);
+        Self { serving, running: TaskTracker::new(), places, capacity: max_connections }
     }
 
     /// Accepts connections until `stopping`, which also asks the accepted ones to end.
     pub(super) async fn accept(&self, listener: TcpListener, stopping: CancellationToken) {
+        let mut refused = Notice::default();
+        let mut failed = Notice::default();
         loop {
             let accepted = tokio::select! {
                 () = stopping.cancelled() => return,
-                accepted = next(&listener, &self.places) => accepted,
+                accepted = listener.accept() => accepted,
             };
-            let Some((stream, place)) = accepted else { continue };
-            let (serving, stopping) = (self.serving.clone(), stopping.clone());
-            self.running.spawn(async move {
-                connection::serve(stream, serving, stopping).await;
-                drop(place);
-            });
+            let (stream, address) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    failed.log(|times| tracing::warn!(times, "cannot accept a connection: {error}"));
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            };
+            if let Some(place) = self.places.take(&origin(address)) {
+                self.spawn(stream, address, place, stopping.clone());
+            } else {
+                self.serving.filters.metrics().refused_connection();
+                refused.log(|times| self.log_refusals(times, address));
+            }
+            self.serving.filters.metrics().open_connections(self.places.used());
         }
+    }
+
+    fn spawn(
+        &self,
+        stream: TcpStream,
+        address: SocketAddr,
+        place: SharedPlace<IpAddr>,
+        stopping: CancellationToken,
+    ) {
+        let serving = self.serving.clone();
+        self.running.spawn(async move {
+            connection::serve(stream, address, serving, stopping).await;
+            drop(place);
+        });
+    }
+
+    fn log_refusals(&self, times: u64, address: SocketAddr) {
+        tracing::warn!(
+            times,
+            open = self.places.used(),
+            max_connections = self.capacity,
+            last = %address.ip(),
+            "connections were refused: an address may have as many as are left for all others, see the limit on open files (ulimit -n)"
+        );
     }
 
     /// Waits until every connection has ended, and after `patience` ends those that have not.
@@ -58,17 +109,39 @@ impl<D: Dispatch> Connections<D> {
     }
 }
 
-async fn next(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = places.clone().acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, _)) => Some((stream, place)),
-        Err(error) => {
-            tracing::warn!("cannot accept a connection: {error}");
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            None
+/// Returns what counts as one origin: an IPv4 address, or the network of an IPv6 address, as a host has a whole one.
+fn origin(address: SocketAddr) -> IpAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V6(address) => {
+            let network = address.to_bits() & !u128::from(u64::MAX);
+            IpAddr::V6(Ipv6Addr::from_bits(network))
         }
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+// === impl Notice ===
+
+impl Notice {
+    /// Calls `log` with the number of events since the last time, unless that is too recent.
+    fn log(&mut self, log: impl FnOnce(u64)) {
+        self.unreported += 1;
+        if self.last.is_none_or(|last| last.elapsed() >= NOTICE_INTERVAL) {
+            log(std::mem::take(&mut self.unreported));
+            self.last = Some(Instant::now());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_one_origin() {
+        let of = |text: &str| origin(text.parse().unwrap()).to_string();
+        assert_eq!(of("192.0.2.1:4000"), "192.0.2.1");
+        assert_eq!(of("[::ffff:192.0.2.1]:4000"), "192.0.2.1");
+        assert_eq!(of("[2001:db8:1:2:3:4:5:6]:4000"), "2001:db8:1:2::");
     }
 }

@@ -13,6 +13,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures::future::BoxFuture;
 use hyper::rt::Executor;
+use tokio::time::Sleep;
+
+use super::progress::{MAX_STALL, Progress};
 
 /// How often a turn looks for streams that were woken meanwhile, before the connection's other work is done. The
 /// protocol wakes a stream that writes once more, so that twice is usual.
@@ -33,9 +36,16 @@ pub(super) struct Settled {
     woken: Vec<usize>,
 }
 
-/// Whether a stream is to settle, told by its answer.
+/// What a stream's answer says of it: whether it is to settle, and whether its client takes it.
 #[derive(Clone, Default)]
-pub(super) struct Mark(Arc<AtomicBool>);
+pub(super) struct Mark(Arc<MarkState>);
+
+#[derive(Default)]
+struct MarkState {
+    settles: AtomicBool,
+    is_endless: AtomicBool,
+    progress: Progress,
+}
 
 #[derive(Default)]
 struct Shared {
@@ -53,6 +63,9 @@ struct Stream {
     future: Option<BoxFuture<'static, ()>>,
     mark: Mark,
     streams: Streams,
+    is_settled: bool,
+    /// Runs while the client takes nothing of the answer.
+    stall: Option<Pin<Box<Sleep>>>,
 }
 
 /// A settled stream.
@@ -72,13 +85,24 @@ struct Place {
 // === impl Mark ===
 
 impl Mark {
-    /// Lets the stream settle once it has nothing to do at the moment.
-    pub(super) fn settle(&self) {
-        self.0.store(true, Ordering::Release);
+    /// Lets the stream settle once it has nothing to do at the moment. A watch is endless: it may wait for its client
+    /// as long as the connection lasts.
+    pub(super) fn settle(&self, is_endless: bool) {
+        self.0.is_endless.store(is_endless, Ordering::Relaxed);
+        self.0.settles.store(true, Ordering::Release);
+    }
+
+    /// How the client takes the answer.
+    pub(super) fn progress(&self) -> &Progress {
+        &self.0.progress
+    }
+
+    fn is_endless(&self) -> bool {
+        self.0.is_endless.load(Ordering::Relaxed)
     }
 
     fn is_set(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.settles.load(Ordering::Acquire)
     }
 }
 
@@ -114,7 +138,13 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
         match announced {
             Some(mark) => {
                 let future: BoxFuture<'static, ()> = Box::pin(future);
-                tokio::spawn(Stream { future: Some(future), mark, streams: self.clone() });
+                tokio::spawn(Stream {
+                    future: Some(future),
+                    mark,
+                    streams: self.clone(),
+                    is_settled: false,
+                    stall: None,
+                });
             }
             None => drop(tokio::spawn(future)),
         }
@@ -129,13 +159,40 @@ impl Future for Stream {
         if future.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
         }
-        if !self.mark.is_set() {
-            return Poll::Pending;
+        if self.is_settled || !self.mark.is_set() {
+            std::task::ready!(self.poll_stall(context));
+            // Dropping the future resets the stream.
+            self.future = None;
+            return Poll::Ready(());
         }
         if let Some(future) = self.future.take() {
+            let future = if self.mark.is_endless() { future } else { Box::pin(self.settled(future)) };
             self.streams.note(|shared| shared.arriving.push(future));
         }
         Poll::Ready(())
+    }
+}
+
+impl Stream {
+    /// Returns what goes on with the connection, still bounded in how long its client may take nothing.
+    fn settled(&self, future: BoxFuture<'static, ()>) -> Self {
+        let (mark, streams) = (self.mark.clone(), self.streams.clone());
+        Self { future: Some(future), mark, streams, is_settled: true, stall: None }
+    }
+
+    /// Is ready when the client has taken nothing of the answer for too long. Costs nothing while the answer is made,
+    /// and for answers that are sent at once.
+    fn poll_stall(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let progress = &self.mark.0.progress;
+        if !progress.is_up_to_client() {
+            self.stall = None;
+            return Poll::Pending;
+        }
+        if !progress.check_stalled() {
+            self.stall = None;
+        }
+        let stall = self.stall.get_or_insert_with(|| Box::pin(tokio::time::sleep(MAX_STALL)));
+        stall.as_mut().poll(context)
     }
 }
 
@@ -230,7 +287,7 @@ mod tests {
             let mark = streams.announce();
             let (bell, seen) = (bell.clone(), seen.clone());
             streams.execute(async move {
-                mark.settle();
+                mark.settle(true);
                 for _ in 0..3 {
                     bell.notified().await;
                     // As the protocol does: whoever writes is woken again.

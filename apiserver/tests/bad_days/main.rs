@@ -3,10 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
+mod descriptors;
 mod disk;
 mod etcd;
 mod http2;
 mod killed;
+mod log;
 mod maintenance;
 mod process;
 mod proxy;

@@ -35,14 +35,21 @@ impl Process {
 
     /// Starts a server and waits for nothing. A file that may not grow is an error to it, not the end.
     pub(crate) fn spawn(directory: &Path, flags: &[&str]) -> Self {
+        let log = std::fs::File::create(directory.with_extension("log")).unwrap();
+        Self::spawn_prepared(directory, flags, "trap '' XFSZ", log.into())
+    }
+
+    /// Starts a server from a shell that runs a command first, and waits for nothing.
+    pub(crate) fn spawn_prepared(directory: &Path, flags: &[&str], prepare: &str, stderr: Stdio) -> Self {
         let log = directory.with_extension("log");
+        let script = format!("{prepare}; exec \"$0\" \"$@\"");
         let mut child = Command::new("sh")
-            .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_apiserver")])
+            .args(["-c", &script, env!("CARGO_BIN_EXE_apiserver")])
             .args(["--secure-port=0", "--data-dir"])
             .arg(directory)
             .args(flags)
             .stdout(Stdio::piped())
-            .stderr(std::fs::File::create(&log).unwrap())
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let stdout = child.stdout.take().map(BufReader::new);
@@ -56,7 +63,7 @@ impl Process {
         while !line.starts_with("export KUBECONFIG=") {
             line.clear();
             let length = stdout.read_line(&mut line).unwrap();
-            assert_ne!(length, 0, "{}", std::fs::read_to_string(&self.log).unwrap());
+            assert_ne!(length, 0, "{:?}", std::fs::read_to_string(&self.log));
         }
         self.kubeconfig = line.trim_end().trim_start_matches("export KUBECONFIG=").into();
     }
@@ -75,6 +82,11 @@ impl Process {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         Api::default_namespaced(client)
+    }
+
+    /// What it has logged so far.
+    pub(crate) fn logged(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
     }
 
     pub(crate) fn id(&self) -> String {

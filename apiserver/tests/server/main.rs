@@ -16,6 +16,7 @@ mod cluster_policy;
 mod connecting;
 mod evictions;
 mod extremes;
+mod hostile;
 mod identities;
 mod metrics;
 mod overload;

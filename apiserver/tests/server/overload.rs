@@ -18,7 +18,7 @@ async fn stalled(server: &TestServer, path: &str) -> impl Sized + use<> {
     stream
 }
 
-async fn fill(server: &TestServer, objects: usize, bytes: usize) {
+pub async fn fill(server: &TestServer, objects: usize, bytes: usize) {
     let mut connection = Connection::open(server, Protocol::Http2).await;
     let text = "x".repeat(bytes);
     for number in 0..objects {
@@ -115,4 +115,20 @@ async fn fill_small(server: &TestServer) {
     for number in 0..200 {
         assert_eq!(create(&mut connection, &format!("small-{number:04}"), &text, "").await.status, 201);
     }
+}
+
+#[tokio::test]
+async fn a_connection_has_room_for_as_many_watches_as_kube_apiserver_grants() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let Connection::Http2(sender) = Connection::open(&server, Protocol::Http2).await else { unreachable!() };
+    let watches = (0..400).map(|_| {
+        let mut sender = sender.clone();
+        async move {
+            let request = http::Request::get("https://localhost/api/v1/configmaps?watch=1");
+            let request = request.header("authorization", "Bearer admin-token");
+            sender.send_request(request.body(http_body_util::Full::default()).unwrap()).await.unwrap()
+        }
+    });
+    let watches = tokio::time::timeout(Duration::from_secs(60), futures::future::join_all(watches));
+    assert!(watches.await.expect("every watch begins").iter().all(|watch| watch.status() == 200));
 }

@@ -73,6 +73,11 @@ impl Hub {
         Arc::new(Self { shared, watching })
     }
 
+    /// Ends the watch, before its engine is closed. Nothing is delivered after it.
+    pub fn stop(&self) {
+        self.watching.abort();
+    }
+
     /// The engine for one more resource.
     pub fn client(self: &Arc<Self>) -> Arc<dyn Mvcc> {
         let number = self.shared.routes.next_number();

@@ -175,8 +175,23 @@ pub(super) fn probe_disk(directory: &Path) -> Result<(), LogError> {
         file.sync()
     };
     attempt().map_err(|error| {
-        LogError::Io(format!("{} takes no data ({error}): free some space there", directory.display()))
+        LogError::Io(format!("{} takes no data ({error}){}", directory.display(), remedy(&error)))
     })
+}
+
+/// Returns what an operator can do about an error of the file system, for the end of a message.
+fn remedy(error: &std::io::Error) -> &'static str {
+    /// The process, or the machine, has as many files open as it may.
+    const TOO_MANY_OPEN_FILES: [i32; 2] = [24, 23];
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            ": free some space there"
+        }
+        _ if cfg!(unix) && error.raw_os_error().is_some_and(|code| TOO_MANY_OPEN_FILES.contains(&code)) => {
+            ": raise the limit on open files (ulimit -n)"
+        }
+        _ => "",
+    }
 }
 
 /// Whether there is a log in a data directory.
@@ -213,4 +228,17 @@ pub(super) fn is_occupied(directory: &Path) -> std::io::Result<bool> {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_remedy_that_helps() {
+        let of = |code| remedy(&std::io::Error::from_raw_os_error(code));
+        assert_eq!(of(28), ": free some space there");
+        assert_eq!(of(24), ": raise the limit on open files (ulimit -n)");
+        assert_eq!(of(13), "", "for a permission that is missing neither helps");
+    }
 }

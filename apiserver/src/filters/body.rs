@@ -1,0 +1,54 @@
+//! The body of a request, received before the request takes a place among those that are worked on.
+//!
+//! A client that sends slowly, or not at all, holds up its own request only: until the body is complete the request
+//! costs the memory of what has arrived, which is reserved from its user's share.
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use http::Request;
+use http_body_util::{BodyExt as _, Limited};
+use registry_core::api::StatusError;
+
+use crate::handlers::{BODY_LIMIT_BYTES, unreadable};
+use crate::request_info::{RequestInfo, Verb};
+
+use super::in_flight::{BodyReservation, UserShare};
+
+/// Returns the request with its body received, and the memory that is reserved for it. Requests that stay open, and
+/// those whose body nobody reads, are returned as they are.
+///
+/// # Errors
+/// 413 when the body is too large, 400 when it breaks off, 429 when the user's other bodies take too much memory.
+pub(super) async fn received(
+    info: &RequestInfo,
+    request: Request<Body>,
+    share: &UserShare<'_>,
+) -> Result<(Request<Body>, Option<BodyReservation>), StatusError> {
+    let is_read = matches!(
+        info.verb,
+        Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection
+    );
+    let is_read = is_read && info.resource.is_some() && !info.is_long_running();
+    if !is_read || http_body::Body::is_end_stream(request.body()) {
+        return Ok((request, None));
+    }
+    let (parts, body) = request.into_parts();
+    let mut reservation = share.body();
+    let bytes = receive(body, &mut reservation).await?;
+    Ok((Request::from_parts(parts, Body::from(bytes)), Some(reservation)))
+}
+
+async fn receive(body: Body, reservation: &mut BodyReservation) -> Result<Bytes, StatusError> {
+    let mut body = std::pin::pin!(Limited::new(body, BODY_LIMIT_BYTES));
+    let mut received = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|fault| unreadable(fault.as_ref()))?.into_data() else { continue };
+        reservation.add(data.len())?;
+        if received.is_empty() && http_body::Body::is_end_stream(body.as_ref().get_ref()) {
+            return Ok(data);
+        }
+        // Copied, because a small piece would keep the connection's whole buffer.
+        received.extend_from_slice(&data);
+    }
+    Ok(received.freeze())
+}

@@ -1,0 +1,227 @@
+//! One log line for each request, at `-v 3` and above.
+//!
+//! The line is written when the answer has been sent, or given up; for watches and streams that is their end. Their
+//! beginning is logged at `-v 4`. The fields are those of kube-apiserver's request log, and who the user was. They are
+//! documented in `docs/reference/request-log.md`.
+//!
+//! Bodies and headers are never logged, apart from the user agent; neither are values of query parameters that are
+//! credentials, or that belong to a request which is passed on.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/server/httplog`.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::USER_AGENT;
+use http::{HeaderValue, Request, Response, Uri};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tracing::Level;
+
+use crate::metrics::verb_label;
+use crate::request_info::{RequestInfo, decode_component};
+
+/// The target of the log's events, by which filters select them.
+pub(crate) const TARGET: &str = "http";
+
+/// Answers up to this size are logged when they are made: they fit into the connection's buffers.
+const SMALL_BYTES: u64 = 64 * 1024;
+/// What is logged in place of a value that may be a secret.
+const REDACTED: &str = "***";
+/// A query parameter whose name contains one of these holds a credential.
+const SECRET_NAMES: [&str; 8] =
+    ["token", "secret", "password", "passwd", "credential", "authorization", "signature", "key"];
+/// Parameters of the API whose names would match, and whose values are no secrets.
+const PUBLIC_NAMES: [&str; 1] = ["continue"];
+
+/// What is logged of a request. It is logged when it is dropped.
+pub(super) struct Entry {
+    verb: &'static str,
+    uri: String,
+    user_agent: String,
+    audit_id: HeaderValue,
+    source: Option<SocketAddr>,
+    user: String,
+    impersonated_by: String,
+    received: Instant,
+    code: u16,
+}
+
+/// An answer that is logged when it has been sent, or given up.
+struct LoggedBody {
+    inner: Body,
+    _entry: Box<Entry>,
+}
+
+/// Begins the entry of a request, if requests are logged.
+pub(super) fn begin(
+    request: &Request<Body>,
+    audit_id: &HeaderValue,
+    source: Option<SocketAddr>,
+) -> Option<Box<Entry>> {
+    // One load of an atomic while requests are not logged.
+    if !tracing::enabled!(target: TARGET, Level::INFO) {
+        return None;
+    }
+    let info = RequestInfo::parse(request.method(), request.uri());
+    let agent = request.headers().get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
+    Some(Box::new(Entry {
+        verb: verb_label(info.verb, false),
+        uri: loggable(&info, request.uri()),
+        user_agent: String::from_utf8_lossy(agent).into_owned(),
+        audit_id: audit_id.clone(),
+        source,
+        user: String::new(),
+        impersonated_by: String::new(),
+        received: Instant::now(),
+        code: 0,
+    }))
+}
+
+/// Returns the URI without credentials.
+fn loggable(info: &RequestInfo, uri: &Uri) -> String {
+    let path = uri.path();
+    let Some(query) = uri.query() else { return path.to_owned() };
+    let is_passed_on = info.resource.as_ref().is_some_and(|resource| resource.subresource == "proxy");
+    let mut logged = format!("{path}?");
+    for (number, pair) in query.split('&').enumerate() {
+        if number > 0 {
+            logged.push('&');
+        }
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        logged.push_str(name);
+        if value.is_empty() {
+            continue;
+        }
+        logged.push('=');
+        logged.push_str(if is_passed_on || is_secret(name) { REDACTED } else { value });
+    }
+    logged
+}
+
+fn is_secret(name: &str) -> bool {
+    let name: Cow<'_, str> = decode_component(name);
+    let name = name.to_ascii_lowercase();
+    !PUBLIC_NAMES.contains(&name.as_str()) && SECRET_NAMES.iter().any(|secret| name.contains(secret))
+}
+
+// === impl Entry ===
+
+impl Entry {
+    /// Notes the user: the one that the request is made as.
+    pub(super) fn set_user(&mut self, user: &str) {
+        user.clone_into(&mut self.user);
+    }
+
+    /// Notes that the user acts as this other one.
+    pub(super) fn set_impersonated(&mut self, other: &str) {
+        self.impersonated_by = std::mem::replace(&mut self.user, other.to_owned());
+    }
+
+    /// Logs the request now, or when its answer has been sent.
+    pub(super) fn finish(mut self: Box<Self>, response: Response<Body>) -> Response<Body> {
+        self.code = response.status().as_u16();
+        let exact = response.body().size_hint().exact();
+        if exact.is_some_and(|bytes| bytes <= SMALL_BYTES) {
+            return response;
+        }
+        if exact.is_none() {
+            self.log_begin();
+        }
+        response.map(|inner| Body::new(LoggedBody { inner, _entry: self }))
+    }
+
+    /// Logs that an answer of unknown length begins.
+    fn log_begin(&self) {
+        tracing::debug!(
+            target: TARGET,
+            verb = self.verb,
+            URI = self.uri.as_str(),
+            "audit-ID" = self.audit_id(),
+            srcIP = self.source(),
+            user = self.user.as_str(),
+            resp = self.code,
+            "HTTP begin"
+        );
+    }
+
+    fn audit_id(&self) -> &str {
+        self.audit_id.to_str().unwrap_or_default()
+    }
+
+    fn source(&self) -> String {
+        self.source.map(|source| source.to_string()).unwrap_or_default()
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let latency = self.received.elapsed();
+        // A client that went away before it was answered gets no code.
+        tracing::info!(
+            target: TARGET,
+            verb = self.verb,
+            URI = self.uri.as_str(),
+            latency = format!("{:.6}ms", latency.as_secs_f64() * 1000.0),
+            userAgent = self.user_agent.as_str(),
+            "audit-ID" = self.audit_id(),
+            srcIP = self.source(),
+            user = self.user.as_str(),
+            impersonatedBy = self.impersonated_by.as_str(),
+            resp = self.code,
+            "HTTP"
+        );
+    }
+}
+
+// === impl LoggedBody ===
+
+impl HttpBody for LoggedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.inner).poll_frame(task)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use super::*;
+
+    #[test]
+    fn credentials_in_queries_are_not_logged() {
+        for (uri, logged) in [
+            ("/api/v1/pods?limit=5&continue=abc", "/api/v1/pods?limit=5&continue=abc"),
+            ("/api/v1/pods?labelSelector=app%3Dweb&watch=1", "/api/v1/pods?labelSelector=app%3Dweb&watch=1"),
+            ("/api?access_token=s3cret&x=1", "/api?access_token=***&x=1"),
+            ("/api?Access%54oken=s3cret", "/api?Access%54oken=***"),
+            ("/api?password=a&api_key=b", "/api?password=***&api_key=***"),
+            (
+                "/api/v1/namespaces/n/services/web/proxy/login?user=me&otp=123",
+                "/api/v1/namespaces/n/services/web/proxy/login?user=***&otp=***",
+            ),
+            ("https://user:pass@localhost/api?a", "/api?a"),
+        ] {
+            let uri: Uri = uri.parse().unwrap();
+            assert_eq!(loggable(&RequestInfo::parse(&Method::GET, &uri), &uri), logged);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The process's log: which lines, in which form, and how they get to stderr.
+//!
+//! Lines go through a bounded queue to a thread of their own. A reader of stderr that stops reading, or a full disk
+//! below it, then costs log lines, and never holds up a request.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::filters::REQUEST_LOG_TARGET;
+use crate::options::LoggingFormat;
+
+/// Maximum number of lines that wait to be written.
+const MAX_QUEUED_LINES: usize = 16_384;
+/// Maximum number of bytes that wait to be written.
+const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
+/// Maximum time that the end of the process waits for the last lines.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Writes what is left in the queue when it is dropped.
+#[must_use = "dropping it ends the log"]
+pub(super) struct LogGuard {
+    queue: Arc<Queue>,
+    writer: Option<JoinHandle<()>>,
+}
+
+struct Queue {
+    lines: SyncSender<Message>,
+    queued_bytes: AtomicUsize,
+    lost_lines: AtomicU64,
+}
+
+enum Message {
+    Line(Vec<u8>),
+    End,
+}
+
+/// Queues the lines that a subscriber writes.
+#[derive(Clone)]
+struct QueuedWriter(Arc<Queue>);
+
+/// Starts the log at this verbosity.
+pub(super) fn start(verbosity: u8, format: LoggingFormat) -> LogGuard {
+    let (guard, writer) = queue(Box::new(io::stderr()));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(directives(verbosity)));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        // A line that cannot be formatted is lost: complaining on stderr could fail too, and end the thread that logs.
+        .log_internal_errors(false);
+    // Fails only if the process has a subscriber already, which then gets the events.
+    let _ = match format {
+        LoggingFormat::Text => subscriber.with_ansi(io::stderr().is_terminal()).try_init(),
+        LoggingFormat::Json => {
+            subscriber.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
+        }
+    };
+    guard
+}
+
+/// Returns what is logged at a verbosity: requests from 3 on, the server's own details from 4 and 6 on, and the
+/// libraries' (HTTP frames, TLS messages) at 8 and above.
+fn directives(verbosity: u8) -> String {
+    let requests = match verbosity {
+        0..=2 => "off",
+        3 => "info",
+        _ => "trace",
+    };
+    let (own, libraries) = match verbosity {
+        0..=3 => ("info", "info"),
+        4..=5 => ("debug", "info"),
+        6..=7 => ("trace", "info"),
+        _ => ("trace", "trace"),
+    };
+    format!("{libraries},apiserver={own},registry_core={own},resources={own},{REQUEST_LOG_TARGET}={requests}")
+}
+
+fn queue(mut output: Box<dyn Write + Send>) -> (LogGuard, QueuedWriter) {
+    let (lines, queued) = sync_channel(MAX_QUEUED_LINES);
+    let queue = Arc::new(Queue { lines, queued_bytes: AtomicUsize::new(0), lost_lines: AtomicU64::new(0) });
+    let own = queue.clone();
+    let writer = std::thread::Builder::new()
+        .name("log".to_owned())
+        .spawn(move || write_queued(&own, &queued, output.as_mut()));
+    // Without the thread every line is lost, once the queue is full; the server runs.
+    (LogGuard { queue: queue.clone(), writer: writer.ok() }, QueuedWriter(queue))
+}
+
+/// Writes lines until the end. A line that cannot be written is lost, and counted.
+fn write_queued(queue: &Queue, lines: &Receiver<Message>, output: &mut dyn Write) {
+    while let Ok(Message::Line(line)) = lines.recv() {
+        queue.queued_bytes.fetch_sub(line.len(), Ordering::Relaxed);
+        let lost = queue.lost_lines.swap(0, Ordering::Relaxed);
+        if lost > 0 && writeln!(output, "{lost} log lines were lost").is_err() {
+            queue.lost_lines.fetch_add(lost, Ordering::Relaxed);
+        }
+        if output.write_all(&line).is_err() {
+            queue.lost_lines.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+// === impl LogGuard ===
+
+impl Drop for LogGuard {
+    fn drop(&mut self) {
+        let Some(writer) = self.writer.take() else { return };
+        let begun = Instant::now();
+        let mut is_ending = false;
+        // Polled, because neither a full queue nor a writer that hangs may keep the process from ending.
+        while !writer.is_finished() && begun.elapsed() < FLUSH_TIMEOUT {
+            is_ending = is_ending || self.queue.lines.try_send(Message::End).is_ok();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+// === impl QueuedWriter ===
+
+impl Write for QueuedWriter {
+    /// Takes a whole line: the subscriber writes each with one call.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let queue = &self.0;
+        let queued = queue.queued_bytes.fetch_add(line.len(), Ordering::Relaxed);
+        let is_queued = queued + line.len() <= MAX_QUEUED_BYTES
+            && queue.lines.try_send(Message::Line(line.to_vec())).is_ok();
+        if !is_queued {
+            queue.queued_bytes.fetch_sub(line.len(), Ordering::Relaxed);
+            queue.lost_lines.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for QueuedWriter {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+
+    /// Fails, or blocks, until it is released.
+    struct Output {
+        written: Arc<Mutex<Vec<u8>>>,
+        fails: bool,
+        released: Option<Receiver<()>>,
+    }
+
+    impl Write for Output {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if let Some(released) = self.released.take() {
+                let _ = released.recv();
+                if self.fails {
+                    return Err(io::ErrorKind::StorageFull.into());
+                }
+            }
+            self.written.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn output(fails: bool) -> (Output, Sender<()>, Arc<Mutex<Vec<u8>>>) {
+        let written = Arc::default();
+        let (release, released) = channel();
+        (Output { written: Arc::clone(&written), fails, released: Some(released) }, release, written)
+    }
+
+    #[test]
+    fn an_output_that_blocks_costs_lines_and_holds_up_nobody() {
+        let (output, release, written) = output(false);
+        let (guard, mut writer) = queue(Box::new(output));
+        let line = vec![b'x'; 1023];
+        let lines = 2 * MAX_QUEUED_BYTES / line.len();
+        for _ in 0..lines {
+            writer.write_all(&line).unwrap();
+        }
+        release.send(()).unwrap();
+        drop(guard);
+        let written = String::from_utf8(written.lock().unwrap().clone()).unwrap();
+        let (lost, kept) = (written.matches("log lines were lost").count(), written.matches('x').count());
+        assert_eq!(lost, 1, "the loss is reported once");
+        assert!(kept <= MAX_QUEUED_BYTES + line.len() && kept >= MAX_QUEUED_BYTES / 2, "{kept}");
+    }
+
+    #[test]
+    fn an_output_that_fails_does_not_end_the_log() {
+        let (output, release, written) = output(true);
+        let (guard, mut writer) = queue(Box::new(output));
+        writer.write_all(b"first\n").unwrap();
+        release.send(()).unwrap();
+        writer.write_all(b"second\n").unwrap();
+        drop(guard);
+        let written = String::from_utf8(written.lock().unwrap().clone()).unwrap();
+        assert_eq!(written, "1 log lines were lost\nsecond\n");
+    }
+
+    #[test]
+    fn frames_of_http_are_for_the_highest_verbosity_only() {
+        assert_eq!(directives(0), "info,apiserver=info,registry_core=info,resources=info,http=off");
+        assert_eq!(directives(3), "info,apiserver=info,registry_core=info,resources=info,http=info");
+        assert_eq!(directives(4), "info,apiserver=debug,registry_core=debug,resources=debug,http=trace");
+        assert!(directives(7).starts_with("info,"));
+        assert!(directives(8).starts_with("trace,"));
+    }
+}

@@ -1,0 +1,94 @@
+//! What a server logs, and that it goes on when nobody takes it.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use futures::TryStreamExt as _;
+use kube::api::{ListParams, PostParams, WatchParams};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::process::Process;
+use crate::{PATIENCE, config_map};
+
+/// The lines of requests for config maps, once there is one for this URI.
+async fn requests(process: &Process, uri: &str) -> Vec<Value> {
+    let begun = Instant::now();
+    loop {
+        let logged = process.logged();
+        let complete = logged.rfind('\n').map_or("", |end| &logged[..end]);
+        let lines =
+            complete.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")));
+        let lines: Vec<Value> = lines
+            .filter(|line: &Value| line["message"] == "HTTP")
+            .filter(|line| line["URI"].as_str().unwrap().contains("/configmaps"))
+            .collect();
+        if lines.iter().any(|line| line["URI"].as_str().unwrap().contains(uri)) {
+            return lines;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{uri} is not in {logged}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn each_request_is_one_line_that_says_who_did_what() {
+    let home = TempDir::new().unwrap();
+    let process = Process::start_with(&home.path().join("data"), &["-v=3", "--logging-format=json"]);
+    let maps = process.config_maps().await;
+    maps.create(&PostParams::default(), &config_map("one", "very-secret-value")).await.unwrap();
+    maps.get_opt("absent?access_token=s3cret").await.unwrap();
+    let watched = maps.watch(&WatchParams::default().timeout(1), "0").await.unwrap();
+    watched.try_collect::<Vec<_>>().await.unwrap();
+    maps.list(&ListParams::default().labels("is=last")).await.unwrap();
+
+    let lines = requests(&process, "is%3Dlast").await;
+    let line =
+        |verb: &str| lines.iter().find(|line| line["verb"] == verb).unwrap_or_else(|| panic!("{verb}"));
+    for (verb, code) in [("POST", 201), ("GET", 404), ("WATCH", 200), ("LIST", 200)] {
+        let line = line(verb);
+        assert_eq!((&line["resp"], &line["level"]), (&code.into(), &"INFO".into()), "{line}");
+        assert_eq!((&line["user"], &line["impersonatedBy"]), (&"admin".into(), &"".into()));
+        assert!(line["srcIP"].as_str().unwrap().starts_with("127.0.0.1:"), "{line}");
+        assert_eq!(line["audit-ID"].as_str().unwrap().len(), 36, "{line}");
+        assert!(line["latency"].as_str().unwrap().ends_with("ms"), "{line}");
+    }
+    let latency = line("WATCH")["latency"].as_str().unwrap().trim_end_matches("ms").parse::<f64>().unwrap();
+    assert!(latency >= 900.0, "a watch is logged at its end: {latency}");
+    let logged = process.logged();
+    assert!(!logged.contains("s3cret") && !logged.contains("very-secret-value"), "{logged}");
+}
+
+#[tokio::test]
+async fn an_orderly_end_logs_nothing_alarming_and_without_verbosity_no_requests() {
+    let home = TempDir::new().unwrap();
+    let mut process = Process::start(&home.path().join("data"));
+    let maps = process.config_maps().await;
+    let watched = maps.watch(&WatchParams::default(), "0").await.unwrap();
+    for number in 0..20 {
+        maps.create(&PostParams::default(), &config_map(&format!("map-{number}"), "")).await.unwrap();
+    }
+    process.signal("INT");
+    assert!(process.ended().await.success());
+    drop(watched);
+    let logged = process.logged();
+    let lines: Vec<&str> = logged.lines().collect();
+    assert!(lines.len() == 1 && lines[0].contains("stopping; a second signal ends"), "{logged}");
+}
+
+/// A pipe takes 64 KiB, and then nothing more until somebody reads.
+#[tokio::test]
+async fn a_log_that_nobody_reads_holds_up_no_request() {
+    let home = TempDir::new().unwrap();
+    let flags = ["-v=8"];
+    let directory = home.path().join("data");
+    let mut process = Process::spawn_prepared(&directory, &flags, ":", Stdio::piped());
+    process.announced();
+    let maps = process.config_maps().await;
+    for number in 0..100 {
+        let object = config_map(&format!("map-{number}"), "");
+        tokio::time::timeout(PATIENCE, maps.create(&PostParams::default(), &object)).await.unwrap().unwrap();
+    }
+    process.signal("TERM");
+    assert!(process.ended().await.success());
+}
