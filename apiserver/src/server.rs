@@ -147,7 +147,8 @@ impl ServerBuilder {
         let (listener, address) = listen(&self.options).await?;
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
-        let hooks = PostStartHooks::new(&installed, &facts, &flow_schemas);
+        let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
+        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas);
         let health = health_checks(&storages, &installed, &hooks, &lifecycle);
 
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
@@ -293,7 +294,6 @@ fn admission(installed: &InstalledApi, options: &Options) -> Result<AdmissionCha
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
-    resources::attach_hooks(installed, options.serving.service_cluster_ip_range);
     let plugins = resources::admission::plugins(installed);
     chain.mutating.extend(plugins.mutating);
     chain.validating.extend(plugins.validating);
