@@ -50,6 +50,7 @@ pub struct ServerMetrics {
     in_flight: IntGaugeVec,
     in_queue: IntGaugeVec,
     tls_handshake_errors: IntCounter,
+    certificate_expiry: IntGaugeVec,
     health: HealthMetrics,
     reader: OnceLock<StorageReader>,
 }
@@ -85,6 +86,7 @@ impl ServerMetrics {
             tls_handshake_errors: families
                 .counter(&names::TLS_HANDSHAKE_ERRORS)?
                 .with_label_values::<&str>(&[]),
+            certificate_expiry: families.gauge(&names::CERTIFICATE_EXPIRY)?,
             health: HealthMetrics::new()?,
             reader: OnceLock::new(),
             families,
@@ -94,6 +96,11 @@ impl ServerMetrics {
     /// What storage counts.
     pub fn storage(&self) -> &StorageMetrics {
         &self.storage
+    }
+
+    /// When certificates end, by what they are for.
+    pub fn certificate_expiry(&self) -> &IntGaugeVec {
+        &self.certificate_expiry
     }
 
     /// What handlers count.

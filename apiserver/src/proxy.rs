@@ -27,7 +27,7 @@ mod tunnel;
 
 pub(crate) use forward::ProxiedRequest;
 pub(crate) use probe::ControlPlane;
-pub(crate) use tls::{KubeletIdentity, PeerTls};
+pub(crate) use tls::{KubeletCertificate, KubeletIdentity, PeerTls};
 
 /// So many requests are passed on at once: streams stay open for hours.
 const MOST_CONNECTIONS: usize = 4096;

@@ -22,6 +22,7 @@ use crate::filters::{Dispatch, Filters};
 use crate::handlers::{LongRunning, Pieces, WatchBody};
 
 use super::coalesced::Coalesced;
+use super::renewal::ServingTls;
 use super::streams::{Settled, Streams};
 use super::tls::ServerTls;
 
@@ -61,7 +62,7 @@ const SETTLING_BYTES: u64 = 128 * 1024;
 /// What connections are served with.
 pub(super) struct Serving<D> {
     pub(super) filters: Arc<Filters<D>>,
-    pub(super) tls: ServerTls,
+    pub(super) tls: Arc<ServingTls>,
     /// Cancelled when connections have had their time to end by themselves.
     pub(super) cut: CancellationToken,
 }
@@ -92,7 +93,8 @@ pub(super) async fn serve<D: Dispatch>(
 ) {
     // Small answers must not wait for the acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
-    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, serving.tls.acceptor.accept(stream));
+    let tls = serving.tls.current();
+    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.acceptor.accept(stream));
     let stream = tokio::select! {
         () = stopping.cancelled() => return,
         stream = handshake => match stream {
@@ -107,7 +109,7 @@ pub(super) async fn serve<D: Dispatch>(
             }
         },
     };
-    let certificate = client_certificate(&stream, &serving.tls).map(Arc::new);
+    let certificate = client_certificate(&stream, &tls).map(Arc::new);
     let streams = Streams::default();
     let mut settled = Settled::new(&streams);
     let builder = http_builder(&stream, streams.clone());

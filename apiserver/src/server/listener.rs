@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use crate::filters::{Dispatch, Filters};
 
 use super::connection::{self, Serving};
-use super::tls::ServerTls;
+use super::renewal::ServingTls;
 
 /// So many connections at once; more wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 32_768;
@@ -26,7 +26,7 @@ pub(super) struct Connections<D> {
 }
 
 impl<D: Dispatch> Connections<D> {
-    pub(super) fn new(filters: Arc<Filters<D>>, tls: ServerTls) -> Self {
+    pub(super) fn new(filters: Arc<Filters<D>>, tls: Arc<ServingTls>) -> Self {
         let serving = Arc::new(Serving { filters, tls, cut: CancellationToken::new() });
         Self { serving, running: TaskTracker::new(), places: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
     }

@@ -307,7 +307,7 @@ impl StoreHooks for Allocation {
         self.0.learn().await?;
         mirror_address(object);
         let before = Uses::default();
-        let holder = Holder { namespace: context.namespace.to_string(), name: object.name().to_owned() };
+        let holder = Holder { namespace: context.namespace.clone(), name: object.name().to_owned() };
         if dry_run {
             drop(self.0.allocate(object, &holder, &before)?);
             return Ok(None);

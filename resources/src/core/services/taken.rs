@@ -156,7 +156,7 @@ impl Taken {
     }
 
     /// Replaces what was known by what was listed, and by the changes since the list was begun.
-    pub(super) fn finish_refresh(&mut self, listed: Uses, foreign: HashSet<IpAddr>) {
+    pub(super) fn finish_refresh(&mut self, listed: Uses, mut foreign: HashSet<IpAddr>) {
         self.stored = listed;
         for change in self.journal.take().unwrap_or_default() {
             match change {
@@ -164,7 +164,8 @@ impl Taken {
                 Change::Removed(uses) => self.stored.remove(&uses),
             }
         }
-        self.foreign = foreign.difference(&self.stored.addresses).copied().collect();
+        foreign.retain(|address| !self.stored.addresses.contains(address));
+        self.foreign = foreign;
         self.known = true;
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::api::{CreateOptions, ListOptions, Object, StatusError};
+use registry_core::api::{CreateOptions, DeleteOptions, ListOptions, Object, StatusError};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::resource::Resource as _;
 use registry_core::rest::{AdmitAll, Creater as _, GracefulDeleter as _, Lister as _};
@@ -54,7 +54,7 @@ impl Cluster {
 
     async fn delete(&self, name: &str) {
         let context = RequestContext::system("default");
-        self.services.delete(&context, name, &AdmitAll, &Default::default()).await.unwrap();
+        self.services.delete(&context, name, &AdmitAll, &DeleteOptions::default()).await.unwrap();
     }
 
     async fn stored(&self) -> usize {
