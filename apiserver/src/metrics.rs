@@ -52,6 +52,7 @@ pub struct ServerMetrics {
     tls_handshake_errors: IntCounter,
     connections: IntGauge,
     refused_connections: IntCounter,
+    certificate_expiry: IntGaugeVec,
     health: HealthMetrics,
     reader: OnceLock<StorageReader>,
 }
@@ -91,6 +92,7 @@ impl ServerMetrics {
             refused_connections: families
                 .counter(&names::REFUSED_CONNECTIONS)?
                 .with_label_values::<&str>(&[]),
+            certificate_expiry: families.gauge(&names::CERTIFICATE_EXPIRY)?,
             health: HealthMetrics::new()?,
             reader: OnceLock::new(),
             families,
@@ -100,6 +102,11 @@ impl ServerMetrics {
     /// What storage counts.
     pub fn storage(&self) -> &StorageMetrics {
         &self.storage
+    }
+
+    /// When certificates end, by what they are for.
+    pub fn certificate_expiry(&self) -> &IntGaugeVec {
+        &self.certificate_expiry
     }
 
     /// What handlers count.

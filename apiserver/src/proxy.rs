@@ -28,7 +28,7 @@ mod tunnel;
 
 pub(crate) use forward::ProxiedRequest;
 pub(crate) use probe::ControlPlane;
-pub(crate) use tls::{KubeletIdentity, PeerTls};
+pub(crate) use tls::{KubeletCertificate, KubeletIdentity, PeerTls};
 
 /// Maximum number of requests that are passed on at once: streams stay open for hours.
 pub(crate) const MAX_CONNECTIONS: usize = 4096;

@@ -36,6 +36,7 @@ mod listener;
 pub mod pki;
 mod post_start;
 mod progress;
+mod renewal;
 mod streams;
 mod tls;
 
@@ -45,6 +46,7 @@ use descriptors::Descriptors;
 use edges::Edges;
 use listener::Connections;
 use post_start::PostStartHooks;
+use renewal::{CertificateRenewal, ServingCertificateCheck, ServingTls};
 
 /// A server that has its storage open and its port bound, and does not serve yet.
 pub struct Server {
@@ -53,7 +55,8 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     ca_pem: String,
-    tls: tls::ServerTls,
+    tls: Arc<ServingTls>,
+    renewal: Arc<CertificateRenewal>,
     engine: Engine,
     filters: Arc<Filters<Api>>,
     hooks: PostStartHooks,
@@ -138,12 +141,13 @@ impl ServerBuilder {
         let storage_choice = self.options.validate()?;
         // Before anything is written: two servers would replace each other's certificates.
         let data_directory = DataDirectory::acquire(&self.options.data_dir)?;
-        let (ca_pem, identities) = identities(&self.options)?;
-        let tls = tls::server_tls(&identities)?;
-
         let metrics = ServerMetrics::new()?;
         let commits = metrics.storage().commits();
         let engine = Engine::open(storage_choice, &self.options.storage, commits).await?;
+        // After the store is open: a start that fails changes no key or certificate.
+        let identities = pki::Identities::ensure(&self.options)?;
+        let ca_pem = identities.server_ca_pem.clone();
+        let tls = Arc::new(ServingTls::new(&identities, metrics.certificate_expiry().clone())?);
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
         let edges = Edges::new(&self.options, &engine, authorizer.clone())?;
         let (services, counted) = (edges.services.clone(), metrics.storage().clone());
@@ -154,12 +158,14 @@ impl ServerBuilder {
         let (listener, address) = listen(&self.options).await?;
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
-        let hooks = PostStartHooks::new(&installed, &facts, &flow_schemas);
-        let health = health_checks(&storages, &installed, &hooks, &lifecycle);
+        let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
+        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas);
+        let health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
 
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         edges.publish_keys(&self.options, address);
         let authenticator = edges.authenticator.clone();
+        let kubelet_certificate = edges.kubelet_certificate();
         let api = Api::with_config(
             installed.clone(),
             admission(&installed, &self.options)?,
@@ -175,12 +181,20 @@ impl ServerBuilder {
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
         let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);
         let filters = Arc::new(filters.with_policy(policy));
+        let renewal = CertificateRenewal::new(
+            self.options.clone(),
+            address,
+            tls.clone(),
+            kubelet_certificate,
+            identities,
+        );
         Ok(Server {
             options: self.options,
             data_directory,
             listener,
             address,
             ca_pem,
+            renewal: Arc::new(renewal),
             tls,
             engine,
             filters,
@@ -263,6 +277,7 @@ impl Server {
         let mut hooks = self.hooks.spawn(&self.lifecycle.stopping);
         let max_streams = self.options.serving.http2_max_streams_per_connection;
         let limits = ConnectionLimits::new(max_streams);
+        hooks.spawn(self.renewal.run(self.lifecycle.stopping.clone()));
         let connections = Connections::new(self.filters, self.tls, limits, self.descriptors.connections);
         let stopping = self.lifecycle.stopping.clone();
         let delay = self.options.limits.shutdown_delay_duration;
@@ -309,7 +324,6 @@ fn admission(installed: &InstalledApi, options: &Options) -> Result<AdmissionCha
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
-    resources::attach_hooks(installed, options.serving.service_cluster_ip_range);
     let plugins = resources::admission::plugins(installed);
     chain.mutating.extend(plugins.mutating);
     chain.validating.extend(plugins.validating);
@@ -327,12 +341,6 @@ fn api_config(options: &Options, storages: &Storages, metrics: &ServerMetrics) -
     }
 }
 
-/// The keys and certificates that the options ask for, and the authority by which clients know the server.
-fn identities(options: &Options) -> Result<(String, pki::Identities), ServerError> {
-    let identities = pki::Identities::ensure(options)?;
-    Ok((identities.server_ca_pem.clone(), identities))
-}
-
 async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerError> {
     let address = SocketAddr::new(options.serving.bind_address, options.serving.secure_port);
     let failed = |source| ServerError::Listen { address, source };
@@ -345,6 +353,7 @@ fn health_checks(
     storages: &Storages,
     installed: &Arc<InstalledApi>,
     hooks: &PostStartHooks,
+    tls: &Arc<ServingTls>,
     lifecycle: &Lifecycle,
 ) -> Health {
     let engine = Arc::new(EngineCheck::new(storages.engine().mvcc()));
@@ -356,6 +365,7 @@ fn health_checks(
     for (name, completion) in hooks.completions() {
         health.add(format!("poststarthook/{name}"), Endpoint::ALL, completion);
     }
+    health.add("serving-certificate", Endpoint::READY, Arc::new(ServingCertificateCheck(tls.clone())));
     health.add("shutdown", Endpoint::READY, Arc::new(ShutdownCheck(lifecycle.shutdown.clone())));
     health
 }

@@ -2,7 +2,8 @@
 //! API services, and the Service of the server itself.
 //!
 //! Each [`PostStartHook`] makes what is missing, mends what this server is to keep, and leaves alone what an
-//! operator has made their own. All read the present state once, from the caches, so that a restart writes nothing.
+//! operator has made their own. All read the present state from the caches, so that a restart writes nothing. Those
+//! that have a period run again after it: what was deleted meanwhile is made anew.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -19,6 +20,7 @@
 //! Kubernetes concept: post-start hooks; `bootstrappolicy`, `controlplane.Controller`, APF's bootstrap.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use registry_core::api::StatusError;
@@ -33,6 +35,8 @@ mod flow_control;
 mod own_service;
 mod roles;
 mod simple;
+#[cfg(test)]
+mod tests;
 mod token_tracking;
 mod wanted;
 
@@ -43,6 +47,11 @@ pub use dangling::DanglingStatus;
 pub trait PostStartHook: Send + Sync + 'static {
     /// Its name, as Kubernetes' health checks have it after `poststarthook/`.
     fn name(&self) -> &'static str;
+
+    /// Time between the end of one run and the begin of the next; `None`: once it has succeeded it is not run again.
+    fn period(&self) -> Option<Duration> {
+        None
+    }
 
     /// Does it. May be called again after a failure; what is done already stays done.
     ///
@@ -63,6 +72,11 @@ pub struct ServerFacts {
     /// The certificate authorities (PEM) whose client certificates it believes.
     pub client_ca_pem: String,
 }
+
+/// Time between two looks at objects that Kubernetes keeps by controllers of its own.
+const CONTROLLER_PERIOD: Duration = Duration::from_mins(1);
+/// Time between two looks at the service of the server itself, and at the range it is from.
+const OWN_SERVICE_PERIOD: Duration = Duration::from_secs(10);
 
 /// The hooks for what is installed. Objects of kinds that are not served are not made.
 pub fn post_start_hooks(installed: &InstalledApi, server: &ServerFacts) -> Vec<Box<dyn PostStartHook>> {

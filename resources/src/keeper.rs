@@ -7,13 +7,15 @@ use async_trait::async_trait;
 use futures::future::try_join_all;
 use registry_core::RequestContext;
 use registry_core::api::{
-    CreateOptions, DeleteOptions, ListOptions, Object, Reason, StatusError, UpdateOptions, time,
+    CreateOptions, DeleteOptions, GetOptions, ListOptions, Object, Preconditions, Reason, StatusError,
+    UpdateOptions, time,
 };
 use registry_core::apply::{FieldManager, Reset, reset_fields};
 use registry_core::registry::{InstalledApi, Store, SubresourceStore};
 use registry_core::resource::Resource;
 use registry_core::rest::{
-    AdmitAll, Creater as _, GracefulDeleter as _, Lister as _, Storage as _, UpdatedObject, Updater as _,
+    AdmitAll, Answer, Creater as _, Getter as _, GracefulDeleter as _, Lister as _, Storage as _,
+    UpdatedObject, Updater as _,
 };
 use registry_core::storage::StoredObject;
 
@@ -77,6 +79,42 @@ impl Keeper {
             present.insert((object.namespace().to_owned(), object.name().to_owned()), entry);
         }
         Ok(Present(present))
+    }
+
+    /// Returns what `summarize` makes of each stored object: at least as new as every write acknowledged before the
+    /// call. One object is decoded at a time.
+    pub(crate) async fn list_newest<T>(
+        &self,
+        summarize: impl Fn(Object) -> T,
+    ) -> Result<Vec<T>, StatusError> {
+        let page = self.store.list(&RequestContext::system(""), &ListOptions::default()).await?;
+        page.items.iter().map(|entry| Ok(summarize(self.store.read(entry)?))).collect()
+    }
+
+    /// Returns the stored object of that name: see [`get_newest`].
+    pub(crate) async fn get_newest(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Object>, StatusError> {
+        get_newest(&self.store, namespace, name).await
+    }
+
+    /// Creates the object if there is none of its name; otherwise writes what `mend` returns for the present and the
+    /// wanted object (`None`: it is as it should be). Reads only this object, from the cache.
+    pub(crate) async fn ensure_one(
+        &self,
+        wanted: Object,
+        mend: impl Fn(&Object, &Object) -> Option<Object>,
+    ) -> Result<(), StatusError> {
+        let options = GetOptions { resource_version: Some(0) };
+        match get(&self.store, wanted.namespace(), wanted.name(), &options).await? {
+            None => self.create(wanted).await,
+            Some(present) => match mend(&present, &wanted) {
+                Some(mended) => self.replace(mended).await,
+                None => Ok(()),
+            },
+        }
     }
 
     /// A stored object, readable.
@@ -161,6 +199,17 @@ impl Keeper {
         }
     }
 
+    /// Removes the cluster-scoped object of this name and uid: succeeds without a change if it is gone, or another of
+    /// its name has taken its place.
+    pub(crate) async fn remove_exactly(&self, name: &str, uid: &str) -> Result<(), StatusError> {
+        let preconditions = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+        let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
+        match self.store.delete(&RequestContext::system(""), name, &AdmitAll, &options).await {
+            Err(failure) if !failure.is_not_found() && !failure.is_conflict() => Err(failure),
+            _ => Ok(()),
+        }
+    }
+
     /// The object as a client's would be stored: in the schema's form, with all defaults.
     pub(crate) fn with_defaults(&self, object: Object) -> Object {
         let mut value = self.conformed(object).into_value();
@@ -191,6 +240,41 @@ impl Keeper {
             // What the server keeps by itself is of kinds in one version.
             versions: None,
         }
+    }
+}
+
+/// Returns the stored object of that name, at least as new as every write that was made before the call: also one that
+/// nobody knows of, because its request was abandoned.
+pub(crate) async fn get_newest(
+    store: &Store,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Object>, StatusError> {
+    let storage = store.storage();
+    let newest = storage.current_revision().await.map_err(StatusError::internal)?;
+    if storage.request_progress().await.is_ok() {
+        let options = GetOptions { resource_version: Some(newest) };
+        let got = get(store, namespace, name, &options).await;
+        if got.is_ok() {
+            return got;
+        }
+    }
+    // A store whose watches do not say how far they are is read itself.
+    get(store, namespace, name, &GetOptions::default()).await
+}
+
+async fn get(
+    store: &Store,
+    namespace: &str,
+    name: &str,
+    options: &GetOptions,
+) -> Result<Option<Object>, StatusError> {
+    match store.get(&RequestContext::system(namespace), name, options).await {
+        Ok(Answer::Stored(entry)) => store.read(&entry).map(Some),
+        Ok(Answer::Object(object)) => Ok(Some(object)),
+        Ok(Answer::Success(_)) => Ok(None),
+        Err(failure) if failure.is_not_found() => Ok(None),
+        Err(failure) => Err(failure),
     }
 }
 

@@ -43,10 +43,12 @@ mod testing;
 pub use generated::storage_map::STORAGE_MAP;
 
 /// Attaches what happens around the writes of some resources, once, before they are served: services get their
-/// addresses, of this range, and ports.
+/// addresses, of this range, and ports. Returns what keeps that in order while the server runs.
 pub fn attach_hooks(
     installed: &registry_core::registry::InstalledApi,
     service_range: core::services::ServiceRange,
-) {
-    core::services::allocation::attach(installed, service_range);
+) -> Vec<Box<dyn bootstrap::PostStartHook>> {
+    let allocator = core::services::allocation::attach(installed, service_range);
+    let repair = allocator.map(core::services::repair::AllocationRepair);
+    repair.into_iter().map(|hook| Box::new(hook) as Box<dyn bootstrap::PostStartHook>).collect()
 }

@@ -10,12 +10,13 @@ use registry_core::resource::{Resource, Versions};
 use registry_core::rest::{AdmitAll, Creater as _};
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::Embedded;
+use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{Interface, StorageError};
 use serde_json::Value;
 
-struct InMemory(Arc<Embedded>);
+struct InMemory(Arc<dyn Mvcc>);
 
 impl OpenStorage for InMemory {
     fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
@@ -38,7 +39,12 @@ impl OpenStorage for InMemory {
 
 /// These resources, with nothing stored.
 pub(crate) fn installed(plurals: &[&str]) -> InstalledApi {
-    let storage = InMemory(Embedded::in_memory());
+    installed_over(Embedded::in_memory(), plurals)
+}
+
+/// These resources over an engine.
+pub(crate) fn installed_over(engine: Arc<dyn Mvcc>, plurals: &[&str]) -> InstalledApi {
+    let storage = InMemory(engine);
     crate::STORAGE_MAP.install(&storage, &|resource| plurals.contains(&resource.plural)).unwrap()
 }
 

@@ -83,6 +83,12 @@ pub(super) const REFUSED_CONNECTIONS: Definition = Definition::new(
     &[],
 );
 
+pub(super) const CERTIFICATE_EXPIRY: Definition = Definition::new(
+    "orlop_certificate_expiration_timestamp_seconds",
+    "Time at which the serving certificate, and the first of the client certificate authorities, expires, in seconds since 1970.",
+    &["certificate"],
+);
+
 pub(super) const AUTHENTICATION_ATTEMPTS: Definition =
     Definition::new("authentication_attempts", "Counter of authenticated attempts.", &["result"]);
 

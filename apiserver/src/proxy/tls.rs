@@ -1,10 +1,11 @@
 //! TLS towards those requests are passed on to.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
@@ -20,8 +21,14 @@ pub(crate) struct KubeletIdentity {
     pub(crate) authorities: Vec<CertificateDer<'static>>,
 }
 
+/// The certificate that kubelets are shown. It can be renewed while connections are made.
+#[derive(Debug)]
+pub(crate) struct KubeletCertificate(RwLock<Arc<CertifiedKey>>);
+
 /// TLS, by whom one expects.
 pub(crate) struct PeerTls {
+    /// What kubelets are shown.
+    pub(crate) certificate: Arc<KubeletCertificate>,
     /// To kubelets.
     pub(super) kubelet: Arc<ClientConfig>,
     /// To kubelets, whatever certificate they show.
@@ -44,41 +51,73 @@ impl PeerTls {
             any.clone()
         } else {
             let mut roots = RootCertStore::empty();
-            for authority in identity.authorities {
-                roots.add(authority)?;
+            for authority in &identity.authorities {
+                roots.add(authority.clone())?;
             }
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build()?
         };
-        let shown = Some((identity.chain, identity.key));
+        let certificate = Arc::new(KubeletCertificate::new(identity)?);
         Ok(Self {
-            kubelet: config(&provider, known, clone_identity(shown.as_ref()))?,
-            unverified_kubelet: config(&provider, any.clone(), shown)?,
+            kubelet: config(&provider, known, Some(certificate.clone()))?,
+            unverified_kubelet: config(&provider, any.clone(), Some(certificate.clone()))?,
             workload: config(&provider, any, None)?,
+            certificate,
         })
     }
-}
-
-type Shown = Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>;
-
-fn clone_identity(shown: Option<&(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>) -> Shown {
-    shown.map(|(chain, key)| (chain.clone(), key.clone_key()))
 }
 
 fn config(
     provider: &Arc<CryptoProvider>,
     verifier: Arc<dyn ServerCertVerifier>,
-    shown: Shown,
+    shown: Option<Arc<KubeletCertificate>>,
 ) -> Result<Arc<ClientConfig>, ServerError> {
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
     let mut config = match shown {
-        Some((chain, key)) => builder.with_client_auth_cert(chain, key)?,
+        Some(certificate) => builder.with_client_cert_resolver(certificate),
         None => builder.with_no_client_auth(),
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+// === impl KubeletCertificate ===
+
+impl KubeletCertificate {
+    pub(crate) fn new(identity: KubeletIdentity) -> Result<Self, ServerError> {
+        Ok(Self(RwLock::new(certified(identity)?)))
+    }
+
+    /// Shows this one from now on, if it is another.
+    pub(crate) fn renew(&self, identity: KubeletIdentity) -> Result<(), ServerError> {
+        if identity.chain != self.present().cert {
+            *self.0.write().unwrap_or_else(PoisonError::into_inner) = certified(identity)?;
+        }
+        Ok(())
+    }
+
+    /// The one that is shown.
+    pub(crate) fn present(&self) -> Arc<CertifiedKey> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Fails if the key is not the certificate's.
+fn certified(identity: KubeletIdentity) -> Result<Arc<CertifiedKey>, ServerError> {
+    let provider = ring::default_provider();
+    Ok(Arc::new(CertifiedKey::from_der(identity.chain, identity.key, &provider)?))
+}
+
+impl ResolvesClientCert for KubeletCertificate {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        Some(self.present())
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
 }
 
 // === impl AnyCertificate ===

@@ -24,6 +24,7 @@ use crate::handlers::{LongRunning, Pieces, WatchBody};
 
 use super::coalesced::Coalesced;
 use super::progress::Progress;
+use super::renewal::ServingTls;
 use super::streams::{Mark, Settled, Streams};
 use super::tls::ServerTls;
 
@@ -68,7 +69,7 @@ const SETTLING_BYTES: u64 = 128 * 1024;
 /// What connections are served with.
 pub(super) struct Serving<D> {
     pub(super) filters: Arc<Filters<D>>,
-    pub(super) tls: ServerTls,
+    pub(super) tls: Arc<ServingTls>,
     pub(super) limits: ConnectionLimits,
     /// Cancelled when connections have had their time to end by themselves.
     pub(super) cut: CancellationToken,
@@ -110,7 +111,8 @@ pub(super) async fn serve<D: Dispatch>(
 ) {
     // Small answers must not wait for the acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
-    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, serving.tls.acceptor.accept(stream));
+    let tls = serving.tls.current();
+    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.acceptor.accept(stream));
     let stream = tokio::select! {
         () = stopping.cancelled() => return,
         stream = handshake => match stream {
@@ -125,7 +127,7 @@ pub(super) async fn serve<D: Dispatch>(
             }
         },
     };
-    let peer = Arc::new(Peer::new(client_certificate(&stream, &serving.tls), address));
+    let peer = Arc::new(Peer::new(client_certificate(&stream, &tls), address));
     let streams = Streams::default();
     let mut settled = Settled::new(&streams);
     let builder = http_builder(&stream, streams.clone(), serving.limits);

@@ -11,7 +11,7 @@ use crate::authorization::{Authorizer, ServerAccess};
 use crate::error::ServerError;
 use crate::health::EngineCheck;
 use crate::options::Options;
-use crate::proxy::{ControlPlane, PeerTls, Proxy};
+use crate::proxy::{ControlPlane, KubeletCertificate, PeerTls, Proxy};
 use crate::storage::Engine;
 
 use super::{kubeconfig, pki};
@@ -47,7 +47,7 @@ impl Edges {
         )?);
         let authenticator = Authenticator::new(tokens, options.authentication.anonymous_auth);
         let authenticator = Arc::new(authenticator.with_service_accounts(service_accounts.clone()));
-        let peer_tls = PeerTls::new(pki::kubelet_identity(options)?)?;
+        let peer_tls = PeerTls::new(pki::kubelet_identity(options, pki::now())?)?;
         let services = Services {
             access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer)),
             tokens: service_accounts.clone(),
@@ -64,6 +64,11 @@ impl Edges {
         let own = || format!("{}/openid/v1/jwks", kubeconfig::url(address));
         self.service_accounts
             .publish_at(options.service_accounts.service_account_jwks_uri.clone().unwrap_or_else(own));
+    }
+
+    /// The certificate that kubelets are shown.
+    pub(super) fn kubelet_certificate(&self) -> Arc<KubeletCertificate> {
+        self.peer_tls.certificate.clone()
     }
 
     /// Makes the proxy of a server that listens on this address. It works until `stopping` is cancelled.

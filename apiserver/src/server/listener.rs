@@ -12,7 +12,7 @@ use crate::filters::{Dispatch, Filters};
 use crate::shares::{SharedPlace, SharedPlaces};
 
 use super::connection::{self, ConnectionLimits, Serving};
-use super::tls::ServerTls;
+use super::renewal::ServingTls;
 
 /// How long to wait when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -38,7 +38,7 @@ struct Notice {
 impl<D: Dispatch> Connections<D> {
     pub(super) fn new(
         filters: Arc<Filters<D>>,
-        tls: ServerTls,
+        tls: Arc<ServingTls>,
         limits: ConnectionLimits,
         max_connections: usize,
     ) -> Self {

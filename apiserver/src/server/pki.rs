@@ -1,21 +1,27 @@
 //! Keys and certificates: made on the first start, used again on later ones, renewed before they expire.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use registry_core::durable_file;
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls::sign;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::options::Options;
 use crate::proxy::KubeletIdentity;
 
+mod authority;
 mod issue;
 #[cfg(test)]
 mod tests;
+mod validity;
 
-use issue::{Authority, Purpose};
+use authority::Authority;
+pub(crate) use authority::DirectoryGuard;
+use issue::Purpose;
+pub(crate) use validity::{Moment, Validity, now};
 
 /// Everything the server shows, and whom it believes.
 pub struct Identities {
@@ -31,7 +37,12 @@ pub struct Identities {
     pub client_ca_pem: String,
     /// The administrator.
     pub admin: CertifiedKey,
+    /// What an operator should know about the files.
+    pub(crate) notes: Notes,
 }
+
+/// What an operator should know about the files of keys and certificates.
+pub(crate) type Notes = Vec<String>;
 
 /// A certificate and its key, as PEM.
 #[derive(Clone)]
@@ -77,50 +88,81 @@ pub enum PkiError {
 // === impl Identities ===
 
 impl Identities {
-    /// The identities that the options ask for: read where there are any, made and written where not.
+    /// The identities that the options ask for: read where there are any, made and written where not, or where they
+    /// are to be renewed.
     pub fn ensure(options: &Options) -> Result<Self, PkiError> {
+        Self::ensure_at(options, now())
+    }
+
+    /// The same at a time of the caller's choice.
+    pub(crate) fn ensure_at(options: &Options, now: Moment) -> Result<Self, PkiError> {
         let directory = options.certificate_directory();
         create_private_directory(&directory)?;
-        let authority = Authority::ensure(&directory)?;
-        let admin = authority.ensure_leaf(&directory, "admin", &Purpose::Administrator)?;
+        let guard = DirectoryGuard::acquire(&directory)?;
+        let mut notes = Notes::new();
+        let authority = Authority::ensure(&directory, now, &mut notes)?;
+        let admin = authority.ensure_leaf(&directory, "admin", &Purpose::Administrator, now, &mut notes)?;
 
         let serving = &options.serving;
-        let (certificate_pem, key_pem, server_ca_pem) =
-            if let (Some(certificate), Some(key)) = (&serving.tls_cert_file, &serving.tls_private_key_file) {
-                let chain = read(certificate)?;
-                (chain.clone(), read(key)?, chain)
-            } else {
-                let purpose = Purpose::serving(serving.bind_address, serving.service_cluster_ip_range);
-                let leaf = authority.ensure_leaf(&directory, "apiserver", &purpose)?;
-                (leaf.certificate_pem, leaf.key_pem, authority.certificate_pem.clone())
-            };
-        let certificate_path =
-            serving.tls_cert_file.clone().unwrap_or_else(|| directory.join("apiserver.crt"));
-        let key_path =
-            serving.tls_private_key_file.clone().unwrap_or_else(|| directory.join("apiserver.key"));
-
-        let mut client_authorities = certificates(&directory.join("ca.crt"), &authority.certificate_pem)?;
-        let mut client_ca_pem = authority.certificate_pem.clone();
+        let given = serving.tls_cert_file.as_ref().zip(serving.tls_private_key_file.as_ref());
+        let (certificate_pem, key_pem, server_ca_pem) = if let Some((certificate, key)) = given {
+            let chain = read(certificate)?;
+            (chain.clone(), read(key)?, chain)
+        } else {
+            let purpose = Purpose::serving(serving.bind_address, serving.service_cluster_ip_range);
+            let leaf = authority.ensure_leaf(&directory, "apiserver", &purpose, now, &mut notes)?;
+            (leaf.certificate_pem, leaf.key_pem, authority.trusted_pem.clone())
+        };
+        drop(guard);
+        let own = (directory.join("apiserver.crt"), directory.join("apiserver.key"));
+        let (certificate_path, key_path) = match given {
+            Some((certificate, key)) => (certificate.clone(), key.clone()),
+            None => own,
+        };
+        let mut client_authorities = certificates(&directory.join("ca.crt"), &authority.trusted_pem)?;
+        let mut client_ca_pem = authority.trusted_pem.clone();
         if let Some(path) = &options.authentication.client_ca_file {
             let others = read(path)?;
             client_authorities.extend(certificates(path, &others)?);
             client_ca_pem = format!("{}\n{others}", client_ca_pem.trim_end());
         }
         let serving_key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes())
-            .map_err(|error| PkiError::Unusable { path: key_path, reason: error.to_string() })?;
+            .map_err(|error| PkiError::Unusable { path: key_path.clone(), reason: error.to_string() })?;
+        let serving_chain = certificates(&certificate_path, &certificate_pem)?;
+        check_pair(&serving_chain, &serving_key, &certificate_path, &key_path)?;
         Ok(Self {
-            serving_chain: certificates(&certificate_path, &certificate_pem)?,
+            serving_chain,
             serving_key,
             server_ca_pem,
             client_authorities,
             client_ca_pem,
             admin,
+            notes,
         })
     }
 }
 
+/// Fails if a key is not the key of a certificate.
+fn check_pair(
+    chain: &[CertificateDer<'static>],
+    key: &PrivateKeyDer<'static>,
+    certificate_path: &Path,
+    key_path: &Path,
+) -> Result<(), PkiError> {
+    let unusable = |path: &Path, reason: String| PkiError::Unusable { path: path.to_owned(), reason };
+    let key = any_supported_type(key).map_err(|error| unusable(key_path, error.to_string()))?;
+    match sign::CertifiedKey::new(chain.to_vec(), key).keys_match() {
+        Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::KeyMismatch)) => {
+            let reason = format!("it is not the key of the certificate in {}", certificate_path.display());
+            Err(unusable(key_path, reason))
+        }
+        Err(rustls::Error::InconsistentKeys(_)) | Ok(()) => Ok(()),
+        Err(error) => Err(unusable(certificate_path, error.to_string())),
+    }
+}
+
 /// How the server shows itself to kubelets: as the options say, else by a certificate of the generated authority.
-pub(crate) fn kubelet_identity(options: &Options) -> Result<KubeletIdentity, PkiError> {
+pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<KubeletIdentity, PkiError> {
     let (given, directory) = (&options.kubelet, options.certificate_directory());
     let authorities = match &given.kubelet_certificate_authority {
         Some(path) => certificates(path, &read(path)?)?,
@@ -131,10 +173,16 @@ pub(crate) fn kubelet_identity(options: &Options) -> Result<KubeletIdentity, Pki
     {
         CertifiedKey { certificate_pem: read(certificate)?, key_pem: read(key)? }
     } else {
-        Authority::ensure(&directory)?.ensure_leaf(
+        create_private_directory(&directory)?;
+        let _guard = DirectoryGuard::acquire(&directory)?;
+        let mut notes = Notes::new();
+        let authority = Authority::ensure(&directory, now, &mut notes)?;
+        authority.ensure_leaf(
             &directory,
             "apiserver-kubelet-client",
             &Purpose::KubeletClient,
+            now,
+            &mut notes,
         )?
     };
     let path = given.kubelet_client_certificate.clone().unwrap_or(directory);
@@ -156,29 +204,25 @@ pub(crate) fn certificates(path: &Path, pem: &str) -> Result<Vec<CertificateDer<
 
 /// Makes a directory (and those above it) that only its owner can look into. One that exists stays as it is.
 pub(crate) fn create_private_directory(path: &Path) -> Result<(), PkiError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .map_err(|source| PkiError::Write { path: path.to_owned(), source })
+    durable_file::create_directory(path).map_err(|source| PkiError::Write { path: path.to_owned(), source })
 }
 
 /// Writes a file only its owner can read, whole or not at all.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), PkiError> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let written = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&temporary)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&temporary, path));
-    written.map_err(|source| PkiError::Write { path: path.to_owned(), source })
+    durable_file::write(path, text.as_bytes())
+        .map_err(|source| PkiError::Write { path: path.to_owned(), source })
 }
 
 fn read(path: &Path) -> Result<String, PkiError> {
     fs::read_to_string(path).map_err(|source| PkiError::Read { path: path.to_owned(), source })
+}
+
+/// Reads a key that was made here; others lose the right to do so.
+fn read_private(path: &Path, notes: &mut Notes) -> Result<String, PkiError> {
+    match durable_file::restrict(path) {
+        Ok(false) => {}
+        Ok(true) => notes.push(format!("others could read {}; now they cannot", path.display())),
+        Err(error) => notes.push(format!("others can read {}: {error}", path.display())),
+    }
+    read(path)
 }

@@ -1,4 +1,4 @@
-//! What has to be done once after the start, beside serving.
+//! What has to be done after the start, beside serving: once, or again and again.
 //!
 //! Kubernetes concept: post-start hooks.
 
@@ -26,11 +26,16 @@ pub(super) struct PostStartHooks {
 }
 
 impl PostStartHooks {
-    /// The hooks for what is installed.
-    pub(super) fn new(installed: &InstalledApi, server: &ServerFacts, schemas: &Arc<FlowSchemas>) -> Self {
-        let hooks = post_start_hooks(installed, server);
+    /// The hooks for what is installed, after those that were `attached` to it.
+    pub(super) fn new(
+        installed: &InstalledApi,
+        server: &ServerFacts,
+        attached: Vec<Box<dyn PostStartHook>>,
+        schemas: &Arc<FlowSchemas>,
+    ) -> Self {
+        let hooks = attached.into_iter().chain(post_start_hooks(installed, server));
         Self {
-            hooks: hooks.into_iter().map(|hook| (hook, Arc::default())).collect(),
+            hooks: hooks.map(|hook| (hook, Arc::default())).collect(),
             schemas: SchemaFeed::new(installed, schemas.clone()),
         }
     }
@@ -40,16 +45,14 @@ impl PostStartHooks {
         self.hooks.iter().map(|(hook, done)| (hook.name(), done.clone() as Arc<dyn Check>)).collect()
     }
 
-    /// Runs the hooks in the background, each again until it succeeds or the server stops. All at once: their
-    /// writes share commits.
+    /// Runs the hooks in the background, each again until it succeeds or the server stops; those that have a period
+    /// again after each. All at once: their writes share commits.
     pub(super) fn spawn(self, stopping: &CancellationToken) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for (hook, done) in self.hooks {
             let stopping = stopping.clone();
             tasks.spawn(async move {
-                if stopping.run_until_cancelled(run(&*hook)).await.is_some() {
-                    done.complete();
-                }
+                stopping.run_until_cancelled(keep_running(&*hook, || done.complete())).await;
             });
         }
         if let Some(feed) = self.schemas {
@@ -60,6 +63,22 @@ impl PostStartHooks {
         }
         tasks
     }
+}
+
+/// Runs a hook until it succeeds, calls `done`, and runs it again after each of its periods, if it has one.
+async fn keep_running(hook: &dyn PostStartHook, done: impl Fn()) {
+    loop {
+        run(hook).await;
+        done();
+        let Some(period) = hook.period() else { return };
+        tokio::time::sleep(jittered(period)).await;
+    }
+}
+
+/// Returns about this time: up to a tenth longer, so that servers that started together do not all write together.
+fn jittered(period: Duration) -> Duration {
+    let thousandths = u32::try_from(uuid::Uuid::new_v4().as_u128() % 100).unwrap_or_default();
+    period + period / 1000 * thousandths
 }
 
 /// Runs a hook until it succeeds.
@@ -92,4 +111,52 @@ fn own_address() -> Option<IpAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     socket.connect(ELSEWHERE).ok()?;
     Some(socket.local_addr().ok()?.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use registry_core::api::StatusError;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Fails twice, then succeeds; notes when it ran.
+    #[derive(Default)]
+    struct Hook(Mutex<Vec<Instant>>);
+
+    #[async_trait]
+    impl PostStartHook for Hook {
+        fn name(&self) -> &'static str {
+            "test"
+        }
+
+        fn period(&self) -> Option<Duration> {
+            Some(Duration::from_mins(3))
+        }
+
+        async fn run(&self) -> Result<(), StatusError> {
+            let mut runs = self.0.lock().unwrap();
+            runs.push(Instant::now());
+            if runs.len() < 3 { Err(StatusError::internal("not yet")) } else { Ok(()) }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hook_is_retried_until_it_succeeds_and_runs_again_after_its_period() {
+        let (hook, done) = (Hook::default(), Mutex::new(None));
+        let noting = || {
+            let mut done = done.lock().unwrap();
+            *done = done.or(Some(Instant::now()));
+        };
+        let running = keep_running(&hook, noting);
+        assert!(tokio::time::timeout(Duration::from_mins(10), running).await.is_err(), "it never ends");
+        let runs = hook.0.lock().unwrap();
+        assert_eq!(done.lock().unwrap().unwrap(), runs[2]);
+        assert_eq!(runs.len(), 6, "two failures, a success, and three periods in ten minutes");
+        let pauses = runs.windows(2).skip(2).map(|pair| pair[1] - pair[0]);
+        assert!(pauses.into_iter().all(|pause| (180..200).contains(&pause.as_secs())));
+    }
 }

@@ -184,3 +184,33 @@ fn parameters(document: &Value, list: &Value) -> Vec<Value> {
     all.sort_by_key(Value::to_string);
     all
 }
+
+#[tokio::test]
+async fn a_second_start_on_a_directory_in_use_is_refused_and_changes_no_file() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let directory = server.directory().clone();
+    let files = || {
+        let mut files = Vec::new();
+        for folder in [directory.path().to_owned(), directory.path().join("pki")] {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                files.push((path.clone(), std::fs::read(path).ok()));
+            }
+        }
+        files.sort();
+        files
+    };
+    let before = files();
+    for backend in ["memory", "embedded"] {
+        let second = TestServer::builder()
+            .directory(&directory)
+            .flag(format!("--storage-backend={backend}"))
+            .flag("--service-cluster-ip-range=10.96.0.0/16")
+            .start();
+        let refused = second.await.err().expect("it is in use").to_string();
+        assert!(refused.contains("in use by another process"), "{refused}");
+    }
+    assert_eq!(before, files());
+    server.stop().await;
+    TestServer::builder().memory().directory(&directory).start().await.unwrap();
+}

@@ -2,12 +2,14 @@
 //!
 //! Kubernetes concept: `pkg/controlplane/controller/clusterauthenticationtrust`.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use serde_json::json;
 
-use super::{PostStartHook, ServerFacts};
+use super::{CONTROLLER_PERIOD, PostStartHook, ServerFacts};
 use crate::core::configmaps::ConfigMaps;
 use crate::keeper::Keeper;
 
@@ -37,6 +39,10 @@ impl PostStartHook for ClientAuthorities {
         "start-cluster-authentication-info-controller"
     }
 
+    fn period(&self) -> Option<Duration> {
+        Some(CONTROLLER_PERIOD)
+    }
+
     async fn run(&self) -> Result<(), StatusError> {
         let wanted = json!({
             "metadata": { "name": NAME, "namespace": NAMESPACE },
@@ -44,7 +50,7 @@ impl PostStartHook for ClientAuthorities {
         });
         let wanted = Object::from_value(wanted).unwrap_or_default();
         self.config_maps
-            .ensure(vec![wanted], |present, _| {
+            .ensure_one(wanted, |present, _| {
                 let before = present.get_str(&["data", CLIENT_CA]).unwrap_or_default();
                 // Other servers of the cluster may believe others: all are told.
                 let missing = certificates(&self.client_ca_pem).filter(|one| !before.contains(*one));

@@ -5,12 +5,14 @@
 //!
 //! Kubernetes concept: `priority-and-fairness-config-producer`; `pkg/registry/flowcontrol/ensurer`.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use futures::future::try_join;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
-use super::{PostStartHook, wanted};
+use super::{CONTROLLER_PERIOD, PostStartHook, wanted};
 use crate::flowcontrol::flowschemas::FlowSchemas;
 use crate::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 use crate::keeper::Keeper;
@@ -39,6 +41,10 @@ impl FlowControl {
 impl PostStartHook for FlowControl {
     fn name(&self) -> &'static str {
         "priority-and-fairness-config-producer"
+    }
+
+    fn period(&self) -> Option<Duration> {
+        Some(CONTROLLER_PERIOD)
     }
 
     async fn run(&self) -> Result<(), StatusError> {

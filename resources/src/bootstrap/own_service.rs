@@ -5,13 +5,15 @@
 //! `start-kubernetes-service-cidr-controller` (`…/defaultservicecidr`).
 
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use registry_core::api::{Object, StatusError, time};
 use registry_core::registry::InstalledApi;
 use serde_json::{Value, json};
 
-use super::{PostStartHook, ServerFacts};
+use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
 use crate::core::endpoints::Endpoints;
 use crate::core::services::Services;
 use crate::discovery::endpointslices::EndpointSlices;
@@ -35,6 +37,9 @@ pub(super) struct OwnService {
     endpoints: Option<Keeper>,
     slices: Option<Keeper>,
     server: ServerFacts,
+    /// Whether the objects were made to fit this server. From then on they are only made when they are missing: another
+    /// server of the cluster may have them fit itself.
+    is_settled: AtomicBool,
 }
 
 // === impl DefaultRange ===
@@ -52,16 +57,17 @@ impl PostStartHook for DefaultRange {
         "start-kubernetes-service-cidr-controller"
     }
 
+    fn period(&self) -> Option<Duration> {
+        Some(OWN_SERVICE_PERIOD)
+    }
+
     async fn run(&self) -> Result<(), StatusError> {
         let range = object(json!({ "metadata": { "name": NAME }, "spec": { "cidrs": [self.range] } }));
-        self.ranges.ensure(vec![range], |_, _| None).await?;
-        let present = self.ranges.present().await?;
-        let is_ready = match present.get("", NAME) {
-            Some(entry) => self.ranges.read(entry)?.get(&["status", "conditions"]).is_some(),
-            // Made just now: the cache need not have it yet.
-            None => false,
-        };
-        if is_ready {
+        self.ranges.ensure_one(range, |_, _| None).await?;
+        let Some(present) = self.ranges.get_newest("", NAME).await? else { return Ok(()) };
+        let is_deleted = present.deletion_timestamp().is_some();
+        let is_same = present.get(&["spec", "cidrs"]) == Some(&json!([self.range]));
+        if is_deleted || !is_same || present.get(&["status", "conditions"]).is_some() {
             return Ok(());
         }
         let ready = json!([{
@@ -89,6 +95,7 @@ impl OwnService {
             endpoints: Keeper::of::<Endpoints>(installed),
             slices: Keeper::of::<EndpointSlices>(installed),
             server: server.clone(),
+            is_settled: AtomicBool::new(false),
         })
     }
 
@@ -153,20 +160,29 @@ impl PostStartHook for OwnService {
         "bootstrap-controller"
     }
 
+    fn period(&self) -> Option<Duration> {
+        Some(OWN_SERVICE_PERIOD)
+    }
+
     async fn run(&self) -> Result<(), StatusError> {
-        let port = ["spec", "ports"];
-        self.services.ensure(vec![self.service()], |old, new| moved(old, new, &[&port])).await?;
-        // Endpoints must not be loopback addresses: without another one there is nothing to tell.
-        let Some(address) = self.server.advertise_address else { return Ok(()) };
-        if let Some(keeper) = &self.endpoints {
-            let wanted = vec![self.endpoints(address)];
-            keeper.ensure(wanted, |old, new| moved(old, new, &[&["subsets"]])).await?;
+        let is_settled = self.is_settled.load(Ordering::Relaxed);
+        let mend = |old: &Object, new: &Object, fields: &[&[&str]]| {
+            if is_settled { None } else { moved(old, new, fields) }
+        };
+        self.services.ensure_one(self.service(), |old, new| mend(old, new, &[&["spec", "ports"]])).await?;
+        // Endpoints must not be loopback addresses: without another one there are none.
+        if let Some(address) = self.server.advertise_address {
+            if let Some(keeper) = &self.endpoints {
+                keeper
+                    .ensure_one(self.endpoints(address), |old, new| mend(old, new, &[&["subsets"]]))
+                    .await?;
+            }
+            if let Some(keeper) = &self.slices {
+                let fields: [&[&str]; 2] = [&["endpoints"], &["ports"]];
+                keeper.ensure_one(self.slice(address), |old, new| mend(old, new, &fields)).await?;
+            }
         }
-        if let Some(keeper) = &self.slices {
-            let wanted = vec![self.slice(address)];
-            let fields: [&[&str]; 2] = [&["endpoints"], &["ports"]];
-            keeper.ensure(wanted, |old, new| moved(old, new, &fields)).await?;
-        }
+        self.is_settled.store(true, Ordering::Relaxed);
         Ok(())
     }
 }

@@ -1,10 +1,15 @@
 //! Objects that are made when they are missing, and are the operator's from then on.
+//!
+//! Kubernetes concept: `pkg/controlplane/controller/systemnamespaces`, and the scheduling API's post-start hook.
+
+use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::future::try_join_all;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
-use super::{PostStartHook, wanted};
+use super::{CONTROLLER_PERIOD, PostStartHook, wanted};
 use crate::core::namespaces::Namespaces;
 use crate::keeper::Keeper;
 use crate::scheduling::priorityclasses::PriorityClasses;
@@ -14,6 +19,7 @@ pub(super) struct MakeMissing {
     name: &'static str,
     keeper: Keeper,
     wanted: fn() -> Vec<Object>,
+    period: Option<Duration>,
 }
 
 /// The namespaces every cluster has.
@@ -23,6 +29,7 @@ pub(super) fn namespaces(installed: &InstalledApi) -> Option<MakeMissing> {
         name,
         keeper: Keeper::of::<Namespaces>(installed)?,
         wanted: wanted::objects::<Namespaces>,
+        period: Some(CONTROLLER_PERIOD),
     })
 }
 
@@ -30,7 +37,7 @@ pub(super) fn namespaces(installed: &InstalledApi) -> Option<MakeMissing> {
 pub(super) fn priority_classes(installed: &InstalledApi) -> Option<MakeMissing> {
     let name = "scheduling/bootstrap-system-priority-classes";
     let keeper = Keeper::of::<PriorityClasses>(installed)?;
-    Some(MakeMissing { name, keeper, wanted: wanted::objects::<PriorityClasses> })
+    Some(MakeMissing { name, keeper, wanted: wanted::objects::<PriorityClasses>, period: None })
 }
 
 #[async_trait]
@@ -39,7 +46,12 @@ impl PostStartHook for MakeMissing {
         self.name
     }
 
+    fn period(&self) -> Option<Duration> {
+        self.period
+    }
+
     async fn run(&self) -> Result<(), StatusError> {
-        self.keeper.ensure((self.wanted)(), |_, _| None).await
+        let ensured = (self.wanted)().into_iter().map(|object| self.keeper.ensure_one(object, |_, _| None));
+        try_join_all(ensured).await.map(drop)
     }
 }

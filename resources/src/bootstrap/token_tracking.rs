@@ -3,6 +3,8 @@
 //!
 //! Kubernetes concept: `pkg/controlplane/controller/legacytokentracking`.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -11,7 +13,7 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use serde_json::json;
 
-use super::PostStartHook;
+use super::{CONTROLLER_PERIOD, PostStartHook};
 use crate::core::configmaps::ConfigMaps;
 use crate::keeper::Keeper;
 
@@ -38,13 +40,17 @@ impl PostStartHook for TokenTracking {
         "start-legacy-token-tracking-controller"
     }
 
+    fn period(&self) -> Option<Duration> {
+        Some(CONTROLLER_PERIOD)
+    }
+
     async fn run(&self) -> Result<(), StatusError> {
         let today = Timestamp::now().to_zoned(TimeZone::UTC).date().to_string();
         let wanted =
             json!({ "metadata": { "name": NAME, "namespace": NAMESPACE }, "data": { "since": today } });
         let wanted = Object::from_value(wanted).unwrap_or_default();
         self.config_maps
-            .ensure(vec![wanted], |present, _| {
+            .ensure_one(wanted, |present, _| {
                 let since = present.get_str(&SINCE).unwrap_or_default();
                 since.parse::<Date>().is_err().then(|| {
                     let mut object = present.clone();

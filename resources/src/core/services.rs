@@ -2,10 +2,15 @@
 
 mod addresses;
 pub(crate) mod allocation;
+mod claim;
 mod facts;
 pub mod proxy;
 mod range;
+pub(crate) mod repair;
 mod strategy;
+mod taken;
+#[cfg(test)]
+mod tests;
 
 pub use range::ServiceRange;
 

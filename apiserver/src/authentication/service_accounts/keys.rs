@@ -5,6 +5,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rcgen::KeyPair as GeneratedKey;
+use registry_core::durable_file::parent_of;
 use ring::digest::{SHA256, digest};
 use ring::error::Unspecified;
 use ring::rand::SystemRandom;
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo, X509Certificate};
 use x509_parser::public_key::PublicKey;
 
-use crate::server::pki::{PkiError, write_private};
+use crate::server::pki::{DirectoryGuard, PkiError, write_private};
 
 use super::jwt;
 
@@ -87,6 +88,8 @@ impl Algorithm {
 impl SigningKey {
     /// Reads a key; makes one, that only its owner can read, when there is none.
     pub(super) fn ensure(path: &Path) -> Result<Self, PkiError> {
+        // Servers that share the directory share the key: only one of them makes it.
+        let _guard = DirectoryGuard::acquire(parent_of(path))?;
         if !path.exists() {
             write_private(path, &GeneratedKey::generate()?.serialize_pem())?;
         }

@@ -3,10 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, SanType, date_time_ymd,
+    CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, SanType, date_time_ymd,
 };
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
@@ -16,22 +15,13 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use crate::authorization::{KUBELET_CLIENT, MASTERS};
 use crate::options::ServiceRange;
 
-use super::{CertifiedKey, PkiError, read, write_private};
+use super::authority::Authority;
+use super::validity::{Moment, Validity, days};
+use super::{CertifiedKey, Notes, PkiError, read, read_private, write_private};
 
-const AUTHORITY_DAYS: i64 = 3650;
 const LEAF_DAYS: i64 = 365;
-/// With less than this left, a certificate is made anew.
-const RENEWAL_DAYS: i64 = 30;
-/// Clocks differ: certificates are good from so long ago.
+/// Clocks differ: certificates are valid from so long ago.
 const BACKDATED_DAYS: i64 = 1;
-
-/// The certificate authority of one installation.
-pub(super) struct Authority {
-    pub(super) certificate_pem: String,
-    issuer: Issuer<'static, KeyPair>,
-    /// Its name, unlike any other authority's.
-    subject: Vec<u8>,
-}
 
 /// What a certificate is for.
 pub(super) enum Purpose {
@@ -46,75 +36,47 @@ pub(super) enum Purpose {
 // === impl Authority ===
 
 impl Authority {
-    /// Reads `ca.crt` and `ca.key`; makes them when there are none, or when they expire soon.
-    pub(super) fn ensure(directory: &Path) -> Result<Self, PkiError> {
-        let (certificate_path, key_path) = (directory.join("ca.crt"), directory.join("ca.key"));
-        let pair = match (certificate_path.exists(), key_path.exists()) {
-            (true, true) => {
-                CertifiedKey { certificate_pem: read(&certificate_path)?, key_pem: read(&key_path)? }
-            }
-            (true, false) => {
-                let reason = format!("its key {} is missing", key_path.display());
-                return Err(PkiError::Unusable { path: certificate_path, reason });
-            }
-            (false, _) => Self::issue(directory)?,
-        };
-        let unusable = |reason: String| PkiError::Unusable { path: certificate_path.clone(), reason };
-        let (_, expires) = inspect(&pair.certificate_pem).map_err(unusable)?;
-        let pair = if expires_soon(expires) { Self::issue(directory)? } else { pair };
-        let (der, _) = inspect(&pair.certificate_pem).map_err(unusable)?;
-        let key = KeyPair::from_pem(&pair.key_pem)
-            .map_err(|error| PkiError::Unusable { path: key_path, reason: error.to_string() })?;
-        let (_, parsed) = X509Certificate::from_der(&der).map_err(|error| unusable(error.to_string()))?;
-        if parsed.public_key().subject_public_key.data.as_ref() != key.public_key_raw() {
-            return Err(unusable("ca.key is another certificate's key".to_owned()));
-        }
-        let subject = parsed.subject().as_raw().to_vec();
-        let issuer = Issuer::from_ca_cert_der(&der, key)?;
-        Ok(Self { certificate_pem: pair.certificate_pem, issuer, subject })
-    }
-
-    fn issue(directory: &Path) -> Result<CertifiedKey, PkiError> {
-        let mut parameters =
-            parameters(&format!("orlop-ca@{}", Timestamp::now().as_nanosecond()), AUTHORITY_DAYS);
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        parameters.key_usages =
-            vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let key = KeyPair::generate()?;
-        let certificate = parameters.self_signed(&key)?;
-        store(directory, "ca", certificate.pem(), &key)
-    }
-
     /// Reads `{name}.crt` and `{name}.key`; makes them when they are missing, of another authority, for another
-    /// purpose, or expire soon.
+    /// purpose, or to be renewed.
     pub(super) fn ensure_leaf(
         &self,
         directory: &Path,
         name: &str,
         purpose: &Purpose,
+        now: Moment,
+        notes: &mut Notes,
     ) -> Result<CertifiedKey, PkiError> {
-        let present = read(&directory.join(format!("{name}.crt")))
-            .and_then(|certificate_pem| {
-                Ok(CertifiedKey { certificate_pem, key_pem: read(&directory.join(format!("{name}.key")))? })
-            })
-            .ok()
-            .filter(|present| self.is_good(present, purpose));
-        if let Some(present) = present {
+        let (certificate_path, key_path) =
+            (directory.join(format!("{name}.crt")), directory.join(format!("{name}.key")));
+        let present = read(&certificate_path).and_then(|certificate_pem| {
+            Ok(CertifiedKey { certificate_pem, key_pem: read_private(&key_path, notes)? })
+        });
+        // What cannot be read is made anew, like what is missing.
+        if let Ok(present) = present
+            && self.is_good(&present, purpose, now)
+        {
             return Ok(present);
         }
         let key = KeyPair::generate()?;
-        let certificate = purpose.parameters().signed_by(&key, &self.issuer)?;
-        store(directory, name, certificate.pem(), &key)
+        let end = (now + days(LEAF_DAYS)).min(self.validity.end);
+        let certificate_pem = purpose.parameters(now, end).signed_by(&key, &self.issuer)?.pem();
+        let key_pem = key.serialize_pem();
+        tracing::info!(path = %certificate_path.display(), "made a certificate");
+        write_private(&key_path, &key_pem)?;
+        write_private(&certificate_path, &certificate_pem)?;
+        Ok(CertifiedKey { certificate_pem, key_pem })
     }
 
-    fn is_good(&self, present: &CertifiedKey, purpose: &Purpose) -> bool {
-        let Ok((der, expires)) = inspect(&present.certificate_pem) else { return false };
+    fn is_good(&self, present: &CertifiedKey, purpose: &Purpose, now: Moment) -> bool {
+        let Ok(der) = CertificateDer::from_pem_slice(present.certificate_pem.as_bytes()) else {
+            return false;
+        };
         let (Ok((_, parsed)), Ok(key)) =
             (X509Certificate::from_der(&der), KeyPair::from_pem(&present.key_pem))
         else {
             return false;
         };
-        !expires_soon(expires)
+        !Validity::of(&parsed).needs_renewal(now)
             && parsed.issuer().as_raw() == self.subject
             && parsed.public_key().subject_public_key.data.as_ref() == key.public_key_raw()
             && purpose.is_met_by(&parsed)
@@ -137,10 +99,10 @@ impl Purpose {
         Self::Serving { names, addresses }
     }
 
-    fn parameters(&self) -> CertificateParams {
+    fn parameters(&self, now: Moment, end: Moment) -> CertificateParams {
         match self {
             Self::Serving { names, addresses } => {
-                let mut made = parameters("kube-apiserver", LEAF_DAYS);
+                let mut made = parameters("kube-apiserver", now, end);
                 made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
                 let names =
                     names.iter().filter_map(|name| Some(SanType::DnsName(name.as_str().try_into().ok()?)));
@@ -149,14 +111,14 @@ impl Purpose {
                 made
             }
             Self::Administrator => {
-                let mut made = parameters("admin", LEAF_DAYS);
+                let mut made = parameters("admin", now, end);
                 made.distinguished_name.push(DnType::OrganizationName, MASTERS);
                 made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
                 made
             }
             // In no group: only kubelets are to obey this user.
             Self::KubeletClient => {
-                let mut made = parameters(KUBELET_CLIENT, LEAF_DAYS);
+                let mut made = parameters(KUBELET_CLIENT, now, end);
                 made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
                 made
             }
@@ -187,42 +149,23 @@ fn organizations<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Option<&'a str
 }
 
 /// What all certificates have: a name, a time, a use.
-fn parameters(common_name: &str, days: i64) -> CertificateParams {
-    let date = |days: i64| {
-        let moment = Timestamp::now().saturating_add(SignedDuration::from_hours(24 * days));
-        let date = moment.unwrap_or(Timestamp::MAX).to_zoned(jiff::tz::TimeZone::UTC).date();
+pub(super) fn parameters(common_name: &str, now: Moment, end: Moment) -> CertificateParams {
+    let date = |moment: Moment| {
+        let moment = Timestamp::from_second(moment).unwrap_or(Timestamp::MAX);
+        let date = moment.to_zoned(jiff::tz::TimeZone::UTC).date();
         date_time_ymd(date.year().into(), date.month().unsigned_abs(), date.day().unsigned_abs())
     };
     let mut parameters = CertificateParams::default();
     parameters.distinguished_name = rcgen::DistinguishedName::new();
     parameters.distinguished_name.push(DnType::CommonName, common_name);
-    parameters.not_before = date(-BACKDATED_DAYS);
-    parameters.not_after = date(days);
+    parameters.not_before = date(now - days(BACKDATED_DAYS));
+    parameters.not_after = date(end);
     parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     parameters.use_authority_key_identifier_extension = true;
     parameters
 }
 
-fn store(
-    directory: &Path,
-    name: &str,
-    certificate_pem: String,
-    key: &KeyPair,
-) -> Result<CertifiedKey, PkiError> {
-    let key_pem = key.serialize_pem();
-    write_private(&directory.join(format!("{name}.key")), &key_pem)?;
-    write_private(&directory.join(format!("{name}.crt")), &certificate_pem)?;
-    Ok(CertifiedKey { certificate_pem, key_pem })
-}
-
-/// A certificate's bytes, and when it expires, in seconds since 1970.
-fn inspect(pem: &str) -> Result<(CertificateDer<'static>, i64), String> {
-    let der = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|error| error.to_string())?;
-    let (_, parsed) = X509Certificate::from_der(&der).map_err(|error| error.to_string())?;
-    let expires = parsed.validity().not_after.timestamp();
-    Ok((der, expires))
-}
-
-fn expires_soon(expires: i64) -> bool {
-    expires - Timestamp::now().as_second() < RENEWAL_DAYS * 24 * 3600
+/// What tells the names of authorities apart, also of those that are made in the same instant.
+pub(super) fn unique() -> uuid::Uuid {
+    uuid::Uuid::new_v4()
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 
 use clap::Parser as _;
@@ -36,12 +37,14 @@ fn the_kubelet_client_is_no_administrator_and_one_that_was_is_replaced() {
     let options = options(directory.path(), &[]);
     let pki = options.certificate_directory();
     create_private_directory(&pki).unwrap();
-    let authority = Authority::ensure(&pki).unwrap();
+    let (now, mut notes) = (now(), Notes::new());
+    let authority = Authority::ensure(&pki, now, &mut notes).unwrap();
     // As earlier versions made it.
-    authority.ensure_leaf(&pki, "apiserver-kubelet-client", &Purpose::Administrator).unwrap();
-    let identity = kubelet_identity(&options).unwrap();
+    let (name, earlier) = ("apiserver-kubelet-client", Purpose::Administrator);
+    authority.ensure_leaf(&pki, name, &earlier, now, &mut notes).unwrap();
+    let identity = kubelet_identity(&options, now).unwrap();
     assert_eq!(subject(&identity.chain[0]), "CN=kube-apiserver-kubelet-client");
-    let again = kubelet_identity(&options).unwrap();
+    let again = kubelet_identity(&options, now).unwrap();
     assert_eq!(identity.chain, again.chain);
 }
 
@@ -86,4 +89,89 @@ fn given_certificates_are_served_and_broken_ones_named() {
     let flag = format!("--client-ca-file={}", broken.display());
     let refused = Identities::ensure(&options(directory.path(), &[&flag])).map(|_| ()).unwrap_err();
     assert!(refused.to_string().contains("broken.crt"), "{refused}");
+}
+
+const DAY: i64 = 24 * 3600;
+/// The files in the order in which they are written.
+const FILES: [&str; 6] = ["ca.key", "ca.crt", "admin.key", "admin.crt", "apiserver.key", "apiserver.crt"];
+
+type Files = BTreeMap<&'static str, String>;
+
+fn written(directory: &Path) -> Files {
+    let text =
+        |file: &&'static str| Some((*file, fs::read_to_string(directory.join("pki").join(file)).ok()?));
+    FILES.iter().filter_map(text).collect()
+}
+
+/// Fails unless the identities are valid at that time, and of an authority that they trust.
+fn assert_good(identities: &Identities, now: Moment) {
+    let admin = certificates(Path::new("admin"), &identities.admin.certificate_pem).unwrap();
+    for chain in [&identities.serving_chain, &admin] {
+        assert!(Validity::of_chain(chain).unwrap().holds(now));
+        let (_, leaf) = x509_parser::parse_x509_certificate(&chain[0]).unwrap();
+        let signed = identities.client_authorities.iter().filter(|authority| {
+            let (_, authority) = x509_parser::parse_x509_certificate(authority).unwrap();
+            Validity::of(&authority).holds(now) && leaf.verify_signature(Some(authority.public_key())).is_ok()
+        });
+        assert_eq!(signed.count(), 1, "one authority signed it");
+    }
+}
+
+#[test]
+fn a_crash_between_any_two_files_is_repaired_by_the_next_start() {
+    let now = now();
+    let first = ["--bind-address=127.0.0.2"].as_slice();
+    let cases: [(&str, Option<Moment>, &[&str], Moment); 5] = [
+        ("first start", None, first, now),
+        ("renewal", Some(now), first, now + 250 * DAY),
+        ("another address", Some(now), &["--bind-address=127.0.0.3"], now),
+        ("another range", Some(now), &["--service-cluster-ip-range=10.96.0.0/16"], now),
+        ("an authority near its end", Some(now), first, now + 3000 * DAY),
+    ];
+    for (case, before, flags, after) in cases {
+        let whole = tempfile::tempdir().unwrap();
+        let mut old = Files::new();
+        if let Some(before) = before {
+            Identities::ensure_at(&options(whole.path(), first), before).unwrap();
+            old = written(whole.path());
+        }
+        Identities::ensure_at(&options(whole.path(), flags), after).unwrap();
+        let new = written(whole.path());
+        for crashed_after in 0..=FILES.len() {
+            let directory = tempfile::tempdir().unwrap();
+            create_private_directory(&directory.path().join("pki")).unwrap();
+            for (index, file) in FILES.iter().enumerate() {
+                let text = if index < crashed_after { new.get(file) } else { old.get(file) };
+                if let Some(text) = text {
+                    write_private(&directory.path().join("pki").join(file), text).unwrap();
+                }
+            }
+            let started = Identities::ensure_at(&options(directory.path(), flags), after);
+            let started =
+                started.unwrap_or_else(|error| panic!("{case}, after {crashed_after} files: {error}"));
+            assert_good(&started, after);
+            let trusted = certificates(Path::new("old"), old.get("ca.crt").map_or("", String::as_str));
+            for authority in trusted.unwrap_or_default() {
+                assert!(started.client_authorities.contains(&authority), "{case}: what was trusted still is");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_authority_is_never_replaced_wherever_the_clock_goes() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(directory.path(), &[]);
+    let start = now();
+    let first = Identities::ensure_at(&options, start).unwrap();
+    for days in [3640, -3650, 0, 4000, 0, 300] {
+        let moved = Identities::ensure_at(&options, start + days * DAY).unwrap();
+        assert_good(&moved, start + days * DAY);
+        assert!(moved.client_authorities.contains(&first.client_authorities[0]), "at {days} days");
+    }
+    // With the clock as it was, those who know only the first authority know the server.
+    let back = Identities::ensure_at(&options, start).unwrap();
+    let (_, leaf) = x509_parser::parse_x509_certificate(&back.serving_chain[0]).unwrap();
+    let (_, authority) = x509_parser::parse_x509_certificate(&first.client_authorities[0]).unwrap();
+    assert!(leaf.verify_signature(Some(authority.public_key())).is_ok());
 }

@@ -1,159 +1,271 @@
-//! Addresses of services as objects: an IPAddress is made before a service has the address, and removed after it. Its
-//! name is the address, so that only one service can have it, whichever server gave it.
+//! IPAddress objects of services. One is made before a service has the address, and removed after it; its name is the
+//! address, so that only one service can have it, whichever server gave it.
 //!
-//! Kubernetes concept: `pkg/registry/core/service/ipallocator`, and the repair of what it leaves behind.
+//! Kubernetes concept: `pkg/registry/core/service/ipallocator`.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream;
 use registry_core::api::{Object, Reason, StatusError};
-use registry_core::registry::InstalledApi;
+use registry_core::registry::Store;
 use serde_json::json;
+use tokio::sync::Notify;
 
-use crate::keeper::Keeper;
-use crate::networking::ipaddresses::IPAddresses;
+use super::taken::{Taken, Uses};
+use crate::keeper::{self, Keeper};
 
 const FAMILY_LABEL: &str = "ipaddress.kubernetes.io/ip-family";
 const MANAGED_BY_LABEL: &str = "ipaddress.kubernetes.io/managed-by";
 const MANAGER: &str = "ipallocator.k8s.io";
-/// How long the removal of an address is waited for by a service that gets it next: pauses, and how many.
-const REMOVAL: (Duration, usize) = (Duration::from_millis(2), 500);
-/// An address without a service that is younger than this may be of one that is just being made.
-const GRACE: Duration = Duration::from_mins(1);
+/// Maximum time for which a claim waits until the object of the address's previous holder is removed.
+const REMOVAL_WAIT: Duration = Duration::from_secs(1);
+/// Pause after a removal failed: at first, and at most.
+const REMOVAL_BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
+/// Maximum number of removals at a time.
+const CONCURRENT_REMOVALS: usize = 32;
+/// The service of the server itself, whose address may be taken over from an attempt before it.
+const OWN_SERVICE: (&str, &str) = ("default", "kubernetes");
 
-/// The IPAddress objects of services.
-#[derive(Clone)]
-pub(super) struct Addresses(Option<Arc<Shared>>);
-
-struct Shared {
-    keeper: Keeper,
-    /// Those that are being removed.
-    leaving: Mutex<HashSet<IpAddr>>,
+/// The service that an address belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Holder {
+    pub(super) namespace: String,
+    pub(super) name: String,
 }
 
-/// Whose an address is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Holder<'a> {
-    pub(super) namespace: &'a str,
-    pub(super) name: &'a str,
+/// The result of claiming an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claimed {
+    /// The object was made.
+    Made,
+    /// There was one already, of an earlier attempt for the same service.
+    Adopted,
+    /// The object belongs to something else.
+    Foreign,
+}
+
+/// The IPAddress objects of services.
+pub(super) struct AddressObjects {
+    pub(super) keeper: Keeper,
+    services: Weak<Store>,
+    taken: Arc<Mutex<Taken>>,
+    removals: Mutex<Removals>,
+    /// An object was removed.
+    removed: Notify,
+    /// Somebody waits for a removal.
+    wanted: Notify,
+}
+
+/// The objects that are to be removed.
+#[derive(Default)]
+struct Removals {
+    pending: HashMap<IpAddr, Removal>,
+    is_running: bool,
+    /// Number of removals so far.
+    count: u64,
+}
+
+#[derive(Clone)]
+struct Removal {
+    number: u64,
+    holder: Holder,
+    /// The uid of the object that was found first: a later one of the same name belongs to somebody else.
+    uid: Option<String>,
 }
 
 // === impl Holder ===
 
-impl Holder<'_> {
-    /// Whether it is this service.
-    pub(super) fn is(&self, service: &Object) -> bool {
-        service.name() == self.name && service.namespace() == self.namespace
+impl Holder {
+    pub(super) fn of(service: &Object) -> Self {
+        Self { namespace: service.namespace().to_owned(), name: service.name().to_owned() }
+    }
+
+    /// Returns the service that an IPAddress object refers to; `None` if it refers to something else.
+    pub(super) fn of_address(object: &Object) -> Option<Self> {
+        let field = |name| object.get_str(&["spec", "parentRef", name]).unwrap_or_default();
+        let is_service = field("group").is_empty() && field("resource") == "services";
+        is_service.then(|| Self { namespace: field("namespace").to_owned(), name: field("name").to_owned() })
+    }
+
+    fn is_own_service(&self) -> bool {
+        (self.namespace.as_str(), self.name.as_str()) == OWN_SERVICE
     }
 }
 
-// === impl Addresses ===
+// === impl AddressObjects ===
 
-impl Addresses {
-    /// Those of an installed API. Where IPAddresses are not served, nothing is made.
-    pub(super) fn new(installed: &InstalledApi) -> Self {
-        let keeper = Keeper::of::<IPAddresses>(installed);
-        Self(keeper.map(|keeper| Arc::new(Shared { keeper, leaving: Mutex::default() })))
-    }
-
-    /// Makes the objects of a service's addresses: all of them, or none. Returns the one somebody else has.
-    pub(super) async fn claim(
-        &self,
-        addresses: &HashSet<IpAddr>,
-        holder: &Holder<'_>,
-    ) -> Result<Option<IpAddr>, StatusError> {
-        let Some(shared) = &self.0 else { return Ok(None) };
-        let mut claimed = HashSet::new();
-        for address in addresses {
-            let outcome = shared.claim(*address, holder).await;
-            match outcome {
-                Ok(()) => {
-                    claimed.insert(*address);
-                }
-                Err(failure) => {
-                    self.release(&claimed);
-                    let is_taken = failure.reason == Reason::AlreadyExists;
-                    return if is_taken { Ok(Some(*address)) } else { Err(failure) };
-                }
-            }
+impl AddressObjects {
+    pub(super) fn new(keeper: Keeper, services: Weak<Store>, taken: Arc<Mutex<Taken>>) -> Self {
+        Self {
+            keeper,
+            services,
+            taken,
+            removals: Mutex::default(),
+            removed: Notify::new(),
+            wanted: Notify::new(),
         }
-        Ok(None)
     }
 
-    /// Removes the objects of addresses, beside whoever gives them up.
-    pub(super) fn release(&self, addresses: &HashSet<IpAddr>) {
-        let Some(shared) = &self.0 else { return };
-        // Outside of a runtime nothing is served either; what stays behind is found by the next repair.
+    /// Makes the object of an address, of which none is being removed.
+    pub(super) async fn claim(&self, address: IpAddr, holder: &Holder) -> Result<Claimed, StatusError> {
+        match self.keeper.claim(object_of(address, holder)).await {
+            Ok(()) => Ok(Claimed::Made),
+            Err(failure) if failure.reason == Reason::AlreadyExists => {
+                if !holder.is_own_service() {
+                    return Ok(Claimed::Foreign);
+                }
+                let present = self.keeper.get_newest("", &address.to_string()).await?;
+                let is_same = present.and_then(|object| Holder::of_address(&object)).as_ref() == Some(holder);
+                Ok(if is_same { Claimed::Adopted } else { Claimed::Foreign })
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Whether the object of this address is about to be removed.
+    pub(super) fn is_being_removed(&self, address: IpAddr) -> bool {
+        self.removals().pending.contains_key(&address)
+    }
+
+    /// Removes the objects of addresses that a service does not have (any more), in the background.
+    pub(super) fn release(self: &Arc<Self>, addresses: impl IntoIterator<Item = IpAddr>, holder: &Holder) {
+        // Without a runtime the process is ending; the next one's repair finds what stays behind.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        for address in addresses.iter().copied() {
-            shared.leaving().insert(address);
-            let shared = shared.clone();
-            runtime.spawn(async move {
-                if let Err(failure) = shared.keeper.remove("", &address.to_string()).await {
-                    tracing::warn!("the address {address} stays taken until the next start: {failure}");
-                }
-                shared.leaving().remove(&address);
-            });
+        let mut removals = self.removals();
+        for address in addresses {
+            removals.count += 1;
+            let removal = Removal { number: removals.count, holder: holder.clone(), uid: None };
+            removals.pending.insert(address, removal);
+        }
+        if !removals.pending.is_empty() && !removals.is_running {
+            removals.is_running = true;
+            runtime.spawn(self.clone().remove_pending());
         }
     }
 
-    /// Removes what an allocator before left behind: addresses that are no service's any more.
-    pub(super) async fn repair(&self, is_held: impl Fn(Holder<'_>) -> bool) -> Result<(), StatusError> {
-        let Some(shared) = &self.0 else { return Ok(()) };
-        for entry in shared.keeper.present().await?.all() {
-            let object = shared.keeper.read(entry)?;
-            let reference = |field| object.get_str(&["spec", "parentRef", field]).unwrap_or_default();
-            let is_ours = object.labels().any(|label| label == (MANAGED_BY_LABEL, MANAGER));
-            let holder = Holder { namespace: reference("namespace"), name: reference("name") };
-            if is_ours && !is_held(holder) && is_older_than(&object, GRACE) {
-                shared.keeper.remove("", object.name()).await?;
-            }
+    /// Removes everything that is to be removed, until nothing is left or the server is gone.
+    async fn remove_pending(self: Arc<Self>) {
+        let mut pause = REMOVAL_BACKOFF.0;
+        while let Some(pending) = self.next_removals() {
+            let attempts = pending.into_iter().map(|(address, removal)| self.try_remove(address, removal));
+            let outcomes: Vec<_> =
+                stream::iter(attempts).buffer_unordered(CONCURRENT_REMOVALS).collect().await;
+            let Some(failure) = outcomes.into_iter().find_map(Result::err) else {
+                pause = REMOVAL_BACKOFF.0;
+                continue;
+            };
+            tracing::warn!("cannot remove the IPAddress objects of services, will retry: {failure}");
+            let _ = tokio::time::timeout(pause, self.wanted.notified()).await; // Either way it is tried again.
+            pause = (pause * 2).min(REMOVAL_BACKOFF.1);
         }
+    }
+
+    /// Returns what is to be removed; `None` when that is nothing, or the server is gone.
+    fn next_removals(&self) -> Option<Vec<(IpAddr, Removal)>> {
+        let mut removals = self.removals();
+        if removals.pending.is_empty() || self.services.strong_count() == 0 {
+            removals.is_running = false;
+            return None;
+        }
+        Some(removals.pending.iter().map(|(address, removal)| (*address, removal.clone())).collect())
+    }
+
+    async fn try_remove(&self, address: IpAddr, removal: Removal) -> Result<(), StatusError> {
+        let number = removal.number;
+        self.remove(address, removal).await?;
+        let mut removals = self.removals();
+        if removals.pending.get(&address).is_some_and(|pending| pending.number == number) {
+            removals.pending.remove(&address);
+        }
+        drop(removals);
+        self.removed.notify_waiters();
         Ok(())
     }
-}
 
-// === impl Shared ===
-
-impl Shared {
-    fn leaving(&self) -> std::sync::MutexGuard<'_, HashSet<IpAddr>> {
-        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn claim(&self, address: IpAddr, holder: &Holder<'_>) -> Result<(), StatusError> {
-        let object = json!({
-            "metadata": {
-                "name": address,
-                "labels": {
-                    FAMILY_LABEL: if address.is_ipv4() { "IPv4" } else { "IPv6" },
-                    MANAGED_BY_LABEL: MANAGER,
-                },
-            },
-            "spec": {
-                "parentRef": { "resource": "services", "namespace": holder.namespace, "name": holder.name },
-            },
-        });
-        let object = Object::from_value(object).unwrap_or_default();
-        for _ in 0..REMOVAL.1 {
-            match self.keeper.claim(object.clone()).await {
-                Err(failure) if failure.reason == Reason::AlreadyExists => {
-                    // The service that had it is gone already, and the object soon will be.
-                    if !self.leaving().contains(&address) {
-                        return self.keeper.claim(object).await;
-                    }
-                }
-                outcome => return outcome,
-            }
-            tokio::time::sleep(REMOVAL.0).await;
+    /// Removes the object of an address, unless the service has the address: a write that was reported as failed, or
+    /// whose request was abandoned, may have been made.
+    async fn remove(&self, address: IpAddr, removal: Removal) -> Result<(), StatusError> {
+        let Removal { number, holder, uid } = removal;
+        if self.keeps_if_held(address, &holder).await? {
+            return Ok(());
         }
-        self.keeper.claim(object).await
+        let Some(present) = self.keeper.get_newest("", &address.to_string()).await? else { return Ok(()) };
+        let is_known = uid.is_none_or(|first| first == present.uid());
+        if !is_known || Holder::of_address(&present).as_ref() != Some(&holder) {
+            return Ok(());
+        }
+        if let Some(pending) = self.removals().pending.get_mut(&address).filter(|one| one.number == number) {
+            pending.uid = Some(present.uid().to_owned());
+        }
+        self.keeper.remove_exactly(present.name(), present.uid()).await?;
+        // A write of the service that was still queued when it was read is made by now.
+        self.keeps_if_held(address, &holder).await.map(drop)
+    }
+
+    /// Whether the service has the address; then its object is made if there is none.
+    async fn keeps_if_held(&self, address: IpAddr, holder: &Holder) -> Result<bool, StatusError> {
+        let Some(services) = self.services.upgrade() else { return Ok(false) };
+        let service = keeper::get_newest(&services, &holder.namespace, &holder.name).await?;
+        let uses = service.as_ref().map(Uses::of).unwrap_or_default();
+        if !uses.addresses.contains(&address) {
+            return Ok(false);
+        }
+        self.keeper.create(object_of(address, holder)).await?;
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).added(&uses);
+        Ok(true)
+    }
+
+    /// Waits until the object of an address that is being removed is gone.
+    pub(super) async fn wait_until_removed(&self, address: IpAddr) -> Result<(), StatusError> {
+        let removed = async {
+            loop {
+                let removed = self.removed.notified();
+                tokio::pin!(removed);
+                removed.as_mut().enable();
+                if !self.is_being_removed(address) {
+                    return;
+                }
+                self.wanted.notify_one();
+                removed.await;
+            }
+        };
+        let waited = tokio::time::timeout(REMOVAL_WAIT, removed).await;
+        waited.map_err(|_| StatusError::timeout(format!("the address {address} is being given back"), 1))
+    }
+
+    fn removals(&self) -> MutexGuard<'_, Removals> {
+        self.removals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn is_older_than(object: &Object, age: Duration) -> bool {
-    let created = object.get_str(&["metadata", "creationTimestamp"]).unwrap_or_default();
-    let Ok(created) = created.parse::<jiff::Timestamp>() else { return false };
-    jiff::Timestamp::now().duration_since(created).unsigned_abs() > age
+/// Whether an IPAddress object is one of those that are made here.
+pub(super) fn is_managed(object: &Object) -> bool {
+    object.labels().any(|label| label == (MANAGED_BY_LABEL, MANAGER))
+}
+
+/// Whether an IPAddress object has the labels of those that are made here.
+pub(super) fn has_labels(object: &Object, address: IpAddr) -> bool {
+    is_managed(object) && object.labels().any(|label| label == (FAMILY_LABEL, family(address)))
+}
+
+/// Returns the object of an address of a service.
+pub(super) fn object_of(address: IpAddr, holder: &Holder) -> Object {
+    let object = json!({
+        "metadata": {
+            "name": address,
+            "labels": { FAMILY_LABEL: family(address), MANAGED_BY_LABEL: MANAGER },
+        },
+        "spec": {
+            "parentRef": { "resource": "services", "namespace": holder.namespace, "name": holder.name },
+        },
+    });
+    Object::from_value(object).unwrap_or_default()
+}
+
+fn family(address: IpAddr) -> &'static str {
+    if address.is_ipv4() { "IPv4" } else { "IPv6" }
 }

@@ -1,210 +1,122 @@
 //! Addresses and node ports of Services: each is given to one service at a time.
 //!
-//! What is taken is read from the stored services once, and kept up with every write of this server.
+//! What is taken is read from the stored services, kept up with every write of this server, and read again with every
+//! repair.
 //!
 //! Kubernetes concept: `pkg/registry/core/service/storage/alloc.go`.
 
-use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldPath};
-use registry_core::api::{FieldError, ListOptions, Object, StatusError};
+use registry_core::api::{FieldError, Object, StatusError};
 use registry_core::codec::stored;
 use registry_core::registry::{FinishHook, InstalledApi, Store, StoreHooks};
 use registry_core::resource::Resource;
-use registry_core::rest::Lister;
 use registry_core::storage::StoredObject;
 use serde_json::{Value, json};
 
 use super::Services;
-use super::addresses::{Addresses, Holder};
+use super::addresses::{AddressObjects, Holder};
+use super::claim::Claim;
 use super::facts::{has_cluster_ip, has_node_ports, kind};
 use super::range::ServiceRange;
+use super::taken::{FIRST_NODE_PORT, LAST_NODE_PORT, Taken, Uses, node_port};
 use crate::edit::is_empty_at;
+use crate::keeper::Keeper;
+use crate::networking::ipaddresses::IPAddresses;
 
-const FIRST_NODE_PORT: i64 = 30_000;
-const LAST_NODE_PORT: i64 = 32_767;
-/// Node ports below this one are given only to who asks for them.
-const FIRST_FREE_NODE_PORT: i64 = 30_086;
-
-/// How many addresses are tried for one service when other servers take them first.
+/// Maximum number of addresses that are tried for one service when other servers take them first.
 const ADDRESS_ATTEMPTS: usize = 16;
 
-/// Gives installed services their addresses, of this range, and ports.
-pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) {
-    if let Some(store) = installed.store(Services::TYPE) {
-        let taken: Arc<Mutex<Taken>> = Arc::default();
-        let addresses = Addresses::new(installed);
-        let hooks = Allocation { store: Arc::downgrade(&store), taken, range, addresses };
-        // Whoever attached hooks of their own gives addresses by themselves.
-        drop(store.attach_hooks(Arc::new(hooks)));
-    }
+/// Gives installed services their addresses, of this range, and ports. Returns what does so; `None` where services are
+/// not served, or their store has hooks of its own.
+pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) -> Option<Arc<Allocator>> {
+    let store = installed.store(Services::TYPE)?;
+    let taken: Arc<Mutex<Taken>> = Arc::default();
+    // Where IPAddresses are not served, no objects are made.
+    let objects = Keeper::of::<IPAddresses>(installed)
+        .map(|keeper| Arc::new(AddressObjects::new(keeper, Arc::downgrade(&store), taken.clone())));
+    let allocator = Arc::new(Allocator {
+        store: Arc::downgrade(&store),
+        range,
+        objects,
+        taken,
+        refreshing: tokio::sync::Mutex::default(),
+    });
+    let is_attached = store.attach_hooks(Arc::new(Allocation(allocator.clone()))).is_ok();
+    is_attached.then_some(allocator)
+}
+
+/// Gives addresses and node ports to services.
+pub(crate) struct Allocator {
+    pub(super) store: Weak<Store>,
+    pub(super) range: ServiceRange,
+    /// The addresses as objects: what other servers on the same store go by.
+    pub(super) objects: Option<Arc<AddressObjects>>,
+    taken: Arc<Mutex<Taken>>,
+    /// Held while the services are listed.
+    pub(super) refreshing: tokio::sync::Mutex<()>,
 }
 
 /// The hooks of the services' store.
-struct Allocation {
-    store: Weak<Store>,
-    taken: Arc<Mutex<Taken>>,
-    range: ServiceRange,
-    /// The addresses as objects: what other servers on the same store go by.
-    addresses: Addresses,
-}
+struct Allocation(Arc<Allocator>);
 
-/// What is in use.
-#[derive(Default)]
-struct Taken {
-    known: bool,
-    /// Counts removals, so that a list from before one is not believed.
-    removals: u64,
-    addresses: HashSet<IpAddr>,
-    node_ports: HashSet<(String, i64)>,
-}
+// === impl Allocator ===
 
-/// What one service uses.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Uses {
-    addresses: HashSet<IpAddr>,
-    node_ports: HashSet<(String, i64)>,
-}
-
-/// What one write set aside, and what it gives back.
-struct Settlement {
-    taken: Arc<Mutex<Taken>>,
-    got: Uses,
-    gave: Uses,
-    addresses: Addresses,
-}
-
-// === impl Uses ===
-
-impl Uses {
-    fn of(service: &Object) -> Self {
-        let ips = service.get(&["spec", "clusterIPs"]).and_then(Value::as_array).into_iter().flatten();
-        let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
-        Self {
-            addresses: ips.filter_map(|ip| ip.as_str()?.parse().ok()).collect(),
-            node_ports: ports.filter_map(node_port).collect(),
-        }
-    }
-
-    fn without(&self, other: &Self) -> Self {
-        Self {
-            addresses: self.addresses.difference(&other.addresses).copied().collect(),
-            node_ports: self.node_ports.difference(&other.node_ports).cloned().collect(),
-        }
-    }
-}
-
-fn node_port(port: &Value) -> Option<(String, i64)> {
-    let number = port.get("nodePort")?.as_i64().filter(|number| *number != 0)?;
-    let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
-    Some((protocol.to_owned(), number))
-}
-
-// === impl Taken ===
-
-impl Taken {
-    fn give_back(&mut self, uses: &Uses) {
-        self.addresses.retain(|address| !uses.addresses.contains(address));
-        self.node_ports.retain(|port| !uses.node_ports.contains(port));
-    }
-
-    /// An address nobody has.
-    fn free_address(&self, range: ServiceRange) -> Option<IpAddr> {
-        range.candidates(random()).find(|address| !self.addresses.contains(address))
-    }
-
-    /// A node port nobody has for any protocol.
-    fn free_node_port(&self) -> Option<i64> {
-        let span = LAST_NODE_PORT - FIRST_FREE_NODE_PORT + 1;
-        let start = i64::from(random()) % span;
-        (0..span)
-            .map(|step| FIRST_FREE_NODE_PORT + (start + step) % span)
-            .find(|number| !self.node_ports.iter().any(|(_, taken)| taken == number))
-    }
-}
-
-fn random() -> u32 {
-    // The letters of a generated name are random; no further source of randomness is needed here.
-    let name = registry_core::registry::store::generate_name("");
-    name.bytes().fold(0, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)))
-}
-
-// === impl Allocation ===
-
-impl Allocation {
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+impl Allocator {
+    pub(super) fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads what is taken, the first time.
-    async fn learn(&self) -> Result<(), StatusError> {
-        loop {
-            let removals = {
-                let taken = self.lock();
-                if taken.known {
-                    return Ok(());
-                }
-                taken.removals
-            };
-            let Some(store) = self.store.upgrade() else { return Ok(()) };
-            let page = store.list(&RequestContext::system(""), &ListOptions::default()).await?;
-            let services: Result<Vec<Object>, _> = page.items.iter().map(|entry| store.read(entry)).collect();
-            let services = services?;
-            self.addresses.repair(|holder| services.iter().any(|service| holder.is(service))).await?;
-            let mut taken = self.lock();
-            if taken.removals == removals && !taken.known {
-                for uses in services.iter().map(Uses::of) {
-                    taken.addresses.extend(uses.addresses);
-                    taken.node_ports.extend(uses.node_ports);
-                }
-                taken.known = true;
-            }
+    /// Removes the objects of addresses that a service gave up, in the background.
+    pub(super) fn release(&self, uses: &Uses, holder: &Holder) {
+        if let Some(objects) = &self.objects {
+            objects.release(uses.addresses.iter().copied(), holder);
         }
     }
 
-    /// Gives a service what it needs and has not; what it wants by name is set aside for it.
-    fn allocate(&self, service: &mut Object, before: &Uses) -> Result<Uses, StatusError> {
-        let mut taken = self.lock();
-        let mut got = Uses::default();
+    /// Gives a service what it needs and has not; what it asks for is claimed for it.
+    fn allocate(
+        self: &Arc<Self>,
+        service: &mut Object,
+        holder: &Holder,
+        before: &Uses,
+    ) -> Result<Claim, StatusError> {
+        let mut claim = Claim::new(self.clone(), holder.clone());
         let mut errors = ErrorList::default();
+        let mut taken = self.taken();
         if has_cluster_ip(service) {
             set_families(service, self.range, &mut errors);
-            take_address(service, self.range, before, &mut taken, &mut got, &mut errors);
+            self.take_address(service, before, &mut taken, &mut claim.uses, &mut errors);
         }
         if has_node_ports(service) {
-            take_node_ports(service, before, &mut taken, &mut got, &mut errors);
+            take_node_ports(service, before, &mut taken, &mut claim.uses, &mut errors);
         }
+        drop(taken);
         if errors.is_empty() {
-            return Ok(got);
+            return Ok(claim);
         }
-        taken.give_back(&got);
         Err(StatusError::invalid(Services::TYPE.kind, service.name(), &errors))
     }
 
-    /// The same, and the addresses are claimed before all servers on the store: of one that somebody else has
-    /// claimed, this server did not know.
-    async fn allocate_and_claim(
-        &self,
+    /// The same, and makes the objects of the addresses: one that somebody else has made says that this server did not
+    /// know of its address.
+    async fn allocate_objects(
+        self: &Arc<Self>,
         service: &mut Object,
-        namespace: &str,
+        holder: &Holder,
         before: &Uses,
-    ) -> Result<Uses, StatusError> {
+    ) -> Result<Claim, StatusError> {
         let asked = service.clone();
-        let mut occupied = Uses::default();
         for _ in 0..ADDRESS_ATTEMPTS {
-            let got = self.allocate(service, before)?;
-            let holder = Holder { namespace, name: service.name() };
-            let Some(address) = self.addresses.claim(&got.addresses, &holder).await? else {
-                return Ok(got);
-            };
+            let claim = self.allocate(service, holder, before)?;
+            let (claim, foreign) = claim.make_objects().await?;
+            let Some(address) = foreign else { return Ok(claim) };
             let was_chosen = asked.get(&["spec", "clusterIP"]) != service.get(&["spec", "clusterIP"]);
-            // Known as taken from now on; the rest of what was set aside is not.
-            occupied.addresses.insert(address);
-            self.lock().give_back(&got.without(&occupied));
+            self.taken().add_foreign(address);
             if !was_chosen {
                 let mut errors = ErrorList::default();
                 already_allocated(&address.to_string(), service.get(&["spec", "clusterIPs"]), &mut errors);
@@ -215,8 +127,51 @@ impl Allocation {
         Err(StatusError::internal("failed to allocate IP: other servers take each one first"))
     }
 
-    fn settlement(&self, got: Uses, gave: Uses) -> Box<dyn FinishHook> {
-        Box::new(Settlement { taken: self.taken.clone(), got, gave, addresses: self.addresses.clone() })
+    fn free_address(&self, taken: &Taken) -> Option<IpAddr> {
+        let is_being_removed = |address| match &self.objects {
+            Some(objects) => objects.is_being_removed(address),
+            None => false,
+        };
+        taken.free_address(self.range, is_being_removed)
+    }
+
+    fn take_address(
+        &self,
+        service: &mut Object,
+        before: &Uses,
+        taken: &mut Taken,
+        claimed: &mut Uses,
+        errors: &mut ErrorList,
+    ) {
+        mirror_address(service);
+        let path = FieldPath::new("spec").child("clusterIPs");
+        let wanted = service.get(&["spec", "clusterIPs"]).cloned().unwrap_or_default();
+        let Some(first) = wanted.get(0).and_then(Value::as_str) else {
+            let Some(address) = self.free_address(taken).filter(|address| taken.claim_address(*address))
+            else {
+                errors.push(FieldError::invalid(path, Value::Null, "failed to allocate IP: range is full"));
+                return;
+            };
+            claimed.addresses.insert(address);
+            service.set(&["spec", "clusterIP"], address.to_string().into());
+            service.set(&["spec", "clusterIPs"], json!([address.to_string()]));
+            return;
+        };
+        // Validation reports what is no address.
+        let Ok(address) = first.parse::<IpAddr>() else { return };
+        if before.addresses.contains(&address) {
+            return;
+        }
+        if !self.range.gives(address) {
+            let detail = format!(
+                "failed to allocate IP {first}: the provided network does not match the current range"
+            );
+            errors.push(FieldError::invalid(path, wanted, detail));
+        } else if taken.claim_address(address) {
+            claimed.addresses.insert(address);
+        } else {
+            already_allocated(first, Some(&wanted), errors);
+        }
     }
 }
 
@@ -248,44 +203,6 @@ fn mirror_address(service: &mut Object) {
     }
 }
 
-fn take_address(
-    service: &mut Object,
-    range: ServiceRange,
-    before: &Uses,
-    taken: &mut Taken,
-    got: &mut Uses,
-    errors: &mut ErrorList,
-) {
-    mirror_address(service);
-    let path = FieldPath::new("spec").child("clusterIPs");
-    let wanted = service.get(&["spec", "clusterIPs"]).cloned().unwrap_or_default();
-    let Some(first) = wanted.get(0).and_then(Value::as_str) else {
-        let Some(address) = taken.free_address(range) else {
-            errors.push(FieldError::invalid(path, Value::Null, "failed to allocate IP: range is full"));
-            return;
-        };
-        taken.addresses.insert(address);
-        got.addresses.insert(address);
-        service.set(&["spec", "clusterIP"], address.to_string().into());
-        service.set(&["spec", "clusterIPs"], json!([address.to_string()]));
-        return;
-    };
-    // What is no address is for validation to tell.
-    let Ok(address) = first.parse::<IpAddr>() else { return };
-    if before.addresses.contains(&address) {
-        return;
-    }
-    if !range.gives(address) {
-        let detail =
-            format!("failed to allocate IP {first}: the provided network does not match the current range");
-        errors.push(FieldError::invalid(path, wanted, detail));
-    } else if taken.addresses.insert(address) {
-        got.addresses.insert(address);
-    } else {
-        already_allocated(first, Some(&wanted), errors);
-    }
-}
-
 fn already_allocated(address: &str, wanted: Option<&Value>, errors: &mut ErrorList) {
     let path = FieldPath::new("spec").child("clusterIPs");
     let detail = format!("failed to allocate IP {address}: provided IP is already allocated");
@@ -296,7 +213,7 @@ fn take_node_ports(
     service: &mut Object,
     before: &Uses,
     taken: &mut Taken,
-    got: &mut Uses,
+    claimed: &mut Uses,
     errors: &mut ErrorList,
 ) {
     let wants = kind(service) == "NodePort"
@@ -317,8 +234,10 @@ fn take_node_ports(
             if let Some(port) = port.as_object_mut() {
                 port.insert("nodePort".to_owned(), number.into());
             }
-            taken.node_ports.insert((protocol.clone(), number));
-            got.node_ports.insert((protocol, number));
+            let key = (protocol, number);
+            if taken.claim_node_port(&key) {
+                claimed.node_ports.insert(key);
+            }
             continue;
         };
         let key = (protocol, number);
@@ -330,8 +249,8 @@ fn take_node_ports(
                 "provided port is not in the valid range. The range of valid ports is {FIRST_NODE_PORT}-{LAST_NODE_PORT}"
             );
             errors.push(FieldError::invalid(path, number, detail));
-        } else if taken.node_ports.insert(key.clone()) {
-            got.node_ports.insert(key);
+        } else if taken.claim_node_port(&key) {
+            claimed.node_ports.insert(key);
         } else {
             errors.push(FieldError::invalid(path, number, "provided port is already allocated"));
         }
@@ -385,34 +304,34 @@ impl StoreHooks for Allocation {
         object: &mut Object,
         dry_run: bool,
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
-        self.learn().await?;
+        self.0.learn().await?;
         mirror_address(object);
         let before = Uses::default();
+        let holder = Holder { namespace: context.namespace.clone(), name: object.name().to_owned() };
         if dry_run {
-            let got = self.allocate(object, &before)?;
-            self.lock().give_back(&got);
+            drop(self.0.allocate(object, &holder, &before)?);
             return Ok(None);
         }
-        let got = self.allocate_and_claim(object, &context.namespace, &before).await?;
-        Ok(Some(self.settlement(got, Uses::default())))
+        let claim = self.0.allocate_objects(object, &holder, &before).await?;
+        Ok(Some(Box::new(claim)))
     }
 
     async fn begin_update(
         &self,
-        context: &RequestContext,
+        _context: &RequestContext,
         new: &mut Object,
         old: &Object,
         dry_run: bool,
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
-        self.learn().await?;
+        self.0.learn().await?;
         keep_allocated(new, old);
         let before = Uses::of(old);
+        let holder = Holder::of(old);
         if dry_run {
-            let got = self.allocate(new, &before)?;
-            self.lock().give_back(&got);
+            drop(self.0.allocate(new, &holder, &before)?);
             return Ok(None);
         }
-        let got = self.allocate_and_claim(new, &context.namespace, &before).await?;
+        let claim = self.0.allocate_objects(new, &holder, &before).await?;
         // What the new type has no use for goes with the strategy's preparation.
         let mut after = Uses::of(new);
         if !has_cluster_ip(new) {
@@ -421,23 +340,13 @@ impl StoreHooks for Allocation {
         if !has_node_ports(new) {
             after.node_ports.clear();
         }
-        Ok(Some(self.settlement(got, before.without(&after))))
+        Ok(Some(Box::new(claim.giving_up(before.without(&after)))))
     }
 
     fn after_delete(&self, object: &StoredObject) {
         let Ok(service) = stored::decode(&object.json) else { return };
         let uses = Uses::of(&service);
-        self.addresses.release(&uses.addresses);
-        let mut taken = self.lock();
-        taken.removals += 1;
-        taken.give_back(&uses);
-    }
-}
-
-impl FinishHook for Settlement {
-    fn finish(self: Box<Self>, committed: bool) {
-        let free = if committed { &self.gave } else { &self.got };
-        self.addresses.release(&free.addresses);
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).give_back(free);
+        self.0.release(&uses, &Holder::of(&service));
+        self.0.taken().removed(&uses);
     }
 }

@@ -1,0 +1,181 @@
+//! The certificate authorities of one installation. One that exists is never replaced: near its end a new one is added
+//! beside it, and both are trusted.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use rcgen::{BasicConstraints, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use super::validity::{Moment, Validity, days};
+use super::{Notes, PkiError, certificates, issue, read, write_private};
+
+const AUTHORITY_DAYS: i64 = 3650;
+/// An authority signs until so shortly before its end: those that signed before have to be trusted for a while after.
+const SIGNING_MARGIN_DAYS: i64 = 90;
+/// Maximum number of authorities: more come only from a clock that keeps jumping.
+const MAX_AUTHORITIES: usize = 8;
+
+/// The authorities, of which one signs.
+pub(super) struct Authority {
+    /// All of them, the newest first.
+    pub(super) trusted_pem: String,
+    /// The end of the one that signs.
+    pub(super) validity: Validity,
+    pub(super) issuer: Issuer<'static, KeyPair>,
+    /// The name of the one that signs, unlike any other authority's.
+    pub(super) subject: Vec<u8>,
+}
+
+/// A certificate and its key.
+struct Pair {
+    certificate: CertificateDer<'static>,
+    subject: Vec<u8>,
+    validity: Validity,
+    key: KeyPair,
+}
+
+/// The files of the authorities.
+struct Files {
+    certificate_path: PathBuf,
+    key_path: PathBuf,
+    certificate_pem: String,
+    key_pem: String,
+}
+
+/// The right to change the files of a directory; given up when dropped.
+pub(crate) struct DirectoryGuard(#[expect(dead_code, reason = "holds the lock")] File);
+
+// === impl DirectoryGuard ===
+
+impl DirectoryGuard {
+    /// Waits until no other process changes the directory's files.
+    pub(crate) fn acquire(directory: &Path) -> Result<Self, PkiError> {
+        let failed = |source| PkiError::Read { path: directory.to_owned(), source };
+        let file = File::open(directory).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        Ok(Self(file))
+    }
+}
+
+// === impl Authority ===
+
+impl Authority {
+    /// Reads `ca.crt` and `ca.key`. Makes them when there is no certificate; adds an authority when none of those there
+    /// are will last.
+    pub(super) fn ensure(directory: &Path, now: Moment, notes: &mut Notes) -> Result<Self, PkiError> {
+        let mut files = Files::read(directory, notes)?;
+        let mut pairs = files.pairs()?;
+        let is_lasting =
+            |pair: &Pair| pair.validity.holds(now) && pair.validity.end - now > days(AUTHORITY_DAYS) / 3;
+        if !pairs.iter().any(is_lasting) {
+            let added = files.add(now);
+            let works_without = pairs.iter().any(|pair| pair.validity.holds(now));
+            match added {
+                Ok(()) => pairs = files.pairs()?,
+                Err(failure) if works_without => {
+                    notes.push(format!("no new certificate authority: {failure}"));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        let signing = choose(pairs, now).ok_or_else(|| PkiError::Unusable {
+            path: files.certificate_path.clone(),
+            reason: "no certificate authority in it is valid now: is the clock right?".to_owned(),
+        })?;
+        Ok(Self {
+            trusted_pem: files.certificate_pem,
+            validity: signing.validity,
+            issuer: Issuer::from_ca_cert_der(&signing.certificate, signing.key)?,
+            subject: signing.subject,
+        })
+    }
+}
+
+/// Chooses who signs: of those that do so for a while yet the one that ends first, which clients know longest.
+fn choose(pairs: Vec<Pair>, now: Moment) -> Option<Pair> {
+    let mut usable: Vec<Pair> = pairs.into_iter().filter(|pair| pair.validity.holds(now)).collect();
+    usable.sort_by_key(|pair| pair.validity.end);
+    let margin = now + days(SIGNING_MARGIN_DAYS);
+    let first = usable.iter().position(|pair| pair.validity.end > margin);
+    let index = first.or_else(|| usable.len().checked_sub(1))?;
+    Some(usable.swap_remove(index))
+}
+
+// === impl Files ===
+
+impl Files {
+    fn read(directory: &Path, notes: &mut Notes) -> Result<Self, PkiError> {
+        let (certificate_path, key_path) = (directory.join("ca.crt"), directory.join("ca.key"));
+        let (certificate_pem, key_pem) = match (certificate_path.exists(), key_path.exists()) {
+            (true, true) => (read(&certificate_path)?, super::read_private(&key_path, notes)?),
+            (true, false) => {
+                let reason = format!("its key {} is missing", key_path.display());
+                return Err(PkiError::Unusable { path: certificate_path, reason });
+            }
+            // A key alone is what a start that did not come to its end left.
+            (false, _) => (String::new(), String::new()),
+        };
+        Ok(Self { certificate_path, key_path, certificate_pem, key_pem })
+    }
+
+    /// The certificates that have a key here.
+    fn pairs(&self) -> Result<Vec<Pair>, PkiError> {
+        if self.certificate_pem.is_empty() {
+            return Ok(Vec::new());
+        }
+        let unusable = |reason: String| PkiError::Unusable { path: self.certificate_path.clone(), reason };
+        let bad_key = |reason: String| PkiError::Unusable { path: self.key_path.clone(), reason };
+        let mut keys = Vec::new();
+        for key in PrivateKeyDer::pem_slice_iter(self.key_pem.as_bytes()) {
+            let key = key.map_err(|error| bad_key(error.to_string()))?;
+            keys.push(KeyPair::try_from(&key).map_err(|error| bad_key(error.to_string()))?);
+        }
+        let mut pairs = Vec::new();
+        for certificate in certificates(&self.certificate_path, &self.certificate_pem)? {
+            let (_, parsed) =
+                X509Certificate::from_der(&certificate).map_err(|error| unusable(error.to_string()))?;
+            let public = parsed.public_key().subject_public_key.data.to_vec();
+            let (subject, validity) = (parsed.subject().as_raw().to_vec(), Validity::of(&parsed));
+            if let Some(index) = keys.iter().position(|key| key.public_key_raw() == public) {
+                pairs.push(Pair { certificate, subject, validity, key: keys.swap_remove(index) });
+            }
+        }
+        if pairs.is_empty() {
+            return Err(unusable("ca.key is another certificate's key".to_owned()));
+        }
+        Ok(pairs)
+    }
+
+    /// Adds an authority. Its key is written first: without its certificate it is ignored.
+    fn add(&mut self, now: Moment) -> Result<(), PkiError> {
+        if self.certificate_pem.matches("-----BEGIN CERTIFICATE-----").count() >= MAX_AUTHORITIES {
+            let reason =
+                "it holds too many certificate authorities: remove those that are not in use".to_owned();
+            return Err(PkiError::Unusable { path: self.certificate_path.clone(), reason });
+        }
+        let mut parameters =
+            issue::parameters(&format!("orlop-ca@{}", issue::unique()), now, now + days(AUTHORITY_DAYS));
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        parameters.key_usages =
+            vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let key = KeyPair::generate()?;
+        let certificate = parameters.self_signed(&key)?.pem();
+        if !self.certificate_pem.is_empty() {
+            tracing::warn!(
+                path = %self.certificate_path.display(),
+                "added a certificate authority, because those there were end soon or are not valid now: clients that \
+                 trust only one of the others need the new one too"
+            );
+        }
+        let key_pem = key.serialize_pem() + &self.key_pem;
+        write_private(&self.key_path, &key_pem)?;
+        self.key_pem = key_pem;
+        let certificate_pem = certificate + &self.certificate_pem;
+        write_private(&self.certificate_path, &certificate_pem)?;
+        self.certificate_pem = certificate_pem;
+        Ok(())
+    }
+}

@@ -1,0 +1,217 @@
+//! Renews certificates while the server runs, and serves what replaced them: certificates made here at two thirds of
+//! their life, files given by the operator when they change.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/server/dynamiccertificates`.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use prometheus::IntGaugeVec;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::ServerError;
+use crate::health::Check;
+use crate::options::Options;
+use crate::proxy::KubeletCertificate;
+
+use super::kubeconfig;
+use super::pki::{self, Identities, Moment, Validity};
+use super::tls::{ServerTls, server_tls};
+
+/// Time between two looks at the files.
+const PERIOD: Duration = Duration::from_secs(10);
+/// A certificate that was given by the operator and has less than this left is warned of.
+const WARNING_SECONDS: i64 = 30 * 24 * 3600;
+/// Time between two such warnings.
+const WARNING_PERIOD_SECONDS: i64 = 24 * 3600;
+
+/// What connections that begin now are served with.
+pub(super) struct ServingTls {
+    served: RwLock<Served>,
+    expiry: IntGaugeVec,
+}
+
+struct Served {
+    tls: ServerTls,
+    validity: Option<Validity>,
+}
+
+/// Keeps the certificates of one server valid.
+pub(super) struct CertificateRenewal {
+    options: Options,
+    address: SocketAddr,
+    tls: Arc<ServingTls>,
+    kubelet: Arc<KubeletCertificate>,
+    state: Mutex<State>,
+}
+
+struct State {
+    present: Identities,
+    /// The last failure: the same one is reported once.
+    failure: Option<String>,
+    warned_at: Moment,
+}
+
+/// `serving-certificate`: the certificate that is served is valid now.
+pub(super) struct ServingCertificateCheck(pub(super) Arc<ServingTls>);
+
+// === impl ServingTls ===
+
+impl ServingTls {
+    pub(super) fn new(identities: &Identities, expiry: IntGaugeVec) -> Result<Self, ServerError> {
+        let served = Served::of(identities)?;
+        let tls = Self { served: RwLock::new(served), expiry };
+        tls.note_expiry(identities);
+        Ok(tls)
+    }
+
+    /// What a connection that begins now is accepted with.
+    pub(super) fn current(&self) -> ServerTls {
+        self.served.read().unwrap_or_else(PoisonError::into_inner).tls.clone()
+    }
+
+    fn replace(&self, identities: &Identities) -> Result<(), ServerError> {
+        let served = Served::of(identities)?;
+        *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
+        self.note_expiry(identities);
+        Ok(())
+    }
+
+    fn note_expiry(&self, identities: &Identities) {
+        let of_authorities = identities.client_authorities.iter().map(std::slice::from_ref);
+        let first_authority =
+            of_authorities.filter_map(Validity::of_chain).map(|validity| validity.end).min();
+        let serving = Validity::of_chain(&identities.serving_chain).map(|validity| validity.end);
+        for (name, end) in [("serving", serving), ("client-ca", first_authority)] {
+            if let Some(end) = end {
+                self.expiry.with_label_values(&[name]).set(end);
+            }
+        }
+    }
+
+    /// Says what is wrong with the certificate that is served.
+    fn problem(&self, now: Moment) -> Option<&'static str> {
+        let validity = self.served.read().unwrap_or_else(PoisonError::into_inner).validity?;
+        match validity {
+            Validity { begin, .. } if now < begin => Some("the serving certificate is not valid yet"),
+            Validity { end, .. } if now > end => Some("the serving certificate has expired"),
+            _ => None,
+        }
+    }
+}
+
+impl Served {
+    fn of(identities: &Identities) -> Result<Self, ServerError> {
+        let tls = server_tls(identities)?;
+        Ok(Self { tls, validity: Validity::of_chain(&identities.serving_chain) })
+    }
+}
+
+// === impl CertificateRenewal ===
+
+impl CertificateRenewal {
+    pub(super) fn new(
+        options: Options,
+        address: SocketAddr,
+        tls: Arc<ServingTls>,
+        kubelet: Arc<KubeletCertificate>,
+        present: Identities,
+    ) -> Self {
+        report(&present.notes);
+        let state = State { present, failure: None, warned_at: Moment::MIN };
+        Self { options, address, tls, kubelet, state: Mutex::new(state) }
+    }
+
+    /// Looks after the certificates until the server stops.
+    pub(super) async fn run(self: Arc<Self>, stopping: CancellationToken) {
+        // The start has just looked.
+        while stopping.run_until_cancelled(tokio::time::sleep(PERIOD)).await.is_some() {
+            let renewal = self.clone();
+            // Reads and writes files.
+            let looked = tokio::task::spawn_blocking(move || renewal.look(pki::now())).await;
+            if let Err(panic) = looked {
+                tracing::error!("cannot look after the certificates: {panic}");
+            }
+        }
+    }
+
+    /// Renews what has to be renewed at that time, and serves what changed. Keeps what there is if that fails.
+    pub(super) fn look(&self, now: Moment) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = self.renew(&mut state, now).err().map(|failure| failure.to_string());
+        if failure != state.failure {
+            if let Some(failure) = &failure {
+                tracing::error!("cannot renew the certificates; the present ones stay in use: {failure}");
+            }
+            state.failure = failure;
+        }
+        if now.saturating_sub(state.warned_at) >= WARNING_PERIOD_SECONDS && self.warn(&state.present, now) {
+            state.warned_at = now;
+        }
+    }
+
+    fn renew(&self, state: &mut State, now: Moment) -> Result<(), ServerError> {
+        let identities = Identities::ensure_at(&self.options, now)?;
+        let present = &state.present;
+        if identities.notes != present.notes {
+            report(&identities.notes);
+        }
+        let is_served = identities.serving_chain == present.serving_chain
+            && identities.client_authorities == present.client_authorities;
+        let is_written = identities.admin.certificate_pem == present.admin.certificate_pem
+            && identities.server_ca_pem == present.server_ca_pem;
+        if !is_served {
+            self.tls.replace(&identities)?;
+            tracing::info!("serving with renewed certificates");
+            state.present.serving_chain.clone_from(&identities.serving_chain);
+            state.present.client_authorities.clone_from(&identities.client_authorities);
+        }
+        if !is_written {
+            kubeconfig::write(&self.options.kubeconfig_path(), self.address, &identities)?;
+        }
+        state.present = identities;
+        self.kubelet.renew(pki::kubelet_identity(&self.options, now)?)
+    }
+
+    /// Warns of certificates that end soon; those made here only do so when they cannot be renewed.
+    fn warn(&self, present: &Identities, now: Moment) -> bool {
+        let mut has_warned = false;
+        let serving = Validity::of_chain(&present.serving_chain);
+        if let Some(end) = serving.map(|validity| validity.end).filter(|end| end - now < WARNING_SECONDS) {
+            let file = self.options.serving.tls_cert_file.as_deref();
+            tracing::warn!(?file, days_left = (end - now) / (24 * 3600), "the serving certificate ends soon");
+            has_warned = true;
+        }
+        let Some(file) = self.options.authentication.client_ca_file.as_deref() else { return has_warned };
+        for authority in &present.client_authorities {
+            let validity = Validity::of_chain(std::slice::from_ref(authority));
+            if let Some(end) = validity.map(|one| one.end).filter(|end| end - now < WARNING_SECONDS) {
+                tracing::warn!(
+                    ?file,
+                    days_left = (end - now) / (24 * 3600),
+                    "a client certificate authority ends soon"
+                );
+                has_warned = true;
+            }
+        }
+        has_warned
+    }
+}
+
+fn report(notes: &[String]) {
+    for note in notes {
+        tracing::warn!("{note}");
+    }
+}
+
+#[async_trait]
+impl Check for ServingCertificateCheck {
+    async fn check(&self) -> Result<(), String> {
+        self.0.problem(pki::now()).map_or(Ok(()), |problem| Err(problem.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Parser as _;
+
+use super::*;
+use crate::metrics::ServerMetrics;
+
+const DAY: i64 = 24 * 3600;
+
+/// The renewal of a server with this directory and these flags, as it is at its start.
+fn renewal(directory: &Path, flags: &[&str], now: Moment) -> CertificateRenewal {
+    let data_dir = format!("--data-dir={}", directory.display());
+    let options = Options::parse_from([&["apiserver", &data_dir], flags].concat());
+    let identities = Identities::ensure_at(&options, now).unwrap();
+    let address: SocketAddr = "127.0.0.1:6443".parse().unwrap();
+    kubeconfig::write(&options.kubeconfig_path(), address, &identities).unwrap();
+    let metrics = ServerMetrics::new().unwrap();
+    let tls = ServingTls::new(&identities, metrics.certificate_expiry().clone()).unwrap();
+    let kubelet = KubeletCertificate::new(pki::kubelet_identity(&options, now).unwrap()).unwrap();
+    CertificateRenewal::new(options, address, Arc::new(tls), Arc::new(kubelet), identities)
+}
+
+fn served(renewal: &CertificateRenewal) -> Arc<rustls::ServerConfig> {
+    renewal.tls.current().acceptor.config().clone()
+}
+
+#[test]
+fn certificates_are_renewed_at_two_thirds_of_their_life_while_the_server_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let now = pki::now();
+    let renewal = renewal(directory.path(), &[], now);
+    let kubeconfig = || std::fs::read_to_string(directory.path().join("admin.kubeconfig")).unwrap();
+    let (first, first_kubeconfig) = (served(&renewal), kubeconfig());
+    let first_shown = renewal.kubelet.present();
+    renewal.look(now + 200 * DAY);
+    assert!(Arc::ptr_eq(&first, &served(&renewal)), "nothing is due yet");
+
+    let later = now + 250 * DAY;
+    renewal.look(later);
+    assert!(!Arc::ptr_eq(&first, &served(&renewal)), "the new certificate is served");
+    assert_ne!(first_kubeconfig, kubeconfig(), "the administrator's certificate was due too");
+    assert_ne!(first_shown.cert, renewal.kubelet.present().cert, "so was the one that kubelets are shown");
+    assert_eq!(renewal.tls.problem(later + 300 * DAY), None);
+    assert!(renewal.tls.expiry.with_label_values(&["serving"]).get() > later + 300 * DAY);
+}
+
+#[test]
+fn files_of_the_operator_are_served_when_they_change_and_broken_ones_are_not() {
+    let (directory, given) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let now = pki::now();
+    let _made = self::renewal(given.path(), &[], now);
+    let pki = given.path().join("pki");
+    let flags = [
+        format!("--tls-cert-file={}", pki.join("apiserver.crt").display()),
+        format!("--tls-private-key-file={}", pki.join("apiserver.key").display()),
+    ];
+    let flags = flags.each_ref().map(String::as_str);
+    let renewal = renewal(directory.path(), &flags, now);
+    let first = served(&renewal);
+    assert_eq!(renewal.tls.problem(now + 400 * DAY), Some("the serving certificate has expired"));
+    assert_eq!(renewal.tls.problem(now - 40 * DAY), Some("the serving certificate is not valid yet"));
+
+    let key = std::fs::read(pki.join("apiserver.key")).unwrap();
+    std::fs::copy(pki.join("admin.key"), pki.join("apiserver.key")).unwrap();
+    renewal.look(now);
+    assert!(Arc::ptr_eq(&first, &served(&renewal)), "the key does not fit: the present one stays");
+    let failure = renewal.state.lock().unwrap().failure.clone().unwrap();
+    assert!(failure.contains("apiserver.key") && failure.contains("not the key"), "{failure}");
+
+    std::fs::write(pki.join("apiserver.key"), key).unwrap();
+    // The operator's own tool renews.
+    let _made = self::renewal(given.path(), &["--bind-address=127.0.0.9"], now);
+    renewal.look(now);
+    assert!(!Arc::ptr_eq(&first, &served(&renewal)), "the new pair is served");
+    assert_eq!(renewal.state.lock().unwrap().failure, None);
+}

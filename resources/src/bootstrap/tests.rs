@@ -1,0 +1,76 @@
+use registry_core::resource::Resource;
+use registry_core::storage::embedded::Embedded;
+use registry_core::storage::mvcc::Mvcc as _;
+
+use super::*;
+use crate::core::endpoints::Endpoints;
+use crate::core::namespaces::Namespaces;
+use crate::core::services::Services;
+use crate::flowcontrol::flowschemas::FlowSchemas;
+use crate::keeper::Keeper;
+use crate::networking::servicecidrs::ServiceCIDRs;
+
+async fn exists<R: Resource>(installed: &InstalledApi, namespace: &str, name: &str) -> bool {
+    Keeper::of::<R>(installed).unwrap().get_newest(namespace, name).await.unwrap().is_some()
+}
+
+#[tokio::test]
+async fn what_was_deleted_is_made_anew_by_the_next_run_and_what_others_changed_stays() {
+    let plurals = ["services", "endpoints", "flowschemas", "prioritylevelconfigurations", "servicecidrs"];
+    let installed = crate::testing::installed(&plurals);
+    let facts = ServerFacts {
+        service_range: "10.0.0.0/24".parse().unwrap(),
+        advertise_address: Some("192.0.2.7".parse().unwrap()),
+        secure_port: 6443,
+        client_ca_pem: String::new(),
+    };
+    let mut hooks = crate::attach_hooks(&installed, facts.service_range);
+    hooks.extend(post_start_hooks(&installed, &facts));
+    for hook in &hooks {
+        hook.run().await.unwrap();
+    }
+    let remove = async |keeper: Option<Keeper>, namespace: &str, name: &str| {
+        keeper.unwrap().remove(namespace, name).await.unwrap();
+    };
+    remove(Keeper::of::<Services>(&installed), "default", "kubernetes").await;
+    remove(Keeper::of::<FlowSchemas>(&installed), "", "catch-all").await;
+    remove(Keeper::of::<ServiceCIDRs>(&installed), "", "kubernetes").await;
+    let endpoints = Keeper::of::<Endpoints>(&installed).unwrap();
+    let of_another_server = serde_json::json!([{ "addresses": [{ "ip": "192.0.2.8" }], "ports": [] }]);
+    endpoints
+        .change("default", "kubernetes", |present| {
+            let mut changed = present.clone();
+            changed.set(&["subsets"], of_another_server.clone());
+            changed
+        })
+        .await
+        .unwrap();
+    for hook in hooks.iter().filter(|hook| hook.period().is_some()) {
+        hook.run().await.unwrap();
+    }
+    assert!(exists::<Services>(&installed, "default", "kubernetes").await);
+    assert!(exists::<FlowSchemas>(&installed, "", "catch-all").await);
+    assert!(exists::<ServiceCIDRs>(&installed, "", "kubernetes").await);
+    let present = endpoints.get_newest("default", "kubernetes").await.unwrap().unwrap();
+    let subsets = present.get(&["subsets"]).unwrap();
+    assert_eq!(subsets[0]["addresses"][0]["ip"], "192.0.2.8");
+}
+
+#[tokio::test]
+async fn system_namespaces_that_are_gone_are_made_anew() {
+    let engine = Embedded::in_memory();
+    let installed = crate::testing::installed_over(engine.clone(), &["namespaces"]);
+    let hook = simple::namespaces(&installed).unwrap();
+    assert!(hook.period().is_some_and(|period| period <= Duration::from_mins(1)));
+    for _ in 0..2 {
+        hook.run().await.unwrap();
+        for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
+            assert!(exists::<Namespaces>(&installed, "", name).await, "{name}");
+        }
+        // As it is gone when the namespace controller has finished it.
+        let key = "/registry/namespaces/kube-node-lease";
+        let revision = engine.get(key).await.unwrap().key_value.unwrap().mod_revision;
+        engine.delete_if(key, revision).await.unwrap();
+        assert!(!exists::<Namespaces>(&installed, "", "kube-node-lease").await);
+    }
+}

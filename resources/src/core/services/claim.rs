@@ -1,0 +1,95 @@
+//! What one write has claimed. It is given back unless the write is committed: also when the request is abandoned.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use registry_core::api::StatusError;
+use registry_core::registry::FinishHook;
+
+use super::addresses::{Claimed, Holder};
+use super::allocation::Allocator;
+use super::taken::Uses;
+
+/// Addresses and node ports that are set aside for a write. Dropped, it gives them back.
+pub(super) struct Claim {
+    allocator: Arc<Allocator>,
+    holder: Holder,
+    /// What is claimed in memory.
+    pub(super) uses: Uses,
+    /// The addresses whose objects were made for this claim, or may have been.
+    made: HashSet<IpAddr>,
+    /// What the service no longer uses once the write is committed.
+    given_up: Uses,
+}
+
+// === impl Claim ===
+
+impl Claim {
+    /// A claim of nothing yet.
+    pub(super) fn new(allocator: Arc<Allocator>, holder: Holder) -> Self {
+        let (uses, given_up) = (Uses::default(), Uses::default());
+        Self { allocator, holder, uses, made: HashSet::new(), given_up }
+    }
+
+    /// Says what the service no longer uses once the write is committed.
+    pub(super) fn giving_up(mut self, given_up: Uses) -> Self {
+        self.given_up = given_up;
+        self
+    }
+
+    /// Makes the objects of the claimed addresses. Returns the claim, and an address that belongs to something else.
+    ///
+    /// Runs to its end even if the request is abandoned: a write whose outcome nobody waits for could be made after
+    /// the claim was given back.
+    pub(super) async fn make_objects(self) -> Result<(Self, Option<IpAddr>), StatusError> {
+        if self.allocator.objects.is_none() || self.uses.addresses.is_empty() {
+            return Ok((self, None));
+        }
+        let made = tokio::spawn(self.make_all());
+        made.await.map_err(StatusError::internal)?
+    }
+
+    async fn make_all(mut self) -> Result<(Self, Option<IpAddr>), StatusError> {
+        let Some(objects) = self.allocator.objects.clone() else { return Ok((self, None)) };
+        for address in self.uses.addresses.clone() {
+            objects.wait_until_removed(address).await?;
+            // Noted first: a write that failed may have been made.
+            self.made.insert(address);
+            match objects.claim(address, &self.holder).await? {
+                Claimed::Made => {}
+                // If this attempt fails, the repair decides: another server may be using it by now.
+                Claimed::Adopted => {
+                    self.made.remove(&address);
+                }
+                Claimed::Foreign => {
+                    self.made.remove(&address);
+                    return Ok((self, Some(address)));
+                }
+            }
+        }
+        Ok((self, None))
+    }
+}
+
+impl FinishHook for Claim {
+    fn finish(mut self: Box<Self>, committed: bool) {
+        if committed {
+            self.made.clear();
+            let claimed = std::mem::take(&mut self.uses);
+            self.allocator.taken().commit(&claimed, &self.given_up);
+            self.allocator.release(&self.given_up, &self.holder);
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if !self.uses.is_empty() {
+            // The removal is noted first: whoever gets the address next waits for it.
+            let made = Uses { addresses: std::mem::take(&mut self.made), ..Uses::default() };
+            self.allocator.release(&made, &self.holder);
+            self.allocator.taken().give_back(&self.uses);
+        }
+    }
+}

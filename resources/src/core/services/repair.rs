@@ -1,0 +1,232 @@
+//! Makes the allocations in memory and the IPAddress objects agree with the stored services: at the start, and
+//! periodically.
+//!
+//! Kubernetes concept: `pkg/registry/core/service/{ipallocator,portallocator}/controller`.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use registry_core::api::{Object, StatusError};
+
+use super::addresses::{AddressObjects, Holder, has_labels, is_managed, object_of};
+use super::allocation::Allocator;
+use super::taken::Uses;
+use crate::bootstrap::PostStartHook;
+use crate::keeper::Keeper;
+
+/// Time between two repairs.
+const PERIOD: Duration = Duration::from_mins(3);
+/// An address whose service does not exist may be of one that is just being made, while it is younger than this.
+const GRACE: Duration = Duration::from_mins(1);
+/// An address that its service does not have may be of an attempt to create the service again, while it is younger than
+/// this.
+const RECREATION_GRACE: Duration = Duration::from_secs(5);
+
+/// The repair of the allocations of services.
+pub(crate) struct AllocationRepair(pub(crate) Arc<Allocator>);
+
+/// What the repair needs of a service.
+struct Known {
+    holder: Holder,
+    uses: Uses,
+    is_external_name: bool,
+}
+
+/// What the repair needs of an IPAddress object.
+struct KnownAddress {
+    address: IpAddr,
+    name: String,
+    uid: String,
+    /// The service it refers to; `None` if it refers to something else.
+    holder: Option<Holder>,
+    /// Whether an allocator made it.
+    is_managed: bool,
+    has_labels: bool,
+    created: Option<Timestamp>,
+}
+
+/// What is listed for a repair.
+struct Listed {
+    services: Vec<Known>,
+    addresses: Vec<KnownAddress>,
+}
+
+/// The listed services by namespace and name.
+type ByHolder<'a> = HashMap<&'a Holder, &'a Known>;
+
+/// Ends the notes of changes if the list does not come to its end.
+struct Refresh<'a>(&'a Allocator);
+
+// === impl Allocator ===
+
+impl Allocator {
+    /// Reads what is taken, the first time.
+    pub(super) async fn learn(&self) -> Result<(), StatusError> {
+        if self.taken().is_known() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.refreshing.lock().await;
+        if self.taken().is_known() {
+            return Ok(());
+        }
+        self.refresh().await.map(drop)
+    }
+
+    /// Reads what is taken, and makes the objects agree with it.
+    async fn repair(&self) -> Result<(), StatusError> {
+        let _one_at_a_time = self.refreshing.lock().await;
+        let listed = self.refresh().await?;
+        let Some(objects) = &self.objects else { return Ok(()) };
+        let by_address: HashMap<IpAddr, &KnownAddress> =
+            listed.addresses.iter().map(|known| (known.address, known)).collect();
+        let by_holder: ByHolder<'_> =
+            listed.services.iter().map(|service| (&service.holder, service)).collect();
+        for service in &listed.services {
+            for address in service.uses.addresses.iter().filter(|address| self.range.gives(**address)) {
+                let present = by_address.get(address).copied();
+                repair_service(objects, *address, service, present, &by_holder).await?;
+            }
+        }
+        for known in &listed.addresses {
+            let service = known.holder.as_ref().and_then(|holder| by_holder.get(holder).copied());
+            if !self.is_in_progress(known.address) && known.is_leaked(service) {
+                tracing::warn!(address = %known.address, "removing an IPAddress that no service has");
+                objects.keeper.remove_exactly(&known.name, &known.uid).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists objects and services, and takes over what they say. The lock is held.
+    async fn refresh(&self) -> Result<Listed, StatusError> {
+        let Some(store) = self.store.upgrade() else {
+            return Ok(Listed { services: Vec::new(), addresses: Vec::new() });
+        };
+        self.taken().begin_refresh();
+        let refresh = Refresh(self);
+        // The objects first: the service of each that is committed is listed then.
+        let addresses = match &self.objects {
+            Some(objects) => objects.keeper.list_newest(|object| KnownAddress::of(&object)).await?,
+            None => Vec::new(),
+        };
+        let addresses: Vec<KnownAddress> = addresses.into_iter().flatten().collect();
+        let services = Keeper::new(store).list_newest(|service| Known::of(&service)).await?;
+        let mut listed = Uses::default();
+        for service in &services {
+            listed.addresses.extend(&service.uses.addresses);
+            listed.node_ports.extend(service.uses.node_ports.iter().cloned());
+        }
+        let others = addresses.iter().map(|known| known.address);
+        let foreign: HashSet<IpAddr> = others
+            .filter(|address| !listed.addresses.contains(address) && !self.is_in_progress(*address))
+            .collect();
+        self.taken().finish_refresh(listed, foreign);
+        drop(refresh);
+        Ok(Listed { services, addresses })
+    }
+
+    /// Whether this server is making or removing the object of an address.
+    fn is_in_progress(&self, address: IpAddr) -> bool {
+        let is_being_removed = self.objects.as_ref().is_some_and(|objects| objects.is_being_removed(address));
+        is_being_removed || self.taken().is_claimed(address)
+    }
+}
+
+/// Makes sure that the address of a service has its object.
+async fn repair_service(
+    objects: &AddressObjects,
+    address: IpAddr,
+    service: &Known,
+    present: Option<&KnownAddress>,
+    services: &ByHolder<'_>,
+) -> Result<(), StatusError> {
+    let wanted = object_of(address, &service.holder);
+    let Some(present) = present else {
+        return objects.keeper.create(wanted).await;
+    };
+    let is_own = present.holder.as_ref() == Some(&service.holder);
+    if is_own && present.has_labels {
+        return Ok(());
+    }
+    let other = present.holder.as_ref().filter(|_| !is_own).and_then(|holder| services.get(holder));
+    if other.is_some_and(|other| other.uses.addresses.contains(&address)) {
+        let Holder { namespace, name } = &service.holder;
+        tracing::warn!(%address, namespace, name, "two services have this cluster IP: please recreate this one");
+        return Ok(());
+    }
+    objects.keeper.remove_exactly(&present.name, &present.uid).await?;
+    objects.keeper.create(wanted).await
+}
+
+// === impl KnownAddress ===
+
+impl KnownAddress {
+    fn of(object: &Object) -> Option<Self> {
+        let address = object.name().parse().ok()?;
+        let created = object.get_str(&["metadata", "creationTimestamp"]).unwrap_or_default();
+        Some(Self {
+            address,
+            name: object.name().to_owned(),
+            uid: object.uid().to_owned(),
+            holder: Holder::of_address(object),
+            is_managed: is_managed(object),
+            has_labels: has_labels(object, address),
+            created: created.parse().ok(),
+        })
+    }
+
+    /// Whether an allocator made it, and the service does not have the address.
+    fn is_leaked(&self, service: Option<&Known>) -> bool {
+        let grace = match (&self.holder, service) {
+            (None, _) => Duration::ZERO,
+            (_, None) => GRACE,
+            (_, Some(service)) if service.uses.addresses.contains(&self.address) => return false,
+            (_, Some(service)) if service.is_external_name => GRACE,
+            (_, Some(_)) => RECREATION_GRACE,
+        };
+        self.is_managed && self.is_older_than(grace)
+    }
+
+    /// Whether it was created longer ago than `age`; also if its time lies in the future by more than that, after the
+    /// clock was set back.
+    fn is_older_than(&self, age: Duration) -> bool {
+        self.created.is_none_or(|created| Timestamp::now().duration_since(created).unsigned_abs() > age)
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    fn of(service: &Object) -> Self {
+        Self {
+            holder: Holder::of(service),
+            uses: Uses::of(service),
+            is_external_name: service.get_str(&["spec", "type"]) == Some("ExternalName"),
+        }
+    }
+}
+
+impl Drop for Refresh<'_> {
+    fn drop(&mut self) {
+        self.0.taken().abandon_refresh();
+    }
+}
+
+#[async_trait]
+impl PostStartHook for AllocationRepair {
+    fn name(&self) -> &'static str {
+        "start-service-ip-repair-controllers"
+    }
+
+    fn period(&self) -> Option<Duration> {
+        Some(PERIOD)
+    }
+
+    async fn run(&self) -> Result<(), StatusError> {
+        self.0.repair().await
+    }
+}

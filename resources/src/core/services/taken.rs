@@ -1,0 +1,214 @@
+//! Which cluster IPs and node ports are in use, in memory.
+//!
+//! Kubernetes concept: the bitmaps of `pkg/registry/core/service/allocator`.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+
+use registry_core::api::Object;
+use serde_json::Value;
+
+use super::range::ServiceRange;
+
+pub(super) const FIRST_NODE_PORT: i64 = 30_000;
+pub(super) const LAST_NODE_PORT: i64 = 32_767;
+/// Node ports below this one are given only to services that ask for them.
+const FIRST_FREE_NODE_PORT: i64 = 30_086;
+
+/// A node port: protocol and number.
+pub(super) type NodePort = (String, i64);
+
+/// The addresses and node ports of one service, or of many.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Uses {
+    pub(super) addresses: HashSet<IpAddr>,
+    pub(super) node_ports: HashSet<NodePort>,
+}
+
+/// What is in use.
+#[derive(Default)]
+pub(super) struct Taken {
+    /// Whether the stored services have been read.
+    known: bool,
+    /// What stored services use.
+    stored: Uses,
+    /// What writes that are under way have claimed.
+    claimed: Uses,
+    /// Addresses whose IPAddress objects belong to something else than a service known here.
+    foreign: HashSet<IpAddr>,
+    /// Changes of `stored` since a list of the services was begun; `None` when none is under way.
+    journal: Option<Vec<Change>>,
+}
+
+/// A committed change of what stored services use.
+enum Change {
+    Added(Uses),
+    Removed(Uses),
+}
+
+// === impl Uses ===
+
+impl Uses {
+    /// Returns what a service uses.
+    pub(super) fn of(service: &Object) -> Self {
+        let ips = service.get(&["spec", "clusterIPs"]).and_then(Value::as_array).into_iter().flatten();
+        let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
+        Self {
+            addresses: ips.filter_map(|ip| ip.as_str()?.parse().ok()).collect(),
+            node_ports: ports.filter_map(node_port).collect(),
+        }
+    }
+
+    /// Returns what is here and not in `other`.
+    pub(super) fn without(&self, other: &Self) -> Self {
+        Self {
+            addresses: self.addresses.difference(&other.addresses).copied().collect(),
+            node_ports: self.node_ports.difference(&other.node_ports).cloned().collect(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.addresses.is_empty() && self.node_ports.is_empty()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.addresses.extend(&other.addresses);
+        self.node_ports.extend(other.node_ports.iter().cloned());
+    }
+
+    fn remove(&mut self, other: &Self) {
+        for address in &other.addresses {
+            self.addresses.remove(address);
+        }
+        for port in &other.node_ports {
+            self.node_ports.remove(port);
+        }
+    }
+}
+
+/// Returns the node port of a service's port.
+pub(super) fn node_port(port: &Value) -> Option<NodePort> {
+    let number = port.get("nodePort")?.as_i64().filter(|number| *number != 0)?;
+    let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
+    Some((protocol.to_owned(), number))
+}
+
+// === impl Taken ===
+
+impl Taken {
+    /// Whether the stored services have been read.
+    pub(super) fn is_known(&self) -> bool {
+        self.known
+    }
+
+    /// Claims an address for a write; `false` if it is in use. Whether an address known as foreign still is shows when
+    /// its object is made.
+    pub(super) fn claim_address(&mut self, address: IpAddr) -> bool {
+        !self.stored.addresses.contains(&address) && self.claimed.addresses.insert(address)
+    }
+
+    /// Claims a node port for a write; `false` if it is in use.
+    pub(super) fn claim_node_port(&mut self, port: &NodePort) -> bool {
+        !self.stored.node_ports.contains(port) && self.claimed.node_ports.insert(port.clone())
+    }
+
+    /// Gives back what a write has claimed.
+    pub(super) fn give_back(&mut self, claimed: &Uses) {
+        self.claimed.remove(claimed);
+    }
+
+    /// Notes a committed write: what it had claimed is stored, and what it gave up is not any more.
+    pub(super) fn commit(&mut self, claimed: &Uses, given_up: &Uses) {
+        self.claimed.remove(claimed);
+        self.removed(given_up);
+        self.added(claimed);
+    }
+
+    /// Notes what a stored service uses.
+    pub(super) fn added(&mut self, uses: &Uses) {
+        self.stored.add(uses);
+        if let Some(journal) = &mut self.journal {
+            journal.push(Change::Added(uses.clone()));
+        }
+    }
+
+    /// Notes what no stored service uses any more.
+    pub(super) fn removed(&mut self, uses: &Uses) {
+        self.stored.remove(uses);
+        if let Some(journal) = &mut self.journal {
+            journal.push(Change::Removed(uses.clone()));
+        }
+    }
+
+    /// Notes that an IPAddress object of that name belongs to something else than a service known here.
+    pub(super) fn add_foreign(&mut self, address: IpAddr) {
+        self.foreign.insert(address);
+    }
+
+    /// Begins to note changes, before the services are listed.
+    pub(super) fn begin_refresh(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    /// Ends that without a list.
+    pub(super) fn abandon_refresh(&mut self) {
+        self.journal = None;
+    }
+
+    /// Replaces what was known by what was listed, and by the changes since the list was begun.
+    pub(super) fn finish_refresh(&mut self, listed: Uses, mut foreign: HashSet<IpAddr>) {
+        self.stored = listed;
+        for change in self.journal.take().unwrap_or_default() {
+            match change {
+                Change::Added(uses) => self.stored.add(&uses),
+                Change::Removed(uses) => self.stored.remove(&uses),
+            }
+        }
+        foreign.retain(|address| !self.stored.addresses.contains(address));
+        self.foreign = foreign;
+        self.known = true;
+    }
+
+    /// Whether a write that is under way has claimed this address.
+    pub(super) fn is_claimed(&self, address: IpAddr) -> bool {
+        self.claimed.addresses.contains(&address)
+    }
+
+    /// Returns a free address, for which `is_avoided` is false if there is such a one.
+    pub(super) fn free_address(
+        &self,
+        range: ServiceRange,
+        is_avoided: impl Fn(IpAddr) -> bool,
+    ) -> Option<IpAddr> {
+        let mut avoided = None;
+        for address in range.candidates(random()).filter(|address| !self.has_address(*address)) {
+            if !is_avoided(address) {
+                return Some(address);
+            }
+            avoided = avoided.or(Some(address));
+        }
+        avoided
+    }
+
+    /// Returns a node port that is free for every protocol.
+    pub(super) fn free_node_port(&self) -> Option<i64> {
+        let span = LAST_NODE_PORT - FIRST_FREE_NODE_PORT + 1;
+        let start = i64::from(random()) % span;
+        let taken: HashSet<i64> =
+            [&self.stored, &self.claimed].iter().flat_map(|uses| &uses.node_ports).map(|(_, n)| *n).collect();
+        (0..span)
+            .map(|step| FIRST_FREE_NODE_PORT + (start + step) % span)
+            .find(|number| !taken.contains(number))
+    }
+
+    fn has_address(&self, address: IpAddr) -> bool {
+        let known = [&self.stored.addresses, &self.claimed.addresses, &self.foreign];
+        known.iter().any(|addresses| addresses.contains(&address))
+    }
+}
+
+fn random() -> u32 {
+    // The letters of a generated name are random; no further source of randomness is needed here.
+    let name = registry_core::registry::store::generate_name("");
+    name.bytes().fold(0, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)))
+}
