@@ -35,7 +35,7 @@ struct Traced {
     output: Receiver<String>,
     /// The program's process id, once it is known.
     program: Option<Pid>,
-    /// Calls are of interest that name a path below this directory.
+    /// Only calls that name something in this directory count.
     directory: String,
     line: String,
     is_counted: bool,
@@ -45,7 +45,8 @@ struct Traced {
 // === impl Traced ===
 
 impl Traced {
-    fn spawn(directory: &Path, arguments: &[&str]) -> Self {
+    /// Starts the server's program. Calls count that name something beside `file`.
+    fn spawn(file: &Path, arguments: &[&str]) -> Self {
         let strace = std::env::var_os("ORLOP_STRACE").unwrap_or_else(|| "strace".into());
         let mut strace = Command::new(strace)
             .args(["-f", "-y", "-qq", "--seccomp-bpf", "-o", "/dev/stdout", "-e", "signal=none"])
@@ -53,6 +54,8 @@ impl Traced {
             .args(["-e", &format!("inject={CALLS}:delay_enter={DELAY_MICROSECONDS}")])
             .arg(env!("CARGO_BIN_EXE_apiserver"))
             .args(arguments)
+            // Working copies are made there.
+            .env("TMPDIR", file.parent().unwrap())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -71,7 +74,7 @@ impl Traced {
             strace,
             output,
             program: None,
-            directory: directory.to_str().unwrap().to_owned(),
+            directory: file.parent().unwrap().to_str().unwrap().to_owned(),
             line: String::new(),
             is_counted: false,
             calls: Vec::new(),
@@ -103,6 +106,7 @@ impl Traced {
     fn count(&mut self) {
         let Some((id, call)) = self.line.split_once(' ') else { return };
         let Ok(id) = id.parse() else { return };
+        let call = call.trim_start();
         // The first thread is the program's main thread.
         self.program = self.program.or(Pid::from_raw(id));
         let changes = call.contains(&self.directory)
@@ -160,6 +164,7 @@ fn sample(calls: usize, samples: usize) -> Vec<usize> {
 
 fn storage(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_apiserver"));
+    command.env("TMPDIR", directory.parent().unwrap());
     command.arg("--data-dir").arg(directory).arg("storage").args(arguments).output().unwrap()
 }
 
@@ -226,8 +231,7 @@ async fn a_backup_that_is_killed_before_any_call_leaves_the_old_one_or_the_new_o
     let file = home.path().join("file.backup");
     let (data, name) = (directory.to_str().unwrap(), file.to_str().unwrap());
     let arguments = ["--data-dir", data, "storage", "backup", name];
-    // Working copies are made here.
-    let calls = all_calls(home.path(), &arguments);
+    let calls = all_calls(&file, &arguments);
     let complete = fs::read(&file).unwrap();
     let expected = succeeds(&directory, &["check"], "before");
     for number in sample(calls.len(), 4) {
@@ -236,7 +240,7 @@ async fn a_backup_that_is_killed_before_any_call_leaves_the_old_one_or_the_new_o
                 None => fs::remove_file(&file).unwrap(),
                 Some(old) => fs::write(&file, old).unwrap(),
             }
-            let call = kill_before(home.path(), &arguments, number);
+            let call = kill_before(&file, &arguments, number);
             let place = format!("killed before call {number}, {call}");
             println!("{place}");
             let found = fs::read_to_string(&file).ok();
