@@ -197,7 +197,7 @@ async fn a_first_start_that_is_killed_before_any_call_can_be_repeated() {
     let directory = home.path().join("data");
     let arguments = ["--secure-port=0", "--data-dir", directory.to_str().unwrap()];
     let calls = all_calls(&directory, &arguments);
-    for number in sample(calls.len(), 30) {
+    for number in sample(calls.len(), 20) {
         fs::remove_dir_all(&directory).unwrap();
         let call = kill_before(&directory, &arguments, number);
         let place = format!("killed before call {number}, {call}");
@@ -234,7 +234,7 @@ async fn a_backup_that_is_killed_before_any_call_leaves_the_old_one_or_the_new_o
     let calls = all_calls(&file, &arguments);
     let complete = fs::read(&file).unwrap();
     let expected = succeeds(&directory, &["check"], "before");
-    for number in sample(calls.len(), 4) {
+    for number in sample(calls.len(), 3) {
         for old in [None, Some("old")] {
             match old {
                 None => fs::remove_file(&file).unwrap(),
@@ -265,7 +265,7 @@ async fn a_restore_that_is_killed_before_any_call_leaves_no_store_or_a_whole_one
     let directory = home.path().join("restored");
     let arguments = ["--data-dir", directory.to_str().unwrap(), "storage", "restore", name];
     let calls = all_calls(&directory, &arguments);
-    for number in sample(calls.len(), 20) {
+    for number in sample(calls.len(), 10) {
         fs::remove_dir_all(&directory).unwrap();
         let call = kill_before(&directory, &arguments, number);
         let place = format!("killed before call {number}, {call}");
