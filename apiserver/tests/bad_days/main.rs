@@ -5,6 +5,7 @@
 
 mod descriptors;
 mod disk;
+mod each_syscall;
 mod etcd;
 mod http2;
 mod killed;
