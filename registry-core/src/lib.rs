@@ -23,6 +23,7 @@
 pub mod admission;
 pub mod api;
 pub mod apply;
+pub mod cel;
 pub mod codec;
 pub mod context;
 pub mod directory_lock;

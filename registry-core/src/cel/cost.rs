@@ -1,0 +1,97 @@
+//! What evaluations cost at least and at most, estimated from declared sizes as cel-go and Kubernetes estimate it.
+
+use super::checker::Checked;
+use super::syntax::ast::ExprId;
+use super::types::{DeclType, Type};
+
+mod calls;
+mod estimate;
+mod kubernetes;
+
+/// A cost range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CostEstimate {
+    /// The least it costs.
+    pub min: u64,
+    /// The most it costs.
+    pub max: u64,
+}
+
+/// A size range; it has the same arithmetic.
+pub(crate) type SizeEstimate = CostEstimate;
+
+/// The cost of looking at a character, as a part of 1.
+pub(crate) const STRING_TRAVERSAL_FACTOR: f64 = 0.1;
+/// The cost of a character of a regular expression.
+pub(crate) const REGEX_LENGTH_FACTOR: f64 = 0.25;
+
+/// Estimates the cost of a checked expression. `root` is the declared type that sizes are taken from.
+pub(crate) fn estimate(checked: &Checked, root: Option<&DeclType>) -> CostEstimate {
+    estimate::Estimator::new(checked, root).cost(checked.root)
+}
+
+/// A number times a factor, rounded up.
+pub(crate) fn ceil_factor(number: u64, factor: f64) -> u64 {
+    let product = (number as f64 * factor).ceil();
+    if product >= 18_446_744_073_709_551_615.0 { u64::MAX } else { product as u64 }
+}
+
+/// What it costs to parse a selector of a length.
+pub(crate) fn selector_cost(length: u64) -> u64 {
+    let requirements = ceil_factor(length, 0.5);
+    10_u64
+        .saturating_add(ceil_factor(length, STRING_TRAVERSAL_FACTOR))
+        .saturating_add(ceil_factor(requirements, 50.0))
+}
+
+// === impl CostEstimate ===
+
+impl CostEstimate {
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: Self = Self { min: 0, max: u64::MAX };
+
+    pub(crate) const fn fixed(cost: u64) -> Self {
+        Self { min: cost, max: cost }
+    }
+
+    pub(crate) fn add(self, other: Self) -> Self {
+        Self { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
+    }
+
+    pub(crate) fn multiply(self, other: Self) -> Self {
+        Self { min: self.min.saturating_mul(other.min), max: self.max.saturating_mul(other.max) }
+    }
+
+    pub(crate) fn factor(self, factor: f64) -> Self {
+        Self { min: ceil_factor(self.min, factor), max: ceil_factor(self.max, factor) }
+    }
+
+    pub(crate) fn union(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+}
+
+/// An argument of a call, for the purpose of estimates.
+#[derive(Clone, Debug)]
+pub(crate) struct CostNode<'e> {
+    pub(crate) path: Path<'e>,
+    pub(crate) type_of: Type,
+    pub(crate) expr: Option<ExprId>,
+    pub(crate) size: Option<SizeEstimate>,
+}
+
+/// Where in the declared types an expression leads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Path<'e> {
+    /// It starts at no variable.
+    Empty,
+    /// At a declared type, or beyond what is declared.
+    At(Option<&'e DeclType>),
+}
+
+/// The cost of a call and the size of its result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallEstimate {
+    pub(crate) cost: CostEstimate,
+    pub(crate) size: Option<SizeEstimate>,
+}

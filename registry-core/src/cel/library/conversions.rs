@@ -1,0 +1,194 @@
+//! Conversions between types.
+
+use std::sync::Arc;
+
+use super::{Call, Foreign, Native};
+use crate::cel::types::Type;
+use crate::cel::value::{Evaluated, Timestamp, Value, compare, fail, time};
+
+pub(super) fn native(name: &str) -> Option<Native> {
+    Some(match name {
+        "bool" => to_bool,
+        "bytes" => to_bytes,
+        "double" => to_double,
+        "duration" => to_duration,
+        "int" => to_int,
+        "string" => to_string,
+        "timestamp" => to_timestamp,
+        "uint" => to_uint,
+        _ => return None,
+    })
+}
+
+/// The error of a value that cannot be converted, with the reason Go gives.
+fn conversion_error<'a>(value: &Value<'_>, to: &Type) -> Evaluated<'a> {
+    fail(format!("type conversion error from '{}' to '{}'", value.type_of().name(), to.name()))
+}
+
+fn syntax_error<'a>(function: &str, text: &str) -> Evaluated<'a> {
+    fail(format!("strconv.{function}: parsing {text:?}: invalid syntax"))
+}
+
+fn to_bool<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    match call.args {
+        [Value::Bool(value)] => Ok(Value::Bool(*value)),
+        [Value::String(text)] => match text.as_str() {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
+            other => syntax_error("ParseBool", other),
+        },
+        [other] => conversion_error(other, &Type::Bool),
+        _ => call.no_such_overload(),
+    }
+}
+
+fn to_bytes<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    match call.args {
+        [Value::Bytes(bytes)] => Ok(Value::Bytes(Arc::clone(bytes))),
+        [Value::String(text)] => Ok(Value::Bytes(Arc::from(text.as_str().as_bytes()))),
+        [other] => conversion_error(other, &Type::Bytes),
+        _ => call.no_such_overload(),
+    }
+}
+
+fn to_double<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    match call.args {
+        [Value::Double(number)] => Ok(Value::Double(*number)),
+        [Value::Int(number)] => Ok(Value::Double(*number as f64)),
+        [Value::Uint(number)] => Ok(Value::Double(*number as f64)),
+        [Value::String(text)] => match text.as_str().parse() {
+            Ok(number) => Ok(Value::Double(number)),
+            Err(_) => syntax_error("ParseFloat", text.as_str()),
+        },
+        [other] => conversion_error(other, &Type::Double),
+        _ => call.no_such_overload(),
+    }
+}
+
+fn to_duration<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    match call.args {
+        [Value::Duration(nanoseconds) | Value::Int(nanoseconds)] => Ok(Value::Duration(*nanoseconds)),
+        [Value::String(text)] => match time::parse_duration(text.as_str()) {
+            Ok(nanoseconds) => Ok(Value::Duration(nanoseconds)),
+            Err(message) => fail(message),
+        },
+        [other] => conversion_error(other, &Type::Duration),
+        _ => call.no_such_overload(),
+    }
+}
+
+/// A whole number in a text, as Go reads it: only ASCII digits and a sign.
+fn parse_whole<'a, T: std::str::FromStr<Err = std::num::ParseIntError>>(
+    function: &str,
+    text: &str,
+    make: impl FnOnce(T) -> Value<'a>,
+) -> Evaluated<'a> {
+    match text.parse() {
+        Ok(number) => Ok(make(number)),
+        Err(error) => match error.kind() {
+            std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => {
+                fail(format!("strconv.{function}: parsing {text:?}: value out of range"))
+            }
+            _ => syntax_error(function, text),
+        },
+    }
+}
+
+fn to_int<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    match call.args {
+        [Value::Int(number)] => Ok(Value::Int(*number)),
+        [Value::Uint(number)] => match i64::try_from(*number) {
+            Ok(number) => Ok(Value::Int(number)),
+            Err(_) => fail("integer overflow"),
+        },
+        // The bounds are exclusive: beyond them a double may have been rounded over the range.
+        [Value::Double(number)] if number.abs() < 9_223_372_036_854_775_807.0 => {
+            Ok(Value::Int(*number as i64))
+        }
+        [Value::Double(_)] => fail("integer overflow"),
+        [Value::String(text)] => parse_whole("ParseInt", text.as_str(), Value::Int),
+        [Value::Timestamp(time)] => Ok(Value::Int(time.seconds())),
+        [Value::Duration(nanoseconds)] => Ok(Value::Int(*nanoseconds)),
+        [other] => conversion_error(other, &Type::Int),
+        _ => call.no_such_overload(),
+    }
+}
+
+fn to_uint<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    match call.args {
+        [Value::Uint(number)] => Ok(Value::Uint(*number)),
+        [Value::Int(number)] => match u64::try_from(*number) {
+            Ok(number) => Ok(Value::Uint(number)),
+            Err(_) => fail("unsigned integer overflow"),
+        },
+        [Value::Double(number)] if *number >= 0.0 && *number < 18_446_744_073_709_551_615.0 => {
+            Ok(Value::Uint(*number as u64))
+        }
+        [Value::Double(_)] => fail("unsigned integer overflow"),
+        [Value::String(text)] => parse_whole("ParseUint", text.as_str(), Value::Uint),
+        [other] => conversion_error(other, &Type::Uint),
+        _ => call.no_such_overload(),
+    }
+}
+
+fn to_string<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let text = match call.args {
+        [Value::String(text)] => return Ok(Value::String(text.clone())),
+        [Value::Bytes(bytes)] => match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => return fail("invalid UTF-8 in bytes, cannot convert to string"),
+        },
+        [Value::Double(number)] => format_shortest(*number),
+        [
+            value @ (Value::Bool(_)
+            | Value::Int(_)
+            | Value::Uint(_)
+            | Value::Duration(_)
+            | Value::Timestamp(_)),
+        ] => value.to_string(),
+        [Value::Foreign(foreign)] if matches!(foreign.as_ref(), Foreign::Ip(_) | Foreign::Cidr(_)) => {
+            foreign.to_string()
+        }
+        [other] => return conversion_error(other, &Type::String),
+        _ => return call.no_such_overload(),
+    };
+    Ok(Value::string(text))
+}
+
+/// A floating point number with as few digits as make it that number, as Go's `%g`.
+fn format_shortest(number: f64) -> String {
+    if !number.is_finite() {
+        return compare::format_double(number);
+    }
+    let scientific = format!("{number:e}");
+    let exponent =
+        scientific.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok()).unwrap_or(0);
+    let digits =
+        scientific.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count() as i32;
+    // Numbers of up to 21 digits are written out.
+    if exponent < -4 || exponent >= digits.max(21) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let mantissa = scientific.split('e').next().unwrap_or_default();
+        return format!("{mantissa}e{sign}{:02}", exponent.abs());
+    }
+    format!("{number}")
+}
+
+fn to_timestamp<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    match call.args {
+        [Value::Timestamp(time)] => Ok(Value::Timestamp(*time)),
+        [Value::Int(seconds)] => match Timestamp::from_seconds(*seconds) {
+            Some(time) => Ok(Value::Timestamp(time)),
+            None => fail("timestamp overflow"),
+        },
+        [Value::String(text)] => match Timestamp::parse(text.as_str()) {
+            Some(time) => Ok(Value::Timestamp(time)),
+            None => {
+                let text = text.as_str();
+                fail(format!("parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {text:?}"))
+            }
+        },
+        [other] => conversion_error(other, &Type::Timestamp),
+        _ => call.no_such_overload(),
+    }
+}

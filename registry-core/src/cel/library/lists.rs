@@ -1,0 +1,241 @@
+//! Functions of lists.
+
+use std::cmp::Ordering;
+
+use super::{Call, Native};
+use crate::cel::value::{Evaluated, EvaluationError, List, Value, compare, fail};
+
+pub(super) fn native(name: &str) -> Option<Native> {
+    Some(match name {
+        "isSorted" => is_sorted,
+        "sum" => sum,
+        "min" | "max" => extreme,
+        "distinct" => distinct,
+        "flatten" => flatten,
+        "slice" => slice,
+        "sort" => sort,
+        "@sortByAssociatedKeys" => sort_by_keys,
+        "lists.range" => range,
+        "first" | "last" => end,
+        _ => return None,
+    })
+}
+
+/// Maximum length of a list that a function makes out of numbers.
+const MAX_ELEMENTS: i64 = 1_000_000;
+
+fn is_sorted<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::List(list)] = call.args else {
+        return call.no_such_overload();
+    };
+    let mut previous: Option<Value<'a>> = None;
+    for element in list.iter() {
+        let element = element?;
+        if let Some(previous) = &previous
+            && compare::compare(previous, &element)?.is_gt()
+        {
+            return Ok(Value::Bool(false));
+        }
+        previous = Some(element);
+    }
+    Ok(Value::Bool(true))
+}
+
+fn sum<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::List(list)] = call.args else {
+        return call.no_such_overload();
+    };
+    let mut total: Option<Value<'a>> = None;
+    for element in list.iter() {
+        let element = element?;
+        total = Some(match (total, element) {
+            (None, element) => element,
+            (Some(Value::Int(a)), Value::Int(b)) => match a.checked_add(b) {
+                Some(sum) => Value::Int(sum),
+                None => return fail("integer overflow"),
+            },
+            (Some(Value::Uint(a)), Value::Uint(b)) => match a.checked_add(b) {
+                Some(sum) => Value::Uint(sum),
+                None => return fail("unsigned integer overflow"),
+            },
+            (Some(Value::Double(a)), Value::Double(b)) => Value::Double(a + b),
+            (Some(Value::Duration(a)), Value::Duration(b)) => match a.checked_add(b) {
+                Some(sum) => Value::Duration(sum),
+                None => return fail("duration overflow"),
+            },
+            _ => return call.no_such_overload(),
+        });
+    }
+    Ok(total.unwrap_or(Value::Int(0)))
+}
+
+fn extreme<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::List(list)] = call.args else {
+        return call.no_such_overload();
+    };
+    let wanted = if call.function == "min" { Ordering::Less } else { Ordering::Greater };
+    let mut best: Option<Value<'a>> = None;
+    for element in list.iter() {
+        let element = element?;
+        best = match best {
+            Some(best) if compare::compare(&element, &best)? != wanted => Some(best),
+            _ => Some(element),
+        };
+    }
+    match best {
+        Some(best) => Ok(best),
+        None => fail(format!("{} called on empty list", call.function)),
+    }
+}
+
+/// `indexOf` and `lastIndexOf` of lists.
+pub(super) fn index_of<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::List(list), wanted] = call.args else {
+        return call.no_such_overload();
+    };
+    let mut found = -1;
+    for (index, element) in list.iter().enumerate() {
+        if compare::equal(&element?, wanted)? {
+            found = index as i64;
+            if call.function == "indexOf" {
+                break;
+            }
+        }
+    }
+    Ok(Value::Int(found))
+}
+
+fn distinct<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::List(list)] = call.args else {
+        return call.no_such_overload();
+    };
+    let mut kept: Vec<Value<'a>> = Vec::new();
+    for element in list.iter() {
+        let element = element?;
+        let mut seen = false;
+        for other in &kept {
+            if compare::equal(&element, other)? {
+                seen = true;
+                break;
+            }
+        }
+        if !seen {
+            kept.push(element);
+        }
+    }
+    Ok(Value::list(kept))
+}
+
+fn flatten<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let (list, depth) = match call.args {
+        [Value::List(list)] => (list, 1),
+        [Value::List(list), Value::Int(depth)] => (list, *depth),
+        _ => return call.no_such_overload(),
+    };
+    if depth < 0 {
+        return fail("level must be non-negative");
+    }
+    let mut flat = Vec::new();
+    flatten_into(&mut flat, list, depth)?;
+    call.work(flat.len())?;
+    Ok(Value::list(flat))
+}
+
+fn flatten_into<'a>(
+    flat: &mut Vec<Value<'a>>,
+    list: &List<'a>,
+    depth: i64,
+) -> Result<(), Box<EvaluationError>> {
+    for element in list.iter() {
+        match element? {
+            Value::List(inner) if depth > 0 => flatten_into(flat, &inner, depth - 1)?,
+            other => flat.push(other),
+        }
+        if flat.len() as i64 > MAX_ELEMENTS {
+            return Err(Box::new(EvaluationError::CostLimitExceeded));
+        }
+    }
+    Ok(())
+}
+
+fn slice<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::List(list), Value::Int(start), Value::Int(end)] = call.args else {
+        return call.no_such_overload();
+    };
+    let length = list.len();
+    if *start < 0 || *end < 0 {
+        return fail(format!("cannot slice({start}, {end}), negative indexes not supported"));
+    }
+    if start > end {
+        return fail(format!(
+            "cannot slice({start}, {end}), start index must be less than or equal to end index"
+        ));
+    }
+    if length < *end as usize {
+        return fail(format!("cannot slice({start}, {end}), list is length {length}"));
+    }
+    let kept: Result<_, _> = (*start as usize..*end as usize).filter_map(|index| list.get(index)).collect();
+    Ok(Value::list(kept?))
+}
+
+fn check_comparable(elements: &[Value<'_>]) -> Result<(), Box<EvaluationError>> {
+    let Some(first) = elements.first() else {
+        return Ok(());
+    };
+    if compare::compare(first, first).is_err() && !matches!(first, Value::Double(_)) {
+        return fail("list elements must be comparable");
+    }
+    let name = first.type_of();
+    if elements.iter().any(|element| element.type_of().name() != name.name()) {
+        return fail("list elements must have the same type");
+    }
+    Ok(())
+}
+
+fn sort<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::List(list)] = call.args else {
+        return call.no_such_overload();
+    };
+    let mut elements = list.to_vec()?;
+    check_comparable(&elements)?;
+    elements.sort_by(|a, b| compare::compare(a, b).unwrap_or(Ordering::Equal));
+    Ok(Value::list(elements))
+}
+
+fn sort_by_keys<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::List(list), Value::List(keys)] = call.args else {
+        return call.no_such_overload();
+    };
+    let (elements, keys) = (list.to_vec()?, keys.to_vec()?);
+    if elements.len() != keys.len() {
+        let (elements, keys) = (elements.len(), keys.len());
+        return fail(format!(
+            "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got {elements} and {keys} elements respectively"
+        ));
+    }
+    check_comparable(&keys)?;
+    let mut pairs: Vec<_> = keys.into_iter().zip(elements).collect();
+    pairs.sort_by(|a, b| compare::compare(&a.0, &b.0).unwrap_or(Ordering::Equal));
+    Ok(Value::list(pairs.into_iter().map(|(_, element)| element).collect()))
+}
+
+fn range<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::Int(count)] = call.args else {
+        return call.no_such_overload();
+    };
+    if *count > MAX_ELEMENTS {
+        return Err(Box::new(EvaluationError::CostLimitExceeded));
+    }
+    Ok(Value::list((0..*count).map(Value::Int).collect()))
+}
+
+fn end<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::List(list)] = call.args else {
+        return call.no_such_overload();
+    };
+    let index = if call.function == "first" { 0 } else { list.len().saturating_sub(1) };
+    match list.get(index) {
+        Some(element) => Ok(Value::some(element?)),
+        None => Ok(Value::Optional(None)),
+    }
+}

@@ -1,0 +1,187 @@
+//! Checked expressions, planned for evaluation: names are slots, functions are resolved, constants are computed.
+
+use std::sync::Arc;
+
+use super::library::Native;
+use super::syntax::ast::Name;
+use super::types::Type;
+use super::value::Value;
+use runtime_cost::CallCost;
+
+mod activation;
+mod attributes;
+mod budget;
+mod evaluate;
+mod fold;
+mod operators;
+mod plan;
+mod runtime_cost;
+
+pub use activation::Activation;
+pub use budget::{CostBudget, PER_CALL_LIMIT, RUNTIME_COST_BUDGET};
+pub(crate) use plan::plan;
+
+/// The place of a node in a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeId(u32);
+
+/// An operator with two operands that is computed without a function call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    In,
+}
+
+/// A step of a plan.
+#[derive(Debug)]
+pub(crate) enum Node {
+    /// A constant.
+    Constant(Value<'static>),
+    /// A variable of the environment, by its place in the activation.
+    Variable(u32),
+    /// A variable of a comprehension.
+    Local(u32),
+    /// The value of a field.
+    Select {
+        operand: NodeId,
+        field: Name,
+        optional: bool,
+    },
+    /// Whether a field is there.
+    Has {
+        operand: NodeId,
+        field: Name,
+    },
+    /// The element or value at an index or key. A constant index costs nothing itself.
+    Index {
+        operand: NodeId,
+        index: NodeId,
+        optional: bool,
+    },
+    And(NodeId, NodeId),
+    Or(NodeId, NodeId),
+    Conditional(NodeId, NodeId, NodeId),
+    Binary {
+        operator: Binary,
+        operands: (NodeId, NodeId),
+        cost: CallCost,
+    },
+    Not(NodeId),
+    Negate(NodeId),
+    NotStrictlyFalse(NodeId),
+    /// The first of two optionals that is there, or the value in an optional or another.
+    OptionalOr {
+        operands: (NodeId, NodeId),
+        unwrap: bool,
+    },
+    Call {
+        function: &'static str,
+        native: Native,
+        args: Box<[NodeId]>,
+        cost: CallCost,
+        pattern: Option<Arc<Pattern>>,
+    },
+    List {
+        elements: Box<[NodeId]>,
+        optional: Box<[bool]>,
+    },
+    Map {
+        entries: Box<[(NodeId, NodeId, bool)]>,
+    },
+    Object {
+        type_of: Arc<super::types::ObjectType>,
+        fields: Box<[(Name, NodeId, bool)]>,
+    },
+    Fold(Box<Fold>),
+    /// Adds an element to the list in a comprehension's accumulator.
+    Append {
+        slot: u32,
+        element: NodeId,
+        is_constant: bool,
+    },
+    /// Adds an entry, or the entries of a map, to the map in a comprehension's accumulator.
+    Insert {
+        slot: u32,
+        key: Option<NodeId>,
+        value: NodeId,
+    },
+}
+
+/// A constant regular expression, compiled once.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    pub(crate) text: String,
+    pub(crate) regex: regex::Regex,
+}
+
+/// A comprehension, with the slots of its variables.
+#[derive(Debug)]
+pub(crate) struct Fold {
+    pub(crate) range: NodeId,
+    pub(crate) first: u32,
+    pub(crate) second: Option<u32>,
+    pub(crate) accumulator: u32,
+    pub(crate) init: NodeId,
+    pub(crate) condition: NodeId,
+    pub(crate) step: NodeId,
+    pub(crate) result: NodeId,
+}
+
+/// A compiled expression.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) root: NodeId,
+    pub(crate) slots: usize,
+    pub(crate) output: Type,
+    pub(crate) variables: Arc<[Name]>,
+    /// The variables that occur, by place.
+    pub(crate) referenced: Vec<u32>,
+    /// The selections from variables: names joined by dots.
+    pub(crate) paths: Vec<String>,
+    pub(crate) estimate: super::cost::CostEstimate,
+}
+
+// === impl Program ===
+
+impl Program {
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
+        static MISSING: Node = Node::Constant(Value::Null);
+        self.nodes.get(id.0 as usize).unwrap_or(&MISSING)
+    }
+
+    /// The type of the expression.
+    pub fn output_type(&self) -> &Type {
+        &self.output
+    }
+
+    /// The names of the variables that occur in the expression.
+    pub fn referenced_variables(&self) -> impl Iterator<Item = &str> {
+        self.referenced.iter().filter_map(|place| self.variables.get(*place as usize)).map(AsRef::as_ref)
+    }
+
+    /// Whether a variable occurs in the expression.
+    pub fn references(&self, variable: &str) -> bool {
+        self.referenced_variables().any(|name| name == variable)
+    }
+
+    /// The fields that are selected from variables, as `variable.field.field`.
+    pub fn referenced_paths(&self) -> &[String] {
+        &self.paths
+    }
+
+    /// What an evaluation costs at least and at most, by the declared sizes.
+    pub fn cost_estimate(&self) -> super::cost::CostEstimate {
+        self.estimate
+    }
+}

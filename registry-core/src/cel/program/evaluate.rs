@@ -1,0 +1,275 @@
+//! Evaluation of a plan.
+
+use std::sync::Arc;
+
+use super::{Activation, CostBudget, Node, NodeId, Program};
+use crate::cel::library::Call;
+use crate::cel::value::{
+    Entries, Evaluated, EvaluationError, List, Map, Text, Value, fail, no_such_overload,
+};
+
+/// The state of one evaluation.
+pub(super) struct Machine<'a, 'r> {
+    pub(super) program: &'a Program,
+    pub(super) activation: &'r Activation<'a>,
+    pub(super) budget: &'r mut CostBudget,
+    pub(super) slots: Vec<Slot<'a>>,
+}
+
+/// The value of a comprehension's variable.
+#[derive(Clone, Debug)]
+pub(super) enum Slot<'a> {
+    Empty,
+    /// It is computed when it is used for the first time.
+    Lazy(NodeId),
+    Value(Value<'a>),
+    Failed(Box<EvaluationError>),
+}
+
+/// What a regular node costs: a variable, a field, an index.
+const ATTRIBUTE_COST: u64 = 1;
+/// What it costs to make a list.
+const LIST_COST: u64 = 10;
+/// What it costs to make a map.
+const MAP_COST: u64 = 30;
+/// What it costs to make an object.
+const OBJECT_COST: u64 = 40;
+
+// === impl Program: evaluation ===
+
+impl Program {
+    /// Evaluates the expression.
+    pub fn evaluate<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        budget: &mut CostBudget,
+    ) -> Result<Value<'a>, EvaluationError> {
+        let slots = if self.slots == 0 { Vec::new() } else { vec![Slot::Empty; self.slots] };
+        let mut machine = Machine { program: self, activation, budget, slots };
+        machine.eval(self.root).map_err(|error| *error)
+    }
+}
+
+// === impl Machine ===
+
+impl<'a> Machine<'a, '_> {
+    pub(super) fn eval(&mut self, id: NodeId) -> Evaluated<'a> {
+        let program: &'a Program = self.program;
+        match program.node(id) {
+            Node::Constant(value) => Ok(value.clone()),
+            Node::Variable(place) => {
+                self.budget.charge(ATTRIBUTE_COST)?;
+                self.activation.get(*place)
+            }
+            Node::Local(slot) => {
+                self.budget.charge(ATTRIBUTE_COST)?;
+                self.local(*slot)
+            }
+            Node::Select { operand, field, optional } => self.select(*operand, field, *optional),
+            Node::Has { operand, field } => self.has(*operand, field),
+            Node::Index { operand, index, optional } => self.index(*operand, *index, *optional),
+            Node::And(left, right) => self.logic(*left, *right, false),
+            Node::Or(left, right) => self.logic(*left, *right, true),
+            Node::Conditional(condition, if_true, if_false) => match self.eval(*condition)? {
+                Value::Bool(true) => self.eval(*if_true),
+                Value::Bool(false) => self.eval(*if_false),
+                _ => no_such_overload(),
+            },
+            Node::Binary { operator, operands, cost } => {
+                let left = self.eval(operands.0)?;
+                let right = self.eval(operands.1)?;
+                let result = super::operators::binary(*operator, &left, &right);
+                let charge = cost.of_two(&left, &right);
+                self.budget.charge(charge)?;
+                result
+            }
+            Node::Not(operand) => self.unary(*operand, |value| match value {
+                Value::Bool(value) => Ok(Value::Bool(!value)),
+                _ => fail("no such overload: !_"),
+            }),
+            Node::Negate(operand) => self.unary(*operand, super::operators::negate),
+            Node::NotStrictlyFalse(operand) => self.not_strictly_false(*operand),
+            Node::OptionalOr { operands, unwrap } => self.optional_or(*operands, *unwrap),
+            Node::Fold(fold) => self.fold(fold),
+            _ => self.eval_aggregate(id),
+        }
+    }
+
+    /// Nodes that make something. Apart, so that the frame of the function above stays small.
+    fn eval_aggregate(&mut self, id: NodeId) -> Evaluated<'a> {
+        let program: &'a Program = self.program;
+        match program.node(id) {
+            Node::Call { function, native, args, cost, pattern } => {
+                let args = self.eval_all(args)?;
+                let mut call =
+                    Call { function, args: &args, pattern: pattern.as_deref(), budget: self.budget };
+                let result = native(&mut call);
+                // Long results are charged before anything is done with them.
+                let charge = cost.of(&args, result.as_ref().ok());
+                self.budget.charge(charge)?;
+                result
+            }
+            Node::List { elements, optional } => self.make_list(elements, optional),
+            Node::Map { entries } => self.make_map(entries),
+            Node::Object { type_of, fields } => {
+                let mut made = Entries::new();
+                for (name, value, optional) in fields {
+                    if let Some(value) = self.eval_optional(*value, *optional)? {
+                        let key = Value::String(Text::Borrowed(name));
+                        if let Some(index) = key.to_key() {
+                            made.insert(index, (key, value));
+                        }
+                    }
+                }
+                self.budget.charge(OBJECT_COST)?;
+                Ok(Value::Map(Map::Object(Arc::new(made), Arc::clone(type_of))))
+            }
+            Node::Append { slot, element, is_constant } => self.append(*slot, *element, *is_constant),
+            Node::Insert { slot, key, value } => self.insert(*slot, *key, *value),
+            _ => no_such_overload(),
+        }
+    }
+
+    fn eval_all(&mut self, nodes: &'a [NodeId]) -> Result<Vec<Value<'a>>, Box<EvaluationError>> {
+        nodes.iter().map(|node| self.eval(*node)).collect()
+    }
+
+    fn unary(&mut self, operand: NodeId, apply: impl FnOnce(Value<'a>) -> Evaluated<'a>) -> Evaluated<'a> {
+        let operand = self.eval(operand)?;
+        self.budget.charge(1)?;
+        apply(operand)
+    }
+
+    /// `&&` and `||`: either side decides, also if the other one fails.
+    fn logic(&mut self, left: NodeId, right: NodeId, deciding: bool) -> Evaluated<'a> {
+        let first = self.eval(left);
+        match &first {
+            Ok(Value::Bool(value)) if *value == deciding => return first,
+            Err(error) if !matches!(**error, EvaluationError::Failed(_)) => return first,
+            _ => {}
+        }
+        let second = self.eval(right);
+        match (&first, &second) {
+            (_, Ok(Value::Bool(value))) if *value == deciding => second,
+            (_, Err(error)) if !matches!(**error, EvaluationError::Failed(_)) => second,
+            (Err(_), _) => first,
+            (Ok(Value::Bool(_)), Ok(Value::Bool(_)) | Err(_)) => second,
+            _ => no_such_overload(),
+        }
+    }
+
+    fn not_strictly_false(&mut self, operand: NodeId) -> Evaluated<'a> {
+        let value = self.eval(operand);
+        self.budget.charge(1)?;
+        match value {
+            Ok(Value::Bool(value)) => Ok(Value::Bool(value)),
+            Err(error) if !matches!(*error, EvaluationError::Failed(_)) => Err(error),
+            _ => Ok(Value::Bool(true)),
+        }
+    }
+
+    fn optional_or(&mut self, (left, right): (NodeId, NodeId), unwrap: bool) -> Evaluated<'a> {
+        match self.eval(left)? {
+            Value::Optional(Some(value)) if unwrap => Ok(value.as_ref().clone()),
+            Value::Optional(Some(value)) => Ok(Value::Optional(Some(value))),
+            Value::Optional(None) => self.eval(right),
+            _ => no_such_overload(),
+        }
+    }
+
+    /// The value of an element or an entry; `None` if it is an optional that is not there.
+    fn eval_optional(
+        &mut self,
+        id: NodeId,
+        optional: bool,
+    ) -> Result<Option<Value<'a>>, Box<EvaluationError>> {
+        let value = self.eval(id)?;
+        if !optional {
+            return Ok(Some(value));
+        }
+        match value {
+            Value::Optional(value) => Ok(value.map(|value| value.as_ref().clone())),
+            other => fail(format!("cannot initialize optional list element from non-optional value {other}")),
+        }
+    }
+
+    fn make_list(&mut self, elements: &'a [NodeId], optional: &'a [bool]) -> Evaluated<'a> {
+        let mut made = Vec::with_capacity(elements.len());
+        for (index, element) in elements.iter().enumerate() {
+            let is_optional = optional.get(index).copied().unwrap_or(false);
+            made.extend(self.eval_optional(*element, is_optional)?);
+        }
+        self.budget.charge(LIST_COST)?;
+        Ok(Value::list(made))
+    }
+
+    fn make_map(&mut self, entries: &'a [(NodeId, NodeId, bool)]) -> Evaluated<'a> {
+        let mut made = Entries::new();
+        for (key, value, optional) in entries {
+            let key = self.eval(*key)?;
+            let Some(value) = self.eval_optional(*value, *optional)? else {
+                continue;
+            };
+            let Some(index) = key.to_key() else {
+                return fail(format!("unsupported key type: {}", key.type_of().name()));
+            };
+            if made.insert(index, (key.clone(), value)).is_some() {
+                return fail(format!("Failed with repeated key: {key}"));
+            }
+        }
+        self.budget.charge(MAP_COST)?;
+        Ok(Value::map(made))
+    }
+
+    fn append(&mut self, slot: u32, element: NodeId, is_constant: bool) -> Evaluated<'a> {
+        let element = self.eval(element)?;
+        // The variable, the list of one element and the addition.
+        self.budget.charge(ATTRIBUTE_COST + if is_constant { 0 } else { LIST_COST } + 1)?;
+        match self.take(slot)? {
+            Value::List(List::Owned(mut elements)) => {
+                Arc::make_mut(&mut elements).push(element);
+                Ok(Value::List(List::Owned(elements)))
+            }
+            Value::List(list) => {
+                let mut elements = list.to_vec()?;
+                elements.push(element);
+                Ok(Value::list(elements))
+            }
+            _ => no_such_overload(),
+        }
+    }
+
+    fn insert(&mut self, slot: u32, key: Option<NodeId>, value: NodeId) -> Evaluated<'a> {
+        let key = key.map(|key| self.eval(key)).transpose()?;
+        let value = self.eval(value)?;
+        self.budget.charge(ATTRIBUTE_COST + 1)?;
+        let Value::Map(Map::Owned(mut entries)) = self.take(slot)? else {
+            return no_such_overload();
+        };
+        let added = match (key, value) {
+            (Some(key), value) => vec![(key, value)],
+            (None, Value::Map(map)) => map.entries()?,
+            (None, _) => return no_such_overload(),
+        };
+        let target = Arc::make_mut(&mut entries);
+        for (key, value) in added {
+            let Some(index) = key.to_key() else {
+                return fail(format!("unsupported key type: {}", key.type_of().name()));
+            };
+            if target.contains_key(&index) {
+                return fail(format!("insert failed: key {key} already exists"));
+            }
+            target.insert(index, (key, value));
+        }
+        Ok(Value::Map(Map::Owned(entries)))
+    }
+
+    /// Takes a value out of its slot, so that it can be changed in place.
+    fn take(&mut self, slot: u32) -> Evaluated<'a> {
+        match self.slots.get_mut(slot as usize).map(|slot| std::mem::replace(slot, Slot::Empty)) {
+            Some(Slot::Value(value)) => Ok(value),
+            Some(Slot::Failed(error)) => Err(error),
+            _ => fail("no such attribute(s): accumulator"),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a function call costs when it is evaluated.
+
+use crate::cel::cost::{ceil_factor, selector_cost};
+use crate::cel::library::Foreign;
+use crate::cel::value::Value;
+
+/// How the cost of a call follows from its arguments and its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallCost {
+    Fixed(u64),
+    /// The length of the first argument, times a tenth of the factor.
+    Traversal {
+        factor: u64,
+    },
+    /// The length of the result, times two tenths.
+    Result,
+    /// A regular expression against a text.
+    Pattern,
+    /// A text in a text.
+    Contains,
+    /// The size of the list that is searched.
+    InList,
+    /// The smaller of the sizes of both sides.
+    Equal,
+    /// The same for texts and bytes in order.
+    Order,
+    /// Both sizes together.
+    Concatenation,
+    /// The elements of a list, with the texts in them.
+    Elements,
+    ContainsIp {
+        parse: bool,
+    },
+    ContainsCidr {
+        parse: bool,
+    },
+    Format,
+    Selector,
+}
+
+/// An authorization check costs so much that an expression can make two.
+const CHECK_COST: u64 = 350_000;
+
+// === impl CallCost ===
+
+impl CallCost {
+    /// The cost of a function, and of its overload if only one fits.
+    pub(crate) fn new(function: &str, overload: Option<&str>) -> Self {
+        match function {
+            "check" => Self::Fixed(CHECK_COST),
+            "fieldSelector" | "labelSelector" => Self::Selector,
+            "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => Self::Elements,
+            "url"
+            | "lowerAscii"
+            | "upperAscii"
+            | "substring"
+            | "trim"
+            | "jsonpatch.escapeKey"
+            | "cidr"
+            | "isIP"
+            | "isCIDR"
+            | "quantity"
+            | "isQuantity"
+            | "semver"
+            | "isSemver" => Self::Traversal { factor: 1 },
+            "ip" if overload != Some("cidr_ip") => Self::Traversal { factor: 1 },
+            "replace" | "split" | "ip.isCanonical" => Self::Traversal { factor: 2 },
+            "join" => Self::Result,
+            "find" | "findAll" => Self::Pattern,
+            "containsIP" => Self::ContainsIp { parse: overload == Some("cidr_contains_ip_string") },
+            "containsCIDR" => Self::ContainsCidr { parse: overload == Some("cidr_contains_cidr_string") },
+            "validate" => Self::Format,
+            _ => Self::of_overload(overload.unwrap_or_default()),
+        }
+    }
+
+    fn of_overload(overload: &str) -> Self {
+        match overload {
+            "starts_with_string" | "ends_with_string" | "string_to_bytes" | "bytes_to_string"
+            | "strings_quote" | "string_format" => Self::Traversal { factor: 1 },
+            "in_list" => Self::InList,
+            "equals" | "not_equals" => Self::Equal,
+            "less_string"
+            | "less_equals_string"
+            | "greater_string"
+            | "greater_equals_string"
+            | "less_bytes"
+            | "less_equals_bytes"
+            | "greater_bytes"
+            | "greater_equals_bytes" => Self::Order,
+            "add_string" | "add_bytes" => Self::Concatenation,
+            "matches" | "matches_string" => Self::Pattern,
+            "contains_string" => Self::Contains,
+            _ => Self::Fixed(1),
+        }
+    }
+
+    /// The cost of an operator.
+    pub(super) fn of_two(self, first: &Value<'_>, second: &Value<'_>) -> u64 {
+        match self {
+            Self::Fixed(cost) => cost,
+            Self::Equal if matches!(first, Value::Foreign(_)) => 1,
+            Self::Equal | Self::Order => match (first, second) {
+                (Value::Int(_) | Value::Bool(_) | Value::Double(_), _) => 1,
+                _ => ceil_factor(first.cost_size().min(second.cost_size()), 0.1),
+            },
+            Self::Concatenation => ceil_factor(first.cost_size() + second.cost_size(), 0.1),
+            Self::InList => second.cost_size(),
+            _ => 1,
+        }
+    }
+
+    /// The cost of a call.
+    pub(super) fn of(self, args: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
+        let size = |index: usize| args.get(index).map_or(1, Value::cost_size);
+        match self {
+            Self::Traversal { factor: 1 } => ceil_factor(size(0), 0.1),
+            Self::Traversal { .. } => ceil_factor(size(0), 2.0 * 0.1),
+            Self::Result => ceil_factor(result.map_or(1, Value::cost_size), 2.0 * 0.1),
+            Self::Pattern => {
+                ceil_factor(size(0).saturating_add(1), 0.1).saturating_mul(ceil_factor(size(1), 0.25))
+            }
+            Self::Contains => ceil_factor(size(0), 0.1).saturating_mul(ceil_factor(size(1), 0.1)),
+            Self::Elements => args.first().map_or(0, traversal),
+            Self::ContainsIp { parse } => {
+                ceil_factor(2 * size(0), 0.1) + if parse { ceil_factor(size(1), 0.1) } else { 0 }
+            }
+            Self::ContainsCidr { parse } => {
+                let base = ceil_factor(2 * size(0), 0.1) + ceil_factor(size(0), 0.1) + 1;
+                base + if parse { ceil_factor(size(1), 0.1) } else { 0 }
+            }
+            Self::Format => match args.first() {
+                Some(Value::Foreign(foreign)) => match foreign.as_ref() {
+                    Foreign::Format(format) => ceil_factor(size(1).saturating_add(1), 0.1)
+                        .saturating_mul(ceil_factor(format.regex_size(), 0.25)),
+                    _ => 1,
+                },
+                _ => 1,
+            },
+            Self::Selector => selector_cost(size(1)),
+            other => match args {
+                [first, second, ..] => other.of_two(first, second),
+                _ => 1,
+            },
+        }
+    }
+}
+
+/// What it costs to look at all parts of a value.
+fn traversal(value: &Value<'_>) -> u64 {
+    match value {
+        Value::String(text) => (text.as_str().len() as f64 * 0.1) as u64,
+        Value::Bytes(bytes) => (bytes.len() as f64 * 0.1) as u64,
+        Value::List(list) => list.iter().map(|item| item.as_ref().map_or(1, traversal)).sum(),
+        Value::Map(map) => match map.entries() {
+            Ok(entries) => entries.iter().map(|(key, value)| traversal(key) + traversal(value)).sum(),
+            Err(_) => 1,
+        },
+        _ => 1,
+    }
+}

@@ -1,0 +1,272 @@
+//! Equality and order of values, and how they print.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use super::{Evaluated, EvaluationError, List, Map, Value, fail, no_such_overload};
+use crate::cel::types::ListKind;
+
+/// Whether two values are equal. Values of different types are not, but numbers are by their value.
+pub(crate) fn equal<'a>(first: &Value<'a>, second: &Value<'a>) -> Result<bool, Box<EvaluationError>> {
+    Ok(match (first, second) {
+        (Value::Null, Value::Null) => true,
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::String(a), Value::String(b)) => a == b,
+        (Value::Bytes(a), Value::Bytes(b)) => a == b,
+        (Value::Duration(a), Value::Duration(b)) => a == b,
+        (Value::Timestamp(a), Value::Timestamp(b)) => a == b,
+        (Value::Type(a), Value::Type(b)) => a.name() == b.name(),
+        (Value::Foreign(a), Value::Foreign(_)) if a.is_authorizer() => return no_such_overload(),
+        (Value::Foreign(a), Value::Foreign(b)) => a == b,
+        (Value::Optional(a), Value::Optional(b)) => match (a, b) {
+            (Some(a), Some(b)) => equal(a, b)?,
+            (a, b) => a.is_none() && b.is_none(),
+        },
+        (Value::List(a), Value::List(b)) => equal_lists(a, b)?,
+        (Value::Map(a), Value::Map(b)) => equal_maps(a, b)?,
+        (a, b) => compare_numbers(a, b) == Some(Ordering::Equal),
+    })
+}
+
+fn equal_lists<'a>(first: &List<'a>, second: &List<'a>) -> Result<bool, Box<EvaluationError>> {
+    if first.len() != second.len() {
+        return Ok(false);
+    }
+    match first.kind() {
+        ListKind::Atomic => {
+            for (a, b) in first.iter().zip(second.iter()) {
+                if !equal(&a?, &b?)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        ListKind::Set => {
+            let others = Members::of(second, &ListKind::Set)?;
+            all(first, |element| others.contains(element))
+        }
+        kind @ ListKind::Map(_) => {
+            let others = Members::of(second, kind)?;
+            all(first, |element| match others.same(element)? {
+                Some(other) => equal(element, other),
+                None => Ok(false),
+            })
+        }
+    }
+}
+
+fn all<'a>(
+    list: &List<'a>,
+    mut holds: impl FnMut(&Value<'a>) -> Result<bool, Box<EvaluationError>>,
+) -> Result<bool, Box<EvaluationError>> {
+    for element in list.iter() {
+        if !holds(&element?)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The elements of a set or of a list with keys, to be found by what makes them the same.
+struct Members<'a, 'k> {
+    kind: &'k ListKind,
+    by_identity: std::collections::BTreeMap<String, Vec<Value<'a>>>,
+}
+
+impl<'a, 'k> Members<'a, 'k> {
+    fn of(list: &List<'a>, kind: &'k ListKind) -> Result<Self, Box<EvaluationError>> {
+        let mut members = Self { kind, by_identity: std::collections::BTreeMap::new() };
+        for element in list.iter() {
+            members.add(element?);
+        }
+        Ok(members)
+    }
+
+    fn add(&mut self, element: Value<'a>) {
+        self.by_identity.entry(self.identity(&element)).or_default().push(element);
+    }
+
+    /// A text that is equal for elements that are the same.
+    fn identity(&self, element: &Value<'a>) -> String {
+        match (self.kind, element) {
+            (ListKind::Map(keys), Value::Map(Map::Json(fields, _))) => {
+                let values =
+                    keys.iter().map(|key| fields.get(key).map(ToString::to_string).unwrap_or_default());
+                values.collect::<Vec<_>>().join("\u{0}")
+            }
+            (_, element) => element.to_string(),
+        }
+    }
+
+    fn contains(&self, element: &Value<'a>) -> Result<bool, Box<EvaluationError>> {
+        for other in self.by_identity.get(&self.identity(element)).into_iter().flatten() {
+            if equal(element, other)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn same(&self, element: &Value<'a>) -> Result<Option<&Value<'a>>, Box<EvaluationError>> {
+        Ok(self.by_identity.get(&self.identity(element)).and_then(|others| others.first()))
+    }
+}
+
+/// Joins two lists by what makes their elements the same: of a set and of a list with keys, the second's elements
+/// replace those of the first and the others follow.
+pub(crate) fn concatenate<'a>(first: &List<'a>, second: &List<'a>) -> Evaluated<'a> {
+    let mut joined = first.to_vec()?;
+    match first.kind() {
+        ListKind::Atomic => joined.extend(second.to_vec()?),
+        ListKind::Set => {
+            let mut members = Members::of(first, &ListKind::Set)?;
+            for element in second.iter() {
+                let element = element?;
+                if !members.contains(&element)? {
+                    members.add(element.clone());
+                    joined.push(element);
+                }
+            }
+        }
+        kind @ ListKind::Map(_) => {
+            let empty = Members { kind, by_identity: std::collections::BTreeMap::new() };
+            let mut places: std::collections::BTreeMap<String, usize> =
+                joined.iter().enumerate().map(|(place, element)| (empty.identity(element), place)).collect();
+            for element in second.iter() {
+                let element = element?;
+                let identity = empty.identity(&element);
+                match places.get(&identity).and_then(|place| joined.get_mut(*place)) {
+                    Some(place) => *place = element,
+                    None => {
+                        places.insert(identity, joined.len());
+                        joined.push(element);
+                    }
+                }
+            }
+        }
+    }
+    Ok(Value::list(joined))
+}
+
+fn equal_maps<'a>(first: &Map<'a>, second: &Map<'a>) -> Result<bool, Box<EvaluationError>> {
+    if first.len() != second.len() {
+        return Ok(false);
+    }
+    for (key, value) in first.entries()? {
+        let Some(other) = second.get(&key) else {
+            return Ok(false);
+        };
+        if !equal(&value, &other?)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The order of two numbers of any types; `None` if one is no number or not a number.
+fn compare_numbers(first: &Value<'_>, second: &Value<'_>) -> Option<Ordering> {
+    let whole = |value: &Value<'_>| match value {
+        Value::Int(number) => Some(i128::from(*number)),
+        Value::Uint(number) => Some(i128::from(*number)),
+        _ => None,
+    };
+    match (first, second) {
+        (Value::Double(a), Value::Double(b)) => a.partial_cmp(b),
+        (Value::Double(a), b) => compare_double(*a, whole(b)?),
+        (a, Value::Double(b)) => compare_double(*b, whole(a)?).map(Ordering::reverse),
+        (a, b) => Some(whole(a)?.cmp(&whole(b)?)),
+    }
+}
+
+fn compare_double(double: f64, whole: i128) -> Option<Ordering> {
+    if double.is_nan() {
+        return None;
+    }
+    if double.abs() > 1e30 {
+        return Some(if double > 0.0 { Ordering::Greater } else { Ordering::Less });
+    }
+    let floor = double.floor();
+    let rest = if double > floor { Ordering::Greater } else { Ordering::Equal };
+    Some((floor as i128).cmp(&whole).then(rest))
+}
+
+/// The order of two values of one type, or of two numbers.
+pub(crate) fn compare(first: &Value<'_>, second: &Value<'_>) -> Result<Ordering, Box<EvaluationError>> {
+    Ok(match (first, second) {
+        (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+        (Value::String(a), Value::String(b)) => a.cmp(b),
+        (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
+        (Value::Duration(a), Value::Duration(b)) => a.cmp(b),
+        (Value::Timestamp(a), Value::Timestamp(b)) => a.compare(b),
+        (
+            a @ (Value::Int(_) | Value::Uint(_) | Value::Double(_)),
+            b @ (Value::Int(_) | Value::Uint(_) | Value::Double(_)),
+        ) => match compare_numbers(a, b) {
+            Some(ordering) => ordering,
+            None => return fail("NaN values cannot be ordered"),
+        },
+        _ => return no_such_overload(),
+    })
+}
+
+/// A floating point number as `string(double)` writes it.
+pub(crate) fn format_double(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "+Inf".to_owned() } else { "-Inf".to_owned() };
+    }
+    let scientific = format!("{number:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else {
+        return scientific;
+    };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..21).contains(&exponent) {
+        return format!("{number}");
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Int(number) => write!(f, "{number}"),
+            Self::Uint(number) => write!(f, "{number}"),
+            Self::Double(number) => f.write_str(&format_double(*number)),
+            Self::String(text) => write!(f, "{text}"),
+            Self::Bytes(bytes) => write!(f, "{}", String::from_utf8_lossy(bytes)),
+            Self::Duration(nanoseconds) => f.write_str(&super::time::format_duration(*nanoseconds)),
+            Self::Timestamp(time) => write!(f, "{time}"),
+            Self::Type(of) => f.write_str(of.name()),
+            Self::Optional(None) => f.write_str("optional.none()"),
+            Self::Optional(Some(value)) => write!(f, "optional({value})"),
+            Self::Foreign(foreign) => write!(f, "{foreign}"),
+            Self::List(list) => {
+                f.write_str("[")?;
+                for (index, element) in list.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { ", " };
+                    match element {
+                        Ok(element) => write!(f, "{comma}{element}")?,
+                        Err(error) => write!(f, "{comma}{error}")?,
+                    }
+                }
+                f.write_str("]")
+            }
+            Self::Map(map) => {
+                f.write_str("{")?;
+                for (index, key) in map.keys().into_iter().enumerate() {
+                    let comma = if index == 0 { "" } else { ", " };
+                    match map.get(&key) {
+                        Some(Ok(value)) => write!(f, "{comma}{key}: {value}")?,
+                        _ => write!(f, "{comma}{key}")?,
+                    }
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
