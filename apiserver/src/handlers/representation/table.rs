@@ -3,6 +3,7 @@
 //! Kubernetes concept: [tables](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 
 use registry_core::api::{Object, StatusError};
+use registry_core::codec::stored;
 use registry_core::resource::{Column, ColumnFormat, ColumnType, RowCondition, RowConditionType};
 use registry_core::schema::Schema;
 use serde_json::{Value, json};
@@ -148,7 +149,7 @@ impl Table {
 }
 
 fn parse(item: &Item<'_>) -> Object {
-    serde_json::from_slice(item.json).unwrap_or_default()
+    stored::decode(item.json).unwrap_or_default()
 }
 
 /// A column's definition; `text` is what the schema says of it, where it does not do so itself.
