@@ -19,7 +19,7 @@ use std::time::Duration;
 use axum::body::Body;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
-use prometheus::{IntCounter, IntGaugeVec};
+use prometheus::{Histogram, IntCounter, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
 
@@ -50,6 +50,7 @@ pub struct ServerMetrics {
     in_flight: IntGaugeVec,
     in_queue: IntGaugeVec,
     tls_handshake_errors: IntCounter,
+    scheduling_delays: Histogram,
     health: HealthMetrics,
     reader: OnceLock<StorageReader>,
 }
@@ -85,6 +86,7 @@ impl ServerMetrics {
             tls_handshake_errors: families
                 .counter(&names::TLS_HANDSHAKE_ERRORS)?
                 .with_label_values::<&str>(&[]),
+            scheduling_delays: families.histogram(&names::SCHEDULING_DELAY)?.with_label_values::<&str>(&[]),
             health: HealthMetrics::new()?,
             reader: OnceLock::new(),
             families,
@@ -109,6 +111,11 @@ impl ServerMetrics {
     /// The health checks as metrics.
     pub fn health(&self) -> &HealthMetrics {
         &self.health
+    }
+
+    /// How long tasks wait for a thread of the runtime.
+    pub fn scheduling_delays(&self) -> &Histogram {
+        &self.scheduling_delays
     }
 
     /// A TLS handshake failed.

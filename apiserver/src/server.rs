@@ -12,6 +12,7 @@ use registry_core::{RequestContext, ResourceType};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
 use crate::authorization::{Authorizer, BaselineAuthorizer};
@@ -27,7 +28,9 @@ use crate::storage::{Engine, Storages};
 mod coalesced;
 mod connection;
 mod edges;
+mod heartbeat;
 mod kubeconfig;
+mod large_bodies;
 mod listener;
 pub mod pki;
 mod post_start;
@@ -35,6 +38,7 @@ mod streams;
 mod tls;
 
 use edges::Edges;
+use large_bodies::LargeBodies;
 use listener::Connections;
 use post_start::PostStartHooks;
 
@@ -46,7 +50,7 @@ pub struct Server {
     ca_pem: String,
     tls: TlsAcceptor,
     engine: Engine,
-    filters: Arc<Filters<Api>>,
+    filters: Arc<Filters<LargeBodies<Api>>>,
     hooks: PostStartHooks,
     lifecycle: Lifecycle,
 }
@@ -65,7 +69,7 @@ pub struct ServerBuilder {
 
 /// Tells whether a server is ready, from within its process.
 #[derive(Clone)]
-pub struct Readiness(Arc<Filters<Api>>);
+pub struct Readiness(Arc<Filters<LargeBodies<Api>>>);
 
 /// The two steps in which a server ends.
 #[derive(Clone, Debug)]
@@ -157,6 +161,8 @@ impl ServerBuilder {
         api.connect_by(edges.proxy(self.reaches_local_workloads, lifecycle.stopping.clone()));
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
+        // Large bodies: below the filters, so that authentication, bounds and the deadline stay on the connection's runtime.
+        let api = Arc::new(LargeBodies::new(api)?);
         let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);
         let filters = Arc::new(filters.with_policy(policy));
         Ok(Server {
@@ -241,6 +247,8 @@ impl Server {
     /// at most one request timeout.
     pub async fn serve(self) {
         let mut hooks = self.hooks.spawn(&self.lifecycle.stopping);
+        let delays = self.filters.metrics().scheduling_delays().clone();
+        let _heartbeat = AbortOnDropHandle::new(tokio::spawn(heartbeat::measure(delays)));
         let connections = Connections::new(self.filters, self.tls);
         let stopping = self.lifecycle.stopping.clone();
         let delay = self.options.limits.shutdown_delay_duration;

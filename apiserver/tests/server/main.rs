@@ -15,6 +15,7 @@ mod client;
 mod cluster_policy;
 mod connecting;
 mod evictions;
+mod large_bodies;
 mod metrics;
 mod overload;
 mod peer;
