@@ -19,7 +19,7 @@ use std::time::Duration;
 use axum::body::Body;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
-use prometheus::{IntCounter, IntGauge, IntGaugeVec};
+use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
 
@@ -53,6 +53,7 @@ pub struct ServerMetrics {
     connections: IntGauge,
     refused_connections: IntCounter,
     certificate_expiry: IntGaugeVec,
+    scheduling_delays: Histogram,
     health: HealthMetrics,
     reader: OnceLock<StorageReader>,
 }
@@ -93,6 +94,7 @@ impl ServerMetrics {
                 .counter(&names::REFUSED_CONNECTIONS)?
                 .with_label_values::<&str>(&[]),
             certificate_expiry: families.gauge(&names::CERTIFICATE_EXPIRY)?,
+            scheduling_delays: families.histogram(&names::SCHEDULING_DELAY)?.with_label_values::<&str>(&[]),
             health: HealthMetrics::new()?,
             reader: OnceLock::new(),
             families,
@@ -122,6 +124,11 @@ impl ServerMetrics {
     /// The health checks as metrics.
     pub fn health(&self) -> &HealthMetrics {
         &self.health
+    }
+
+    /// How long tasks wait for a thread of the runtime.
+    pub fn scheduling_delays(&self) -> &Histogram {
+        &self.scheduling_delays
     }
 
     /// A TLS handshake failed.

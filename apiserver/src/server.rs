@@ -14,6 +14,7 @@ use registry_core::resource::ResourceDescription;
 use registry_core::storage::hub::Hub;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
 use crate::authorization::{Authorizer, BaselineAuthorizer};
@@ -31,7 +32,9 @@ mod connection;
 pub mod data_directory;
 pub(crate) mod descriptors;
 mod edges;
+mod heartbeat;
 mod kubeconfig;
+mod large_bodies;
 mod listener;
 pub mod pki;
 mod post_start;
@@ -44,6 +47,7 @@ use connection::ConnectionLimits;
 use data_directory::DataDirectory;
 use descriptors::Descriptors;
 use edges::Edges;
+use large_bodies::LargeBodies;
 use listener::Connections;
 use post_start::PostStartHooks;
 use renewal::{CertificateRenewal, ServingCertificateCheck, ServingTls};
@@ -58,7 +62,7 @@ pub struct Server {
     tls: Arc<ServingTls>,
     renewal: Arc<CertificateRenewal>,
     engine: Engine,
-    filters: Arc<Filters<Api>>,
+    filters: Arc<Filters<LargeBodies<Api>>>,
     hooks: PostStartHooks,
     lifecycle: Lifecycle,
     descriptors: Descriptors,
@@ -79,7 +83,7 @@ pub struct ServerBuilder {
 
 /// Tells whether a server is ready, from within its process.
 #[derive(Clone)]
-pub struct Readiness(Arc<Filters<Api>>);
+pub struct Readiness(Arc<Filters<LargeBodies<Api>>>);
 
 /// The two steps in which a server ends.
 #[derive(Clone, Debug)]
@@ -179,6 +183,8 @@ impl ServerBuilder {
         api.connect_by(edges.proxy(address, reaches_local, max_proxied, stopping));
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
+        // Large bodies: below the filters, so that authentication, bounds and the deadline stay on the connection's runtime.
+        let api = Arc::new(LargeBodies::new(api)?);
         let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);
         let filters = Arc::new(filters.with_policy(policy));
         let renewal = CertificateRenewal::new(
@@ -278,6 +284,8 @@ impl Server {
         let max_streams = self.options.serving.http2_max_streams_per_connection;
         let limits = ConnectionLimits::new(max_streams);
         hooks.spawn(self.renewal.run(self.lifecycle.stopping.clone()));
+        let delays = self.filters.metrics().scheduling_delays().clone();
+        let _heartbeat = AbortOnDropHandle::new(tokio::spawn(heartbeat::measure(delays)));
         let connections = Connections::new(self.filters, self.tls, limits, self.descriptors.connections);
         let stopping = self.lifecycle.stopping.clone();
         let delay = self.options.limits.shutdown_delay_duration;

@@ -8,6 +8,10 @@ const RESPONSE_BYTES: &[f64] = &[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 /// From 1 KiB to 128 KiB.
 const WATCH_EVENT_BYTES: &[f64] = &[1024.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0];
 
+/// From one millisecond, which is the timer's resolution, to a minute.
+const DELAY_SECONDS: &[f64] =
+    &[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0];
+
 const REQUEST: &[&str] = &["verb", "group", "version", "resource", "subresource", "scope", "component"];
 
 pub(super) const REQUESTS: Definition = Definition::new(
@@ -88,6 +92,13 @@ pub(super) const CERTIFICATE_EXPIRY: Definition = Definition::new(
     "Time at which the serving certificate, and the first of the client certificate authorities, expires, in seconds since 1970.",
     &["certificate"],
 );
+
+pub(super) const SCHEDULING_DELAY: Definition = Definition::new(
+    "orlop_scheduling_delay_seconds",
+    "How long a task that is ready waits for a thread of the runtime that serves connections, in seconds, measured ten times a second. Work that does not yield shows here, because it delays all requests.",
+    &[],
+)
+.with_buckets(DELAY_SECONDS);
 
 pub(super) const AUTHENTICATION_ATTEMPTS: Definition =
     Definition::new("authentication_attempts", "Counter of authenticated attempts.", &["result"]);

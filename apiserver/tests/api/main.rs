@@ -13,6 +13,7 @@ mod cbor;
 mod discovery;
 mod errors;
 mod fixture;
+mod nesting;
 mod patches;
 mod protobuf;
 mod verbs;

@@ -18,6 +18,7 @@ mod evictions;
 mod extremes;
 mod hostile;
 mod identities;
+mod large_bodies;
 mod metrics;
 mod overload;
 mod peer;

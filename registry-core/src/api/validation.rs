@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -11,8 +12,22 @@ pub mod names;
 pub mod object_meta;
 
 /// Where in an object a field is: `spec.containers[0].name`, `metadata.labels[a/b]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldPath(String);
+///
+/// A path shares its parent, so that a step costs the same however long the path is: keys of maps may have megabytes.
+#[derive(Clone, Default)]
+pub struct FieldPath(Option<Arc<Step>>);
+
+/// One step of a path.
+struct Step {
+    parent: FieldPath,
+    name: StepName,
+}
+
+enum StepName {
+    Field(Box<str>),
+    Index(usize),
+    Key(Box<str>),
+}
 
 /// One thing wrong with one field.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +78,7 @@ pub struct ErrorList(pub Vec<FieldError>);
 impl FieldPath {
     /// A path that starts at a top-level field.
     pub fn new(root: &str) -> Self {
-        Self(root.to_owned())
+        Self::default().step(StepName::Field(root.into()))
     }
 
     /// The object itself.
@@ -73,23 +88,58 @@ impl FieldPath {
 
     /// A field below this one.
     pub fn child(&self, name: &str) -> Self {
-        if self.0.is_empty() { Self(name.to_owned()) } else { Self(format!("{}.{name}", self.0)) }
+        self.step(StepName::Field(name.into()))
     }
 
     /// An element of this list.
     pub fn index(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0))
+        self.step(StepName::Index(index))
     }
 
     /// An entry of this map.
     pub fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0))
+        self.step(StepName::Key(key.into()))
+    }
+
+    fn step(&self, name: StepName) -> Self {
+        Self(Some(Arc::new(Step { parent: self.clone(), name })))
     }
 }
 
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { f.write_str("<nil>") } else { f.write_str(&self.0) }
+        let mut steps = Vec::new();
+        let mut path = self;
+        while let Some(step) = &path.0 {
+            steps.push(&step.name);
+            path = &step.parent;
+        }
+        if steps.is_empty() {
+            return f.write_str("<nil>");
+        }
+        for (place, name) in steps.into_iter().rev().enumerate() {
+            match name {
+                StepName::Field(name) if place == 0 => f.write_str(name)?,
+                StepName::Field(name) => write!(f, ".{name}")?,
+                StepName::Index(index) => write!(f, "[{index}]")?,
+                StepName::Key(key) => write!(f, "[{key}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PartialEq for FieldPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for FieldPath {}
+
+impl fmt::Debug for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FieldPath(\"{self}\")")
     }
 }
 

@@ -9,11 +9,27 @@ use serde_json::{Map, Value};
 
 use crate::schema::{ListKind, Scalar, TypeRef};
 
+use super::element::PathElement;
 use super::shape::list_element;
+
+/// Maximum number of bytes of all lines: hostile configurations have many mismatches below long keys.
+const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
 /// What is wrong with a value, one line each.
 #[derive(Debug, Default)]
-pub(super) struct Mismatches(Vec<String>);
+pub(super) struct Mismatches {
+    lines: Vec<String>,
+    bytes: usize,
+}
+
+/// Where the check is. Lives on the stack; text is made of it only for a mismatch.
+#[derive(Clone, Copy)]
+enum Path<'p> {
+    Root,
+    Field(&'p Path<'p>, &'p str),
+    Index(&'p Path<'p>, usize),
+    Element(&'p Path<'p>, &'p PathElement<'p>),
+}
 
 // === impl Mismatches ===
 
@@ -21,20 +37,25 @@ impl Mismatches {
     /// What is wrong with an object of this type.
     pub(super) fn of(ty: TypeRef<'_>, fields: &Map<String, Value>) -> Self {
         let mut mismatches = Self::default();
-        mismatches.check_fields(ty, fields, "");
+        mismatches.check_fields(ty, fields, Path::Root);
         mismatches
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.lines.is_empty()
     }
 
-    fn add(&mut self, path: &str, text: impl fmt::Display) {
-        let separator = if path.is_empty() { "" } else { ": " };
-        self.0.push(format!("{path}{separator}{text}"));
+    fn add(&mut self, path: Path<'_>, text: impl fmt::Display) {
+        if self.bytes > MAX_TEXT_BYTES {
+            return;
+        }
+        let separator = if path.is_root() { "" } else { ": " };
+        let line = format!("{path}{separator}{text}");
+        self.bytes += line.len();
+        self.lines.push(line);
     }
 
-    fn check(&mut self, ty: TypeRef<'_>, value: &Value, path: &str) {
+    fn check(&mut self, ty: TypeRef<'_>, value: &Value, path: Path<'_>) {
         if value.is_null() || ty.schema_or().is_some() {
             return;
         }
@@ -53,36 +74,35 @@ impl Mismatches {
         }
     }
 
-    fn check_fields(&mut self, ty: TypeRef<'_>, fields: &Map<String, Value>, path: &str) {
+    fn check_fields(&mut self, ty: TypeRef<'_>, fields: &Map<String, Value>, path: Path<'_>) {
         for (key, value) in fields {
-            let below = || format!("{path}.{key}");
+            let below = Path::Field(&path, key);
             if let Some(field) = ty.field(key) {
-                self.check(field.ty(), value, &below());
+                self.check(field.ty(), value, below);
             } else if let Some(values) = ty.value() {
-                self.check(values, value, &below());
-            } else if !ty.keeps_unknown() && !(path.is_empty() && (key == "apiVersion" || key == "kind")) {
-                self.add(&below(), "field not declared in schema");
+                self.check(values, value, below);
+            } else if !ty.keeps_unknown() && !(path.is_root() && (key == "apiVersion" || key == "kind")) {
+                self.add(below, "field not declared in schema");
                 return;
             }
         }
     }
 
-    fn check_items(&mut self, list: TypeRef<'_>, element: TypeRef<'_>, items: &[Value], path: &str) {
+    fn check_items(&mut self, list: TypeRef<'_>, element: TypeRef<'_>, items: &[Value], path: Path<'_>) {
         let is_atomic = list.list_kind() == Some(ListKind::Atomic);
         let mut seen = std::collections::BTreeSet::new();
         for (index, item) in items.iter().enumerate() {
             if is_atomic {
-                self.check(element, item, &format!("{path}[{index}]"));
+                self.check(element, item, Path::Index(&path, index));
                 continue;
             }
             match list_element(list, item) {
                 Ok(step) => {
-                    let below = format!("{path}{step}");
                     if seen.contains(&step) {
                         self.add(path, format_args!("duplicate entries for key {step}"));
                     }
+                    self.check(element, item, Path::Element(&path, &step));
                     seen.insert(step);
-                    self.check(element, item, &below);
                 }
                 Err(why) => {
                     self.add(path, format_args!("element {index}: {why}"));
@@ -92,7 +112,7 @@ impl Mismatches {
         }
     }
 
-    fn check_scalar(&mut self, scalar: Scalar, value: &Value, path: &str) {
+    fn check_scalar(&mut self, scalar: Scalar, value: &Value, path: Path<'_>) {
         match scalar {
             Scalar::Any | Scalar::Raw => {}
             Scalar::Bool if !value.is_boolean() => {
@@ -121,12 +141,31 @@ impl Mismatches {
 /// As Kubernetes lists them: one bare, several on a line each.
 impl fmt::Display for Mismatches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_slice() {
+        match self.lines.as_slice() {
             [only] => f.write_str(only),
             many => {
                 f.write_str("errors:")?;
                 many.iter().try_for_each(|line| write!(f, "\n  {line}"))
             }
+        }
+    }
+}
+
+// === impl Path ===
+
+impl Path<'_> {
+    fn is_root(self) -> bool {
+        matches!(self, Self::Root)
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(parent, name) => write!(f, "{parent}.{name}"),
+            Self::Index(parent, index) => write!(f, "{parent}[{index}]"),
+            Self::Element(parent, element) => write!(f, "{parent}{element}"),
         }
     }
 }

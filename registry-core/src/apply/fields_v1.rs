@@ -170,13 +170,31 @@ fn covers(all: &Map<String, Value>, some: &Map<String, Value>) -> bool {
 
 fn intersection<'s>(map: &Map<String, Value>, set: &FieldSet<'s>) -> FieldSet<'s> {
     let mut both = FieldSet::default();
-    for node in set.nodes() {
-        if let Some(below) = map.get(&node.element.to_key()).and_then(Value::as_object) {
+    for (key, node) in shared_nodes(map, set) {
+        if let Some(below) = map.get(&key).and_then(Value::as_object) {
             let member = node.member && is_member(below);
             both.push(node.element.clone(), member, intersection(below, &node.children));
         }
     }
     both
+}
+
+/// The nodes of the set that the map may have, in order, with their keys. An object may have thousands of managers, and
+/// a change may have thousands of fields: each manager costs no more than the smaller of its own fields and the change.
+fn shared_nodes<'n, 's>(map: &Map<String, Value>, set: &'n FieldSet<'s>) -> Vec<(String, &'n Node<'s>)> {
+    if set.nodes().len() <= map.len() {
+        return set.nodes().iter().map(|node| (node.element.to_key(), node)).collect();
+    }
+    let mut shared: Vec<(String, &Node<'s>)> = Vec::with_capacity(map.len());
+    for key in map.keys().filter(|key| *key != SELF) {
+        if let Some(node) = PathElement::parse(key).ok().and_then(|element| set.find(&element)) {
+            shared.push((key.clone(), node));
+        }
+    }
+    shared.sort_by(|(_, a), (_, b)| a.element.cmp(&b.element));
+    // Two spellings of one step.
+    shared.dedup_by(|(_, a), (_, b)| std::ptr::eq(*a, *b));
+    shared
 }
 
 fn add(map: &mut Map<String, Value>, set: &FieldSet<'_>) {
@@ -195,8 +213,7 @@ fn add(map: &mut Map<String, Value>, set: &FieldSet<'_>) {
 }
 
 fn subtract(map: &mut Map<String, Value>, set: &FieldSet<'_>) {
-    for node in set.nodes() {
-        let key = node.element.to_key();
+    for (key, node) in shared_nodes(map, set) {
         let Some(Value::Object(below)) = map.get_mut(&key) else { continue };
         let is_left = is_member(below) && !node.member;
         subtract(below, &node.children);

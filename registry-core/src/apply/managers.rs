@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -15,7 +16,7 @@ const UPDATE_MANAGERS: usize = 10;
 const ANCIENT: &str = "ancient-changes";
 
 /// How a manager came by its fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Operation {
     /// It applied them.
     Apply,
@@ -25,7 +26,7 @@ pub(super) enum Operation {
 
 /// Who an entry of `managedFields` is about. The same manager has one entry for all it applied, and one for what
 /// it updated in each version; both for each subresource.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Manager<'a> {
     pub(super) name: Cow<'a, str>,
     pub(super) operation: Operation,
@@ -55,6 +56,14 @@ impl Manager<'_> {
             && self.operation == other.operation
             && self.subresource == other.subresource
             && (self.operation == Operation::Apply || self.api_version == other.api_version)
+    }
+
+    /// What is equal for two managers whose entries are one.
+    fn identity(self) -> Self {
+        match self.operation {
+            Operation::Apply => Self { api_version: Cow::Borrowed(""), ..self },
+            Operation::Update => self,
+        }
     }
 
     /// The order of managers that have nothing else to be ordered by.
@@ -97,11 +106,17 @@ impl<'a> Managers<'a> {
         read_set: impl Fn(Cow<'a, Value>) -> Result<WrittenSet<'a>, String>,
     ) -> Result<Self, String> {
         let mut managers = Self::default();
+        let mut places: HashMap<Manager<'a>, usize> = HashMap::new();
         for (index, entry) in items(managed_fields).into_iter().enumerate() {
             let entry = Entry::read(entry, index, &read_set)?;
+            let key = entry.manager.clone().identity();
             // Of two entries for one manager the later one counts.
-            managers.take(&entry.manager);
-            managers.0.push(entry);
+            if let Some(earlier) = places.get(&key).and_then(|place| managers.0.get_mut(*place)) {
+                *earlier = entry;
+            } else {
+                places.insert(key, managers.0.len());
+                managers.0.push(entry);
+            }
         }
         Ok(managers)
     }

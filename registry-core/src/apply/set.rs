@@ -104,6 +104,21 @@ impl<'a> FieldSet<'a> {
         Self { nodes }
     }
 
+    /// Returns what is in any of the sets. Sets of similar sizes are joined first, so that many small ones cost no more
+    /// than their sizes with a logarithmic factor.
+    #[must_use]
+    pub fn union_of(mut sets: Vec<Self>) -> Self {
+        while sets.len() > 1 {
+            let mut pairs = sets.into_iter();
+            let mut joined = Vec::with_capacity(pairs.len().div_ceil(2));
+            while let Some(set) = pairs.next() {
+                joined.push(set.union(pairs.next().unwrap_or_default()));
+            }
+            sets = joined;
+        }
+        sets.pop().unwrap_or_default()
+    }
+
     /// What is in both sets.
     #[must_use]
     pub fn intersection(&self, other: &FieldSet<'_>) -> Self {

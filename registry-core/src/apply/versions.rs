@@ -129,16 +129,16 @@ impl FieldManager<'_> {
         managers: &'m Managers<'_>,
         first: Version<'m>,
     ) -> Vec<(Version<'m>, FieldSet<'m>)> {
-        let mut owned = vec![(first, FieldSet::default())];
+        let mut owned: Vec<(Version<'m>, Vec<FieldSet<'m>>)> = vec![(first, Vec::new())];
         for entry in &managers.0 {
             let Some(version) = self.version_of(&entry.manager) else { continue };
             let fields = self.named(entry.fields.to_set(), version);
             match owned.iter_mut().find(|(other, _)| is_same(*other, version)) {
-                Some((_, all)) => *all = std::mem::take(all).union(fields),
-                None => owned.push((version, fields)),
+                Some((_, all)) => all.push(fields),
+                None => owned.push((version, vec![fields])),
             }
         }
-        owned
+        owned.into_iter().map(|(version, all)| (version, FieldSet::union_of(all))).collect()
     }
 
     fn set_of<'f>(&self, fields: &'f Map<String, Value>, version: Version<'_>) -> FieldSet<'f>

@@ -39,6 +39,14 @@ pub fn decode(value: &[u8]) -> Result<Object, DecodeError> {
     Object::from_value(decoded).map_err(|_| DecodeError("the stored value is not a JSON object".to_owned()))
 }
 
+/// Reads JSON that was made of stored values. It may nest as deep as they do, and deeper than serde_json's own limit.
+///
+/// # Errors
+/// The text is no JSON, or nests deeper than a stored value may.
+pub fn decode_value(json: &[u8]) -> Result<Value, DecodeError> {
+    json::decode_value(json, STORED_DEPTH)
+}
+
 /// The bytes a client gets: the stored value with `metadata.resourceVersion` spliced in, without parsing it
 /// when it is canonical; and where in them the fields after `apiVersion` and `kind` begin.
 ///

@@ -18,9 +18,9 @@ const MAX_OPERATIONS: usize = 10_000;
 /// So many bytes of JSON all copies of a patch may add.
 const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
 
-/// So many list elements and tree nodes a patch may move or walk in all: inserting at the front of long lists
-/// thousands of times would keep a core busy for minutes.
-const MAX_STEPS: usize = 50_000_000;
+/// Maximum number of list elements and tree nodes that a patch may move or walk in all: thousands of insertions at the
+/// front of a long list would keep a processor busy for minutes.
+const MAX_STEPS: usize = 10_000_000;
 
 /// A parsed patch.
 #[derive(Clone, Debug)]

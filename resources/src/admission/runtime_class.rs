@@ -1,5 +1,7 @@
 //! `RuntimeClass`: a pod costs what its runtime costs, and runs where its runtime is.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{
@@ -117,8 +119,9 @@ fn set_scheduling(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
     let tolerations = class.get(&["scheduling", "tolerations"]).and_then(Value::as_array);
     let own = pod.get(&["spec", "tolerations"]).and_then(Value::as_array).cloned();
     let mut all = own.unwrap_or_default();
+    let mut known: HashSet<String> = all.iter().map(Value::to_string).collect();
     for toleration in tolerations.into_iter().flatten() {
-        if !all.contains(toleration) {
+        if known.insert(toleration.to_string()) {
             all.push(toleration.clone());
         }
     }

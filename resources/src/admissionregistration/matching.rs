@@ -1,5 +1,7 @@
 //! What webhooks and policies share: which requests they are asked about.
 
+use std::collections::HashSet;
+
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use serde_json::json;
 
@@ -38,14 +40,14 @@ fn default_rule(rule: &mut Fields) {
 
 /// Checks the webhooks of a configuration.
 pub(super) fn check_webhooks(webhooks: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for webhook in webhooks.elements() {
         check_webhook(&webhook, errors);
         let name = webhook.get("name");
         if seen.contains(&name.text()) {
             errors.push(name.duplicate());
         }
-        seen.push(name.text());
+        seen.insert(name.text());
     }
 }
 
@@ -77,13 +79,13 @@ fn check_webhook(webhook: &Field<'_, '_>, errors: &mut ErrorList) {
 
 fn check_review_versions(versions: &Field<'_, '_>, errors: &mut ErrorList) {
     const KNOWN: [&str; 2] = ["v1", "v1beta1"];
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for version in versions.elements() {
         if seen.contains(&version.text()) {
             errors.push(version.invalid("duplicate version"));
             continue;
         }
-        seen.push(version.text());
+        seen.insert(version.text());
         version.check(names::dns_1035_label, errors);
     }
     if versions.len() == 0 {
@@ -196,7 +198,7 @@ fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(resources.required(""));
     }
     // What comes with all its subresources (`x/*`), and subresources of all resources (`*/x`).
-    let (mut whole, mut everywhere) = (Vec::new(), Vec::new());
+    let (mut whole, mut everywhere) = (HashSet::new(), HashSet::new());
     let mut has_plain = false;
     for resource in resources.elements() {
         let text = resource.text();
@@ -216,10 +218,10 @@ fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
                 .push(resource.invalid(format!("if '*/{subresource}' is present, must not specify {text}")));
         }
         if subresource == "*" {
-            whole.push(parent);
+            whole.insert(parent);
         }
         if parent == "*" {
-            everywhere.push(subresource);
+            everywhere.insert(subresource);
         }
     }
     let has = |wanted: &str| resources.elements().any(|one| one.text() == wanted);
@@ -246,7 +248,7 @@ pub(super) fn check_mutated_operations(constraints: &Field<'_, '_>, errors: &mut
 
 /// Checks match conditions: each is named once and says something.
 pub(super) fn check_conditions(conditions: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for condition in conditions.elements() {
         let name = condition.get("name");
         if name.check_present(errors) {
@@ -255,7 +257,7 @@ pub(super) fn check_conditions(conditions: &Field<'_, '_>, errors: &mut ErrorLis
         if seen.contains(&name.text()) {
             errors.push(name.duplicate());
         }
-        seen.push(name.text());
+        seen.insert(name.text());
         condition.get("expression").check_present(errors);
     }
 }

@@ -1,5 +1,7 @@
 //! What must hold of the spec of a job, its own or in the template of a CronJob.
 
+use std::collections::HashSet;
+
 use registry_core::RequestContext;
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
@@ -106,7 +108,7 @@ fn check_exit_codes(codes: &Field<'_, '_>, errors: &mut ErrorList) {
     }
     let mut before: Option<i64> = None;
     let mut is_ordered = true;
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for value in values.elements() {
         let code = value.integer().unwrap_or_default();
         if operator.text() == "In" && code == 0 {
@@ -115,7 +117,7 @@ fn check_exit_codes(codes: &Field<'_, '_>, errors: &mut ErrorList) {
         if seen.contains(&code) {
             errors.push(value.duplicate());
         }
-        seen.push(code);
+        seen.insert(code);
         is_ordered &= before.is_none_or(|before| before <= code);
         before = Some(code);
     }

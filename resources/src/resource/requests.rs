@@ -1,5 +1,7 @@
 //! Requests for devices, as claims and their templates hold them.
 
+use std::collections::HashSet;
+
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
@@ -24,7 +26,7 @@ fn default_request(request: &mut Fields) {
 
 /// Checks the requests and the constraints on them.
 pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for request in devices.get("requests").elements() {
         let (name, exactly, first) =
             (request.get("name"), request.get("exactly"), request.get("firstAvailable"));
@@ -46,7 +48,7 @@ pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
         if seen.contains(&name.text()) {
             errors.push(FieldError::duplicate(request.path(), name.text()));
         }
-        seen.push(name.text());
+        seen.insert(name.text());
     }
     for configuration in devices.get("config").elements() {
         check_configuration(&configuration, errors);

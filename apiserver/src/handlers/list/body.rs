@@ -7,6 +7,7 @@ use std::vec;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use registry_core::codec::stored;
 use registry_core::storage::StoredObject;
 
 use crate::responses::yaml;
@@ -139,7 +140,7 @@ impl Writer {
                 let mut json = Vec::with_capacity(item.json.len());
                 form.write(&mut json, &item);
                 let mut text = String::new();
-                yaml::write_item(&mut text, &serde_json::from_slice(&json).unwrap_or_default(), 0);
+                yaml::write_item(&mut text, &stored::decode_value(&json).unwrap_or_default(), 0);
                 buffer.extend_from_slice(text.as_bytes());
             }
             Self::Cbor(maps) => {

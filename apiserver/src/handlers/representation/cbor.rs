@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use registry_core::api::StatusError;
-use registry_core::codec::cbor;
+use registry_core::codec::{cbor, stored};
 use registry_core::schema::Schema;
 use registry_core::storage::{Encoding, EncodingBudget};
 
@@ -69,7 +69,7 @@ impl Maps {
         if let ItemForm::Row(table) = &self.form {
             let mut json = Vec::with_capacity(item.json.len());
             table.write_row(&mut json, item);
-            cbor::write_item(out, &serde_json::from_slice(&json).unwrap_or_default(), None);
+            cbor::write_item(out, &stored::decode_value(&json).unwrap_or_default(), None);
             return None;
         }
         // What a cache holds was read as an object before.
@@ -96,5 +96,5 @@ impl Maps {
 /// Writes a watch's event of an object that was made for it, as JSON.
 pub(crate) fn write_made_event(out: &mut Vec<u8>, event: &str, json: &[u8]) {
     cbor::begin_watch_event(out, event);
-    out.extend_from_slice(&cbor::encode(&serde_json::from_slice(json).unwrap_or_default(), None));
+    out.extend_from_slice(&cbor::encode(&stored::decode_value(json).unwrap_or_default(), None));
 }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use registry_core::api::{Object, StatusError};
+use registry_core::codec::stored;
 use registry_core::resource::{Column, ColumnType, RowCondition, RowConditionType, TableColumn};
 use registry_core::schema::Schema;
 use serde_json::{Value, json};
@@ -150,7 +151,7 @@ impl Table {
 }
 
 fn parse(item: &Item<'_>) -> Object {
-    serde_json::from_slice(item.json).unwrap_or_default()
+    stored::decode(item.json).unwrap_or_default()
 }
 
 /// A column's definition; `text` is what the schema says of it, where it does not do so itself.

@@ -1,6 +1,7 @@
 //! What pods are looked at for, and what is said of what is found.
 
 use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use crate::field::Field;
 
@@ -78,6 +79,7 @@ impl<'v> PodView<'v, '_> {
 pub(super) struct Setters<'a> {
     pod: bool,
     containers: Vec<&'a str>,
+    known: HashSet<&'a str>,
 }
 
 impl<'a> Setters<'a> {
@@ -85,7 +87,7 @@ impl<'a> Setters<'a> {
     pub(super) fn add(&mut self, who: Option<&'a str>) {
         match who {
             None => self.pod = true,
-            Some(name) if !self.containers.contains(&name) => self.containers.push(name),
+            Some(name) if self.known.insert(name) => self.containers.push(name),
             Some(_) => {}
         }
     }

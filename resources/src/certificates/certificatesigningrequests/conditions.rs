@@ -1,5 +1,7 @@
 //! What has been decided about a request, and what a change may do to that.
 
+use std::collections::HashSet;
+
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object, time};
 use serde_json::Value;
@@ -58,7 +60,7 @@ pub(super) fn check(new: &Object, old: &Object, errors: &mut ErrorList) {
 }
 
 fn check_each(conditions: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for condition in conditions.elements() {
         let (kind, status) = (condition.get("type"), condition.get("status"));
         kind.check_present(errors);
@@ -79,7 +81,7 @@ fn check_each(conditions: &Field<'_, '_>, errors: &mut ErrorList) {
         if seen.contains(&kind.text()) {
             errors.push(kind.duplicate());
         }
-        seen.push(kind.text());
+        seen.insert(kind.text());
     }
 }
 

@@ -1,5 +1,7 @@
 //! Rules of CertificateSigningRequests.
 
+use std::collections::HashSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
@@ -140,13 +142,13 @@ fn check_usages(usages: &Field<'_, '_>, errors: &mut ErrorList) {
     if usages.len() == 0 {
         errors.push(usages.required("usages must be provided"));
     }
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for usage in usages.elements() {
         usage.check_one_of(&USAGES, errors);
         if seen.contains(&usage.text()) {
             errors.push(usage.duplicate());
         }
-        seen.push(usage.text());
+        seen.insert(usage.text());
     }
 }
 

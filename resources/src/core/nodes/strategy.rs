@@ -1,5 +1,7 @@
 //! Rules of nodes.
 
+use std::collections::HashSet;
+
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, FieldPath, Object};
@@ -88,8 +90,8 @@ impl ObjectStrategy for NodeStrategy {
 }
 
 fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut seen: Vec<(&str, &str)> = Vec::new();
-    for taint in taints.elements() {
+    let mut seen: HashSet<(&str, &str)> = HashSet::new();
+    for (place, taint) in taints.elements().enumerate() {
         let (key, effect) = (taint.get("key"), taint.get("effect"));
         key.check(names::qualified_name, errors);
         taint.get("value").check(names::label_value, errors);
@@ -99,14 +101,12 @@ fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
         } else {
             effect.check_one_of(&accepted, errors);
         }
-        let this = (key.text(), effect.text());
-        if seen.contains(&this) {
+        if !seen.insert((key.text(), effect.text())) {
             // Told at the place where taints were once kept.
-            let path = FieldPath::new("metadata").child("taints").index(seen.len());
+            let path = FieldPath::new("metadata").child("taints").index(place);
             let error = FieldError::duplicate(path, taint.value().cloned().unwrap_or_default());
             let detail = "taints must be unique by key and effect pair";
             errors.push(error.detailed(detail).shown_as(taint.go_text(TAINT)));
         }
-        seen.push(this);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Kubernetes concept: `warningsForPodSpecAndMeta` in `pkg/api/pod`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use registry_core::api::validation::names;
 use registry_core::api::{FieldPath, Object};
@@ -68,6 +68,9 @@ const SECCOMP_FIELD: &str = "non-functional in v1.27+; use the \"seccompProfile\
 const APPARMOR_FIELD: &str = "deprecated since v1.30; use the \"appArmorProfile\" field instead";
 
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+
+/// Maximum number of pairs of ports that are compared. A client is shown far fewer warnings.
+const MAX_PORT_COMPARISONS: usize = 10_000;
 
 /// A name that becomes part of host names, and does not fit there.
 pub(crate) fn of_name(object: &Object, used_in: &str) -> Vec<String> {
@@ -266,7 +269,8 @@ impl Warnings {
             host: (i64, &'a str),
             path: FieldPath,
         }
-        let mut seen: Vec<Port<'_>> = Vec::new();
+        let mut seen: HashMap<_, Vec<Port<'_>>> = HashMap::new();
+        let mut comparisons_left = MAX_PORT_COMPARISONS;
         for list in CONTAINER_LISTS {
             for container in spec.get(list).elements() {
                 for port in container.get("ports").elements() {
@@ -275,7 +279,12 @@ impl Warnings {
                         host: (port.get("hostPort").integer().unwrap_or_default(), port.get("hostIP").text()),
                         path: port.path(),
                     };
-                    for other in seen.iter().filter(|other| other.number == this.number) {
+                    let same_number = seen.entry(this.number).or_default();
+                    for other in same_number.iter() {
+                        if comparisons_left == 0 {
+                            return;
+                        }
+                        comparisons_left -= 1;
                         let ((port, ip), (other_port, other_ip)) = (this.host, other.host);
                         let same = this.host == other.host;
                         let either_open = port == 0 || other_port == 0;
@@ -285,7 +294,7 @@ impl Warnings {
                             self.add(&this.path, &format!("{word} port definition with {}", other.path));
                         }
                     }
-                    seen.push(this);
+                    same_number.push(this);
                 }
             }
         }

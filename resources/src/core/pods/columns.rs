@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: `printPod` in `pkg/printers/internalversion`.
 
+use std::collections::HashSet;
+
 use registry_core::api::{Object, time};
 use registry_core::resource::{Column, RowCondition, RowConditionType, duration_text};
 use serde_json::Value;
@@ -56,7 +58,7 @@ fn is_true(value: &Value, field: &str) -> bool {
 }
 
 /// The names of init containers that keep running.
-fn sidecars(object: &Object) -> Vec<&str> {
+fn sidecars(object: &Object) -> HashSet<&str> {
     cells::elements(object, &["spec", "initContainers"])
         .filter(|container| is_sidecar(container))
         .map(|container| text(container, "/name"))

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: [ephemeral containers](https://kubernetes.io/docs/concepts/workloads/pods/ephemeral-containers/).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use registry_core::RequestContext;
@@ -53,12 +54,16 @@ impl UpdateRules for EphemeralContainersRules {
         let spec = Field::of(new, "spec");
         let mut errors = validation::validate(context, &spec);
         let containers = spec.get("ephemeralContainers");
+        let mut by_name = HashMap::new();
+        for container in containers.elements() {
+            by_name.entry(container.get("name").text()).or_insert(container.value());
+        }
         for before in Field::of(old, "spec").get("ephemeralContainers").elements() {
             let name = before.get("name");
-            let now = containers.elements().find(|one| one.get("name").value() == name.value());
+            let now = by_name.get(name.text());
             let what = match now {
                 None => "removed",
-                Some(now) if now.value() != before.value() => "changed",
+                Some(now) if *now != before.value() => "changed",
                 Some(_) => continue,
             };
             let detail = format!("existing ephemeral containers {:?} may not be {what}\n", name.text());

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: [in-place resize](https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use registry_core::RequestContext;
@@ -86,9 +87,14 @@ impl UpdateRules for ResizeRules {
 /// Takes what may change of the containers in a list from those of the same name.
 fn resize_list(pod: &mut Object, asked: &Object, list: &str) {
     let wanted = asked.get(&["spec", list]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let name_of = |container: Option<&Value>| container.and_then(Value::as_str).map(str::to_owned);
+    let mut by_name: HashMap<Option<String>, &Value> = HashMap::new();
+    for container in wanted {
+        by_name.entry(name_of(container.get("name"))).or_insert(container);
+    }
     let containers = pod.0.get_mut("spec").and_then(|spec| spec.get_mut(list)).and_then(Value::as_array_mut);
     for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
-        let Some(resized) = wanted.iter().find(|one| one.get("name") == container.get("name")) else {
+        let Some(resized) = by_name.get(&name_of(container.get("name"))).copied() else {
             continue;
         };
         for field in RESIZED {

@@ -1,5 +1,7 @@
 //! Rules of pods.
 
+use std::collections::HashSet;
+
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{DeleteOptions, FieldError, FieldPath, Object, time};
@@ -248,16 +250,17 @@ fn check_deadline(new: &Object, old: &Object, errors: &mut ErrorList) {
     }
 }
 
+/// The fields of a toleration that never change.
+const TOLERATION_KEY: [&str; 4] = ["key", "operator", "value", "effect"];
+
 /// Tolerations may be added, not taken away.
 fn check_tolerations(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let of = |object: &Object| {
-        object.get(&["spec", "tolerations"]).and_then(Value::as_array).cloned().unwrap_or_default()
+    let of = |object: &Object| -> HashSet<String> {
+        let all = object.get(&["spec", "tolerations"]).and_then(Value::as_array);
+        let key = |one: &Value| serde_json::json!(TOLERATION_KEY.map(|field| one.get(field))).to_string();
+        all.into_iter().flatten().map(key).collect()
     };
-    let (after, before) = (of(new), of(old));
-    let same = |one: &Value, other: &Value| {
-        ["key", "operator", "value", "effect"].iter().all(|field| one.get(field) == other.get(field))
-    };
-    if !before.iter().all(|old| after.iter().any(|new| same(new, old))) {
+    if !of(old).is_subset(&of(new)) {
         let path = FieldPath::new("spec").child("tolerations");
         let detail = "existing toleration can not be modified except its tolerationSeconds";
         errors.push(FieldError::forbidden(path, detail));

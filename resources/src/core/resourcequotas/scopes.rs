@@ -1,5 +1,7 @@
 //! Scopes of ResourceQuotas: what of a namespace a quota is about.
 
+use std::collections::BTreeMap;
+
 use registry_core::api::validation::ErrorList;
 
 use crate::field::Field;
@@ -30,14 +32,23 @@ const OTHER_RESOURCES: [&str; 8] = [
     "persistentvolumeclaims",
 ];
 
+/// Maximum number of errors about a quota's scopes after which no further scope is checked. Each error shows the whole
+/// list.
+const MAX_ERRORS: usize = 16;
+
 /// Checks the scopes of a quota, listed and selected.
 pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let (hard, scopes) = (spec.get("hard"), spec.get("scopes"));
+    let mut unfit = Unfit { hard: &hard, known: BTreeMap::new() };
+    let most_errors = errors.0.len() + MAX_ERRORS;
     let mut names = Vec::new();
     for scope in scopes.elements() {
+        if errors.0.len() >= most_errors {
+            return;
+        }
         if !is_known(scope.text()) {
             errors.push(scopes.invalid("unsupported scope"));
-        } else if !fits(scope.text(), &hard) {
+        } else if unfit.has(scope.text()) {
             errors.push(scopes.invalid("unsupported scope applied to resource"));
         }
         names.push(scope.text());
@@ -47,12 +58,15 @@ pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let requirements = selector.get("matchExpressions");
     let mut selected = Vec::new();
     for requirement in requirements.elements() {
+        if errors.0.len() >= most_errors {
+            return;
+        }
         check_requirement(&requirements, &requirement, errors);
-        if is_known(requirement.get("scopeName").text()) && !fits(requirement.get("scopeName").text(), &hard)
-        {
+        let scope = requirement.get("scopeName").text();
+        if is_known(scope) && unfit.has(scope) {
             errors.push(requirements.invalid("unsupported scope applied to resource"));
         }
-        selected.push(requirement.get("scopeName").text());
+        selected.push(scope);
     }
     check_contrary(&requirements, &selected, errors);
 }
@@ -102,6 +116,18 @@ fn check_contrary(list: &Field<'_, '_>, names: &[&str], errors: &mut ErrorList) 
 
 fn is_known(scope: &str) -> bool {
     scope == OF_CLAIMS || OF_PODS.contains(&scope)
+}
+
+/// The known scopes that what is bounded does not fit; each is checked once.
+struct Unfit<'h, 'v, 'p> {
+    hard: &'h Field<'v, 'p>,
+    known: BTreeMap<&'v str, bool>,
+}
+
+impl<'v> Unfit<'_, 'v, '_> {
+    fn has(&mut self, scope: &'v str) -> bool {
+        *self.known.entry(scope).or_insert_with(|| !fits(scope, self.hard))
+    }
 }
 
 /// Whether all that is bounded can be in a scope.

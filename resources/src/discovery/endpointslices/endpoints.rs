@@ -1,5 +1,6 @@
 //! The endpoints of a slice: addresses of one kind, that another machine can reach.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use registry_core::api::validation::{ErrorList, FieldError, names};
@@ -75,13 +76,13 @@ fn check_hints(hints: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
         errors.push(FieldError::too_many(hints.path(), hints.len(), MOST_HINTS));
         return;
     }
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for hint in hints.elements() {
         let name = hint.get(name);
         if seen.contains(&name.text()) {
             errors.push(name.duplicate());
         }
-        seen.push(name.text());
+        seen.insert(name.text());
         name.check(names::label_value, errors);
     }
 }

@@ -1,5 +1,7 @@
 //! Rules of EndpointSlices.
 
+use std::collections::HashSet;
+
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
@@ -35,13 +37,13 @@ impl ObjectStrategy for EndpointSliceStrategy {
             kind.check_one_of(&["FQDN", "IPv4", "IPv6"], &mut errors);
         }
         endpoints::check(&Field::of(object, "endpoints"), kind.text(), &mut errors);
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for port in Field::of(object, "ports").elements() {
             let name = port.get("name");
             if seen.contains(&name.text()) {
                 errors.push(name.duplicate());
             }
-            seen.push(name.text());
+            seen.insert(name.text());
             if !name.text().is_empty() {
                 name.check(names::dns_label, &mut errors);
             }

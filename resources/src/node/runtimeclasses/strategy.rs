@@ -1,5 +1,7 @@
 //! Rules of RuntimeClasses.
 
+use std::collections::HashSet;
+
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
@@ -35,13 +37,13 @@ impl ObjectStrategy for RuntimeClassStrategy {
         }
         let scheduling = Field::of(object, "scheduling");
         label_selector::check_labels(&scheduling.get("nodeSelector"), &mut errors);
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for toleration in scheduling.get("tolerations").elements() {
             toleration.get("operator").check_one_of(&["Equal", "Exists"], &mut errors);
             if seen.contains(&toleration.value()) {
                 errors.push(toleration.duplicate().shown_as(toleration.go_text(TOLERATION)));
             }
-            seen.push(toleration.value());
+            seen.insert(toleration.value());
         }
         errors
     }

@@ -1,5 +1,7 @@
 //! Rules of ResourceSlices.
 
+use std::collections::HashSet;
+
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
@@ -27,7 +29,7 @@ impl ObjectStrategy for ResourceSliceStrategy {
             let value = count.integer().unwrap_or_default();
             errors.push(FieldError::invalid(count.path(), value, "must be greater than zero"));
         }
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for device in spec.get("devices").elements() {
             let name = device.get("name");
             if name.check_present(&mut errors) {
@@ -36,7 +38,7 @@ impl ObjectStrategy for ResourceSliceStrategy {
             if seen.contains(&name.text()) {
                 errors.push(FieldError::duplicate(device.path(), name.text()));
             }
-            seen.push(name.text());
+            seen.insert(name.text());
         }
         errors
     }

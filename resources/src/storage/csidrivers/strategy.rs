@@ -1,5 +1,7 @@
 //! Rules of CSIDrivers.
 
+use std::collections::HashSet;
+
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
@@ -42,13 +44,13 @@ impl ObjectStrategy for CSIDriverStrategy {
         }
         let policies = ["ReadWriteOnceWithFSType", "None", "File"];
         spec.get("fsGroupPolicy").check_one_of(&policies, &mut errors);
-        let mut audiences = Vec::new();
+        let mut audiences = HashSet::new();
         for request in spec.get("tokenRequests").elements() {
             let (audience, seconds) = (request.get("audience"), request.get("expirationSeconds"));
             if audiences.contains(&audience.text()) {
                 errors.push(audience.duplicate());
             }
-            audiences.push(audience.text());
+            audiences.insert(audience.text());
             if seconds.integer().is_some_and(|seconds| seconds < 600) {
                 errors.push(seconds.invalid("may not specify a duration less than 10 minutes"));
             }

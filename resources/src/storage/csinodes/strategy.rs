@@ -1,5 +1,7 @@
 //! Rules of CSINodes.
 
+use std::collections::{HashMap, HashSet};
+
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
@@ -22,7 +24,7 @@ impl ObjectStrategy for CSINodeStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
-        let mut drivers = Vec::new();
+        let mut drivers = HashSet::new();
         for driver in spec.get("drivers").elements() {
             let (name, node) = (driver.get("name"), driver.get("nodeID"));
             if name.check_present(&mut errors) {
@@ -31,19 +33,19 @@ impl ObjectStrategy for CSINodeStrategy {
             if node.check_present(&mut errors) && node.text().len() > MOST_NODE_ID_BYTES {
                 errors.push(node.invalid(format!("must be {MOST_NODE_ID_BYTES} characters or less")));
             }
-            let mut keys = Vec::new();
+            let mut keys = HashSet::new();
             for key in driver.get("topologyKeys").elements() {
                 if keys.contains(&key.text()) {
                     errors.push(FieldError::duplicate(driver.path(), key.text()));
                 }
-                keys.push(key.text());
+                keys.insert(key.text());
                 key.check(names::qualified_name, &mut errors);
             }
             driver.get("allocatable").get("count").check_not_negative(&mut errors);
             if drivers.contains(&name.text()) {
                 errors.push(FieldError::duplicate(driver.path(), name.text()));
             }
-            drivers.push(name.text());
+            drivers.insert(name.text());
         }
         errors
     }
@@ -53,10 +55,14 @@ impl ObjectStrategy for CSINodeStrategy {
         // A driver may come and go; while it is there, it stays as it said it was.
         let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
         let (new, old) = (new.get("drivers"), old.get("drivers"));
+        let mut by_name = HashMap::new();
+        for driver in old.elements() {
+            by_name.entry(driver.get("name").text()).or_insert(driver.value());
+        }
         for driver in new.elements() {
-            let before = old.elements().find(|one| one.get("name").text() == driver.get("name").text());
-            let Some(before) = before else { continue };
-            let is_same = |field: &str| before.get(field).value() == driver.get(field).value();
+            let Some(before) = by_name.get(driver.get("name").text()).copied().flatten() else { continue };
+            let is_same =
+                |field: &str| before.get(field).filter(|one| !one.is_null()) == driver.get(field).value();
             if !["nodeID", "topologyKeys"].into_iter().all(is_same) {
                 errors.push(driver.invalid("field is immutable"));
             }

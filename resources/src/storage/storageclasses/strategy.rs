@@ -1,5 +1,7 @@
 //! Rules of StorageClasses.
 
+use std::collections::HashSet;
+
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
@@ -43,23 +45,23 @@ impl ObjectStrategy for StorageClassStrategy {
 
 /// Where volumes may be: each label once, with values that differ.
 fn check_term(term: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut keys = Vec::new();
+    let mut keys = HashSet::new();
     for expression in term.get("matchLabelExpressions").elements() {
         let (key, values) = (expression.get("key"), expression.get("values"));
         if values.len() == 0 {
             errors.push(values.required(""));
         }
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for value in values.elements() {
             if seen.contains(&value.text()) {
                 errors.push(value.duplicate());
             }
-            seen.push(value.text());
+            seen.insert(value.text());
         }
         key.check(names::qualified_name, errors);
         if keys.contains(&key.text()) {
             errors.push(FieldError::duplicate(key.path(), ""));
         }
-        keys.push(key.text());
+        keys.insert(key.text());
     }
 }

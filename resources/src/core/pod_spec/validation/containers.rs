@@ -52,9 +52,10 @@ pub(super) fn validate(
         validate_container(&container, &around, &mut used, errors);
         validate_init_container(&container, errors);
     }
+    let targets = ephemeral::targets(spec);
     for container in spec.get("ephemeralContainers").elements() {
         validate_container(&container, &around, &mut used, errors);
-        ephemeral::validate(&container, spec, errors);
+        ephemeral::validate(&container, &targets, errors);
     }
 }
 

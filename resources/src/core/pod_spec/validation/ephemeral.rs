@@ -1,5 +1,7 @@
 //! Ephemeral containers: what they may have, which is less than others.
 
+use std::collections::HashSet;
+
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 
@@ -19,14 +21,16 @@ const FORBIDDEN: [&str; 8] = [
     "startupProbe",
 ];
 
+/// Returns the names of the containers that an ephemeral one may target.
+pub(super) fn targets<'v>(spec: &Field<'v, '_>) -> HashSet<&'v str> {
+    let (main, init) = (spec.get("containers"), spec.get("initContainers"));
+    main.elements().chain(init.elements()).map(|one| one.get("name").text()).collect()
+}
+
 /// Checks one ephemeral container beyond what is checked of all.
-pub(super) fn validate(container: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn validate(container: &Field<'_, '_>, targets: &HashSet<&str>, errors: &mut ErrorList) {
     let target = container.get("targetContainerName");
-    let is_there = |list: &str| {
-        let list = spec.get(list);
-        list.elements().any(|one| one.get("name").value() == target.value())
-    };
-    if !target.text().is_empty() && !is_there("containers") && !is_there("initContainers") {
+    if !target.text().is_empty() && !targets.contains(target.text()) {
         errors.push(FieldError::not_found(target.path(), target.text()));
     }
     for field in FORBIDDEN {

@@ -1,0 +1,136 @@
+//! Requests with large bodies run on threads of their own.
+//!
+//! To decode, validate and merge a body of some MiB keeps a thread busy for many milliseconds, without a point at which
+//! it could do something else. On the runtime that serves connections, a few such requests would delay all others, and
+//! TLS handshakes. So their handlers run on a second runtime; the operating system shares the processors between both.
+//! The connection's runtime waits for the answer, and its deadline still ends the request: the handler is dropped at
+//! its next `await`.
+
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::{Request, Response};
+use http_body::Body as _;
+use registry_core::RequestContext;
+use tokio::runtime::{Builder, Runtime};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::error::ServerError;
+use crate::filters::Dispatch;
+use crate::request_info::RequestInfo;
+
+/// Bodies of at least this size, and those of unknown size, count as large. Below it a request takes about as long as
+/// the change of threads is worth.
+const LARGE_BYTES: u64 = 64 * 1024;
+
+/// Dispatches requests, those with large bodies on threads of their own.
+pub(super) struct LargeBodies<D> {
+    inner: Arc<D>,
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
+}
+
+// === impl LargeBodies ===
+
+impl<D: Dispatch> LargeBodies<D> {
+    /// Starts as many threads as there are processors.
+    ///
+    /// # Errors
+    /// The threads cannot be started.
+    pub(super) fn new(inner: Arc<D>) -> Result<Self, ServerError> {
+        let runtime = Builder::new_multi_thread().thread_name("large-bodies").enable_all().build();
+        Ok(Self { inner, runtime: Some(runtime.map_err(ServerError::Process)?) })
+    }
+}
+
+impl<D: Dispatch> Dispatch for LargeBodies<D> {
+    async fn dispatch(
+        self: &Arc<Self>,
+        info: RequestInfo,
+        context: RequestContext,
+        request: Request<Body>,
+    ) -> Response<Body> {
+        let runtime = self.runtime.as_ref().filter(|_| is_large(&info, request.body()));
+        let Some(runtime) = runtime else { return self.inner.dispatch(info, context, request).await };
+        let inner = self.inner.clone();
+        let handler = runtime.spawn(async move { inner.dispatch(info, context, request).await });
+        match AbortOnDropHandle::new(handler).await {
+            Ok(response) => response,
+            // The filters answer a panic, as they do for all other requests.
+            Err(failed) => resume_unwind(failed.try_into_panic().unwrap_or_else(|error| Box::new(error))),
+        }
+    }
+}
+
+impl<D> Drop for LargeBodies<D> {
+    fn drop(&mut self) {
+        // A runtime may not wait for its threads within another one.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Whether a request brings a large body that is read as a whole.
+fn is_large(info: &RequestInfo, body: &Body) -> bool {
+    let size = body.size_hint();
+    let may_be_large = size.exact().unwrap_or(u64::MAX) >= LARGE_BYTES;
+    may_be_large && !body.is_end_stream() && info.resource.is_some() && !info.is_long_running()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Answers with the name of the thread that it runs on.
+    struct ThreadName;
+
+    impl Dispatch for ThreadName {
+        async fn dispatch(
+            self: &Arc<Self>,
+            _: RequestInfo,
+            _: RequestContext,
+            request: Request<Body>,
+        ) -> Response<Body> {
+            assert!(request.uri().path() != "/api/v1/panic", "as it was asked to");
+            Response::new(thread::current().name().unwrap_or_default().to_owned().into())
+        }
+    }
+
+    async fn thread_of(served: &Arc<LargeBodies<ThreadName>>, uri: &str, body: Body) -> String {
+        let request = Request::post(uri).body(body).unwrap();
+        let info = RequestInfo::parse(request.method(), request.uri());
+        let response = served.dispatch(info, RequestContext::system(""), request).await;
+        let bytes = axum::body::to_bytes(response.into_body(), 1024).await.unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn only_requests_with_large_bodies_leave_the_thread() {
+        let served = Arc::new(LargeBodies::new(Arc::new(ThreadName)).unwrap());
+        let here = thread::current().name().unwrap_or_default().to_owned();
+        let config_maps = "/api/v1/namespaces/a/configmaps";
+        let large = || Body::from(vec![b' '; 64 * 1024]);
+        let chunked = Body::from_stream(futures::stream::iter([Ok::<_, std::io::Error>("{}")]));
+        assert_eq!(thread_of(&served, config_maps, Body::from("{}")).await, here);
+        assert_eq!(thread_of(&served, config_maps, Body::empty()).await, here);
+        assert_eq!(thread_of(&served, config_maps, large()).await, "large-bodies");
+        assert_eq!(thread_of(&served, config_maps, chunked).await, "large-bodies");
+        assert_eq!(thread_of(&served, "/api/v1/namespaces/a/pods/b/proxy/", large()).await, here);
+    }
+
+    #[tokio::test]
+    async fn a_panic_reaches_the_caller() {
+        let served = Arc::new(LargeBodies::new(Arc::new(ThreadName)).unwrap());
+        let asked = {
+            let served = served.clone();
+            tokio::spawn(async move {
+                thread_of(&served, "/api/v1/panic", Body::from(vec![b' '; 64 * 1024])).await
+            })
+        };
+        assert!(asked.await.unwrap_err().is_panic());
+    }
+}

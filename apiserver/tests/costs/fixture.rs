@@ -1,0 +1,157 @@
+//! All built-in kinds over an engine in memory, without a network.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apiserver::admission::{AdmissionChain, NamespaceLifecycle};
+use apiserver::handlers::{Api, ApiConfig};
+use apiserver::request_info::RequestInfo;
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use registry_core::RequestContext;
+use registry_core::registry::storage_map::{InstalledApi, OpenStorage};
+use registry_core::resource::{ResourceType, Versions};
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::embedded::Embedded;
+use registry_core::storage::mvcc::Mvcc;
+use registry_core::storage::transform::Identity;
+use registry_core::storage::versioned::VersionedStore;
+use registry_core::storage::{Interface, StorageError};
+use resources::core::services::ServiceRange;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use super::cost::timed;
+
+struct Storages(Arc<Embedded>);
+
+impl OpenStorage for Storages {
+    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
+        let resource = versions.hub();
+        let store = VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone());
+        let options = CacherOptions {
+            prefix: format!("/registry/{}/", resource.storage_prefix),
+            consistency: Consistency::OwnWrites,
+            indexes: resource.indexes,
+            budget: Arc::new(CacheBudget::new(1 << 30)),
+            history_events: 100,
+            bookmark_period: Duration::from_mins(1),
+        };
+        Ok(Cacher::new(Arc::new(store), options))
+    }
+
+    fn prefix(&self) -> &'static str {
+        "/registry"
+    }
+}
+
+/// The server, and the one thread it runs on.
+pub(crate) struct Server {
+    runtime: Runtime,
+    api: Arc<Api>,
+    engine: Arc<Embedded>,
+    pub(crate) installed: Arc<InstalledApi>,
+}
+
+/// An answer, and the processor time that it took.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Bytes,
+    pub(crate) time: Duration,
+}
+
+// === impl Server ===
+
+impl Server {
+    /// A fresh server with the namespace `default`.
+    pub(crate) fn start() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let engine = Embedded::in_memory();
+        let entered = runtime.enter();
+        let storages = Storages(engine.clone());
+        let installed = Arc::new(resources::STORAGE_MAP.install(&storages, &|_| true).unwrap());
+        let range = ServiceRange { base: [10, 0, 0, 0].into(), prefix_bits: 16 };
+        resources::attach_hooks(&installed, range);
+        let mut admission = AdmissionChain::default();
+        admission.mutating.push(Arc::new(NamespaceLifecycle::new(&installed).unwrap()));
+        let plugins = resources::admission::plugins(&installed);
+        admission.mutating.extend(plugins.mutating);
+        admission.validating.extend(plugins.validating);
+        let config = ApiConfig { cbor: true, ..ApiConfig::default() };
+        let api = Api::with_config(installed.clone(), admission, CancellationToken::new(), config);
+        drop(entered);
+        let server = Self { runtime, api, engine, installed };
+        let namespace = json!({"metadata": {"name": "default"}}).to_string();
+        assert_eq!(server.post("/api/v1/namespaces", namespace).status, 201);
+        server
+    }
+
+    /// Waits for something that takes no time of a client's.
+    pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    pub(crate) fn post(&self, url: &str, body: impl Into<Body>) -> Answer {
+        self.send(Request::post(url).header("content-type", "application/json").body(body.into()).unwrap())
+    }
+
+    pub(crate) fn write(&self, method: Method, url: &str, media_type: &str, body: impl Into<Body>) -> Answer {
+        let request = Request::builder().method(method).uri(url).header("content-type", media_type);
+        self.send(request.body(body.into()).unwrap())
+    }
+
+    pub(crate) fn get(&self, url: &str, accept: &str) -> Answer {
+        self.send(Request::get(url).header("accept", accept).body(Body::empty()).unwrap())
+    }
+
+    fn send(&self, request: Request<Body>) -> Answer {
+        let info = RequestInfo::parse(request.method(), request.uri());
+        let answered = async {
+            let response = self.api.dispatch(info, RequestContext::system(""), request).await;
+            let (parts, body) = response.into_parts();
+            (parts, body.collect().await.unwrap().to_bytes())
+        };
+        let ((parts, body), time) = timed(|| self.wait(answered));
+        Answer { status: parts.status, body, time }
+    }
+
+    /// Stores an object that no strategy has seen.
+    pub(crate) fn store(&self, resource: &'static ResourceType, object: &Value) {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let namespace = if resource.is_namespaced() { "default/" } else { "" };
+        let key = format!("/registry/{}/{namespace}{name}", resource.storage_prefix);
+        self.wait(self.engine.put_if(&key, 0, object.to_string().into(), None)).unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.wait(self.engine.close());
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+/// The URL of a kind's objects.
+pub(crate) fn url_of(resource: &ResourceType) -> String {
+    let kind = resource.kind;
+    let root = if kind.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", kind.group) };
+    let namespace = if resource.is_namespaced() { "/namespaces/default" } else { "" };
+    format!("{root}/{}{namespace}/{}", kind.version, resource.plural)
+}
+
+/// The `apiVersion` of a kind.
+pub(crate) fn api_version(resource: &ResourceType) -> String {
+    let kind = resource.kind;
+    if kind.group.is_empty() { kind.version.to_owned() } else { format!("{}/{}", kind.group, kind.version) }
+}

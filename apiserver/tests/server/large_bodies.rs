@@ -1,0 +1,93 @@
+//! Large bodies, and what others notice of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use apiserver::testing::TestServer;
+use serde_json::{Value, json};
+
+use crate::client::{Connection, Protocol, post};
+use crate::metrics::Page;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// The default of `--request-timeout`.
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
+
+fn with_owners(count: usize) -> Value {
+    let reference = |number: usize| {
+        let name = format!("o{number}");
+        json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": name})
+    };
+    let references: Vec<Value> = (0..count).map(reference).collect();
+    json!({"metadata": {"name": "owned", "ownerReferences": references}})
+}
+
+fn with_unknown_fields(count: usize) -> Value {
+    let mut object: serde_json::Map<String, Value> =
+        (0..count).map(|number| (format!("f{number:06}"), Value::from(1))).collect();
+    object.insert("metadata".to_owned(), json!({"name": "odd"}));
+    Value::Object(object)
+}
+
+/// Sends an object; returns the status and the `Warning` headers.
+async fn create(server: &TestServer, query: &str, object: &Value) -> (u16, Vec<String>) {
+    let mut connection = Connection::open(server, Protocol::Http2).await;
+    let mut request = post(&format!("{CONFIG_MAPS}{query}"), object.to_string().into_bytes());
+    request.headers_mut().insert("content-type", "application/json".parse().unwrap());
+    let answer = connection.send(request).await;
+    let text = |value: &http::HeaderValue| value.to_str().unwrap().to_owned();
+    (answer.status, answer.headers.get_all("warning").iter().map(text).collect())
+}
+
+/// Connects and reads again and again until it is told to stop; returns how often, and the longest time.
+async fn connect_and_read(server: Arc<TestServer>, is_over: Arc<AtomicBool>) -> (usize, Duration) {
+    let (mut count, mut longest) = (0, Duration::ZERO);
+    while !is_over.load(Ordering::Relaxed) {
+        let begin = Instant::now();
+        let mut connection = Connection::open(&server, Protocol::Http2).await;
+        let answer = connection.get("/api/v1/namespaces/default", Some(server.admin_token())).await;
+        assert_eq!(answer.status, 200);
+        longest = longest.max(begin.elapsed());
+        count += 1;
+    }
+    (count, longest)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_bodies_are_answered_in_time_and_delay_nobody() {
+    let server = Arc::new(TestServer::builder().memory().start().await.unwrap());
+    let is_over = Arc::new(AtomicBool::new(false));
+    let others = tokio::spawn(connect_and_read(server.clone(), is_over.clone()));
+    let begin = Instant::now();
+    let (owners, fields) = (with_owners(20_000), with_unknown_fields(200_000));
+    let (owned, odd) = tokio::join!(create(&server, "", &owners), create(&server, "", &fields));
+    let took = begin.elapsed();
+    is_over.store(true, Ordering::Relaxed);
+    let (count, longest) = others.await.unwrap();
+
+    // With its managers, the owned one is larger than what is stored.
+    assert_eq!((owned.0, odd.0), (413, 201));
+    assert!(took < REQUEST_TIMEOUT / 2, "the answers took {took:?}");
+    assert!(count > 0);
+    assert!(longest < took.max(Duration::from_secs(1)), "somebody waited {longest:?} of {took:?}");
+    // 100 issues of 23 characters are below the bound of 4,096 characters.
+    assert_eq!(odd.1.len(), 100);
+    assert_eq!(odd.1[0], r#"299 - "unknown field \"f000000\"""#);
+    assert!(Page::scrape(&server).await.sum("orlop_scheduling_delay_seconds_count", &[]) > 0.0);
+}
+
+#[tokio::test]
+async fn strict_validation_names_a_hundred_fields() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let path = format!("{CONFIG_MAPS}?fieldValidation=Strict");
+    let mut request = post(&path, with_unknown_fields(1_000).to_string().into_bytes());
+    request.headers_mut().insert("content-type", "application/json".parse().unwrap());
+    let answer = connection.send(request).await;
+    let message = answer.json()["message"].as_str().unwrap().to_owned();
+    assert_eq!(answer.status, 400);
+    assert_eq!(message.matches("unknown field").count(), 100, "{message}");
+    assert!(message.ends_with(r#"unknown field "f000099""#), "{message}");
+}
