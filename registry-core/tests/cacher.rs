@@ -22,7 +22,7 @@ use registry_core::storage::interface::{
     AnyDeletion, ListRequest, TryUpdate, UpdateAction, WatchEvent, WatchRequest, WatchStream,
 };
 use registry_core::storage::mvcc::Mvcc;
-use registry_core::storage::testing::{Widget, widget_store};
+use registry_core::storage::testing::{Hooked, NoProgress, Widget, widget_store};
 use registry_core::storage::{Interface, Predicate, Revision, StorageError, StoredObject, WatchError};
 
 const PREFIX: &str = "/registry/widgets/";
@@ -250,6 +250,37 @@ async fn pages_show_one_revision_while_others_write() {
     }
     let expected: Vec<_> = (0..9).map(|number| format!("{PREFIX}w{number}")).collect();
     assert_eq!(keys, expected);
+}
+
+#[tokio::test]
+async fn a_read_not_older_than_a_consistent_list_is_answered_although_no_progress_is_reported() {
+    let engine = Embedded::in_memory();
+    let without_progress = Hooked::over(engine.clone(), NoProgress);
+    let mut options = options(1000, &Arc::new(CacheBudget::new(1 << 20)));
+    options.consistency = Consistency::Store;
+    let cacher = Cacher::new(widget_store(without_progress), options);
+    cacher.create(&format!("{PREFIX}a"), Widget::named("a").value(), None).await.unwrap();
+    // Another resource moves the revision on; the watch behind the cache does not hear of it.
+    engine.put_if("/registry/others/b", 0, "{}".into(), None).await.unwrap();
+    let consistent = cacher.list(PREFIX, &ListRequest::default()).await.unwrap();
+    assert_eq!(consistent.revision, engine.current_revision().await.unwrap());
+
+    let not_older = ListRequest { revision: Some(consistent.revision), ..ListRequest::default() };
+    let listed = cacher.list(PREFIX, &not_older).await.unwrap();
+    assert_eq!((listed.revision, listed.items.len()), (consistent.revision, 1));
+    let got = cacher.get(&format!("{PREFIX}a"), Some(consistent.revision)).await.unwrap();
+    assert!(got.is_some());
+    let request = WatchRequest {
+        revision: Some(consistent.revision),
+        send_initial_events: Some(true),
+        ..WatchRequest::default()
+    };
+    let mut watch = cacher.watch(PREFIX, &request).await.unwrap();
+    assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Added(_)))));
+
+    let future = ListRequest { revision: Some(consistent.revision + 1), ..ListRequest::default() };
+    let refused = cacher.list(PREFIX, &future).await.map(|page| page.revision);
+    assert!(matches!(refused, Err(StorageError::FutureRevision { .. })), "{refused:?}");
 }
 
 /// One step of the model.

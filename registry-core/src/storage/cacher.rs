@@ -158,6 +158,23 @@ impl Cacher {
         self.catch_up_to(self.told.load(Ordering::Acquire)).await
     }
 
+    /// Waits until the cache has reached a revision that a client named, and everything anybody was told of. `false`
+    /// sends the read to the store: the store has that revision, but the cache does not get there in time.
+    ///
+    /// # Errors
+    /// [`StorageError::FutureRevision`]: nobody has reached the revision in time.
+    async fn catch_up_with_named(&self, revision: Revision) -> Result<bool, StorageError> {
+        if self.state.reached() < revision {
+            // A store that does not report its progress leaves the cache behind while nothing is written.
+            let exists = self.inner.current_revision().await.is_ok_and(|newest| newest >= revision);
+            if exists && !self.catch_up_to(revision).await {
+                return Ok(false);
+            }
+            self.state.reach(revision, FRESH_TIMEOUT).await?;
+        }
+        Ok(self.catch_up_with_told().await)
+    }
+
     async fn catch_up_to(&self, revision: Revision) -> bool {
         let reached = self.state.reached();
         if reached == 0 {
@@ -209,10 +226,7 @@ impl Interface for Cacher {
     ) -> Result<Option<StoredObject>, StorageError> {
         let cached = match not_older_than {
             None => self.catch_up_with_writes().await?,
-            Some(revision) if self.state.is_filled() => {
-                self.state.reach(revision, FRESH_TIMEOUT).await?;
-                self.catch_up_with_told().await
-            }
+            Some(revision) if self.state.is_filled() => self.catch_up_with_named(revision).await?,
             Some(_) => false,
         };
         if let Some(snapshot) = self.state.snapshot().filter(|_| cached) {
