@@ -301,7 +301,7 @@ async fn without_progress_requests_a_list_not_older_than_a_consistent_one_is_the
         indexes: &[],
         budget: Arc::new(CacheBudget::new(1 << 20)),
         history_events: 100,
-        bookmark_period: Duration::from_secs(60),
+        bookmark_period: Duration::from_mins(1),
     };
     let cacher = Cacher::new(widget_store(hub.client()), options);
     let key = format!("{PREFIX}w");

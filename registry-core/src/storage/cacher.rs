@@ -12,6 +12,7 @@
 mod bell;
 mod budget;
 mod feed;
+mod filling;
 mod handover;
 mod initial;
 mod lane;
@@ -132,7 +133,7 @@ impl Cacher {
     /// # Errors
     /// The store does not tell its newest revision: it would not answer the read itself either.
     async fn catch_up(&self) -> Result<bool, StorageError> {
-        if !self.state.is_filled() {
+        if !self.state.is_filled() || !self.state.holds_objects() {
             return Ok(false);
         }
         let newest = self.inner.current_revision().await?;
@@ -226,7 +227,9 @@ impl Interface for Cacher {
     ) -> Result<Option<StoredObject>, StorageError> {
         let cached = match not_older_than {
             None => self.catch_up_with_writes().await?,
-            Some(revision) if self.state.is_filled() => self.catch_up_with_named(revision).await?,
+            Some(revision) if self.state.is_filled() && self.state.holds_objects() => {
+                self.catch_up_with_named(revision).await?
+            }
             Some(_) => false,
         };
         if let Some(snapshot) = self.state.snapshot().filter(|_| cached) {
@@ -238,9 +241,6 @@ impl Interface for Cacher {
     }
 
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
-        if request.may_be_refused {
-            self.state.admit()?;
-        }
         if let Some(source) = self.snapshot_for(prefix, request).await? {
             return self.state.page(source, prefix, request);
         }
@@ -250,9 +250,6 @@ impl Interface for Cacher {
     }
 
     async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
-        if request.may_be_refused {
-            self.state.admit()?;
-        }
         self.open_watch(prefix, request).await
     }
 

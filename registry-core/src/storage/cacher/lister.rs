@@ -28,7 +28,7 @@ impl Cacher {
         prefix: &str,
         request: &ListRequest,
     ) -> Result<Option<Source>, StorageError> {
-        if !self.state.is_filled() {
+        if !self.state.is_filled() || !self.state.holds_objects() {
             return Ok(None);
         }
         if let Some(token) = &request.continue_token {
