@@ -235,19 +235,19 @@ mod tests {
     fn a_torn_end_is_fine_and_anything_broken_before_it_is_not() {
         let (first, second) = (batch(1, &[b'x'; 500]), batch(2, b"second"));
         let whole = [&first[..], &second, &[0; 1000]].concat();
-        verify_batches(whole).unwrap();
+        verify_batches(&whole[..]).unwrap();
         for cut in 0..first.len() + second.len() {
-            verify_batches(whole[..cut]).unwrap();
+            verify_batches(&whole[..cut]).unwrap();
             let torn = [&whole[..cut], &vec![0; whole.len() - cut][..]].concat();
-            verify_batches(torn).unwrap();
+            verify_batches(&torn[..]).unwrap();
         }
         // The sequence number of a batch has no checksum, only its order.
         for at in (0..first.len()).filter(|at| !(5..13).contains(at)) {
             let mut flipped = whole.clone();
             flipped[at] ^= 0x20;
-            assert!(verify_batches(flipped).is_err(), "byte {at}");
+            assert!(verify_batches(&flipped[..]).is_err(), "byte {at}");
         }
-        assert!(verify_batches([&second[..], &first].concat()).is_err());
+        assert!(verify_batches(&[&second[..], &first].concat()[..]).is_err());
     }
 
     /// What is parsed here is what this version of fjall writes.
