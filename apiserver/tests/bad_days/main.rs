@@ -8,7 +8,6 @@ mod etcd;
 mod http2;
 mod killed;
 mod maintenance;
-mod memory;
 mod process;
 mod proxy;
 mod reflectors;
