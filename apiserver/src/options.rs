@@ -237,7 +237,8 @@ pub struct StorageOptions {
     pub watch_cache_sizes: Vec<CacheSize>,
 
     /// How many MiB all watch caches may take together, a quarter of it for their history. Over it the oldest history
-    /// goes first, and watchers that still needed it list again; then lists and watches are told to come back (429).
+    /// goes first, and watchers that still needed it list again; then the largest resources are no longer cached, and
+    /// their reads go to the store. 8 MiB of history are kept in any case.
     /// What objects were encoded as takes an eighth of it more, at most [default: half of the memory that the machine,
     /// or the container, has]
     #[arg(long, value_name = "MIB")]

@@ -83,6 +83,16 @@ pub trait Lister: Storage {
     /// The objects of the context's namespace (all namespaces when it is empty) that the options select.
     async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError>;
 
+    /// The same, for a caller that reads the page's [`rest`](ListPage::rest), too: a large list is never in memory as a
+    /// whole.
+    async fn list_in_parts(
+        &self,
+        context: &RequestContext,
+        options: &ListOptions,
+    ) -> Result<ListPage, StatusError> {
+        self.list(context, options).await
+    }
+
     /// The kind of the list.
     fn list_kind(&self) -> &'static str;
 }

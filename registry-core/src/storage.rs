@@ -38,7 +38,8 @@ pub mod versioned;
 pub use entry::{Attributes, AttributesOf, Encoding, EncodingBudget, Entry, StoredObject};
 pub use error::{StorageError, WatchError};
 pub use interface::{
-    Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, WatchEvent, WatchRequest, WatchStream,
+    Interface, ListPage, ListRequest, NewValue, Rest, RestStream, TryUpdate, Updated, WatchEvent,
+    WatchRequest, WatchStream,
 };
 pub use predicate::Predicate;
 

@@ -22,7 +22,7 @@ use registry_core::storage::interface::{
     AnyDeletion, ListRequest, TryUpdate, UpdateAction, WatchEvent, WatchRequest, WatchStream,
 };
 use registry_core::storage::mvcc::Mvcc;
-use registry_core::storage::testing::{Widget, widget_store};
+use registry_core::storage::testing::{Hooked, NoProgress, Widget, widget_store};
 use registry_core::storage::{Interface, Predicate, Revision, StorageError, StoredObject, WatchError};
 
 const PREFIX: &str = "/registry/widgets/";
@@ -155,14 +155,14 @@ async fn a_slow_watcher_lives_until_it_falls_off() {
 
 #[tokio::test]
 async fn over_the_budget_the_oldest_history_goes_first_and_objects_stay() {
-    let cacher = cache(&Embedded::in_memory(), 1000, 100_000).await;
+    let cacher = cache(&Embedded::in_memory(), 1000, 16 << 20).await;
     let request = WatchRequest { send_initial_events: Some(false), ..WatchRequest::default() };
     let mut early = cacher.watch(PREFIX, &request).await.unwrap();
     for number in 0..30 {
         // Each has a history of two events, which hold the first state.
         let name = format!("w{number}");
-        create(&cacher, Widget::named(&name).text("x".repeat(1_000))).await;
-        put(&cacher, &name, Widget::named(&name).text("y".repeat(1_000))).await;
+        create(&cacher, Widget::named(&name).text("x".repeat(300_000))).await;
+        put(&cacher, &name, Widget::named(&name).text("y".repeat(300_000))).await;
     }
     let mut late = cacher.watch(PREFIX, &request).await.unwrap();
     create(&cacher, Widget::named("last")).await;
@@ -189,25 +189,102 @@ async fn what_is_held_is_counted_to_the_byte_and_given_back() {
     }
 }
 
-#[tokio::test]
-async fn beyond_the_budget_lists_and_watches_are_told_to_come_back() {
-    let cacher = cache(&Embedded::in_memory(), 1000, 50_000).await;
-    let big = |name: &str| Widget::named(name).text("x".repeat(10_000));
-    for name in ["a", "b", "c", "d", "e", "f"] {
-        create(&cacher, big(name)).await;
+/// Whether the cache holds the objects of the resource.
+fn holds_objects(cacher: &Cacher) -> bool {
+    cacher.source().upgrade().unwrap().numbers().holds_objects
+}
+
+/// Waits until the cache holds the objects, or no longer does.
+async fn until_it_holds_objects(cacher: &Cacher, wanted: bool) {
+    while holds_objects(cacher) != wanted {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let list = ListRequest { may_be_refused: true, ..ListRequest::default() };
-    let refused = cacher.list(PREFIX, &list).await.map(|page| page.items.len());
-    assert!(matches!(refused, Err(StorageError::Overloaded { retry_after_seconds: 1 })), "{refused:?}");
-    let watch = WatchRequest { may_be_refused: true, ..WatchRequest::default() };
-    assert!(cacher.watch(PREFIX, &watch).await.is_err());
-    let own = cacher.list(PREFIX, &ListRequest::default()).await;
-    assert_eq!(own.unwrap().items.len(), 6, "the server's own look-ups are not refused");
-    // One object is no burden, and writes are the way out.
+}
+
+#[tokio::test]
+async fn beyond_the_budget_objects_are_read_from_the_store_and_watches_go_on() {
+    let engine = Embedded::in_memory();
+    let budget = Arc::new(CacheBudget::new(50_000));
+    let cacher = cache_within(&engine, 1000, &budget).await;
+    let mut reds = cacher.watch(PREFIX, &of_color("red")).await.unwrap();
+    let big = |name: &str, color: &str| Widget::named(name).color(color).text("x".repeat(10_000));
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        create(&cacher, big(name, "red")).await;
+    }
+    until_it_holds_objects(&cacher, false).await;
+    assert!(cacher.source().upgrade().unwrap().numbers().object_bytes == 0);
+
+    let request = ListRequest { limit: 4, ..ListRequest::default() };
+    let first = cacher.list(PREFIX, &request).await.unwrap();
+    assert_eq!((first.items.len(), first.remaining), (4, Some(2)));
+    assert_eq!(cacher.list(PREFIX, &ListRequest::default()).await.unwrap().items.len(), 6);
+    assert_eq!(cacher.count(PREFIX).await.unwrap(), 6);
     assert!(cacher.get(&format!("{PREFIX}a"), None).await.unwrap().is_some());
-    delete(&cacher, "a").await;
+    let request = WatchRequest { send_initial_events: Some(true), ..WatchRequest::default() };
+    let mut late = cacher.watch(PREFIX, &request).await.unwrap();
+    for _ in 0..6 {
+        assert!(matches!(late.next().await, Some(Ok(WatchEvent::Added(_)))));
+    }
+    assert!(matches!(late.next().await, Some(Ok(WatchEvent::Bookmark { initial_events_end: true, .. }))));
+
+    // The state before a change still tells who sees it go.
+    put(&cacher, "a", big("a", "blue")).await;
     delete(&cacher, "b").await;
-    assert_eq!(cacher.list(PREFIX, &list).await.unwrap().items.len(), 4);
+    for _ in 0..6 {
+        assert!(matches!(reds.next().await, Some(Ok(WatchEvent::Added(_)))));
+    }
+    let Some(Ok(WatchEvent::Deleted(gone))) = reds.next().await else { panic!("a is no longer red") };
+    assert_eq!((&*gone.key, gone.attributes.field("spec.color")), ("/registry/widgets/a", "red"));
+    let Some(Ok(WatchEvent::Deleted(gone))) = reds.next().await else { panic!("b is gone") };
+    assert_eq!(&*gone.key, "/registry/widgets/b");
+    assert!(matches!(late.next().await, Some(Ok(WatchEvent::Modified(_)))));
+    assert!(matches!(late.next().await, Some(Ok(WatchEvent::Deleted(_)))));
+    assert_eq!(cacher.source().upgrade().unwrap().numbers().objects, 5);
+}
+
+#[tokio::test]
+async fn the_largest_cache_lets_go_and_holds_its_objects_again_once_they_fit() {
+    let engine = Embedded::in_memory();
+    let budget = Arc::new(CacheBudget::new(100_000));
+    let large = cache_within(&engine, 1000, &budget).await;
+    let mut small = options(1000, &budget);
+    small.prefix = "/registry/gadgets/".to_owned();
+    let small = Cacher::new(widget_store(engine.clone()), small);
+    let gadget = Widget::named("g").text("x".repeat(10_000)).value();
+    small.create("/registry/gadgets/g", gadget, None).await.unwrap();
+    let mut watch = large.watch(PREFIX, &of_color("red")).await.unwrap();
+    let names: Vec<_> = (0..10).map(|number| format!("w{number}")).collect();
+    for name in &names {
+        create(&large, Widget::named(name).color("red").text("x".repeat(10_000))).await;
+    }
+    until_it_holds_objects(&large, false).await;
+    assert!(small.get("/registry/gadgets/g", None).await.unwrap().is_some());
+    assert!(holds_objects(&small), "only the largest one");
+    assert!(budget.used_bytes() < 8 << 20);
+
+    for name in &names[2..] {
+        delete(&large, name).await;
+    }
+    until_it_holds_objects(&large, true).await;
+    assert_eq!(large.list(PREFIX, &ListRequest::default()).await.unwrap().items.len(), 2);
+    put(&large, "w0", Widget::named("w0").color("red")).await;
+    let events: Vec<_> = (&mut watch).take(19).map(Result::unwrap).collect().await;
+    assert!(matches!(events.last(), Some(WatchEvent::Modified(_))), "nothing was missed");
+}
+
+#[tokio::test]
+async fn a_cache_that_does_not_fit_from_the_beginning_serves_from_the_store() {
+    let engine = Embedded::in_memory();
+    let writer = widget_store(engine.clone());
+    for number in 0..20 {
+        let name = format!("w{number}");
+        let widget = Widget::named(&name).text("x".repeat(10_000));
+        writer.create(&format!("{PREFIX}{name}"), widget.value(), None).await.unwrap();
+    }
+    let cacher = cache(&engine, 1000, 50_000).await;
+    assert!(!holds_objects(&cacher));
+    assert_eq!(cacher.source().upgrade().unwrap().numbers().objects, 20);
+    assert_eq!(cacher.list(PREFIX, &ListRequest::default()).await.unwrap().items.len(), 20);
 }
 
 #[tokio::test]
@@ -250,6 +327,37 @@ async fn pages_show_one_revision_while_others_write() {
     }
     let expected: Vec<_> = (0..9).map(|number| format!("{PREFIX}w{number}")).collect();
     assert_eq!(keys, expected);
+}
+
+#[tokio::test]
+async fn a_read_not_older_than_a_consistent_list_is_answered_although_no_progress_is_reported() {
+    let engine = Embedded::in_memory();
+    let without_progress = Hooked::over(engine.clone(), NoProgress);
+    let mut options = options(1000, &Arc::new(CacheBudget::new(1 << 20)));
+    options.consistency = Consistency::Store;
+    let cacher = Cacher::new(widget_store(without_progress), options);
+    cacher.create(&format!("{PREFIX}a"), Widget::named("a").value(), None).await.unwrap();
+    // Another resource moves the revision on; the watch behind the cache does not hear of it.
+    engine.put_if("/registry/others/b", 0, "{}".into(), None).await.unwrap();
+    let consistent = cacher.list(PREFIX, &ListRequest::default()).await.unwrap();
+    assert_eq!(consistent.revision, engine.current_revision().await.unwrap());
+
+    let not_older = ListRequest { revision: Some(consistent.revision), ..ListRequest::default() };
+    let listed = cacher.list(PREFIX, &not_older).await.unwrap();
+    assert_eq!((listed.revision, listed.items.len()), (consistent.revision, 1));
+    let got = cacher.get(&format!("{PREFIX}a"), Some(consistent.revision)).await.unwrap();
+    assert!(got.is_some());
+    let request = WatchRequest {
+        revision: Some(consistent.revision),
+        send_initial_events: Some(true),
+        ..WatchRequest::default()
+    };
+    let mut watch = cacher.watch(PREFIX, &request).await.unwrap();
+    assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Added(_)))));
+
+    let future = ListRequest { revision: Some(consistent.revision + 1), ..ListRequest::default() };
+    let refused = cacher.list(PREFIX, &future).await.map(|page| page.revision);
+    assert!(matches!(refused, Err(StorageError::FutureRevision { .. })), "{refused:?}");
 }
 
 /// One step of the model.

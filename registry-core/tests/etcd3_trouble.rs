@@ -10,11 +10,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use registry_core::api::{Preconditions, StatusError};
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
-use registry_core::storage::interface::UpdateAction;
+use registry_core::storage::hub::Hub;
+use registry_core::storage::interface::{ListRequest, UpdateAction};
 use registry_core::storage::mvcc::{Committed, Mvcc, MvccError, RangeRequest};
 use registry_core::storage::testing::etcd::{Etcd, TlsFiles};
-use registry_core::storage::testing::{Watcher, Widget, widget_store};
+use registry_core::storage::testing::{Hooked, NoProgress, Watcher, Widget, widget_store};
 use registry_core::storage::{Interface, StorageError, StoredObject, TryUpdate, WatchError, WatchEvent};
 
 const PREFIX: &str = "/orlop-test/trouble/";
@@ -286,4 +288,29 @@ async fn one_of_several_servers_compacts() {
     }
     assert!((3..=8).contains(&rounds), "about 6 rounds in 3 s, not {rounds}");
     assert!(engine.get(PREFIX).await.unwrap().key_value.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_progress_requests_a_list_not_older_than_a_consistent_one_is_the_stores() {
+    let etcd = started().await;
+    let engine = etcd.connect().await;
+    let hub = Hub::new(Hooked::over(engine.clone(), NoProgress), PREFIX);
+    let options = CacherOptions {
+        prefix: PREFIX.to_owned(),
+        consistency: Consistency::Store,
+        indexes: &[],
+        budget: Arc::new(CacheBudget::new(1 << 20)),
+        history_events: 100,
+        bookmark_period: Duration::from_mins(1),
+    };
+    let cacher = Cacher::new(widget_store(hub.client()), options);
+    let key = format!("{PREFIX}w");
+    cacher.create(&key, Widget::named("w").value(), None).await.unwrap();
+    // Outside of the prefix: no watch reports this revision.
+    engine.put_if("/elsewhere/a", 0, "{}".into(), None).await.unwrap();
+    let consistent = cacher.list(PREFIX, &ListRequest::default()).await.unwrap();
+    let not_older = ListRequest { revision: Some(consistent.revision), ..ListRequest::default() };
+    let listed = cacher.list(PREFIX, &not_older).await.unwrap();
+    assert_eq!((listed.revision >= consistent.revision, listed.items.len()), (true, 1));
+    assert!(cacher.get(&key, Some(consistent.revision)).await.unwrap().is_some());
 }

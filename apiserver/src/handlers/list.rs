@@ -1,11 +1,13 @@
 //! `list`: a page as a stream of shared slices.
 
 use axum::body::Body;
+use futures::StreamExt;
 use http::Response;
 use registry_core::api::selector::FieldRequirement;
 use registry_core::api::{ListOptions, StatusError};
 use registry_core::codec::cbor;
-use registry_core::storage::ListPage;
+use registry_core::storage::{ListPage, StoredObject};
+use registry_core::storage::{Rest, RestStream};
 use serde_json::{Map, Value, json};
 
 use crate::json_fields::put;
@@ -30,7 +32,7 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError>
     let lister = call.route.path.capabilities.lister.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Collection)?;
     let options = selection(call, ListPurpose::List)?;
-    let page = lister.list(call.context, &options).await?;
+    let page = lister.list_in_parts(call.context, &options).await?;
     list_answer(call, &output, page).await
 }
 
@@ -58,7 +60,7 @@ pub(super) async fn list_answer(
     let body = match output.format {
         Format::Json => json_body(list_head, form, page),
         Format::Yaml => yaml_body(list_head, form, page)?,
-        Format::Cbor => cbor_body(call, list_head, form, page)?,
+        Format::Cbor => cbor_body(call, list_head, form, page).await?,
         Format::Protobuf => return messages::answer(call, output, page).await,
     };
     Ok(responses::stream(output, body, size_hint_bytes))
@@ -79,7 +81,7 @@ fn json_body(list_head: &[u8], form: ItemForm, page: ListPage) -> ListBody {
             format!("{open},\"{}\":[", items_field(&form)).into_bytes()
         }
     };
-    ListBody::new(prefix, page.items, Writer::Json(form), b"]}\n".to_vec())
+    ListBody::new(prefix, page, Writer::Json(form), b"]}\n".to_vec())
 }
 
 /// Keys of YAML are in order, so the items stand between the fields before and after them.
@@ -98,11 +100,11 @@ fn yaml_body(list_head: &[u8], form: ItemForm, page: ListPage) -> Result<ListBod
     yaml::write_fields(&mut suffix, &after, 0, false);
 
     let (prefix, suffix) = (prefix.into_bytes(), suffix.into_bytes());
-    Ok(ListBody::new(prefix, page.items, Writer::Yaml(form), suffix))
+    Ok(ListBody::new(prefix, page, Writer::Yaml(form), suffix))
 }
 
 /// The number of items, and not their size, stands before them.
-fn cbor_body(
+async fn cbor_body(
     call: &Call<'_>,
     list_head: &[u8],
     form: ItemForm,
@@ -111,8 +113,21 @@ fn cbor_body(
     let Value::Object(head) = head(list_head, &form, &page) else {
         return Err(StatusError::internal("a list's head is no object"));
     };
-    let prefix = cbor::list_prefix(&head, items_field(&form), page.items.len());
-    Ok(ListBody::new(prefix, page.items, Writer::Cbor(Maps::new(call, form)), Vec::new()))
+    let mut count = page.items.len();
+    let mut rest = page.rest.as_ref().map(Rest::stream);
+    while let Some(items) = next_of(&mut rest).await? {
+        count += items.len();
+    }
+    let prefix = cbor::list_prefix(&head, items_field(&form), count);
+    Ok(ListBody::new(prefix, page, Writer::Cbor(Maps::new(call, form)), Vec::new()))
+}
+
+/// The next part of a page's rest, if there is one.
+async fn next_of(rest: &mut Option<RestStream>) -> Result<Option<Vec<StoredObject>>, StatusError> {
+    match rest {
+        Some(rest) => rest.next().await.transpose(),
+        None => Ok(None),
+    }
 }
 
 fn items_field(form: &ItemForm) -> &'static str {

@@ -1,6 +1,5 @@
 //! The last step of an answer's bytes: indented for people, compressed for the wire.
 
-use std::convert::Infallible;
 use std::io::Write;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -112,14 +111,14 @@ impl<B> EncodedBody<B> {
     }
 }
 
-impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for EncodedBody<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for EncodedBody<B> {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         loop {
             if self.encoder.is_none() {
                 return Poll::Ready(None);
@@ -130,7 +129,10 @@ impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for EncodedBody<B> 
                     (Ok(data), Some(encoder)) => encoder.encode(&data),
                     _ => continue,
                 },
-                Some(Err(never)) => match never {},
+                Some(Err(failure)) => {
+                    self.encoder = None;
+                    return Poll::Ready(Some(Err(failure)));
+                }
                 None => self.encoder.take().map(Encoder::finish).unwrap_or_default(),
             };
             if !encoded.is_empty() {

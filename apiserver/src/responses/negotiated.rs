@@ -62,7 +62,7 @@ pub(crate) fn bytes(output: &Output, status: StatusCode, content: Bytes) -> Resp
 /// A body that is made while it is sent. `size_hint_bytes` is about how large it will be.
 pub(crate) fn stream<B>(output: &Output, body: B, size_hint_bytes: usize) -> Response<Body>
 where
-    B: http_body::Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static,
+    B: http_body::Body<Data = Bytes, Error = StatusError> + Send + Unpin + 'static,
 {
     let encoding = Encoding::of(output, size_hint_bytes);
     let is_gzip = encoding.gzip;

@@ -44,35 +44,78 @@ fn reads_in_flight(page: &Page) -> f64 {
     page.sum("apiserver_current_inflight_requests", &[r#"request_kind="readOnly""#]) - 1.0
 }
 
+fn configmaps(query: &str, accept: &str) -> http::Request<http_body_util::Full<bytes::Bytes>> {
+    let mut request = client::post(&format!("/api/v1/namespaces/default/configmaps{query}"), Vec::new());
+    *request.method_mut() = http::Method::GET;
+    request.headers_mut().insert(http::header::ACCEPT, accept.parse().unwrap());
+    request
+}
+
 #[tokio::test]
-async fn over_the_byte_budget_lists_and_watches_are_told_when_to_come_back() {
+async fn over_the_byte_budget_reads_of_the_largest_resource_go_to_the_store() {
+    const OBJECTS: usize = 8;
     let server = TestServer::builder().memory().flag("--watch-cache-memory=2").start().await.unwrap();
-    let admin = Some(server.admin_token());
     let mut connection = Connection::open(&server, Protocol::Http2).await;
-    fill(&server, 5, 500_000).await;
-    let over = |page: &Page| {
-        page.sum("orlop_watch_cache_used_bytes", &[]) > page.sum("orlop_watch_cache_limit_bytes", &[])
+    let reference = |number: usize| format!("big-{number:04}");
+    let before = connection.send(configmaps("", "application/json")).await.json();
+    let others = before["items"].as_array().unwrap().len();
+    fill(&server, OBJECTS, 500_000).await;
+    let label = [r#"resource="configmaps""#];
+    let page = until(&server, "config maps are not cached", |page| {
+        page.sum("orlop_watch_cache_holds_objects", &label) == 0.0
+    })
+    .await;
+    assert_eq!(page.sum("orlop_watch_cache_evictions_total", &[]), 1.0);
+    assert_eq!(page.sum("orlop_watch_cache_object_bytes", &label), 0.0);
+    assert_eq!(page.sum("orlop_watch_cache_holds_objects", &[r#"resource="secrets""#]), 1.0);
+
+    // A list larger than one part, in every form. Objects come whole and in order.
+    let json = connection.send(configmaps("", "application/json")).await;
+    let names = |items: &serde_json::Value| -> Vec<String> {
+        let name = |item: &serde_json::Value| item["metadata"]["name"].as_str().unwrap().to_owned();
+        items.as_array().unwrap().iter().map(name).collect()
     };
-    until(&server, "over the budget", over).await;
-    for path in ["/api/v1/configmaps", "/api/v1/configmaps?watch=1", "/api/v1/configmaps?resourceVersion=0"] {
-        let answer = connection.get(path, admin).await;
-        assert_eq!((answer.status, answer.headers["retry-after"].to_str().unwrap()), (429, "1"), "{path}");
-        let status = answer.json();
-        assert_eq!((&status["kind"], &status["reason"]), (&"Status".into(), &"TooManyRequests".into()));
-        assert_eq!(status["details"]["retryAfterSeconds"], 1);
+    let json = json.json();
+    let all = names(&json["items"]);
+    assert_eq!(all.len(), OBJECTS + others);
+    assert!(all.is_sorted() && all.contains(&reference(0)) && all.contains(&reference(OBJECTS - 1)));
+    assert!(json["metadata"].get("continue").is_none(), "{}", json["metadata"]);
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let rows = connection.send(configmaps("", table)).await.json();
+    assert_eq!(rows["rows"].as_array().unwrap().len(), all.len());
+    let metadata = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+    assert_eq!(names(&connection.send(configmaps("", metadata)).await.json()["items"]), all);
+    for (accept, least) in [
+        ("application/vnd.kubernetes.protobuf", OBJECTS * 500_000),
+        ("application/yaml", OBJECTS * 500_000),
+        ("application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", OBJECTS * 10),
+    ] {
+        let answer = connection.send(configmaps("", accept)).await;
+        assert_eq!(answer.status, 200, "{accept}");
+        let count = answer.body.windows(4).filter(|part| part == b"big-").count();
+        assert!(answer.body.len() > least && count >= OBJECTS, "{accept}: {} bytes", answer.body.len());
     }
-    let one = "/api/v1/namespaces/default/configmaps/big-0000";
-    assert_eq!(connection.get(one, admin).await.status, 200, "one object is no burden");
-    for number in 0..3 {
-        let path = format!("/api/v1/namespaces/default/configmaps/big-{number:04}");
-        let mut request = client::post(&path, Vec::new());
-        *request.method_mut() = http::Method::DELETE;
-        assert_eq!(connection.send(request).await.status, 200, "deletions are the way out");
+    for query in ["?resourceVersion=0", "?limit=5", "?labelSelector=a!%3Db"] {
+        let listed = connection.send(configmaps(query, "application/json")).await;
+        let wanted = if query == "?limit=5" { 5 } else { all.len() };
+        assert_eq!(names(&listed.json()["items"]).len(), wanted, "{query}");
     }
-    // What was deleted is history now, and goes first.
-    assert_eq!(connection.get("/api/v1/configmaps", admin).await.status, 200);
-    let page = until(&server, "room again", |page| !over(page)).await;
-    assert!(page.sum("orlop_watch_cache_refusals_total", &[]) >= 3.0);
+    let initial = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true\
+                   &timeoutSeconds=1";
+    let events = connection.send(configmaps(initial, "application/json")).await;
+    assert_eq!(events.text().matches(r#"{"type":"ADDED""#).count(), all.len());
+
+    let mut delete = configmaps("", "application/json");
+    *delete.method_mut() = http::Method::DELETE;
+    let deleted = connection.send(delete).await;
+    assert_eq!((deleted.status, names(&deleted.json()["items"])), (200, all));
+    until(&server, "what is left is cached", |page| {
+        page.sum("orlop_watch_cache_holds_objects", &label) == 1.0
+    })
+    .await;
+    let left = connection.send(configmaps("", "application/json")).await.json();
+    assert!(left["items"].as_array().unwrap().len() <= others);
+    server.stop().await;
 }
 
 #[tokio::test]

@@ -27,7 +27,9 @@ pub struct CacheNumbers {
     pub revision: u64,
     /// How many objects there are.
     pub objects: usize,
-    /// What they take, in bytes.
+    /// Whether the cache holds them.
+    pub holds_objects: bool,
+    /// What those it holds take, in bytes.
     pub object_bytes: usize,
     /// How many events are in its history.
     pub history_events: usize,
@@ -54,8 +56,8 @@ pub struct BudgetNumbers {
     pub used_bytes: usize,
     /// What of it encodings other than JSON take, in bytes.
     pub encoding_bytes: usize,
-    /// How many lists and watches were refused since the start.
-    pub refusals: u64,
+    /// How often a cache let go of its objects since the start.
+    pub evictions: u64,
 }
 
 /// The gauges, and where they are read.
@@ -66,6 +68,7 @@ pub(super) struct Gauges {
     resource_objects: IntGaugeVec,
     revision: IntGaugeVec,
     capacity: IntGaugeVec,
+    holds_objects: IntGaugeVec,
     object_bytes: IntGaugeVec,
     history_bytes: IntGaugeVec,
     history_events: IntGaugeVec,
@@ -73,7 +76,7 @@ pub(super) struct Gauges {
     limit_bytes: IntGaugeVec,
     used_bytes: IntGaugeVec,
     encoding_bytes: IntGaugeVec,
-    refusals: IntCounterVec,
+    evictions: IntCounterVec,
 }
 
 /// What the registry holds of them.
@@ -83,7 +86,7 @@ struct Reader(Arc<Gauges>);
 
 impl Gauges {
     pub(super) fn new(families: &mut Families) -> Result<Arc<Self>, MetricsError> {
-        let refusals = families.unregistered_counter(&names::CACHE_REFUSALS)?;
+        let evictions = families.unregistered_counter(&names::CACHE_EVICTIONS)?;
         let mut gauge = |definition| families.unregistered_gauge(definition);
         let gauges = Arc::new(Self {
             sources: Mutex::default(),
@@ -92,6 +95,7 @@ impl Gauges {
             resource_objects: gauge(&names::RESOURCE_OBJECTS)?,
             revision: gauge(&names::CACHE_REVISION)?,
             capacity: gauge(&names::CACHE_CAPACITY)?,
+            holds_objects: gauge(&names::CACHE_HOLDS_OBJECTS)?,
             object_bytes: gauge(&names::CACHE_OBJECT_BYTES)?,
             history_bytes: gauge(&names::CACHE_HISTORY_BYTES)?,
             history_events: gauge(&names::CACHE_HISTORY_EVENTS)?,
@@ -99,7 +103,7 @@ impl Gauges {
             limit_bytes: gauge(&names::CACHE_LIMIT)?,
             used_bytes: gauge(&names::CACHE_USED)?,
             encoding_bytes: gauge(&names::CACHE_ENCODINGS)?,
-            refusals,
+            evictions,
         });
         families.collect(Box::new(Reader(gauges.clone())))?;
         Ok(gauges)
@@ -135,8 +139,8 @@ impl Gauges {
             set(&self.limit_bytes, &[], numbers.limit_bytes as u64);
             set(&self.used_bytes, &[], numbers.used_bytes as u64);
             set(&self.encoding_bytes, &[], numbers.encoding_bytes as u64);
-            let refusals = self.refusals.with_label_values::<&str>(&[]);
-            refusals.inc_by(numbers.refusals.saturating_sub(refusals.get()));
+            let evictions = self.evictions.with_label_values::<&str>(&[]);
+            evictions.inc_by(numbers.evictions.saturating_sub(evictions.get()));
         }
     }
 
@@ -147,18 +151,20 @@ impl Gauges {
         }
         set(&self.revision, labels, numbers.revision % REVISION_MODULUS);
         set(&self.capacity, labels, numbers.capacity_events as u64);
+        set(&self.holds_objects, labels, u64::from(numbers.holds_objects));
         set(&self.object_bytes, labels, numbers.object_bytes as u64);
         set(&self.history_bytes, labels, numbers.history_bytes as u64);
         set(&self.history_events, labels, numbers.history_events as u64);
         set(&self.watchers, labels, numbers.watchers as u64);
     }
 
-    fn all(&self) -> [&dyn Collector; 12] {
+    fn all(&self) -> [&dyn Collector; 13] {
         [
             &self.storage_objects,
             &self.resource_objects,
             &self.revision,
             &self.capacity,
+            &self.holds_objects,
             &self.object_bytes,
             &self.history_bytes,
             &self.history_events,
@@ -166,7 +172,7 @@ impl Gauges {
             &self.limit_bytes,
             &self.used_bytes,
             &self.encoding_bytes,
-            &self.refusals,
+            &self.evictions,
         ]
     }
 }

@@ -132,9 +132,15 @@ pub(super) const CACHE_ENCODINGS: Definition = Definition::new(
     NONE,
 );
 
-pub(super) const CACHE_REFUSALS: Definition = Definition::new(
-    "orlop_watch_cache_refusals_total",
-    "How many lists and watches were answered with 429 because the watch caches take more than they may.",
+pub(super) const CACHE_HOLDS_OBJECTS: Definition = Definition::new(
+    "orlop_watch_cache_holds_objects",
+    "1 while the watch cache holds the present objects, 0 while reads of the resource go to the store.",
+    RESOURCE,
+);
+
+pub(super) const CACHE_EVICTIONS: Definition = Definition::new(
+    "orlop_watch_cache_evictions_total",
+    "How often a watch cache dropped all its objects because the caches together exceeded --watch-cache-memory.",
     NONE,
 );
 

@@ -151,7 +151,7 @@ impl Interface for MemoryStorage {
             items.truncate(usize::try_from(request.limit).unwrap());
             continue_token = items.last().map(|entry| entry.key.to_string());
         }
-        Ok(ListPage { revision: state.revision, items, continue_token, remaining: None })
+        Ok(ListPage { revision: state.revision, items, continue_token, remaining: None, rest: None })
     }
 
     async fn watch(&self, _: &str, _: &WatchRequest) -> Result<WatchStream, StorageError> {

@@ -12,6 +12,7 @@
 mod bell;
 mod budget;
 mod feed;
+mod filling;
 mod handover;
 mod initial;
 mod lane;
@@ -132,7 +133,7 @@ impl Cacher {
     /// # Errors
     /// The store does not tell its newest revision: it would not answer the read itself either.
     async fn catch_up(&self) -> Result<bool, StorageError> {
-        if !self.state.is_filled() {
+        if !self.state.is_filled() || !self.state.holds_objects() {
             return Ok(false);
         }
         let newest = self.inner.current_revision().await?;
@@ -156,6 +157,23 @@ impl Cacher {
     /// The same for a read of whatever is at hand: it must not be behind what anybody was told of.
     async fn catch_up_with_told(&self) -> bool {
         self.catch_up_to(self.told.load(Ordering::Acquire)).await
+    }
+
+    /// Waits until the cache has reached a revision that a client named, and everything anybody was told of. `false`
+    /// sends the read to the store: the store has that revision, but the cache does not get there in time.
+    ///
+    /// # Errors
+    /// [`StorageError::FutureRevision`]: nobody has reached the revision in time.
+    async fn catch_up_with_named(&self, revision: Revision) -> Result<bool, StorageError> {
+        if self.state.reached() < revision {
+            // A store that does not report its progress leaves the cache behind while nothing is written.
+            let exists = self.inner.current_revision().await.is_ok_and(|newest| newest >= revision);
+            if exists && !self.catch_up_to(revision).await {
+                return Ok(false);
+            }
+            self.state.reach(revision, FRESH_TIMEOUT).await?;
+        }
+        Ok(self.catch_up_with_told().await)
     }
 
     async fn catch_up_to(&self, revision: Revision) -> bool {
@@ -209,9 +227,8 @@ impl Interface for Cacher {
     ) -> Result<Option<StoredObject>, StorageError> {
         let cached = match not_older_than {
             None => self.catch_up_with_writes().await?,
-            Some(revision) if self.state.is_filled() => {
-                self.state.reach(revision, FRESH_TIMEOUT).await?;
-                self.catch_up_with_told().await
+            Some(revision) if self.state.is_filled() && self.state.holds_objects() => {
+                self.catch_up_with_named(revision).await?
             }
             Some(_) => false,
         };
@@ -224,9 +241,6 @@ impl Interface for Cacher {
     }
 
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
-        if request.may_be_refused {
-            self.state.admit()?;
-        }
         if let Some(source) = self.snapshot_for(prefix, request).await? {
             return self.state.page(source, prefix, request);
         }
@@ -236,9 +250,6 @@ impl Interface for Cacher {
     }
 
     async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
-        if request.may_be_refused {
-            self.state.admit()?;
-        }
         self.open_watch(prefix, request).await
     }
 

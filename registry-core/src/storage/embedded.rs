@@ -37,7 +37,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use self::directory::has_log;
 use self::load::Loaded;
@@ -56,6 +56,10 @@ use super::mvcc::{
 
 /// Rewriting the log for less is not worth it: its journals take as much.
 const RECLAIM_BYTES_MIN: u64 = 64 * 1024 * 1024;
+
+/// How many reads of many records run at once. Each runs on a thread of its own, whose allocator keeps what the read left:
+/// at a start every resource is read at the same time.
+const RANGES_AT_ONCE: usize = 4;
 
 /// How an embedded store is opened. [`EmbeddedOptions::new`] gives the defaults.
 #[derive(Clone, Debug)]
@@ -154,6 +158,7 @@ pub struct Statistics {
 pub struct Embedded {
     shared: Arc<Shared>,
     queue: Queue,
+    ranges: Arc<Semaphore>,
     options: EmbeddedOptions,
     writer: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<DirectoryLock>>,
@@ -273,7 +278,8 @@ impl Embedded {
         let (queue, writer) = writer::start(shared.clone(), &options, loaded.superseded, loaded.expiries)
             .map_err(|source| OpenError::Io { directory: options.directory.clone(), source })?;
         let (writer, lock) = (Mutex::new(Some(writer)), Mutex::new(lock));
-        Ok(Arc::new(Self { shared, queue, options, writer, lock }))
+        let ranges = Arc::new(Semaphore::new(RANGES_AT_ONCE));
+        Ok(Arc::new(Self { shared, queue, ranges, options, writer, lock }))
     }
 
     /// Finishes what is queued, ends all watches, closes the log and gives the directory up. Later calls fail as
@@ -398,7 +404,14 @@ impl Embedded {
         read: impl FnOnce(&Shared) -> Result<T, MvccError> + Send + 'static,
     ) -> Result<T, MvccError> {
         let shared = self.shared.clone();
-        let outcome = tokio::task::spawn_blocking(move || read(&shared)).await;
+        let permit = self.ranges.clone().acquire_owned().await;
+        let permit = permit.map_err(|error| MvccError::Unavailable(error.to_string().into()))?;
+        let outcome = tokio::task::spawn_blocking(move || {
+            // Held until the read ends, also when nobody waits for it any more.
+            let _permit = permit;
+            read(&shared)
+        })
+        .await;
         outcome.unwrap_or_else(|error| Err(MvccError::Unavailable(error.to_string().into())))
     }
 }

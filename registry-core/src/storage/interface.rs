@@ -2,10 +2,12 @@
 //!
 //! Kubernetes concept: `storage.Interface` in `k8s.io/apiserver/pkg/storage`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::StreamExt as _;
 use futures::stream::BoxStream;
 
 use crate::api::{Preconditions, ResourceVersionMatch, StatusError};
@@ -51,6 +53,28 @@ pub trait Interface: Send + Sync + 'static {
     /// # Errors
     /// At the start as [`StorageError`]; later as the stream's last item.
     async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError>;
+
+    /// All changes below a key prefix after a revision, with bookmarks; `with_previous`: each with the state before it.
+    /// A store that does not know that leaves it out.
+    ///
+    /// # Errors
+    /// As [`watch`](Self::watch).
+    async fn changes(
+        &self,
+        prefix: &str,
+        after: Revision,
+        with_previous: bool,
+    ) -> Result<ChangedStream, StorageError> {
+        let _ = with_previous;
+        let request = WatchRequest {
+            revision: Some(after),
+            send_initial_events: Some(false),
+            bookmarks: true,
+            ..WatchRequest::default()
+        };
+        let events = self.watch(prefix, &request).await?;
+        Ok(events.map(|event| Ok(Changed { event: event?, previous: None })).boxed())
+    }
 
     /// Reads, lets `update` decide, and writes if nothing changed in between; else again, from the newest state.
     /// `hint` is a state the caller believes is the newest: tried first, and re-read before any refusal that it
@@ -111,11 +135,10 @@ pub struct ListRequest {
     pub limit: u64,
     /// Where the page before ended.
     pub continue_token: Option<String>,
+    /// Without a limit: whether the page may end early, with a token for what follows, so that it takes little memory.
+    pub in_parts: bool,
     /// Whether the caller needs the attributes of what is listed even when nothing is selected by them.
     pub with_attributes: bool,
-    /// Whether the caller may be told to come back when memory is short: clients may, the server's own look-ups may
-    /// not, since writes wait for them.
-    pub may_be_refused: bool,
 }
 
 /// One page of a list.
@@ -129,7 +152,17 @@ pub struct ListPage {
     pub continue_token: Option<String>,
     /// How many objects follow, when that is known (it is not under a selector).
     pub remaining: Option<u64>,
+    /// The objects of this page after [`items`](Self::items). `None` unless the caller asked for
+    /// [parts](crate::rest::Lister::list_in_parts), and where the items are all.
+    pub rest: Option<Rest>,
 }
+
+/// The objects of a page that are not in memory: read from the store when they are wanted, at the page's revision.
+#[derive(Clone)]
+pub struct Rest(Arc<dyn Fn() -> RestStream + Send + Sync>);
+
+/// Objects in key order, in parts of bounded size. Ends after its first error.
+pub type RestStream = BoxStream<'static, Result<Vec<StoredObject>, StatusError>>;
 
 /// What a watch asks for.
 #[derive(Clone, Debug, Default)]
@@ -144,9 +177,19 @@ pub struct WatchRequest {
     pub send_initial_events: Option<bool>,
     /// Send bookmarks from time to time.
     pub bookmarks: bool,
-    /// Whether the caller may be told to come back when memory is short; see [`ListRequest::may_be_refused`].
-    pub may_be_refused: bool,
 }
+
+/// A change as a cache takes it in.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    /// What happened.
+    pub event: WatchEvent,
+    /// Of a change of an object, the state before it: when it was asked for and is known.
+    pub previous: Option<StoredObject>,
+}
+
+/// The changes of a resource. Ends as a [`WatchStream`] does.
+pub type ChangedStream = BoxStream<'static, Result<Changed, WatchError>>;
 
 /// A running watch. Ends after its first error, and when the store shuts down. Dropping it ends the watch.
 pub type WatchStream = BoxStream<'static, Result<WatchEvent, WatchError>>;
@@ -167,6 +210,33 @@ pub enum WatchEvent {
         /// Whether this closes the initial state (`k8s.io/initial-events-end`).
         initial_events_end: bool,
     },
+}
+
+// === impl Rest ===
+
+impl Rest {
+    /// The objects that `read` streams; the same each time.
+    pub fn new(read: impl Fn() -> RestStream + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+
+    /// Reads the objects, from the first on.
+    pub fn stream(&self) -> RestStream {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Rest {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Rest")
+    }
+}
+
+impl Changed {
+    /// The revision of what happened.
+    pub fn revision(&self) -> Revision {
+        self.event.revision()
+    }
 }
 
 impl WatchEvent {

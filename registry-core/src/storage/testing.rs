@@ -42,7 +42,7 @@ mod widget;
 
 pub use faults::fault_tolerance;
 pub use faulty::{FaultPlan, Faults, FaultyMvcc};
-pub use hooked::{Call, EngineHooks, Hooked};
+pub use hooked::{Call, EngineHooks, Hooked, NoProgress};
 pub use watcher::Watcher;
 pub use widget::{Widget, WidgetAttributes};
 

@@ -15,14 +15,16 @@ use super::Revision;
 use super::entry::{Attributes, AttributesOf, StoredObject};
 use super::error::{StorageError, WatchError};
 use super::interface::{
-    Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, ValidateDeletion, WatchRequest,
-    WatchStream,
+    ChangedStream, Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, ValidateDeletion,
+    WatchRequest, WatchStream,
 };
 use super::mvcc::{Committed, Mvcc, MvccError, prefix_end};
 use super::transform::Transformer;
+use page_size::PageSize;
 
 mod list;
 pub(in crate::storage) mod metadata;
+mod page_size;
 mod state;
 mod update;
 mod watch;
@@ -39,6 +41,7 @@ pub struct VersionedStore {
     transformer: Arc<dyn Transformer>,
     attributes: Arc<dyn AttributesOf>,
     metrics: EngineMetrics,
+    page_size: Arc<PageSize>,
 }
 
 /// The keys an operation is about: a prefix with a trailing `/` is a range, anything else one exact key.
@@ -75,7 +78,7 @@ impl VersionedStore {
         transformer: Arc<dyn Transformer>,
         attributes: Arc<dyn AttributesOf>,
     ) -> Self {
-        Self { engine, transformer, attributes, metrics: EngineMetrics::default() }
+        Self { engine, transformer, attributes, metrics: EngineMetrics::default(), page_size: Arc::default() }
     }
 
     /// Counts what is listed. What is asked of the engine counts the [engine](super::measured) itself.
@@ -123,6 +126,15 @@ impl Interface for VersionedStore {
 
     async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
         watch::watch(self, prefix, request).await
+    }
+
+    async fn changes(
+        &self,
+        prefix: &str,
+        after: Revision,
+        with_previous: bool,
+    ) -> Result<ChangedStream, StorageError> {
+        watch::changes(self, prefix, after, with_previous).await
     }
 
     async fn guaranteed_update(

@@ -127,7 +127,7 @@ impl Lister for ComponentStatusStorage {
                 items.push(entry_of(&status_of(&component)));
             }
         }
-        Ok(ListPage { revision: 0, items, continue_token: None, remaining: None })
+        Ok(ListPage { items, ..ListPage::default() })
     }
 
     fn list_kind(&self) -> &'static str {

@@ -1,14 +1,16 @@
-//! A list on its way out: made piece by piece from shared slices, as fast as the client takes it.
+//! A list on its way out: made piece by piece from shared slices, as fast as the client takes it. What is not in memory
+//! is read when the client has taken what is before it.
 
-use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::vec;
 
 use bytes::Bytes;
+use futures::Stream;
 use http_body::{Body, Frame, SizeHint};
+use registry_core::api::StatusError;
 use registry_core::codec::stored;
-use registry_core::storage::StoredObject;
+use registry_core::storage::{ListPage, Rest, RestStream, StoredObject};
 
 use crate::responses::yaml;
 
@@ -25,6 +27,8 @@ pub(super) struct ListBody {
     /// What comes before the items; taken with the first piece.
     prefix: Vec<u8>,
     items: vec::IntoIter<StoredObject>,
+    /// What follows the items.
+    rest: Option<RestStream>,
     writer: Writer,
     /// What comes after the items; `None` once it is on its way.
     suffix: Option<Vec<u8>>,
@@ -47,20 +51,35 @@ pub(super) enum Writer {
 // === impl ListBody ===
 
 impl ListBody {
-    /// These items, between a prefix and a suffix.
-    pub(super) fn new(prefix: Vec<u8>, items: Vec<StoredObject>, writer: Writer, suffix: Vec<u8>) -> Self {
+    /// The items of a page, between a prefix and a suffix.
+    pub(super) fn new(prefix: Vec<u8>, page: ListPage, writer: Writer, suffix: Vec<u8>) -> Self {
+        let ListPage { items, rest, .. } = page;
         let remaining_bytes = writer
             .total_bytes(&items)
+            .filter(|_| rest.is_none())
             .and_then(|total| u64::try_from(total + prefix.len() + suffix.len()).ok());
         Self {
             prefix,
             items: items.into_iter(),
+            rest: rest.as_ref().map(Rest::stream),
             writer,
             suffix: Some(suffix),
             ready: None,
             is_first_item: true,
             remaining_bytes,
         }
+    }
+
+    /// Waits until there is an item to write, or none is left to read.
+    fn poll_items(&mut self, task: &mut Context<'_>) -> Poll<Result<(), StatusError>> {
+        while self.ready.is_none() && self.items.as_slice().is_empty() {
+            let Some(rest) = &mut self.rest else { break };
+            match ready!(Pin::new(rest).poll_next(task)) {
+                Some(items) => self.items = items?.into_iter(),
+                None => self.rest = None,
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn next_chunk(&mut self) -> Option<Bytes> {
@@ -72,6 +91,9 @@ impl ListBody {
         buffer.reserve(CHUNK_BYTES.min(self.remaining_bytes.map_or(CHUNK_BYTES, clamp)));
         while buffer.len() < CHUNK_BYTES {
             let Some(entry) = self.items.as_slice().first() else {
+                if self.rest.is_some() {
+                    break;
+                }
                 buffer.extend_from_slice(&self.suffix.take().unwrap_or_default());
                 break;
             };
@@ -95,12 +117,15 @@ fn clamp(bytes: u64) -> usize {
 
 impl Body for ListBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = StatusError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, StatusError>>> {
+        if let Err(failure) = ready!(self.poll_items(task)) {
+            return Poll::Ready(Some(Err(failure)));
+        }
         let chunk = self.next_chunk();
         if let (Some(remaining), Some(chunk)) = (&mut self.remaining_bytes, &chunk) {
             *remaining = remaining.saturating_sub(chunk.len() as u64);

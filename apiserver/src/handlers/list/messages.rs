@@ -1,17 +1,18 @@
 //! A list of messages: its size comes before its objects, and it is sent in pieces.
 
-use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::vec;
 
 use axum::body::Body;
 use bytes::Bytes;
+use futures::Stream;
 use http::Response;
 use http_body::{Frame, SizeHint};
 use registry_core::api::StatusError;
 use registry_core::codec::protobuf::{self, ListFrame, ListMetadata, begin_item};
 use registry_core::storage::{ListPage, StoredObject};
+use registry_core::storage::{Rest, RestStream};
 
 use crate::responses;
 use crate::responses::negotiation::{Output, Shape};
@@ -19,6 +20,7 @@ use crate::responses::negotiation::{Output, Shape};
 use super::super::call::Call;
 use super::super::representation::Item;
 use super::super::representation::protobuf::Messages;
+use super::next_of;
 
 #[cfg(test)]
 mod tests;
@@ -35,6 +37,8 @@ struct MessagesBody {
     frame: ListFrame,
     messages: Messages,
     items: vec::IntoIter<StoredObject>,
+    /// What follows the items: read a second time.
+    rest: Option<RestStream>,
     /// A piece that is ready, behind the one just given.
     ready: Option<Bytes>,
     remaining_bytes: usize,
@@ -66,13 +70,22 @@ pub(super) async fn answer(
     };
     let frame = ListFrame::new(&messages.api_version, kind, &metadata, items_len);
     let size_bytes = frame.prefix.len() + items_len + frame.suffix.len();
-    Ok(responses::stream(output, MessagesBody::new(frame, messages, page.items, size_bytes), size_bytes))
+    Ok(responses::stream(output, MessagesBody::new(frame, messages, page, size_bytes), size_bytes))
 }
 
 /// How many bytes a page's objects take in a list. Thousands of them take a while, in which others get their turns.
 async fn items_len(messages: &Messages, page: &ListPage) -> Result<usize, StatusError> {
+    let mut items_len = part_len(messages, &page.items).await?;
+    let mut rest = page.rest.as_ref().map(Rest::stream);
+    while let Some(items) = next_of(&mut rest).await? {
+        items_len += part_len(messages, &items).await?;
+    }
+    Ok(items_len)
+}
+
+async fn part_len(messages: &Messages, items: &[StoredObject]) -> Result<usize, StatusError> {
     let (mut items_len, mut turn_bytes) = (0, 0);
-    for entry in &page.items {
+    for entry in items {
         items_len += protobuf::item_len(messages.message(&Item::stored(entry))?.len());
         turn_bytes += entry.json.len();
         if turn_bytes >= TURN_BYTES {
@@ -86,9 +99,23 @@ async fn items_len(messages: &Messages, page: &ListPage) -> Result<usize, Status
 // === impl MessagesBody ===
 
 impl MessagesBody {
-    /// The messages of these objects in a list's frame; so many bytes in all.
-    fn new(frame: ListFrame, messages: Messages, items: Vec<StoredObject>, size_bytes: usize) -> Self {
-        Self { frame, messages, items: items.into_iter(), ready: None, remaining_bytes: size_bytes }
+    /// The messages of a page's objects in a list's frame; so many bytes in all.
+    fn new(frame: ListFrame, messages: Messages, page: ListPage, size_bytes: usize) -> Self {
+        let ListPage { items, rest, .. } = page;
+        let (items, rest) = (items.into_iter(), rest.as_ref().map(Rest::stream));
+        Self { frame, messages, items, rest, ready: None, remaining_bytes: size_bytes }
+    }
+
+    /// Waits until there is an item to write, or none is left to read.
+    fn poll_items(&mut self, task: &mut Context<'_>) -> Poll<Result<(), StatusError>> {
+        while self.ready.is_none() && self.items.as_slice().is_empty() {
+            let Some(rest) = &mut self.rest else { break };
+            match ready!(Pin::new(rest).poll_next(task)) {
+                Some(items) => self.items = items?.into_iter(),
+                None => self.rest = None,
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// The next piece; `None` when an object cannot be written any more, which it could a moment ago: then the
@@ -101,6 +128,9 @@ impl MessagesBody {
         chunk.reserve(CHUNK_BYTES.min(self.remaining_bytes));
         while chunk.len() < CHUNK_BYTES {
             let Some(entry) = self.items.next() else {
+                if self.rest.is_some() {
+                    break;
+                }
                 chunk.extend_from_slice(std::mem::take(&mut self.frame.suffix));
                 break;
             };
@@ -118,14 +148,17 @@ impl MessagesBody {
 
 impl http_body::Body for MessagesBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = StatusError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, StatusError>>> {
         if self.remaining_bytes == 0 {
             return Poll::Ready(None);
+        }
+        if let Err(failure) = ready!(self.poll_items(task)) {
+            return Poll::Ready(Some(Err(failure)));
         }
         let Some(chunk) = self.next_chunk() else { return Poll::Ready(None) };
         self.remaining_bytes = self.remaining_bytes.saturating_sub(chunk.len());

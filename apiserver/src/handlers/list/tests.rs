@@ -20,7 +20,7 @@ fn entry(name: &str, payload_bytes: usize) -> StoredObject {
 }
 
 fn page(items: Vec<StoredObject>) -> ListPage {
-    ListPage { revision: 9, items, continue_token: Some("abc".to_owned()), remaining: Some(5) }
+    ListPage { revision: 9, items, continue_token: Some("abc".to_owned()), remaining: Some(5), rest: None }
 }
 
 /// What a serializer would write for the same list.

@@ -1,3 +1,4 @@
+use std::convert::Infallible;
 use std::io::Read;
 
 use http_body_util::{BodyExt, Full, StreamBody};

@@ -10,7 +10,7 @@ use crate::context::RequestContext;
 use crate::registry::store::check_field_selector;
 use crate::resource::conversion::ConversionError;
 use crate::rest::{Answer, Getter, Lister, Watcher};
-use crate::storage::{EncodingBudget, ListPage, StoredObject, WatchError, WatchEvent, WatchStream};
+use crate::storage::{EncodingBudget, ListPage, Rest, StoredObject, WatchError, WatchEvent, WatchStream};
 
 use super::{Converted, VersionBorder};
 
@@ -37,7 +37,19 @@ impl<T: Lister + ?Sized> Lister for Converted<T> {
     async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError> {
         let options = self.border.selection(options)?;
         let page = self.hub.list(context, &options).await?;
-        page_of(page, |entry| self.border.read(entry, &self.kept)).await
+        let (border, kept) = (self.border.clone(), self.kept.clone());
+        page_of(page, move |entry| border.read(entry, &kept)).await
+    }
+
+    async fn list_in_parts(
+        &self,
+        context: &RequestContext,
+        options: &ListOptions,
+    ) -> Result<ListPage, StatusError> {
+        let options = self.border.selection(options)?;
+        let page = self.hub.list_in_parts(context, &options).await?;
+        let (border, kept) = (self.border.clone(), self.kept.clone());
+        page_of(page, move |entry| border.read(entry, &kept)).await
     }
 
     fn list_kind(&self) -> &'static str {
@@ -76,7 +88,8 @@ impl VersionBorder {
 
     /// A page of what the hub's storage did.
     pub(super) async fn page(&self, page: ListPage) -> Result<ListPage, StatusError> {
-        page_of(page, |entry| self.entry(entry)).await
+        let border = self.clone();
+        page_of(page, move |entry| border.entry(entry)).await
     }
 
     /// A stored object as the spoke gives it, made once for all who read this entry.
@@ -114,7 +127,7 @@ impl VersionBorder {
 /// Converts a page. One object that cannot be converted fails it, as it does in Kubernetes.
 async fn page_of(
     mut page: ListPage,
-    convert: impl Fn(&StoredObject) -> Result<StoredObject, StatusError>,
+    convert: impl Fn(&StoredObject) -> Result<StoredObject, StatusError> + Clone + Send + Sync + 'static,
 ) -> Result<ListPage, StatusError> {
     for some in page.items.chunks_mut(CONVERTED_AT_ONCE) {
         for entry in some {
@@ -122,5 +135,11 @@ async fn page_of(
         }
         tokio::task::yield_now().await;
     }
+    page.rest = page.rest.map(|rest| {
+        Rest::new(move || {
+            let convert = convert.clone();
+            rest.stream().map(move |items| items?.iter().map(&convert).collect()).boxed()
+        })
+    });
     Ok(page)
 }

@@ -13,6 +13,10 @@ use super::Store;
 /// How many objects are listed at a time.
 const PAGE_OBJECTS: u64 = 10_000;
 
+/// What the answer holds of the deleted objects, in bytes. It reads the others from the store, which still has them at
+/// the list's revision.
+const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+
 #[async_trait]
 impl CollectionDeleter for Store {
     /// Not one step: when it fails, some of the objects may be gone.
@@ -32,6 +36,7 @@ impl CollectionDeleter for Store {
             selection.limit = PAGE_OBJECTS;
         }
         let mut listed: Option<ListPage> = None;
+        let mut listed_bytes = 0;
         loop {
             let page = self.list(context, &selection).await?;
             self.delete_all(context, admission, options, &page.items).await?;
@@ -39,14 +44,20 @@ impl CollectionDeleter for Store {
                 return Ok(page);
             }
             let next = page.continue_token.clone();
-            let all = match listed.take() {
+            let has_more = listed.as_ref().is_some_and(|all| all.rest.is_some());
+            listed_bytes += page.items.iter().map(|entry| entry.json.len()).sum::<usize>();
+            let mut all = match listed.take() {
                 None => ListPage { continue_token: None, remaining: None, ..page },
+                Some(all) if has_more => all,
                 Some(mut all) => {
                     all.items.extend(page.items);
                     all
                 }
             };
             let Some(next) = next else { return Ok(all) };
+            if listed_bytes > ANSWER_BYTES_MAX && all.rest.is_none() {
+                all.rest = Some(self.rest(context, &selection, next.clone())?);
+            }
             listed = Some(all);
             selection.continue_token = Some(next);
             selection.resource_version = None;

@@ -1,6 +1,9 @@
 //! Reads: one object, many, and their changes.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use futures::{StreamExt, stream};
 
 use crate::api::selector::FieldSelector;
 use crate::api::{GetOptions, ListOptions, StatusError};
@@ -8,7 +11,7 @@ use crate::context::RequestContext;
 use crate::registry::errors::Verb;
 use crate::resource::ResourceType;
 use crate::rest::{Answer, Getter, Lister, Watcher};
-use crate::storage::{ListPage, ListRequest, Predicate, WatchRequest, WatchStream};
+use crate::storage::{ListPage, ListRequest, Predicate, Rest, WatchRequest, WatchStream};
 
 use super::Store;
 
@@ -35,20 +38,21 @@ impl Getter for Store {
 #[async_trait]
 impl Lister for Store {
     async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError> {
-        check_field_selector(&self.resource, &options.field_selector)?;
-        let keys = self.selected_keys(context, options)?;
-        let request = ListRequest {
-            predicate: predicate(options),
-            revision: options.resource_version,
-            revision_match: options.resource_version_match,
-            limit: options.limit,
-            continue_token: options.continue_token.clone(),
-            with_attributes: false,
-            may_be_refused: context.received.is_some(),
-        };
-        let verb = if options.continue_token.is_some() { Verb::ListPage } else { Verb::List };
-        let page = self.storage.list(&keys, &request).await;
-        page.map_err(|error| self.operation(context, verb, "", "").interpret(error))
+        self.list_page(context, options, false).await
+    }
+
+    async fn list_in_parts(
+        &self,
+        context: &RequestContext,
+        options: &ListOptions,
+    ) -> Result<ListPage, StatusError> {
+        let in_parts = options.limit == 0;
+        let mut page = self.list_page(context, options, in_parts).await?;
+        if let Some(token) = page.continue_token.take_if(|_| in_parts) {
+            page.remaining = None;
+            page.rest = Some(self.rest(context, options, token)?);
+        }
+        Ok(page)
     }
 
     fn list_kind(&self) -> &'static str {
@@ -70,7 +74,6 @@ impl Watcher for Store {
             revision: options.resource_version,
             send_initial_events: options.send_initial_events,
             bookmarks: options.allow_watch_bookmarks,
-            may_be_refused: context.received.is_some(),
         };
         let stream = self.storage.watch(&keys, &request).await;
         stream.map_err(|error| self.operation(context, Verb::Watch, "", "").interpret(error))
@@ -80,6 +83,59 @@ impl Watcher for Store {
 // === impl Store ===
 
 impl Store {
+    async fn list_page(
+        &self,
+        context: &RequestContext,
+        options: &ListOptions,
+        in_parts: bool,
+    ) -> Result<ListPage, StatusError> {
+        check_field_selector(&self.resource, &options.field_selector)?;
+        let keys = self.selected_keys(context, options)?;
+        let request = ListRequest {
+            predicate: predicate(options),
+            revision: options.resource_version,
+            revision_match: options.resource_version_match,
+            limit: options.limit,
+            continue_token: options.continue_token.clone(),
+            in_parts,
+            with_attributes: false,
+        };
+        let verb = if options.continue_token.is_some() { Verb::ListPage } else { Verb::List };
+        let page = self.storage.list(&keys, &request).await;
+        page.map_err(|error| self.operation(context, verb, "", "").interpret(error))
+    }
+
+    /// What the options select from a token on.
+    pub(super) fn rest(
+        &self,
+        context: &RequestContext,
+        options: &ListOptions,
+        token: String,
+    ) -> Result<Rest, StatusError> {
+        let keys: Arc<str> = self.selected_keys(context, options)?.into();
+        let storage = self.storage.clone();
+        let operation = self.operation(context, Verb::ListPage, "", "");
+        let predicate = predicate(options);
+        Ok(Rest::new(move || {
+            let (storage, keys) = (storage.clone(), keys.clone());
+            let request =
+                ListRequest { predicate: predicate.clone(), in_parts: true, ..ListRequest::default() };
+            let part_at = move |token: Option<String>| {
+                let (storage, keys) = (storage.clone(), keys.clone());
+                let request = ListRequest { continue_token: token, ..request.clone() };
+                async move {
+                    if request.continue_token.is_none() {
+                        return Ok(None);
+                    }
+                    let page = storage.list(&keys, &request).await;
+                    let page = page.map_err(|error| operation.interpret(error))?;
+                    Ok(Some((page.items, page.continue_token)))
+                }
+            };
+            stream::try_unfold(Some(token.clone()), part_at).boxed()
+        }))
+    }
+
     /// Where what the options select is: one key when they name one object, else the keys of one namespace or
     /// of all. A page's token goes on from the range its first page was of.
     fn selected_keys(&self, context: &RequestContext, options: &ListOptions) -> Result<String, StatusError> {

@@ -1,28 +1,43 @@
-//! Keeps a cache filled: one list, then one watch; again when that breaks.
+//! Keeps a cache filled: one list, then one watch; again when that breaks. Lets go of the objects when the budget says
+//! so, and takes them in again when they fit.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use futures::StreamExt;
+use futures::future::{Fuse, FutureExt};
 use futures::stream::Peekable;
+use tokio::time::MissedTickBehavior;
 
+use crate::api::ResourceVersionMatch;
 use crate::storage::Revision;
 use crate::storage::error::{StorageError, WatchError};
-use crate::storage::interface::{Interface, ListRequest, WatchEvent, WatchRequest, WatchStream};
+use crate::storage::interface::{Changed, ChangedStream, Interface, ListRequest, WatchEvent};
 
-use super::snapshots::Snapshot;
+use super::filling::Filling;
 use super::state::State;
 
 /// How many changes are taken in under one lock.
 const BATCH: usize = 256;
 
+/// How many objects are listed at a time, at most: the store returns fewer when they are large.
+const PAGE_OBJECTS: u64 = 5_000;
+
 /// How long to wait after a failure, at least and at most.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
+/// How often old history is dropped, and room for objects that are not held is looked for.
+const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How many changes are remembered while the objects are taken in again. With more it is tried again later.
+const CHANGES_MAX: usize = 50_000;
+
 /// Why following ended.
 enum Ended {
+    /// The cache holds its objects again, or no longer: it goes on at once.
+    Switched,
     /// The watch broke; it can go on from the last revision.
     Interrupted,
     /// What comes next is no longer to be had: list again.
@@ -35,18 +50,26 @@ enum Ended {
 pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<State>, prefix: String) {
     let mut backoff = BACKOFF.0;
     loop {
-        match fill(&*inner, &state, &prefix).await {
-            Ok(()) => backoff = BACKOFF.0,
+        let filling = fill(&*inner, &state, &prefix, None).await;
+        match filling {
+            Ok((revision, filling)) => {
+                state.fill(revision, filling.finish());
+                backoff = BACKOFF.0;
+            }
             Err(error) => {
                 tracing::warn!(%prefix, %error, "cannot fill the watch cache, trying again");
+                evict_if_asked(&state, &prefix);
                 tokio::time::sleep(backoff).await;
                 backoff = (backoff * 2).min(BACKOFF.1);
                 continue;
             }
         }
         loop {
-            match follow(&*inner, &state, &prefix).await {
+            let follower = Follower { inner: &*inner, state: &state, prefix: &prefix };
+            match follower.follow().await {
+                Ended::Switched => {}
                 Ended::Interrupted => {
+                    evict_if_asked(&state, &prefix);
                     tokio::time::sleep(backoff).await;
                     backoff = (backoff * 2).min(BACKOFF.1);
                 }
@@ -61,50 +84,162 @@ pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<State>, prefix: St
     }
 }
 
-async fn fill(inner: &dyn Interface, state: &State, prefix: &str) -> Result<(), StorageError> {
-    let page = inner.list(prefix, &ListRequest { with_attributes: true, ..ListRequest::default() }).await?;
-    let objects = page.items.into_iter().map(|object| (object.key.clone(), object)).collect();
-    // A store whose history has not begun still counts as filled.
-    state.fill(Snapshot { revision: page.revision.max(1), objects });
-    Ok(())
+/// Lists everything, page by page: the newest state, or that of a revision. Returns the revision, too.
+async fn fill(
+    inner: &dyn Interface,
+    state: &State,
+    prefix: &str,
+    at: Option<Revision>,
+) -> Result<(Revision, Filling), StorageError> {
+    let mut filling = state.filling();
+    let mut request = ListRequest {
+        with_attributes: true,
+        limit: PAGE_OBJECTS,
+        revision: at,
+        revision_match: at.map(|_| ResourceVersionMatch::Exact),
+        ..ListRequest::default()
+    };
+    loop {
+        let page = inner.list(prefix, &request).await?;
+        filling.take(page.items);
+        if page.continue_token.is_none() || (at.is_some() && filling.is_absent()) {
+            // A store whose history has not begun still counts as filled.
+            return Ok((page.revision.max(1), filling));
+        }
+        request.continue_token = page.continue_token;
+        (request.revision, request.revision_match) = (None, None);
+    }
 }
 
-async fn follow(inner: &dyn Interface, state: &State, prefix: &str) -> Ended {
-    let from = state.reached();
-    let request = WatchRequest {
-        revision: Some(from),
-        send_initial_events: Some(false),
-        bookmarks: true,
-        ..WatchRequest::default()
-    };
-    let stream = match inner.watch(prefix, &request).await {
-        Ok(stream) => stream,
-        Err(StorageError::Compacted { .. }) => return Ended::Lost,
-        Err(_) => return Ended::Interrupted,
-    };
-    let mut stream = stream.peekable();
-    while let Some(batch) = next_batch(&mut stream).await {
-        state.apply(batch.events);
-        match batch.failure {
-            Some(WatchError::Compacted { .. }) => return Ended::Lost,
-            Some(error @ WatchError::Corrupt { .. }) => {
-                tracing::error!(%prefix, %error, "the watch cache cannot take in what is stored");
-                return Ended::Unreadable;
+/// Lets go of the objects if the budget asks for it; whether it did.
+fn evict_if_asked(state: &State, prefix: &str) -> bool {
+    if !state.share.is_asked() {
+        return false;
+    }
+    let objects = state.evict();
+    tracing::warn!(
+        prefix,
+        objects = objects.len(),
+        "the watch caches exceed --watch-cache-memory: reads of this resource go to the store"
+    );
+    // Many take a while.
+    tokio::task::spawn_blocking(move || drop(objects));
+    true
+}
+
+/// Follows the changes of a resource.
+struct Follower<'a> {
+    inner: &'a dyn Interface,
+    state: &'a State,
+    prefix: &'a str,
+}
+
+// === impl Follower ===
+
+impl Follower<'_> {
+    async fn follow(&self) -> Ended {
+        let holds_objects = self.state.holds_objects();
+        let from = self.state.reached();
+        let stream = match self.inner.changes(self.prefix, from, !holds_objects).await {
+            Ok(stream) => stream,
+            Err(StorageError::Compacted { .. }) => return Ended::Lost,
+            Err(_) => return Ended::Interrupted,
+        };
+        let mut stream = stream.peekable();
+        let mut look = tokio::time::interval(LOOK_INTERVAL);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut returning = std::pin::pin!(Fuse::terminated());
+        // What happened since the revision that is being listed.
+        let mut since: Option<Vec<Changed>> = None;
+        loop {
+            tokio::select! {
+                () = self.state.share.asked(), if holds_objects => {
+                    evict_if_asked(self.state, self.prefix);
+                    return Ended::Switched;
+                }
+                batch = next_batch(&mut stream) => {
+                    let Some(batch) = batch else { return Ended::Interrupted };
+                    if let Some(since) = &mut since {
+                        since.extend_from_slice(&batch.events);
+                    }
+                    self.state.apply(batch.events);
+                    if let Some(failure) = batch.failure {
+                        return self.ended(&failure);
+                    }
+                }
+                _ = look.tick() => {
+                    self.state.tidy();
+                    if !holds_objects && since.is_none() && self.state.fits() {
+                        since = Some(Vec::new());
+                        let reached = self.state.reached();
+                        returning.set(fill(self.inner, self.state, self.prefix, Some(reached)).fuse());
+                    }
+                }
+                filled = &mut returning => {
+                    let since = since.take().unwrap_or_default();
+                    if self.returned(filled, since) {
+                        return Ended::Switched;
+                    }
+                }
             }
-            Some(error) => {
-                tracing::warn!(%prefix, %error, "the watch behind the cache ended, watching again");
-                return Ended::Interrupted;
+            if since.as_ref().is_some_and(|since| since.len() > CHANGES_MAX) {
+                since = None;
+                returning.set(Fuse::terminated());
             }
-            None => {}
         }
     }
-    Ended::Interrupted
+
+    /// Holds the objects again, if they still fit.
+    fn returned(&self, filled: Result<(Revision, Filling), StorageError>, since: Vec<Changed>) -> bool {
+        let mut filling = match filled {
+            Ok((_, filling)) => filling,
+            Err(error) => {
+                let prefix = self.prefix;
+                tracing::warn!(prefix, %error, "cannot fill the watch cache again, trying later");
+                return false;
+            }
+        };
+        for Changed { event, .. } in since {
+            match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    let key = object.key.clone();
+                    filling.change(&key, Some(object));
+                }
+                WatchEvent::Deleted(object) => filling.change(&object.key, None),
+                WatchEvent::Bookmark { .. } => {}
+            }
+        }
+        if filling.is_absent() {
+            return false;
+        }
+        self.state.hold(filling.finish());
+        tracing::info!(prefix = self.prefix, "the watch cache holds the objects of this resource again");
+        true
+    }
+
+    fn ended(&self, failure: &WatchError) -> Ended {
+        match failure {
+            WatchError::Compacted { .. } => Ended::Lost,
+            WatchError::Corrupt { .. } => {
+                tracing::error!(
+                    prefix = self.prefix, error = %failure, "the watch cache cannot take in what is stored"
+                );
+                Ended::Unreadable
+            }
+            WatchError::Interrupted(_) => {
+                tracing::warn!(
+                    prefix = self.prefix, error = %failure, "the watch behind the cache ended, watching again"
+                );
+                Ended::Interrupted
+            }
+        }
+    }
 }
 
 /// What happened, in whole revisions, and why there will be no more.
 #[derive(Default)]
 struct Batch {
-    events: Vec<WatchEvent>,
+    events: Vec<Changed>,
     failure: Option<WatchError>,
 }
 
@@ -112,7 +247,7 @@ struct Batch {
 /// ends with all its keys): readers must see all of that or nothing. A store hands the events of a revision over
 /// together, so that a batch that ends where nothing is ready ends with a whole revision; one that is large
 /// enough goes on to the end of its last one.
-async fn next_batch(stream: &mut Peekable<WatchStream>) -> Option<Batch> {
+async fn next_batch(stream: &mut Peekable<ChangedStream>) -> Option<Batch> {
     let mut batch = Batch::default();
     let mut next = stream.next().await;
     while let Some(item) = next {
@@ -123,23 +258,14 @@ async fn next_batch(stream: &mut Peekable<WatchStream>) -> Option<Batch> {
                 return Some(batch);
             }
         }
-        let last = batch.events.last().map(revision_of);
+        let last = batch.events.last().map(Changed::revision);
         let full = batch.events.len() >= BATCH;
         let mut fitting =
-            Pin::new(&mut *stream).next_if(|item| !full || item.as_ref().ok().map(revision_of) == last);
+            Pin::new(&mut *stream).next_if(|item| !full || item.as_ref().ok().map(Changed::revision) == last);
         next = match futures::poll!(&mut fitting) {
             Poll::Ready(item) => item,
             Poll::Pending => None,
         };
     }
     (!batch.events.is_empty()).then_some(batch)
-}
-
-fn revision_of(event: &WatchEvent) -> Revision {
-    match event {
-        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
-            object.revision
-        }
-        WatchEvent::Bookmark { revision, .. } => *revision,
-    }
 }

@@ -1,6 +1,7 @@
 //! A lane: the events that concern one group of watchers, in order, and the bell that wakes them.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::storage::Revision;
@@ -19,6 +20,8 @@ pub(super) struct Event {
     pub(super) is_deletion: bool,
     /// The state before.
     pub(super) previous: Option<StoredObject>,
+    /// Whether the event alone holds the state after the change: the cache does not hold the present objects.
+    pub(super) is_alone: AtomicBool,
     /// The state before, with the revision of the change: what watchers get whose selector no longer matches.
     pub(super) departed: OnceLock<StoredObject>,
 }
@@ -46,7 +49,8 @@ impl Event {
     pub(super) fn size_bytes(&self) -> usize {
         const OVERHEAD_BYTES: usize = 160;
         let previous = self.previous.as_ref().map_or(0, |previous| previous.size_bytes());
-        let last = if self.is_deletion { self.object.size_bytes() } else { 0 };
+        let holds_object = self.is_deletion || self.is_alone.load(Ordering::Relaxed);
+        let last = if holds_object { self.object.size_bytes() } else { 0 };
         OVERHEAD_BYTES + previous + last
     }
 }
@@ -89,6 +93,11 @@ impl Lane {
         self.events.clear();
         self.bell.set_end(self.end());
         self.bell.claim().then(|| self.bell.clone())
+    }
+
+    /// All events.
+    pub(super) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
+        self.events.iter()
     }
 
     /// How many events are kept.

@@ -8,9 +8,9 @@ use crate::storage::error::StorageError;
 use crate::storage::interface::{ListPage, ListRequest};
 use crate::storage::mvcc::prefix_end;
 
+use super::Cacher;
 use super::snapshots::Snapshot;
 use super::state::State;
-use super::{Cacher, FRESH_TIMEOUT};
 
 /// What a list is served from.
 pub(super) struct Source {
@@ -28,7 +28,7 @@ impl Cacher {
         prefix: &str,
         request: &ListRequest,
     ) -> Result<Option<Source>, StorageError> {
-        if !self.state.is_filled() {
+        if !self.state.is_filled() || !self.state.holds_objects() {
             return Ok(None);
         }
         if let Some(token) = &request.continue_token {
@@ -52,12 +52,8 @@ impl Cacher {
                 let snapshot = now.or_else(|| self.state.pages.at(revision));
                 return Ok(snapshot.map(|snapshot| Source { snapshot, position: None }));
             }
-            Some(revision) => {
-                self.state.reach(revision, FRESH_TIMEOUT).await?;
-                if !self.catch_up_with_told().await {
-                    return Ok(None);
-                }
-            }
+            Some(revision) if !self.catch_up_with_named(revision).await? => return Ok(None),
+            Some(_) => {}
         }
         Ok(self.state.snapshot().map(|snapshot| Source { snapshot, position: None }))
     }

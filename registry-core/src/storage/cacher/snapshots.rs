@@ -15,13 +15,16 @@ use crate::storage::entry::StoredObject;
 const KEPT: usize = 32;
 const KEPT_FOR: Duration = Duration::from_mins(5);
 
+/// Objects by key.
+pub(super) type Objects = OrdMap<Arc<str>, StoredObject>;
+
 /// All objects at one revision. Cloning shares everything.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Snapshot {
     /// The revision.
     pub(super) revision: Revision,
     /// The objects by key.
-    pub(super) objects: OrdMap<Arc<str>, StoredObject>,
+    pub(super) objects: Objects,
 }
 
 /// Snapshots that lists still being paged stand at, the oldest first.

@@ -1,5 +1,6 @@
 //! What the cache holds: the present objects, and the events that led to them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -9,20 +10,22 @@ use crate::metrics::{CacheMetrics, CacheNumbers, CacheSource};
 use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
 use crate::storage::error::StorageError;
-use crate::storage::interface::WatchEvent;
+use crate::storage::interface::{Changed, WatchEvent};
 
 use super::CacherOptions;
 use super::bell::Bell;
-use super::budget::CacheBudget;
+use super::budget::{CacheBudget, Share};
+use super::filling::{Filled, Filling};
 use super::lane::{Event, Lane};
 use super::lanes::{LaneId, LaneKey, Lanes};
-use super::snapshots::{Pages, Snapshot, StandingSnapshots};
+use super::snapshots::{Objects, Pages, Snapshot, StandingSnapshots};
 
 /// Events older than this are dropped even when there is room: as long as stores keep their history.
 const HISTORY_AGE_SECONDS: u32 = 5 * 60;
 
-/// When those may come back who were refused because the budget is exhausted, in seconds.
-const RETRY_AFTER_SECONDS: u32 = 1;
+/// Each cache may keep a history of this size, in bytes, whatever the others have: events of a resource that is rarely
+/// written do not go because others are written much.
+const OWN_HISTORY_BYTES_MIN: usize = 128 * 1024;
 
 /// A cache's state. Locks are held for pointer work only, never over I/O.
 pub(super) struct State {
@@ -34,6 +37,9 @@ pub(super) struct State {
     /// Snapshots that watches still begin with.
     pub(super) standing: StandingSnapshots,
     budget: Arc<CacheBudget>,
+    pub(super) share: Arc<Share>,
+    /// Whether the present objects are held: for readers, without the lock.
+    holds_objects: AtomicBool,
     pub(super) metrics: CacheMetrics,
     history_events: usize,
     indexes: &'static [&'static str],
@@ -49,6 +55,17 @@ struct Contents {
     lanes: Lanes,
     object_bytes: usize,
     history_bytes: usize,
+    /// What the snapshot would hold; `None` while it holds the present objects.
+    absent: Option<Absent>,
+}
+
+/// Objects that the store has and the cache does not hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Absent {
+    /// How many there are.
+    pub(super) objects: usize,
+    /// What holding them would cost, in bytes.
+    pub(super) bytes: usize,
 }
 
 /// Where a watcher begins.
@@ -82,6 +99,8 @@ impl State {
             pages: Pages::default(),
             standing: StandingSnapshots::default(),
             metrics,
+            share: Share::of(&options.budget),
+            holds_objects: AtomicBool::new(true),
             budget: options.budget.clone(),
             history_events: options.history_events,
             indexes: options.indexes,
@@ -89,56 +108,64 @@ impl State {
         }
     }
 
+    /// What the objects of the store are collected in.
+    pub(super) fn filling(&self) -> Filling {
+        Filling::new(&self.budget, &self.share)
+    }
+
     /// Starts over from a complete list: watchers that stood in the old history must list again.
-    pub(super) fn fill(&self, snapshot: Snapshot) {
+    pub(super) fn fill(&self, revision: Revision, filled: Filled) {
         self.metrics.filled();
-        let reached = snapshot.revision;
-        self.start_over(snapshot, reached);
+        self.start_over(revision, filled);
     }
 
     /// Gives up what is here: until the next fill, reads go to the store.
     pub(super) fn lose(&self) {
-        self.start_over(Snapshot::default(), 0);
+        self.start_over(0, Filled::default());
     }
 
-    fn start_over(&self, snapshot: Snapshot, reached: Revision) {
-        let revision = snapshot.revision;
-        let object_bytes = snapshot.objects.values().map(|object| object.size_bytes()).sum();
+    fn start_over(&self, revision: Revision, filled: Filled) {
         let mut contents = self.write();
         self.budget.give_back_history(contents.history_bytes);
-        self.budget.exchange_objects(object_bytes, contents.object_bytes);
+        // What was filled in is counted already.
+        self.share.exchange(0, contents.object_bytes);
         contents.history_bytes = 0;
-        contents.object_bytes = object_bytes;
+        contents.object_bytes = filled.object_bytes;
+        self.set_absent(&mut contents, filled.absent);
         let mut bells = Vec::from_iter(contents.log.clear());
         bells.extend(contents.lanes.iter_mut().filter_map(Lane::clear));
         contents.floor = revision;
-        contents.snapshot = snapshot;
+        let before =
+            std::mem::replace(&mut contents.snapshot, Snapshot { revision, objects: filled.objects });
         self.forget_snapshots(revision);
         drop(contents);
-        self.reached.send_replace(reached);
+        drop(before);
+        self.reached.send_replace(revision);
         for bell in bells {
             bell.ring();
         }
     }
 
     /// Takes in what happened, in order, in one step; then wakes whom it concerns.
-    pub(super) fn apply(&self, happened: impl IntoIterator<Item = WatchEvent>) {
+    pub(super) fn apply(&self, happened: impl IntoIterator<Item = Changed>) {
         let mut bells = Vec::new();
         let mut events = 0;
         let mut contents = self.write();
-        for change in happened {
-            match change {
+        for Changed { event, previous } in happened {
+            match event {
                 WatchEvent::Bookmark { revision, .. } => {
                     contents.snapshot.revision = contents.snapshot.revision.max(revision);
                     // Watchers that wait for bookmarks only look at the revision; they need no bell.
                 }
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     events += 1;
-                    self.take_in(&mut contents, object, false, &mut bells);
+                    let previous = contents.put(&self.share, &object, previous);
+                    self.take_in(&mut contents, object, false, previous, &mut bells);
                 }
                 WatchEvent::Deleted(object) => {
                     events += 1;
-                    self.take_in(&mut contents, object, true, &mut bells);
+                    let previous = contents.remove(&self.share, &object);
+                    self.take_in(&mut contents, object, true, previous, &mut bells);
                 }
             }
         }
@@ -151,6 +178,9 @@ impl State {
             bell.ring();
         }
         self.metrics.dispatched(events);
+        if self.budget.is_exceeded() {
+            self.budget.make_room();
+        }
     }
 
     fn take_in(
@@ -158,21 +188,14 @@ impl State {
         contents: &mut Contents,
         object: StoredObject,
         is_deletion: bool,
+        previous: Option<StoredObject>,
         bells: &mut Vec<Arc<Bell>>,
     ) {
-        let (previous, taken_bytes) = if is_deletion {
-            (contents.snapshot.objects.remove(&object.key), 0)
-        } else {
-            let previous = contents.snapshot.objects.insert(object.key.clone(), object.clone());
-            (previous, object.size_bytes())
-        };
-        let given_back_bytes = previous.as_ref().map_or(0, |previous| previous.size_bytes());
-        contents.object_bytes = contents.object_bytes + taken_bytes - given_back_bytes;
-        self.budget.exchange_objects(taken_bytes, given_back_bytes);
         contents.snapshot.revision = contents.snapshot.revision.max(object.revision);
         let arrived_seconds = self.age_seconds();
-        let event =
-            Arc::new(Event { object, arrived_seconds, is_deletion, previous, departed: OnceLock::new() });
+        let is_alone = AtomicBool::new(contents.absent.is_some());
+        let departed = OnceLock::new();
+        let event = Arc::new(Event { object, arrived_seconds, is_deletion, previous, is_alone, departed });
         contents.history_bytes += event.size_bytes();
         self.budget.take_history(event.size_bytes());
         bells.extend(contents.log.push(event.clone()));
@@ -212,7 +235,9 @@ impl State {
     /// Drops the oldest events while there are too many, they are too old, or the budget is exceeded.
     fn trim(&self, contents: &mut Contents) {
         while let Some(oldest) = contents.log.oldest() {
-            let surplus = contents.log.len() > self.history_events || self.budget.is_exceeded();
+            let is_large = contents.history_bytes > OWN_HISTORY_BYTES_MIN;
+            let surplus =
+                contents.log.len() > self.history_events || (is_large && self.budget.is_history_exceeded());
             let age_seconds = self.age_seconds().saturating_sub(oldest.arrived_seconds);
             if !surplus && age_seconds < HISTORY_AGE_SECONDS {
                 break;
@@ -244,20 +269,57 @@ impl State {
         self.standing.forget_before(floor);
     }
 
-    /// Whether there is room for what one more list or watch holds on to, after history went.
-    ///
-    /// # Errors
-    /// [`StorageError::Overloaded`]: there is none.
-    pub(super) fn admit(&self) -> Result<(), StorageError> {
-        if !self.budget.is_exhausted() {
-            return Ok(());
-        }
+    /// Drops history that is too old or too large; for a cache to which nothing happens.
+    pub(super) fn tidy(&self) {
         self.trim(&mut self.write());
-        if !self.budget.is_exhausted() {
-            return Ok(());
+    }
+
+    /// Whether the cache holds the present objects.
+    pub(super) fn holds_objects(&self) -> bool {
+        self.holds_objects.load(Ordering::Acquire)
+    }
+
+    /// Whether the objects that are not held fit the budget again.
+    pub(super) fn fits(&self) -> bool {
+        let absent = self.read().absent;
+        absent.is_some_and(|absent| self.budget.has_room_for(absent.bytes))
+    }
+
+    /// Lets go of the present objects: from now on reads go to the store, and only the history stays. Returns the
+    /// objects, for the caller to drop where that may take its time.
+    pub(super) fn evict(&self) -> Objects {
+        let mut contents = self.write();
+        let objects = std::mem::take(&mut contents.snapshot.objects);
+        let absent = Absent { objects: objects.len(), bytes: contents.object_bytes };
+        self.set_absent(&mut contents, Some(absent));
+        self.share.exchange(0, contents.object_bytes);
+        contents.object_bytes = 0;
+        // What the history shared with the objects it holds alone now.
+        let mut history_bytes = 0;
+        for event in contents.log.events() {
+            event.is_alone.store(true, Ordering::Relaxed);
+            history_bytes += event.size_bytes();
         }
-        self.budget.refuse();
-        Err(StorageError::Overloaded { retry_after_seconds: RETRY_AFTER_SECONDS })
+        self.budget.take_history(history_bytes);
+        self.budget.give_back_history(contents.history_bytes);
+        contents.history_bytes = history_bytes;
+        self.share.comply();
+        self.trim(&mut contents);
+        self.forget_snapshots(Revision::MAX);
+        objects
+    }
+
+    fn set_absent(&self, contents: &mut Contents, absent: Option<Absent>) {
+        contents.absent = absent;
+        self.holds_objects.store(absent.is_none(), Ordering::Release);
+    }
+
+    /// Holds the present objects again: those of the revision that the cache has reached.
+    pub(super) fn hold(&self, filled: Filled) {
+        let mut contents = self.write();
+        contents.snapshot.objects = filled.objects;
+        contents.object_bytes = filled.object_bytes;
+        self.set_absent(&mut contents, filled.absent);
     }
 }
 
@@ -267,7 +329,8 @@ impl CacheSource for State {
         let lanes = contents.lanes.iter().map(|lane| lane.watchers);
         CacheNumbers {
             revision: self.reached(),
-            objects: contents.snapshot.objects.len(),
+            objects: contents.absent.map_or(contents.snapshot.objects.len(), |absent| absent.objects),
+            holds_objects: self.reached() != 0 && contents.absent.is_none(),
             object_bytes: contents.object_bytes,
             history_events: contents.log.len(),
             history_bytes: contents.history_bytes,
@@ -290,10 +353,11 @@ impl State {
         *self.reached.borrow()
     }
 
-    /// Everything there is now, in one step; `None` while the cache is not filled.
+    /// Everything there is now, in one step; `None` while the cache does not hold it.
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
-        let snapshot = self.read().snapshot.clone();
-        (snapshot.revision > 0).then_some(snapshot)
+        let contents = self.read();
+        let is_held = contents.snapshot.revision > 0 && contents.absent.is_none();
+        is_held.then(|| contents.snapshot.clone())
     }
 
     /// Waits until the cache has reached a revision.
@@ -320,13 +384,17 @@ impl State {
     /// Attaches a watcher to a lane: with the present state, or with the events after a revision.
     ///
     /// # Errors
-    /// The oldest revision a watch may begin at, when the wanted one is older; 0 while the cache is not filled.
+    /// The oldest revision a watch may begin at, when the wanted one is older, or when the present state is wanted and
+    /// not held; 0 while the cache is not filled.
     pub(super) fn attach(&self, lane: LaneKey, after: Option<Revision>) -> Result<Attached, Revision> {
         let mut contents = self.write();
         let contents = &mut *contents;
         let mut backlog = Vec::new();
         if contents.snapshot.revision == 0 {
             return Err(0);
+        }
+        if after.is_none() && contents.absent.is_some() {
+            return Err(contents.floor);
         }
         if let Some(after) = after {
             if after < contents.floor {
@@ -399,6 +467,42 @@ impl State {
 }
 
 impl Contents {
+    /// Takes a present object in; the state before. The cache knows that where it holds the objects, else `previous`
+    /// is it.
+    fn put(
+        &mut self,
+        share: &Share,
+        object: &StoredObject,
+        previous: Option<StoredObject>,
+    ) -> Option<StoredObject> {
+        let size_bytes = object.size_bytes();
+        if let Some(absent) = &mut self.absent {
+            absent.objects += usize::from(previous.is_none());
+            absent.bytes = (absent.bytes + size_bytes).saturating_sub(bytes_of(previous.as_ref()));
+            return previous;
+        }
+        let previous = self.snapshot.objects.insert(object.key.clone(), object.clone());
+        self.exchange(share, size_bytes, bytes_of(previous.as_ref()));
+        previous
+    }
+
+    /// Takes a deleted object out; the state before.
+    fn remove(&mut self, share: &Share, object: &StoredObject) -> Option<StoredObject> {
+        if let Some(absent) = &mut self.absent {
+            absent.objects = absent.objects.saturating_sub(1);
+            absent.bytes = absent.bytes.saturating_sub(object.size_bytes());
+            return Some(object.clone());
+        }
+        let previous = self.snapshot.objects.remove(&object.key);
+        self.exchange(share, 0, bytes_of(previous.as_ref()));
+        previous
+    }
+
+    fn exchange(&mut self, share: &Share, taken_bytes: usize, given_back_bytes: usize) {
+        self.object_bytes = self.object_bytes + taken_bytes - given_back_bytes;
+        share.exchange(taken_bytes, given_back_bytes);
+    }
+
     fn lane(&self, lane: LaneId) -> Option<&Lane> {
         match lane {
             LaneId::Log => Some(&self.log),
@@ -411,6 +515,10 @@ impl Drop for State {
     fn drop(&mut self) {
         let contents = self.read();
         self.budget.give_back_history(contents.history_bytes);
-        self.budget.exchange_objects(0, contents.object_bytes);
+        self.share.exchange(0, contents.object_bytes);
     }
+}
+
+fn bytes_of(object: Option<&StoredObject>) -> usize {
+    object.map_or(0, |object| object.size_bytes())
 }

@@ -47,10 +47,7 @@ impl Cacher {
         if initial {
             let consistent = match request.revision {
                 None => self.catch_up().await?,
-                Some(revision) => {
-                    self.state.reach(revision, FRESH_TIMEOUT).await?;
-                    self.catch_up_with_told().await
-                }
+                Some(revision) => self.catch_up_with_named(revision).await?,
             };
             if !consistent {
                 return self.watch_store(prefix, request).await;

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::StreamExt as _;
 
 use crate::storage::Revision;
-use crate::storage::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged};
+use crate::storage::mvcc::{
+    ChangeBatch, ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged,
+};
 
 /// A decorator over an engine that asks its hooks about each call.
 pub struct Hooked<H> {
@@ -54,6 +57,28 @@ pub trait EngineHooks: Send + Sync + 'static {
     /// The watch that is given for one of the engine's.
     fn watched(&self, changes: ChangeStream) -> ChangeStream {
         changes
+    }
+}
+
+/// Hooks that hide the progress of watches, as an etcd without safe progress requests does.
+pub struct NoProgress;
+
+// === impl NoProgress ===
+
+#[async_trait]
+impl EngineHooks for NoProgress {
+    async fn before(&self, call: Call) -> Result<(), MvccError> {
+        match call {
+            Call::Progress => Err(MvccError::Unavailable("progress requests are not safe".into())),
+            _ => Ok(()),
+        }
+    }
+
+    fn watched(&self, changes: ChangeStream) -> ChangeStream {
+        let tells = |batch: &Result<ChangeBatch, MvccError>| {
+            batch.as_ref().map_or(true, |batch| !batch.changes.is_empty())
+        };
+        changes.filter(move |batch| std::future::ready(tells(batch))).boxed()
     }
 }
 

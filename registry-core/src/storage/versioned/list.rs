@@ -13,8 +13,14 @@ use super::state::entry;
 use super::{KeyRange, VersionedStore, not_in_the_future, successor};
 use crate::storage::continue_token::{self, Position};
 
-/// The most objects one read of the engine returns, unless the client's own limit is greater.
-const MAX_PAGE: u64 = 10_000;
+/// What one read of the engine returns, in bytes: about, for engines count objects.
+const READ_BYTES: usize = 2 * 1024 * 1024;
+
+/// One part of a list without a limit, in bytes.
+const PART_BYTES: usize = 512 * 1024;
+
+/// A page that a limit ends is ended before this size, in bytes: clients take the rest as another page.
+const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// A list on its way.
 struct Listing<'a> {
@@ -28,6 +34,8 @@ struct Listing<'a> {
     /// Whether the request came with a token.
     continued: bool,
     items: Vec<StoredObject>,
+    /// What the items' JSON takes.
+    item_bytes: usize,
     /// The last key that was looked at.
     last_key: Option<String>,
     /// How many objects were read, and how many of them tested by a selector.
@@ -56,6 +64,7 @@ pub(super) async fn list(
         continued,
         range,
         items: Vec::new(),
+        item_bytes: 0,
         last_key: None,
         fetched: 0,
         evaluated: 0,
@@ -94,16 +103,16 @@ impl Listing<'_> {
     /// Reads until the page is full or nothing is left.
     async fn fill(&mut self) -> Result<(), StorageError> {
         let mut page = match self.request.limit {
-            0 => MAX_PAGE,
+            0 => u64::MAX,
             limit => limit,
         };
         loop {
-            let full = self.read(page).await?;
+            let full = self.read(page.min(self.store.page_size.objects_of(self.read_bytes()))).await?;
             if full || self.left == 0 {
                 return Ok(());
             }
             // A selector dropped objects: read more at once, so that a rare match costs few reads.
-            page = page.max(page.saturating_mul(2).min(MAX_PAGE));
+            page = page.saturating_mul(2);
         }
     }
 
@@ -120,10 +129,11 @@ impl Listing<'_> {
         self.revision.get_or_insert(ranged.revision);
         self.left = ranged.count;
         self.fetched += ranged.key_values.len();
+        self.store.page_size.note(&ranged.key_values);
         if let Some(last) = ranged.key_values.last() {
             self.start = successor(&last.key);
         }
-        if self.request.limit == 0 && self.left > ranged.key_values.len() as u64 {
+        if self.request.limit == 0 && !self.request.in_parts && self.left > ranged.key_values.len() as u64 {
             self.read_ahead(page);
         }
         for key_value in ranged.key_values {
@@ -156,19 +166,32 @@ impl Listing<'_> {
         let predicate = &self.request.predicate;
         if predicate.is_everything() && !self.request.with_attributes {
             let plain = self.store.plain(&key, value).await?;
-            self.items.push(entry(key, &plain.value, mod_revision, Attributes::default())?);
+            self.push(entry(key, &plain.value, mod_revision, Attributes::default())?);
             return Ok(());
         }
         let object = self.store.entry_with_attributes(key, value, mod_revision).await?;
         self.evaluated += usize::from(!predicate.is_everything());
         if predicate.matches(&object.attributes) {
-            self.items.push(object);
+            self.push(object);
         }
         Ok(())
     }
 
+    fn read_bytes(&self) -> usize {
+        if self.request.limit == 0 && self.request.in_parts { PART_BYTES } else { READ_BYTES }
+    }
+
+    fn push(&mut self, object: StoredObject) {
+        self.item_bytes += object.json.len();
+        self.items.push(object);
+    }
+
     fn is_full(&self) -> bool {
-        self.request.limit > 0 && self.items.len() as u64 >= self.request.limit
+        match (self.request.limit, self.request.in_parts) {
+            (0, false) => false,
+            (0, true) => self.item_bytes >= PART_BYTES,
+            (limit, _) => self.items.len() as u64 >= limit || self.item_bytes >= PAGE_BYTES_MAX,
+        }
     }
 
     /// A list that cannot go on at its revision is told how to go on in the newest state.
@@ -184,7 +207,8 @@ impl Listing<'_> {
 
     fn into_page(self) -> Result<ListPage, StorageError> {
         let revision = self.revision.unwrap_or_default();
-        let mut page = ListPage { revision, items: self.items, continue_token: None, remaining: None };
+        let mut page =
+            ListPage { revision, items: self.items, continue_token: None, remaining: None, rest: None };
         if self.left > 0
             && !self.range.exact
             && let Some(last) = &self.last_key

@@ -8,21 +8,21 @@ use futures::stream;
 use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
 use crate::storage::error::{StorageError, WatchError};
-use crate::storage::interface::{WatchEvent, WatchRequest, WatchStream};
+use crate::storage::interface::{Changed, ChangedStream, WatchEvent, WatchRequest, WatchStream};
 use crate::storage::mvcc::{Change, ChangeBatch, ChangeStream, KeyValue, MvccError, RangeRequest, Ranged};
 use crate::storage::predicate::Predicate;
 
 use super::{KeyRange, VersionedStore, not_in_the_future, successor};
 
-/// How many objects of the present state are read at once. The next ones wait until these were taken.
-const INITIAL_PAGE: u64 = 1_000;
+/// What is read of the present state at once, in bytes. The rest waits until this was taken.
+const INITIAL_BYTES: usize = 128 * 1024;
 
 /// A watch on its way.
 struct Watching {
     subject: Subject,
     bookmarks: bool,
     /// Made, and not yet taken.
-    ready: VecDeque<WatchEvent>,
+    ready: VecDeque<Changed>,
     phase: Phase,
 }
 
@@ -31,6 +31,8 @@ struct Subject {
     store: VersionedStore,
     range: KeyRange,
     predicate: Predicate,
+    /// Whether the state before a change is wanted with it.
+    with_previous: bool,
 }
 
 /// What a watch does next.
@@ -55,16 +57,47 @@ pub(super) async fn watch(
     prefix: &str,
     request: &WatchRequest,
 ) -> Result<WatchStream, StorageError> {
-    let subject =
-        Subject { store: store.clone(), range: KeyRange::of(prefix), predicate: request.predicate.clone() };
-    let mut watching =
-        Watching { subject, bookmarks: request.bookmarks, ready: VecDeque::new(), phase: Phase::Ended };
-    watching.begin(request).await?;
+    let watching = begin(store, prefix, request, false).await?;
+    Ok(stream::unfold(watching, |mut watching| async move {
+        let item = watching.next().await?;
+        Some((item.map(|changed| changed.event), watching))
+    })
+    .boxed())
+}
+
+/// See [`Interface::changes`](crate::storage::Interface::changes).
+pub(super) async fn changes(
+    store: &VersionedStore,
+    prefix: &str,
+    after: Revision,
+    with_previous: bool,
+) -> Result<ChangedStream, StorageError> {
+    let request = WatchRequest {
+        revision: Some(after),
+        send_initial_events: Some(false),
+        bookmarks: true,
+        ..WatchRequest::default()
+    };
+    let watching = begin(store, prefix, &request, with_previous).await?;
     Ok(stream::unfold(watching, |mut watching| async move {
         let item = watching.next().await?;
         Some((item, watching))
     })
     .boxed())
+}
+
+async fn begin(
+    store: &VersionedStore,
+    prefix: &str,
+    request: &WatchRequest,
+    with_previous: bool,
+) -> Result<Watching, StorageError> {
+    let (range, predicate) = (KeyRange::of(prefix), request.predicate.clone());
+    let subject = Subject { store: store.clone(), range, predicate, with_previous };
+    let mut watching =
+        Watching { subject, bookmarks: request.bookmarks, ready: VecDeque::new(), phase: Phase::Ended };
+    watching.begin(request).await?;
+    Ok(watching)
 }
 
 // === impl Watching ===
@@ -94,10 +127,10 @@ impl Watching {
     }
 
     /// The next item; `None` after the last.
-    async fn next(&mut self) -> Option<Result<WatchEvent, WatchError>> {
+    async fn next(&mut self) -> Option<Result<Changed, WatchError>> {
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some(Ok(event));
+            if let Some(changed) = self.ready.pop_front() {
+                return Some(Ok(changed));
             }
             match self.advance().await {
                 Ok(true) => {}
@@ -123,7 +156,7 @@ impl Watching {
             Phase::Initial { revision, next: Next::Done, close_with_bookmark } => {
                 self.phase = Phase::Changes(self.subject.follow(revision).await?);
                 if close_with_bookmark {
-                    self.ready.push_back(WatchEvent::Bookmark { revision, initial_events_end: true });
+                    self.push(WatchEvent::Bookmark { revision, initial_events_end: true });
                 }
                 Ok(true)
             }
@@ -148,7 +181,7 @@ impl Watching {
         for KeyValue { key, value, mod_revision, .. } in ranged.key_values {
             let object = self.subject.store.entry_with_attributes(key, value, mod_revision).await?;
             if self.subject.selects(&object) {
-                self.ready.push_back(WatchEvent::Added(object));
+                self.push(WatchEvent::Added(object));
             }
         }
         Ok(next)
@@ -157,14 +190,18 @@ impl Watching {
     async fn take_changes(&mut self, batch: ChangeBatch) -> Result<(), StorageError> {
         if batch.changes.is_empty() && self.bookmarks {
             let revision = batch.revision;
-            self.ready.push_back(WatchEvent::Bookmark { revision, initial_events_end: false });
+            self.push(WatchEvent::Bookmark { revision, initial_events_end: false });
         }
         for change in batch.changes {
-            if let Some(event) = self.subject.event(change).await? {
-                self.ready.push_back(event);
+            if let Some(changed) = self.subject.event(change).await? {
+                self.ready.push_back(changed);
             }
         }
         Ok(())
+    }
+
+    fn push(&mut self, event: WatchEvent) {
+        self.ready.push_back(Changed { event, previous: None });
     }
 }
 
@@ -176,12 +213,15 @@ impl Subject {
     }
 
     async fn read(&self, start: &str, revision: Option<Revision>) -> Result<Ranged, MvccError> {
-        let request = RangeRequest { start, end: &self.range.end, limit: INITIAL_PAGE, revision };
-        self.store.engine.range(request).await
+        let limit = self.store.page_size.objects_of(INITIAL_BYTES);
+        let request = RangeRequest { start, end: &self.range.end, limit, revision };
+        let ranged = self.store.engine.range(request).await?;
+        self.store.page_size.note(&ranged.key_values);
+        Ok(ranged)
     }
 
     /// What a change is to this watcher: an object that comes to match appears, one that ceases to match goes.
-    async fn event(&self, change: Change) -> Result<Option<WatchEvent>, StorageError> {
+    async fn event(&self, change: Change) -> Result<Option<Changed>, StorageError> {
         let Change { key, revision, value, previous } = change;
         let existed = previous.is_some();
         let now = match value {
@@ -192,7 +232,12 @@ impl Subject {
         if self.predicate.is_everything()
             && let Some(object) = now
         {
-            return Ok(Some(if existed { WatchEvent::Modified(object) } else { WatchEvent::Added(object) }));
+            let event = if existed { WatchEvent::Modified(object) } else { WatchEvent::Added(object) };
+            let previous = match previous.filter(|_| self.with_previous) {
+                Some(value) => Some(self.store.entry_with_attributes(key, value, revision).await?),
+                None => None,
+            };
+            return Ok(Some(Changed { event, previous }));
         }
         // The state before, with the revision of the change: what a watcher is told is gone.
         let before = match previous {
@@ -200,12 +245,13 @@ impl Subject {
             None => None,
         };
         let before = before.filter(|object| self.selects(object));
-        Ok(match (before, now) {
-            (None, None) => None,
-            (None, Some(object)) => Some(WatchEvent::Added(object)),
-            (Some(_), Some(object)) => Some(WatchEvent::Modified(object)),
-            (Some(object), None) => Some(WatchEvent::Deleted(object)),
-        })
+        let event = match (before, now) {
+            (None, None) => return Ok(None),
+            (None, Some(object)) => WatchEvent::Added(object),
+            (Some(_), Some(object)) => WatchEvent::Modified(object),
+            (Some(object), None) => WatchEvent::Deleted(object),
+        };
+        Ok(Some(Changed { event, previous: None }))
     }
 
     fn selects(&self, object: &StoredObject) -> bool {

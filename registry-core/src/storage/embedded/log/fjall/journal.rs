@@ -55,9 +55,11 @@ pub(super) fn verify_journals(database: &Path) -> Result<(), LogError> {
 }
 
 fn verify_journal(path: &Path) -> Result<(), LogError> {
-    let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", path.display()));
-    let bytes = read(path).map_err(io)?;
-    verify_batches(&bytes).map_err(|problem| LogError::Damaged(format!("{} {problem}", path.display())))
+    let outcome = File::open(path).map_err(Problem::Io).and_then(verify_batches);
+    outcome.map_err(|problem| match problem {
+        Problem::Io(error) => LogError::Io(format!("{}: {error}", path.display())),
+        Problem::Damage(problem) => LogError::Damaged(format!("{} {problem}", path.display())),
+    })
 }
 
 /// Reads a journal without the zeros at its end.
@@ -88,21 +90,90 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 
-fn verify_batches(bytes: &[u8]) -> Result<(), String> {
-    let (mut rest, mut sequence) = (bytes, None);
-    while let Some((number, behind)) = split_batch(rest) {
-        if sequence.is_some_and(|before| number <= before) {
-            return Err(format!("is out of order at byte {}", bytes.len() - rest.len()));
+/// Reads on only as far as a batch goes: a journal may be larger than what the server has of memory.
+fn verify_batches(source: impl Read) -> Result<(), Problem> {
+    let (mut window, mut sequence) = (Window::over(source), None);
+    loop {
+        if let Some((number, behind)) = split_batch(window.rest()) {
+            if sequence.is_some_and(|before| number <= before) {
+                return Err(Problem::Damage(format!("is out of order at byte {}", window.offset)));
+            }
+            sequence = Some(number);
+            let batch_bytes = window.rest().len() - behind.len();
+            window.consume(batch_bytes);
+        } else if !window.may_be_batch() || !window.read_more()? {
+            break;
         }
-        (rest, sequence) = (behind, Some(number));
     }
-    if has_batch(rest.get(..SEARCH_BYTES).unwrap_or(rest)) {
-        return Err(format!(
-            "is broken at byte {}, with whole batches behind that",
-            bytes.len() - rest.len()
-        ));
+    let broken_at = window.offset;
+    while window.read_more()? {
+        if is_zero(window.rest()) {
+            window.consume(window.rest().len());
+        }
+        if window.offset - broken_at + window.rest().len() >= SEARCH_BYTES {
+            break;
+        }
+    }
+    if has_batch(window.rest()) {
+        return Err(Problem::Damage(format!(
+            "is broken at byte {broken_at}, with whole batches behind that"
+        )));
     }
     Ok(())
+}
+
+/// Why a journal is not fine.
+#[derive(Debug)]
+enum Problem {
+    Io(std::io::Error),
+    Damage(String),
+}
+
+impl From<std::io::Error> for Problem {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// The part of a journal that is looked at.
+struct Window<R> {
+    source: R,
+    bytes: Vec<u8>,
+    /// How many of the bytes were looked at.
+    consumed: usize,
+    /// Where in the journal the rest begins.
+    offset: usize,
+}
+
+// === impl Window ===
+
+impl<R: Read> Window<R> {
+    fn over(source: R) -> Self {
+        Self { source, bytes: Vec::new(), consumed: 0, offset: 0 }
+    }
+
+    /// What was read and not yet looked at.
+    fn rest(&self) -> &[u8] {
+        self.bytes.get(self.consumed..).unwrap_or_default()
+    }
+
+    /// Whether the rest may become a batch with more bytes.
+    fn may_be_batch(&self) -> bool {
+        self.rest().first().is_none_or(|first| *first == 1) && self.rest().len() < SEARCH_BYTES
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.consumed += bytes;
+        self.offset += bytes;
+    }
+
+    /// Reads another piece; `false` at the end.
+    fn read_more(&mut self) -> std::io::Result<bool> {
+        self.bytes.drain(..std::mem::take(&mut self.consumed));
+        let before = self.bytes.len();
+        self.source.by_ref().take(READ_BYTES as u64).read_to_end(&mut self.bytes)?;
+        Ok(self.bytes.len() > before)
+    }
 }
 
 /// A whole and sound batch at the beginning: its sequence number, and what follows it.
@@ -164,19 +235,19 @@ mod tests {
     fn a_torn_end_is_fine_and_anything_broken_before_it_is_not() {
         let (first, second) = (batch(1, &[b'x'; 500]), batch(2, b"second"));
         let whole = [&first[..], &second, &[0; 1000]].concat();
-        verify_batches(&whole).unwrap();
+        verify_batches(&whole[..]).unwrap();
         for cut in 0..first.len() + second.len() {
             verify_batches(&whole[..cut]).unwrap();
             let torn = [&whole[..cut], &vec![0; whole.len() - cut][..]].concat();
-            verify_batches(&torn).unwrap();
+            verify_batches(&torn[..]).unwrap();
         }
         // The sequence number of a batch has no checksum, only its order.
         for at in (0..first.len()).filter(|at| !(5..13).contains(at)) {
             let mut flipped = whole.clone();
             flipped[at] ^= 0x20;
-            assert!(verify_batches(&flipped).is_err(), "byte {at}");
+            assert!(verify_batches(&flipped[..]).is_err(), "byte {at}");
         }
-        assert!(verify_batches(&[&second[..], &first].concat()).is_err());
+        assert!(verify_batches(&[&second[..], &first].concat()[..]).is_err());
     }
 
     #[test]
