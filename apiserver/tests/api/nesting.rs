@@ -33,11 +33,11 @@ async fn the_deepest_objects_are_whole_in_every_form() {
     for url in [CONFIG_MAPS, one.as_str()] {
         let table = server.get_as(url, TABLE).await.expect(200);
         let text = table.text();
-        assert!(text.contains(r#""cells":["deep",1,"#), "{url}: {text}");
+        assert!(text.contains(r#""cells":["deep","#), "{url}: {text}");
         let yaml = server.get_as(url, "application/yaml").await.expect(200);
         assert!(yaml.text().contains("name: deep\n"), "{url}: {}", yaml.text());
     }
     let watched = format!("{CONFIG_MAPS}?watch=true&timeoutSeconds=1");
     let events = server.get_as(&watched, TABLE).await.expect(200);
-    assert!(events.text().contains(r#""cells":["deep",1,"#), "{}", events.text());
+    assert!(events.text().contains(r#""cells":["deep","#), "{}", events.text());
 }
