@@ -60,6 +60,10 @@ pub fn create_directory(directory: &Path) -> io::Result<()> {
         Ok(()) => sync_directory(parent),
         // Another process created it in between.
         Err(error) if error.kind() == ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let text = "it exists and is no directory, or a symbolic link to nothing";
+            Err(io::Error::new(ErrorKind::NotADirectory, text))
+        }
         Err(error) => Err(error),
     }
 }
@@ -297,7 +301,15 @@ mod tests {
         assert_eq!(mode(&home.path().join("outer")), 0o700);
         assert_eq!(mode(home.path()), 0o755);
         fs::write(home.path().join("file"), "").unwrap();
-        assert!(create_directory(&home.path().join("file")).is_err());
+        symlink(home.path().join("nowhere"), home.path().join("dangling")).unwrap();
+        for name in ["file", "dangling"] {
+            let error = create_directory(&home.path().join(name)).unwrap_err();
+            assert!(error.to_string().contains("no directory"), "{error}");
+        }
+        // A link to a directory is one.
+        symlink(&inner, home.path().join("link")).unwrap();
+        create_directory(&home.path().join("link/below")).unwrap();
+        assert!(inner.join("below").is_dir());
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(crate) struct Programs {
     pub(crate) etcd: PathBuf,
     /// A real kubectl.
     pub(crate) kubectl: PathBuf,
+    /// Traces system calls, and delays them: for tests that kill a process at each of them.
+    pub(crate) strace: PathBuf,
     /// Whether `cargo nextest` is there; tests run without it too, only slower.
     pub(crate) nextest: bool,
 }
@@ -28,6 +30,8 @@ impl Programs {
         println!("etcd:    {}", etcd.display());
         let kubectl = kubectl()?;
         println!("kubectl: {}", kubectl.display());
+        let strace = strace()?;
+        println!("strace:  {}", strace.display());
         let nextest = runs(Command::new("cargo").args(["nextest", "--version"]));
         println!(
             "runner:  {}",
@@ -37,7 +41,7 @@ impl Programs {
                 "cargo test (cargo nextest is not installed; it is faster)"
             }
         );
-        Ok(Self { etcd, kubectl, nextest })
+        Ok(Self { etcd, kubectl, strace, nextest })
     }
 }
 
@@ -86,6 +90,27 @@ fn kubectl() -> Result<PathBuf, String> {
     Err(format!(
         "no kubectl of 1.{KUBECTL_MINOR} or newer: install one (https://kubernetes.io/docs/tasks/tools/) or set ORLOP_KUBECTL to its path"
     ))
+}
+
+fn strace() -> Result<PathBuf, String> {
+    if let Some(found) = chosen("ORLOP_STRACE", "strace", Path::new(""), strace_can_trace)? {
+        return Ok(found);
+    }
+    println!("strace: not found; installing Debian's strace …");
+    if debian("strace")
+        && let Some(found) = on_path("strace").filter(|path| strace_can_trace(path))
+    {
+        return Ok(found);
+    }
+    Err("no strace that can trace: install one of 5.3 or newer, allow ptrace (in a container: the capability SYS_PTRACE), \
+         or set ORLOP_STRACE to its path"
+        .to_owned())
+}
+
+/// Whether a strace has what the tests use, and is allowed to trace.
+fn strace_can_trace(path: &Path) -> bool {
+    let inject = ["-f", "--seccomp-bpf", "-o", "/dev/null", "-e", "inject=fsync:delay_enter=1", "true"];
+    runs(Command::new(path).args(inject))
 }
 
 /// The program an environment variable names, or the one on PATH, or one installed here before.

@@ -23,7 +23,10 @@ pub(crate) fn run(arguments: &Options) -> Result<(), String> {
         tests.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
     }
     tests.args(&arguments.filters);
-    succeed("the tests", tests.env("ORLOP_ETCD", &programs.etcd).env("ORLOP_KUBECTL", &programs.kubectl))?;
+    tests.env("ORLOP_ETCD", &programs.etcd);
+    tests.env("ORLOP_KUBECTL", &programs.kubectl);
+    tests.env("ORLOP_STRACE", &programs.strace);
+    succeed("the tests", &mut tests)?;
     if arguments.filters.is_empty() {
         succeed(
             "the documentation's examples",

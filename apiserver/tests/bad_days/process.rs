@@ -77,6 +77,18 @@ impl Process {
         Api::default_namespaced(client)
     }
 
+    /// Waits until the server says that it is ready.
+    pub(crate) async fn ready(&self, place: &str) {
+        let client = crate::client(&self.kubeconfig).await;
+        let begun = Instant::now();
+        loop {
+            let request = http::Request::get("/readyz?verbose").body(Vec::new()).unwrap();
+            let Err(error) = client.request_text(request).await else { return };
+            assert!(begun.elapsed() < PATIENCE, "{place}: the server does not become ready: {error}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     pub(crate) fn id(&self) -> String {
         self.child.id().to_string()
     }

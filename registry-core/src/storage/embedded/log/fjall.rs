@@ -17,14 +17,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use bytes::Bytes;
-use fjall::config::BlockSizePolicy;
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
-use tempfile::TempDir;
-
+use self::copy::DatabaseCopy;
 use super::{Commit, Log, LogError, Revision};
 use crate::durable_file;
 use crate::storage::embedded::directory::{HighWaterMark, LOG, NEW_LOG, probe_disk};
+use bytes::Bytes;
+use fjall::config::BlockSizePolicy;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 /// The database's only keyspace.
 const KEYSPACE: &str = "log";
@@ -58,7 +57,7 @@ pub(in super::super) struct FjallLog {
     acknowledged: HighWaterMark,
     removed_since_reclaim: AtomicU64,
     /// What is open in place of the directory's own database if that is only read. After `open`: dropped later.
-    _copy: Option<TempDir>,
+    _copy: Option<DatabaseCopy>,
 }
 
 /// A log that is being created. It is in its directory when [`publish`](Self::publish) has returned; a crash before
@@ -88,8 +87,8 @@ impl FjallLog {
         let acknowledged = HighWaterMark::open_to_read(directory)?;
         let database = directory.join(LOG);
         Handles::verify(&database)?;
-        let copy = copy::copy_database(&database)?;
-        let open = Handles::open_with(&copy.path().join(LOG), options, 0)?;
+        let copy = DatabaseCopy::new(&database)?;
+        let open = Handles::open_with(&copy.database(), options, 0)?;
         Ok(Self::new(directory, options, open, acknowledged, Some(copy)))
     }
 
@@ -98,7 +97,7 @@ impl FjallLog {
         options: FjallOptions,
         open: Handles,
         acknowledged: HighWaterMark,
-        copy: Option<TempDir>,
+        copy: Option<DatabaseCopy>,
     ) -> Self {
         Self {
             directory: directory.to_owned(),
