@@ -191,6 +191,27 @@ fn temporary_files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_start_that_is_killed_before_any_call_can_be_repeated() {
+    let home = TempDir::new().unwrap();
+    let directory = home.path().join("data");
+    let arguments = ["--secure-port=0", "--data-dir", directory.to_str().unwrap()];
+    let calls = all_calls(&directory, &arguments);
+    for number in sample(calls.len(), 20) {
+        fs::remove_dir_all(&directory).unwrap();
+        let call = kill_before(&directory, &arguments, number);
+        let place = format!("killed before call {number}, {call}");
+        println!("{place}");
+        let mut process = Process::spawn(&directory, &[]);
+        process.announced();
+        process.ready(&place).await;
+        let maps = process.config_maps().await;
+        maps.create(&PostParams::default(), &config_map("created", "1")).await.unwrap();
+        process.kill();
+        succeeds(&directory, &["check"], &place);
+    }
+}
+
 /// A stopped server's directory.
 async fn stopped_server(directory: &Path) {
     let process = Process::start(directory);
