@@ -4,7 +4,7 @@
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
-//!     apiserver::run_with(&[apiserver::builtin_storage_map()])
+//!     apiserver::run_with(apiserver::program!(), &[apiserver::builtin_storage_map()])
 //! }
 //! ```
 //!
@@ -64,7 +64,7 @@ mod run;
 
 pub use error::ServerError;
 pub use options::Options;
-pub use run::run_with;
+pub use run::{Program, run_with};
 pub use server::{Server, ServerBuilder};
 
 use registry_core::registry::StorageMap;

@@ -5,5 +5,5 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
-    apiserver::run_with(&[&resources::STORAGE_MAP])
+    apiserver::run_with(apiserver::program!(), &[&resources::STORAGE_MAP])
 }

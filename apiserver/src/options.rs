@@ -1,14 +1,18 @@
 //! The command line: kube-apiserver's names where it has them, few and checked as a whole.
 
+use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::Program;
 
 mod admission;
 mod duration;
 mod feature_gates;
+mod files;
 mod kubelet;
 mod lists;
 mod memory;
@@ -17,6 +21,7 @@ mod service_accounts;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod unknown;
 
 pub use admission::{AdmissionOptions, PluginName};
 pub use duration::parse_duration;
@@ -313,6 +318,24 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Reads a command line, the program's name first.
+    ///
+    /// # Errors
+    /// It cannot be read, or asks for help or the version; the error says what to print and how to end.
+    pub fn read(
+        program: Program,
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Result<Self, clap::Error> {
+        let arguments: Vec<OsString> = arguments.into_iter().collect();
+        let mut command = Self::command().name(program.name).version(program.version);
+        let matches = command.try_get_matches_from_mut(&arguments);
+        let read = matches.and_then(|matches| {
+            files::check(&mut command, &matches)?;
+            Self::from_arg_matches(&matches)
+        });
+        read.map_err(|error| unknown::explained(error, &arguments, command))
+    }
+
     /// Where generated keys and certificates are kept.
     pub fn certificate_directory(&self) -> PathBuf {
         self.serving.cert_dir.clone().unwrap_or_else(|| self.data_dir.join("pki"))

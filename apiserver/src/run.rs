@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use registry_core::registry::StorageMap;
 #[cfg(feature = "embedded")]
 use registry_core::storage::embedded::maintenance::{self, Source};
@@ -19,18 +18,38 @@ use crate::server::descriptors::raise_limit;
 
 mod logging;
 
+/// A program that is a server: what `--version` prints.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+}
+
+/// The [`Program`] that the crate calling this macro builds: the name and version of its package.
+#[macro_export]
+macro_rules! program {
+    () => {
+        $crate::Program { name: ::core::env!("CARGO_PKG_NAME"), version: ::core::env!("CARGO_PKG_VERSION") }
+    };
+}
+
 /// Runs a server of these maps' resources as the whole process: reads the command line, serves until SIGTERM or
 /// SIGINT, and ends in order. A second signal ends it at once.
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
-///     apiserver::run_with(&[&resources::STORAGE_MAP])
+///     apiserver::run_with(apiserver::program!(), &[&resources::STORAGE_MAP])
 /// }
 /// ```
-pub fn run_with(maps: &[&'static StorageMap]) -> ExitCode {
+pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
     // The log's files are created by a library that leaves their mode to the umask.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    let options = Options::parse();
+    let options = match Options::read(program, std::env::args_os()) {
+        Ok(options) => options,
+        Err(error) => error.exit(),
+    };
     // Logs go to stderr: stdout belongs to the announcement. What is queued is written before the process ends.
     let _log = logging::start(options.verbosity, options.logging_format);
     let outcome = match &options.command {
@@ -40,7 +59,7 @@ pub fn run_with(maps: &[&'static StorageMap]) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "apiserver: {error}");
+            let _ = writeln!(std::io::stderr(), "{}: {error}", program.name);
             ExitCode::FAILURE
         }
     }

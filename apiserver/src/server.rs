@@ -8,7 +8,7 @@ use axum::body::Body;
 use http::{Request, Response};
 use registry_core::RequestContext;
 use registry_core::context::ClusterPolicy;
-use registry_core::registry::storage_map::check_together;
+use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
 use registry_core::storage::hub::Hub;
@@ -216,6 +216,7 @@ impl ServerBuilder {
         let builtin = (!self.without_builtin_resources).then_some(&resources::STORAGE_MAP);
         let maps: Vec<&StorageMap> = builtin.into_iter().chain(self.maps.iter().copied()).collect();
         check_together(&maps)?;
+        check_declarations(&maps)?;
         let runtime_config = self.options.runtime_config();
         let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
         let resources: Vec<&'static ResourceDescription> = entries.map(|entry| entry.resource).collect();

@@ -9,7 +9,7 @@
 //!
 //! let server = TestServer::builder().memory().start().await.expect("it starts");
 //! let kubectl = server.kubectl();
-//! kubectl.run_with_input("apply -f -", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}").await;
+//! kubectl.run_with_input("apply -f -", r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}"#).await;
 //! assert_eq!(kubectl.run("get configmaps -o name").await, "configmap/a\n");
 //! server.stop().await;
 //! # }

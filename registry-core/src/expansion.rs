@@ -1,5 +1,7 @@
 //! What expansions of the derive call. Authors write nothing against it, so it may change with the derive.
 
+mod typed;
+
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
@@ -17,15 +19,44 @@ use crate::resource::{Resource, Strategy};
 use crate::rest::{Connecter, Getter, GracefulDeleter, NamedCreater, Patcher, Updater};
 use crate::schema::{FieldNumbers, Schema};
 
+/// An author's own struct with a schema. Whatever has `JsonSchema`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no schema",
+    label = "needs `#[derive(JsonSchema)]`",
+    note = "add `JsonSchema` (of the crate `schemars`) to the derives of this struct and of the types of its fields, or give a schema: `schema = path::to::function`"
+)]
+pub trait HasSchema: JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: JsonSchema> HasSchema for T {}
+
+/// An author's own struct that is read from and written as JSON. Whatever has `Serialize` and `Deserialize`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from and written as JSON",
+    label = "needs `#[derive(Serialize, Deserialize)]`",
+    note = "add `Serialize` and `Deserialize` (of the crate `serde`) to the derives of this struct and of the types of its fields"
+)]
+pub trait HasJson: Serialize + DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned> HasJson for T {}
+
 /// The schema of an author's own struct, compiled on first use. With field numbers (the text of the lock file beside
-/// the crate's storage map) it has a protobuf form.
-pub fn own_schema<T: JsonSchema>(
+/// the crate's storage map) it has a protobuf form. Where the schema cannot say what the struct takes, objects are also
+/// read as the struct when they are validated.
+pub fn own_schema<T: HasSchema + HasJson>(
     cell: &'static OnceLock<Schema>,
     kind: GroupVersionKind,
     field_numbers: Option<&'static str>,
 ) -> Schema {
     let compiled = cell.get_or_init(|| {
-        let schema = Schema::from_json_schema(schemars::schema_for!(T).as_value(), kind);
+        let mut generated = schemars::schema_for!(T).to_value();
+        let has_unions = typed::has_unions(&generated);
+        if has_unions {
+            typed::keep_flattened(&mut generated);
+        }
+        let schema = Schema::from_json_schema(&generated, kind);
+        let schema = if has_unions { schema.with_typed_check(typed::check::<T>) } else { schema };
         match field_numbers {
             Some(lock) => schema.with_numbers(&T::schema_name(), &FieldNumbers::parse(lock)),
             None => schema,

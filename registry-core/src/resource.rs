@@ -18,6 +18,7 @@ use crate::storage::Attributes;
 
 mod columns;
 pub mod conversion;
+pub(crate) mod declaration;
 mod description;
 mod extract;
 #[doc(hidden)]

@@ -39,6 +39,8 @@ pub(crate) use types::{Form, Message, Slot};
 pub struct Schema {
     table: Arc<TypeTable>,
     root: types::TypeId,
+    /// Finds what is wrong with an object that the types cannot express.
+    typed_check: Option<fn(&Value) -> ErrorList>,
 }
 
 /// Something odd about one field that decoding can live with: field validation decides what becomes of it.
@@ -110,6 +112,12 @@ impl Schema {
         self.table.apply_defaults(self.root, value);
     }
 
+    /// The same schema, which also runs this check when an object is [validated](Self::validate).
+    #[must_use]
+    pub fn with_typed_check(self, check: fn(&Value) -> ErrorList) -> Self {
+        Self { typed_check: Some(check), ..self }
+    }
+
     /// Whether the kind has a protobuf form. Those without one (tables, custom resources) are given and taken as
     /// JSON, YAML or CBOR.
     pub fn has_protobuf(&self) -> bool {
@@ -126,6 +134,12 @@ impl Schema {
     pub fn validate(&self, value: &Value) -> ErrorList {
         let mut errors = ErrorList::default();
         self.table.validate(self.root, value, &FieldPath::root(), &mut errors);
+        // A value that breaks a rule would be reported twice.
+        if let Some(check) = self.typed_check
+            && errors.is_empty()
+        {
+            errors.append(check(value));
+        }
         errors
     }
 }

@@ -4,6 +4,7 @@ mod checks;
 mod conversion;
 mod fragments;
 mod kube;
+mod map;
 mod resource_type;
 
 use proc_macro2::TokenStream;
@@ -27,6 +28,7 @@ fn emit(model: &ResourceModel) -> TokenStream {
     let checks = checks::emit(model);
     let storage = virtual_storage(model);
     let conversion = conversion::emit(model);
+    let in_map = map::emit(model);
     quote! {
         const _: () = {
             #kind
@@ -35,6 +37,7 @@ fn emit(model: &ResourceModel) -> TokenStream {
             #checks
             #storage
             #conversion
+            #in_map
         };
     }
 }

@@ -32,7 +32,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// pub struct Pods;
 /// ```
 ///
-/// Every word of the attribute is listed in the documentation of `registry-grammar`.
+/// Everything the attribute can say:
+///
+#[doc = include_str!("../grammar/grammar.md")]
 #[proc_macro_derive(Resource, attributes(resource))]
 pub fn derive_resource(input: TokenStream) -> TokenStream {
     expand::expand(&parse_macro_input!(input as DeriveInput)).into()

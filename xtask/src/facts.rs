@@ -10,6 +10,7 @@ use flate2::write::ZlibEncoder;
 
 mod bootstrap;
 mod builder;
+mod flags;
 mod go;
 mod openapi;
 #[cfg(test)]
@@ -126,7 +127,9 @@ pub(crate) fn generate(upstream: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Facts
     let all = table(&go, &openapi, |_| true)?;
     let meta = table(&go, &openapi, |name| META_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))?;
     let descriptions = pack(&openapi.descriptions())?;
+    let flags: Vec<flags::Flag> = read_json(&upstream.join("flags.json"))?;
     Ok(vec![
+        ("apiserver/src/options/kubernetes_flags.txt".into(), flags::table(&flags)),
         ("registry-core/src/schema/meta_v1.facts".into(), meta.into_bytes()),
         ("resources/src/generated/bootstrap.jsonl".into(), bootstrap::objects(upstream)?.into_bytes()),
         ("resources/src/generated/descriptions.zlib".into(), descriptions),

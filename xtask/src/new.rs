@@ -124,7 +124,7 @@ fn next_steps(package: &Package, names: &Names) -> String {
             manifest.display()
         ));
     }
-    steps.push(format!("say what {} is: its spec, its status, what makes it invalid", names.kind));
+    steps.push(format!("edit {}: its spec, its status, its rules", names.kind));
     steps.push("run `cargo xtask codegen`, which adds its paths to the storage map".to_owned());
     steps.push(format!("start the server and try `kubectl get {}`", names.plural));
     let numbered = steps.iter().zip(1..).map(|(step, number)| format!("  {number}. {step}"));

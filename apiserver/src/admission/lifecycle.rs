@@ -13,6 +13,10 @@ use registry_core::rest::{Answer, Getter};
 
 use super::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 
+mod controller;
+
+use controller::NamespaceController;
+
 /// Namespaces that may not be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 /// The resource that errors about namespaces name.
@@ -25,6 +29,8 @@ const DOUBTED_MAX: usize = 1024;
 /// The plug-in. Looks namespaces up in their own store: as cached, and again for certain before it refuses.
 pub struct NamespaceLifecycle {
     namespaces: Arc<dyn Getter>,
+    /// `None`: nothing is known of controllers.
+    controller: Option<NamespaceController>,
     context: RequestContext,
     recently_deleted: Mutex<VecDeque<(Instant, String)>>,
 }
@@ -48,6 +54,7 @@ impl NamespaceLifecycle {
             .find(|path| path.subresource.is_none() && path.resource.group_resource() == NAMESPACES)?;
         Some(Self {
             namespaces: path.capabilities.getter.clone()?,
+            controller: NamespaceController::new(installed),
             context: RequestContext::system(""),
             recently_deleted: Mutex::default(),
         })
@@ -119,6 +126,9 @@ impl MutatingAdmission for NamespaceLifecycle {
                     return Err(StatusError::forbidden(NAMESPACES, attributes.name, why));
                 }
                 self.doubt(attributes.name);
+                if let (Some(controller), false) = (&self.controller, attributes.dry_run.is_on()) {
+                    controller.warn_if_missing(context).await;
+                }
             }
             return Ok(());
         }

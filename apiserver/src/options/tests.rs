@@ -5,6 +5,8 @@ use registry_core::registry::InstalledApi;
 
 use super::*;
 
+const HARBOR: Program = Program { name: "harbor", version: "2.3.4" };
+
 fn parse(flags: &[&str]) -> Result<Options, String> {
     Options::try_parse_from([&["apiserver"], flags].concat()).map_err(|error| error.to_string())
 }
@@ -66,6 +68,52 @@ fn contradictions_are_refused_by_name() {
         let message = refusal(flags);
         assert!(message.contains(named), "{flags:?}: {message}");
     }
+}
+
+#[test]
+fn flags_of_kube_apiserver_that_are_missing_here_are_no_typing_errors() {
+    let told = |flags: &[&str]| {
+        let arguments = [&["harbor"], flags].concat().into_iter().map(OsString::from);
+        Options::read(HARBOR, arguments).expect_err("an unknown flag").to_string()
+    };
+    let missing = told(&[
+        "--secure-port=1",
+        "--goaway-chance=0.1",
+        "--goaway-chance=0.2",
+        "--cors-allowed-origins",
+        "x",
+    ]);
+    let expected = "known to kube-apiserver, not implemented here: --cors-allowed-origins, --goaway-chance";
+    assert!(missing.contains(expected) && !missing.contains("similar"), "{missing}");
+    let typing_error = told(&["--secure-prot=1"]);
+    assert!(
+        typing_error.contains("--secure-port") && !typing_error.contains("kube-apiserver"),
+        "{typing_error}"
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_refused_by_its_flag() {
+    let command = Options::command();
+    let files = command
+        .get_arguments()
+        .filter(|flag| flag.get_value_names().is_some_and(|names| names.iter().any(|name| *name == "FILE")));
+    for flag in files.filter_map(clap::Arg::get_long) {
+        let arguments = ["harbor".to_owned(), format!("--{flag}=/nope/file")].map(OsString::from);
+        let told = Options::read(HARBOR, arguments).expect_err("no such file").to_string();
+        // Flags that need another one are refused for that first.
+        let expected = format!("--{flag}: cannot read /nope/file: No such file");
+        assert!(told.contains(&expected) || told.contains("required arguments"), "{flag}: {told}");
+    }
+    let arguments = ["harbor", "--token-auth-file=/nope/file"].map(OsString::from);
+    let told = Options::read(HARBOR, arguments).expect_err("no such file").to_string();
+    assert!(told.starts_with("error: --token-auth-file: cannot read /nope/file: No such file"), "{told}");
+}
+
+#[test]
+fn a_program_prints_its_own_name_and_version() {
+    let printed = Options::read(HARBOR, ["harbor", "--version"].map(OsString::from));
+    assert_eq!(printed.expect_err("the version, and nothing else").to_string(), "harbor 2.3.4\n");
 }
 
 #[test]

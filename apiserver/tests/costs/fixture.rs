@@ -120,7 +120,7 @@ impl Server {
     }
 
     /// Stores an object that no strategy has seen.
-    pub(crate) fn store(&self, resource: &'static ResourceType, object: &Value) {
+    pub(crate) fn store(&self, resource: &ResourceType, object: &Value) {
         let name = object["metadata"]["name"].as_str().unwrap();
         let namespace = if resource.is_namespaced() { "default/" } else { "" };
         let key = format!("/registry/{}/{namespace}{name}", resource.storage_prefix);

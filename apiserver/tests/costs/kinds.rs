@@ -28,7 +28,7 @@ fn main_paths(server: &Server) -> Vec<&InstalledPath> {
 
 /// An object with what all objects have.
 fn named(path: &InstalledPath, mut object: Value, name: &str) -> Value {
-    object["apiVersion"] = api_version(path.resource).into();
+    object["apiVersion"] = api_version(&path.resource).into();
     object["kind"] = path.resource.kind.kind.into();
     if !object["metadata"].is_object() {
         object["metadata"] = json!({});
@@ -48,10 +48,11 @@ fn creating_any_kind_takes_linear_time() {
     for path in main_paths(&all).into_iter().filter(|path| path.capabilities.creater.is_some()) {
         // The engine keeps all history: a new one for each kind.
         let server = Server::start();
-        let root = path.capabilities.storage.schema().root();
+        let schema = path.capabilities.storage.schema();
+        let root = schema.root();
         let mut structs: HashSet<String> = HashSet::new();
         for collection in collections(root).into_iter().filter(|one| !is_repeated(path, one)) {
-            let url = url_of(path.resource);
+            let url = url_of(&path.resource);
             let mut create = |object: Value| {
                 number += 1;
                 let body = named(path, object, &format!("c{number}")).to_string();
@@ -90,8 +91,8 @@ fn updating_any_kind_takes_linear_time() {
                 stored["metadata"]["uid"] = format!("uid-{number}").into();
                 stored["metadata"]["creationTimestamp"] = "2026-01-02T03:04:05Z".into();
                 schema.conform(&mut stored, &mut Vec::new()).unwrap();
-                server.store(path.resource, &stored);
-                let url = format!("{}/{name}{subresource}", url_of(path.resource));
+                server.store(&path.resource, &stored);
+                let url = format!("{}/{name}{subresource}", url_of(&path.resource));
                 let present = server.get(&url, "application/json").json();
                 let mut wanted = named(path, body(schema.root(), &collection, bytes, true), &name);
                 wanted["metadata"]["uid"] = present["metadata"]["uid"].clone();

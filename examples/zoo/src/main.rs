@@ -3,5 +3,5 @@
 //! It takes the flags of the server itself: `cargo run -p zoo -- --help`.
 
 fn main() -> std::process::ExitCode {
-    apiserver::run_with(&[apiserver::builtin_storage_map(), &zoo::STORAGE_MAP])
+    apiserver::run_with(apiserver::program!(), &[apiserver::builtin_storage_map(), &zoo::STORAGE_MAP])
 }

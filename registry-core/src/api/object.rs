@@ -16,17 +16,17 @@ pub struct Object(pub Map<String, Value>);
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     /// A field has another type than the view wants. Not retryable.
-    #[error("cannot read the object as {type_name}: {source}")]
+    #[error("the object does not fit its kind: {source}")]
     Mismatch {
-        /// The Rust type asked for.
+        /// The Rust type asked for: for logs, clients do not know it.
         type_name: &'static str,
         /// What did not fit, with the field.
         source: serde_json::Error,
     },
     /// The Rust value serialises to something other than a JSON object. Not retryable.
-    #[error("{type_name} does not serialise to a JSON object")]
+    #[error("the kind's Rust type does not serialise to a JSON object")]
     NotAnObject {
-        /// The Rust type given.
+        /// The Rust type given: for logs, clients do not know it.
         type_name: &'static str,
     },
 }

@@ -26,7 +26,7 @@ mod tests;
 pub mod check;
 mod written;
 
-pub use check::together::{MapConflict, check_together};
+pub use check::together::{MapConflict, check_declarations, check_together};
 pub use written::{WrittenPath, WrittenVersion};
 
 /// All storages of a server, or of one crate of resources.
@@ -97,11 +97,16 @@ pub struct Scale<R>(PhantomData<R>);
 pub struct Custom<S>(PhantomData<S>);
 
 /// What an author implements for a subresource that is neither `status` nor `scale`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a subresource",
+    label = "needs `impl Subresource for {Self}`",
+    note = "`subresource(Type, verbs(…))` names a type that implements `registry_core::registry::Subresource`: its parent, its storage and its name in the path"
+)]
 pub trait Subresource: Send + Sync + 'static {
     /// The resource it is below.
     type Parent: Resource;
     /// What serves it: the type itself, or a store such as
-    /// [`SubresourceStore`](crate::registry::SubresourceStore). It implements every verb that is declared.
+    /// [`SubresourceStore`]. It implements every verb that is declared.
     type Storage: Storage;
     /// Its name in the path, for example `binding`.
     const NAME: &'static str;

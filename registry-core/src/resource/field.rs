@@ -6,6 +6,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+pub mod class;
+
 /// The value of a field on the way.
 pub struct Field<'a, T>(pub &'a T);
 

@@ -53,7 +53,7 @@ pub trait AttributesOf: Send + Sync + 'static {
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
 
     /// The canonical encoding of a value that is kept in another one: as protobuf (it begins with
-    /// [`MAGIC`](crate::codec::protobuf::MAGIC)), or in another version of the kind. `None` when the value can be
+    /// [`MAGIC`]), or in another version of the kind. `None` when the value can be
     /// taken as it is.
     ///
     /// # Errors

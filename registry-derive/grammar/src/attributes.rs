@@ -1,6 +1,7 @@
 //! The attribute as written: what darling reads, before anything is checked against anything else.
 
 pub(crate) mod column;
+pub(crate) mod habits;
 pub(crate) mod list;
 pub(crate) mod path;
 pub(crate) mod scale;
@@ -16,7 +17,7 @@ use subresource::SubresourceAttribute;
 
 /// Everything inside `#[resource(…)]` on a struct. One field here is one word of the grammar.
 #[derive(Debug, FromDeriveInput)]
-#[darling(attributes(resource), supports(struct_named, struct_unit), forward_attrs(doc))]
+#[darling(attributes(resource), supports(struct_named, struct_unit), forward_attrs(doc, serde))]
 pub(crate) struct Attributes {
     pub(crate) ident: syn::Ident,
     pub(crate) generics: syn::Generics,
@@ -65,10 +66,11 @@ pub(crate) struct Attributes {
 
 /// A field of the annotated struct.
 #[derive(Debug, FromField)]
-#[darling(attributes(resource))]
+#[darling(attributes(resource), forward_attrs(serde))]
 pub(crate) struct FieldAttributes {
     pub(crate) ident: Option<syn::Ident>,
     pub(crate) ty: syn::Type,
+    pub(crate) attrs: Vec<syn::Attribute>,
     /// `#[resource(status)]`: this field is the status.
     pub(crate) status: Flag,
 }

@@ -3,24 +3,7 @@
 //! [`ResourceModel::parse`] turns an annotated struct into a validated model, or into all its errors at once,
 //! each at the author's tokens. Neither user looks at attributes itself, so both always agree.
 //!
-//! ```text
-//! #[resource(
-//!     group = "zoo.example.dev", version = "v1",        // where it is served; no group is the core group
-//!     kind = "…", plural = "…", singular = "…",         // names; defaults come from the struct's
-//!     short = "enc" | short("enc", "pen"), categories("all"),
-//!     scope = namespaced | scope = cluster | cluster,
-//!     storage_prefix = "…",                             // keys in the store; the default is kube-apiserver's
-//!     object = path::To::Foreign,                       // a unit struct stands for this type
-//!     schema = path::to::function,                      // fn() -> Schema
-//!     selectable(spec.keeper, status.pod_ip = "status.podIP", spec.source or spec.origin as "source"), index(spec.keeper),
-//!     column("Name", path, priority = 1, type = integer, format = name, description = "…"),
-//!     columns = path::TO_SLICE,                         // &'static [Column], for computed cells
-//!     row_conditions = path::to::function,              // fn(&Object) -> &'static [RowCondition]
-//!     scale(replicas = path, current = path, selector = path),
-//!     status, generation, ttl_seconds = 3600, returns_deleted_object, without_deletecollection,
-//!     strategy = Type, subresource(Type, verbs(create)),
-//! )]
-//! ```
+#![doc = include_str!("../grammar.md")]
 
 mod attributes;
 mod model;

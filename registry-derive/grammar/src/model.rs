@@ -1,6 +1,7 @@
 //! The validated model: what the derive emits from and code generation reads.
 
 pub(crate) mod names;
+mod own;
 mod validate;
 
 use darling::FromDeriveInput;
@@ -9,6 +10,7 @@ use syn::spanned::Spanned;
 use syn::{DeriveInput, Ident, LitStr, Path, Type};
 
 use crate::attributes::column::ColumnAttribute;
+use crate::attributes::habits;
 use crate::attributes::path::FieldPath;
 use crate::attributes::scale::ScaleAttribute;
 use crate::attributes::subresource::SubresourceAttribute;
@@ -129,6 +131,9 @@ impl ResourceModel {
     /// # Errors
     /// Everything that is wrong with it, combined, each error at the author's tokens.
     pub fn parse(input: &DeriveInput) -> syn::Result<Self> {
+        if let Some(refused) = habits::refuse(&input.attrs) {
+            return Err(refused);
+        }
         let attributes = Attributes::from_derive_input(input)?;
         let mut complaints = Complaints::default();
         let model = Self::from_attributes(attributes, &mut complaints);
@@ -151,6 +156,8 @@ impl ResourceModel {
         let plural = text(&attributes.plural).unwrap_or_else(|| names::plural_of(&kind));
         let group = text(&attributes.group).unwrap_or_default();
         let has_status = attributes.status.is_present() || status_field(&attributes);
+        complaints.check_kind(&attributes, &kind);
+        complaints.check_short_names(&attributes.short.0, &plural, &singular);
         let storage_prefix = text(&attributes.storage_prefix)
             .unwrap_or_else(|| names::default_storage_prefix(&group, &plural));
         Self {
@@ -227,7 +234,8 @@ fn object_kind(attributes: &Attributes, complaints: &mut Complaints) -> ObjectKi
                 "a unit struct stands for a foreign type: say which with `object = path::To::Type`, \
                  or give the struct `metadata: ObjectMeta` and its own fields"
             } else {
-                "an API object has its metadata in a field: add `pub metadata: ObjectMeta`"
+                "an API object has its metadata in a field: add `pub metadata: ObjectMeta`, and annotate the whole \
+                 object, not its spec: `pub struct Pod { pub metadata: ObjectMeta, pub spec: PodSpec }`"
             };
             complaints.add(attributes.ident.span(), message);
             // The model is thrown away with the complaint; any type will do.

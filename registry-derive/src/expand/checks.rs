@@ -3,7 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
-use registry_grammar::{Columns, FieldPath, ResourceModel, SubresourceAttribute};
+use registry_grammar::{ColumnKind, Columns, FieldPath, ResourceModel, SubresourceAttribute};
 use syn::spanned::Spanned;
 
 use super::fragments::object_type;
@@ -21,6 +21,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
         fn checks(object: &#object) {
             use ::registry_core::expansion::HandlesAny as _;
             use ::registry_core::expansion::field::Present as _;
+            use ::registry_core::expansion::field::class::{Classify as _, Unclassified as _};
             #(#paths)*
             #strategy
             #(#subresources)*
@@ -34,10 +35,9 @@ fn paths(model: &ResourceModel) -> Vec<TokenStream> {
         Columns::Slice(_) => &[],
     };
     let selectable = model.selectable.iter().flat_map(|path| [Some(path), path.other()]).flatten();
-    let plain = selectable.chain(columns.iter().map(|column| &column.path)).map(|path| {
-        let access = access(path);
-        quote!(let _ = #access;)
-    });
+    let selectable = selectable.map(|path| classified(path, "is_selectable"));
+    let columns = columns.iter().map(|column| classified(&column.path, column_check(column.kind)));
+    let plain = selectable.chain(columns);
     let scale = model.scale.iter().flat_map(|scale| {
         let replicas = bounded(&scale.replicas, "is_replica_count");
         let current = bounded(&scale.current, "is_replica_count");
@@ -54,6 +54,29 @@ pub(super) fn access(path: &FieldPath) -> TokenStream {
         value = quote_spanned!(step.span()=> ::registry_core::expansion::field::Field(#field).get()?);
     }
     quote_spanned!(path.span()=> (|| ::core::option::Option::Some(#value))())
+}
+
+/// The value at a path has a type that passes this check.
+fn classified(path: &FieldPath, check: &str) -> TokenStream {
+    let access = access(path);
+    let check = format_ident!("{check}", span = path.span());
+    quote_spanned! {path.span()=> {
+        let value = #access;
+        ::registry_core::expansion::field::class::#check(
+            value,
+            (&::registry_core::expansion::field::class::Classified(value)).class(),
+        );
+    }}
+}
+
+const fn column_check(kind: ColumnKind) -> &'static str {
+    match kind {
+        ColumnKind::String => "is_string_column",
+        ColumnKind::Integer => "is_integer_column",
+        ColumnKind::Number => "is_number_column",
+        ColumnKind::Boolean => "is_boolean_column",
+        ColumnKind::Date => "is_date_column",
+    }
 }
 
 fn bounded(path: &FieldPath, bound: &str) -> TokenStream {

@@ -194,13 +194,16 @@ fn schema(model: &ResourceModel) -> TokenStream {
     let field_numbers = field_numbers();
     match (&model.schema, &model.object) {
         (Some(function), _) => quote!(#function),
-        (None, ObjectKind::Own(_)) => quote! {
-            || {
-                static SCHEMA: ::std::sync::OnceLock<::registry_core::schema::Schema> =
-                    ::std::sync::OnceLock::new();
-                ::registry_core::expansion::own_schema::<#ident>(&SCHEMA, RESOURCE_KIND, #field_numbers)
+        (None, ObjectKind::Own(_)) => {
+            let own_schema = quote_spanned!(ident.span()=> ::registry_core::expansion::own_schema::<#ident>);
+            quote! {
+                || {
+                    static SCHEMA: ::std::sync::OnceLock<::registry_core::schema::Schema> =
+                        ::std::sync::OnceLock::new();
+                    #own_schema(&SCHEMA, RESOURCE_KIND, #field_numbers)
+                }
             }
-        },
+        }
         (None, ObjectKind::Foreign(_)) => quote!(|| crate::schema::of(#group, #version, #kind)),
     }
 }

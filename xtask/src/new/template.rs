@@ -19,8 +19,8 @@ pub(super) struct Names {
     pub(super) module: String,
 }
 
-/// `GROUP`, `VERSION`, `KIND` and `PLURAL` are replaced.
-const TEMPLATE: &str = r#"//! `GROUP_VERSION KIND`: what it is for, in a sentence or two.
+/// `GROUP`, `VERSION`, `GROUP_VERSION`, `KIND` and `PLURAL` are replaced. README.md shows the struct of `Enclosure`.
+const TEMPLATE: &str = r#"//! `GROUP_VERSION KIND`: describe here what it is for, in a sentence or two.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use registry_core::RequestContext;
@@ -30,44 +30,63 @@ use registry_derive::Resource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One KIND.
+/// What one KIND is: `kubectl explain` prints this text.
 #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 #[resource(
-GROUP_LINE    version = "VERSION",
-    // What `kubectl get PLURAL --field-selector` may name. Paths are checked by the compiler.
-    selectable(status.phase),
-    // What `kubectl get PLURAL` shows between the name and the age.
+    group = "GROUP",
+    version = "VERSION",
+    // What `kubectl get PLURAL --field-selector` can name. Lists and watches by owner use an index.
+    selectable(spec.owner, status.phase),
+    index(spec.owner),
+    // What `kubectl get PLURAL` prints between the name and the age.
+    column("Owner", spec.owner),
+    column("Replicas", status.replicas, type = integer),
     column("Phase", status.phase),
+    // What `kubectl scale` and autoscalers read and write.
+    scale(replicas = spec.replicas, current = status.replicas, selector = status.selector),
     strategy = KINDStrategy
 )]
 pub struct KIND {
-    /// Name, namespace, labels and what else every object has.
+    /// Name, namespace, labels and everything else that every object has.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// The desired state.
+    #[serde(default)]
     pub spec: KINDSpec,
-    /// What is. Only the `status` subresource writes it.
+    /// The observed state. Only the `status` subresource writes it.
     #[resource(status)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<KINDStatus>,
 }
 
-/// What is wanted of a KIND.
+/// The desired state.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct KINDSpec {
-    /// For people.
-    pub description: String,
+    /// Who is responsible for the object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The desired number of replicas.
+    #[serde(default)]
+    pub replicas: i32,
 }
 
-/// What is known of a KIND.
+/// The observed state.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct KINDStatus {
-    /// Where it is in its life.
+    /// A one-word summary, for example `Ready`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
+    /// The observed number of replicas.
+    #[serde(default)]
+    pub replicas: i32,
+    /// The label selector of the replicas, as autoscalers read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
 }
 
-/// What is special about creating and changing a KIND.
+/// Rules for creating and updating objects of the kind `KIND`. Leave it out if there are none.
 pub struct KINDStrategy;
 
 impl Strategy for KINDStrategy {
@@ -75,8 +94,10 @@ impl Strategy for KINDStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &KIND) -> ErrorList {
         let mut errors = ErrorList::default();
-        if object.spec.description.is_empty() {
-            errors.push(FieldError::required(FieldPath::new("spec").child("description"), ""));
+        if object.spec.replicas < 0 {
+            let field = FieldPath::new("spec").child("replicas");
+            let detail = "must be greater than or equal to 0";
+            errors.push(FieldError::invalid(field, object.spec.replicas, detail));
         }
         errors
     }
@@ -124,14 +145,14 @@ impl Names {
 
     /// The resource's file.
     pub(super) fn resource(&self) -> String {
-        let (group_line, group_version) = if self.group.is_empty() {
-            (String::new(), self.version.clone())
+        let group_version = if self.group.is_empty() {
+            self.version.clone()
         } else {
-            (format!("    group = \"{}\",\n", self.group), format!("{}/{}", self.group, self.version))
+            format!("{}/{}", self.group, self.version)
         };
         TEMPLATE
-            .replace("GROUP_LINE", &group_line)
             .replace("GROUP_VERSION", &group_version)
+            .replace("GROUP", &self.group)
             .replace("VERSION", &self.version)
             .replace("PLURAL", &self.plural)
             .replace("KIND", &self.kind)
@@ -178,6 +199,20 @@ mod tests {
         assert_eq!(names.plural, "csidrivers");
         assert_eq!(snake_case("PodDisruptionBudget"), "pod_disruption_budget");
         assert_eq!(Names::new("v1", "Pod").expect("good names").group_module, "core");
+    }
+
+    #[test]
+    fn the_readme_shows_the_struct_that_is_written() {
+        let readme = include_str!("../../../README.md");
+        let (_, block) = readme.split_once("```rust\n").expect("a block of Rust");
+        let (block, _) = block.split_once("```").expect("its end");
+        let shown =
+            block.lines().map(|line| line.strip_prefix("   ").unwrap_or(line)).collect::<Vec<_>>().join("\n");
+        let written = Names::new("zoo.example.dev/v1", "Enclosure").expect("good names").resource();
+        assert!(
+            written.contains(shown.trim()),
+            "README.md shows\n{shown}\nbut `cargo xtask new` writes\n{written}"
+        );
     }
 
     #[test]

@@ -43,6 +43,7 @@ fn plugin() -> NamespaceLifecycle {
             cached: vec![("default", "Active"), ("ending", "Terminating"), ("stale", "Active")],
             stored: vec![("default", "Active"), ("new", "Active"), ("stale", "Terminating")],
         }),
+        controller: None,
         context: RequestContext::system(""),
         recently_deleted: Mutex::default(),
     }

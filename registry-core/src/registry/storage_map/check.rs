@@ -34,6 +34,9 @@ const fn contradiction(map: &StorageMap, written: &[WrittenVersion]) -> Option<M
             if let Some(message) = misplaced(&culprit, &written[this], &written[this].paths[index]) {
                 return Some(message);
             }
+            if let Some(message) = misnamed(&culprit) {
+                return Some(message);
+            }
             if let Some(message) = served_twice(entries, &written[this], index) {
                 return Some(message);
             }
@@ -78,6 +81,23 @@ const fn misplaced(culprit: &Culprit<'_>, version: &WrittenVersion, path: &Writt
         .text("` of `")
         .group_version(resource.kind.group, resource.kind.version);
     Some(message.text("`"))
+}
+
+/// A subresource whose name cannot be part of a path.
+const fn misnamed(culprit: &Culprit<'_>) -> Option<Message> {
+    let Some(name) = culprit.entry.subresource else { return None };
+    let bytes = name.as_bytes();
+    let mut index = 0;
+    let mut is_name = !bytes.is_empty();
+    while index < bytes.len() {
+        is_name = is_name && matches!(bytes[index], b'a'..=b'z' | b'0'..=b'9' | b'-');
+        index += 1;
+    }
+    if is_name {
+        return None;
+    }
+    let message = Message::new().text("the subresource `").text(name).text("` of ").culprit(culprit);
+    Some(message.text(" cannot be part of a path: its `NAME` has lower-case letters, digits and `-`"))
 }
 
 /// Two storages for one path.

@@ -90,6 +90,7 @@ fn every_mistake_is_told_at_once() {
         "the short name is given twice",
         "`scope = …` and `cluster`",
         "the field of the status is called `status`",
+        "a new object has no status yet",
         "mark the field instead",
         "two selectable fields are named `spec.keeper`",
         "can be selected by `metadata.name`",
@@ -108,7 +109,7 @@ fn every_mistake_is_told_at_once() {
 #[test]
 fn words_outside_the_grammar_are_refused() {
     let unknown = complaints(&parse_quote! {
-        #[resource(version = "v1", plurals = "enclosures")]
+        #[resource(group = "a.b", version = "v1", plurals = "enclosures")]
         pub struct Enclosure { pub metadata: ObjectMeta }
     });
     assert!(unknown[0].contains("Unknown field: `plurals`") && unknown[0].contains("plural"), "{unknown:?}");
@@ -116,7 +117,7 @@ fn words_outside_the_grammar_are_refused() {
     let cases: [(DeriveInput, &str); 7] = [
         (
             parse_quote!(
-                #[resource(version = "v1", selectable("spec.keeper"))]
+                #[resource(group = "a.b", version = "v1", selectable("spec.keeper"))]
                 struct A {
                     metadata: ObjectMeta,
                 }
@@ -125,7 +126,7 @@ fn words_outside_the_grammar_are_refused() {
         ),
         (
             parse_quote!(
-                #[resource(version = "v1", selectable(spec.type))]
+                #[resource(group = "a.b", version = "v1", selectable(spec.type))]
                 struct A {
                     metadata: ObjectMeta,
                 }
@@ -134,7 +135,7 @@ fn words_outside_the_grammar_are_refused() {
         ),
         (
             parse_quote!(
-                #[resource(version = "v1", scope = global)]
+                #[resource(group = "a.b", version = "v1", scope = global)]
                 struct A {
                     metadata: ObjectMeta,
                 }
@@ -143,7 +144,7 @@ fn words_outside_the_grammar_are_refused() {
         ),
         (
             parse_quote!(
-                #[resource(version = "v1", scale(replicas = spec.replicas))]
+                #[resource(group = "a.b", version = "v1", scale(replicas = spec.replicas))]
                 struct A {
                     metadata: ObjectMeta,
                 }
@@ -152,7 +153,7 @@ fn words_outside_the_grammar_are_refused() {
         ),
         (
             parse_quote!(
-                #[resource(version = "v1", subresource(Log, verbs(list)))]
+                #[resource(group = "a.b", version = "v1", subresource(Log, verbs(list)))]
                 struct A {
                     metadata: ObjectMeta,
                 }
@@ -161,14 +162,14 @@ fn words_outside_the_grammar_are_refused() {
         ),
         (
             parse_quote!(
-                #[resource(version = "v1")]
+                #[resource(group = "a.b", version = "v1")]
                 struct A;
             ),
             "say which with `object",
         ),
         (
             parse_quote!(
-                #[resource(version = "v1")]
+                #[resource(group = "a.b", version = "v1")]
                 struct A {
                     spec: B,
                 }
@@ -179,6 +180,109 @@ fn words_outside_the_grammar_are_refused() {
     for (input, expected) in cases {
         let told = complaints(&input);
         assert!(told.iter().any(|one| one.contains(expected)), "{told:?} should contain {expected}");
+    }
+}
+
+/// The documentation of the grammar, which is that of the derive too.
+const DOCUMENTATION: &str = include_str!("../../grammar.md");
+
+#[test]
+fn every_word_of_the_grammar_is_documented() {
+    let source = syn::parse_file(include_str!("../attributes.rs")).expect("Rust");
+    let attributes = source.items.iter().find_map(|item| match item {
+        syn::Item::Struct(item) if item.ident == "Attributes" => Some(item),
+        _ => None,
+    });
+    let fields =
+        attributes.expect("the grammar's struct").fields.iter().filter_map(|field| field.ident.as_ref());
+    let words = fields
+        .map(ToString::to_string)
+        .filter(|word| !matches!(word.as_str(), "ident" | "generics" | "attrs" | "data"));
+    let others = [
+        "type",
+        "format",
+        "priority",
+        "description",
+        "replicas",
+        "current",
+        "selector",
+        "verbs",
+        " or ",
+        " as ",
+        "=>",
+    ];
+    for word in words.chain(others.map(str::to_owned)) {
+        let is_word = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_');
+        let mut places = DOCUMENTATION.match_indices(&word);
+        assert!(
+            places.any(|(at, _)| is_word(&DOCUMENTATION[at + word.len()..])),
+            "`{word}` is not documented"
+        );
+    }
+}
+
+#[test]
+fn what_an_own_struct_has_to_look_like_is_said() {
+    let told = complaints(&parse_quote! {
+        #[resource(version = "v1", short("pens", "pn"))]
+        pub struct Pen {
+            pub metadata: ObjectMeta, pub api_version: String, pub kind: String, pub feeding_time: String,
+            pub status: Option<String>,
+        }
+    });
+    let expected = [
+        "missing `group",
+        "`apiVersion` and `kind` come from the annotation",
+        "`apiVersion` and `kind` come from the annotation",
+        "`feeding_time` would be `feeding_time` in JSON",
+        "mark the status",
+        "`pens` is the resource's own name already",
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (told, expected) in told.iter().zip(expected) {
+        assert!(told.contains(expected), "{told} should contain {expected}");
+    }
+    // serde's attributes say otherwise.
+    for renamed in [
+        parse_quote!(
+            #[serde(rename_all = "camelCase", deny_unknown_fields)]
+            #[resource(group = "a.b", version = "v1")]
+            struct A {
+                metadata: ObjectMeta,
+                feeding_time: String,
+            }
+        ),
+        parse_quote!(
+            #[resource(group = "a.b", version = "v1")]
+            struct A {
+                metadata: ObjectMeta,
+                #[serde(default, rename = "feeding_time")]
+                feeding_time: String,
+            }
+        ),
+        parse_quote!(
+            #[resource(group = "a.b", version = "v1", storage = Reviews)]
+            struct A {
+                metadata: ObjectMeta,
+                status: Option<String>,
+            }
+        ),
+    ] {
+        model(&renamed);
+    }
+}
+
+#[test]
+fn words_of_other_derives_are_refused_with_what_to_write() {
+    let told = complaints(&parse_quote! {
+        #[resource(group = "a.b", version = "v1", namespaced, shortname = "enc", status = "Status", printcolumn = "{}")]
+        pub struct Enclosure { pub metadata: ObjectMeta }
+    });
+    let expected =
+        ["unless they say `cluster`", "`short = ", "`#[resource(status)] pub status", "`column(\"Heading\""];
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (told, expected) in told.iter().zip(expected) {
+        assert!(told.contains(expected), "{told} should contain {expected}");
     }
 }
 

@@ -8,8 +8,8 @@ use syn::LitStr;
 use syn::spanned::Spanned;
 
 use super::{names, span_or};
+use crate::attributes::Attributes;
 use crate::attributes::path::FieldPath;
-use crate::attributes::{Attributes, FieldAttributes};
 
 /// A name that may be given, what it has to be, and what to say when it is not.
 type NameCheck<'a> = (&'a Option<SpannedValue<String>>, fn(&str) -> bool, &'static str);
@@ -33,7 +33,7 @@ impl Complaints {
         self.0
     }
 
-    fn require(&mut self, holds: bool, span: Span, message: impl std::fmt::Display) {
+    pub(super) fn require(&mut self, holds: bool, span: Span, message: impl std::fmt::Display) {
         if !holds {
             self.add(span, message);
         }
@@ -48,6 +48,9 @@ impl Complaints {
             generics.span(),
             "a resource cannot have generic parameters",
         );
+        if attributes.group.is_none() && attributes.object.is_none() {
+            self.add(here, "missing `group = \"…\"`: the API group this resource is served in, for example `zoo.example.dev`");
+        }
         match &attributes.version {
             None => self.add(here, "missing `version = \"…\"`: the API version this resource is served in"),
             Some(version) => self.require(
@@ -87,7 +90,8 @@ impl Complaints {
 
     /// Fields, columns and subresources agree with each other.
     pub(super) fn check_fields(&mut self, attributes: &Attributes) {
-        self.check_status(attributes);
+        self.check_own_fields(attributes);
+        self.check_virtual(attributes);
         self.check_hub(attributes);
         self.check_selectable(&attributes.selectable.0, &attributes.index.0);
         self.check_columns(attributes);
@@ -122,18 +126,20 @@ impl Complaints {
         }
     }
 
-    fn check_status(&mut self, attributes: &Attributes) {
-        let fields = attributes.data.as_ref().take_struct().map(|fields| fields.fields).unwrap_or_default();
-        let marked: Vec<&FieldAttributes> =
-            fields.iter().copied().filter(|field| field.status.is_present()).collect();
-        for field in &marked {
-            let is_status = field.ident.as_ref().is_some_and(|name| name == "status");
-            self.require(is_status, field.status.span(), "the field of the status is called `status`");
-        }
-        if attributes.status.is_present() && attributes.object.is_none() {
+    /// Of a virtual resource nothing is stored.
+    fn check_virtual(&mut self, attributes: &Attributes) {
+        let Some(storage) = &attributes.storage else { return };
+        if attributes.status.is_present() || super::status_field(attributes) {
             self.add(
-                attributes.status.span(),
-                "on your own struct mark the field instead: `#[resource(status)] pub status: Option<…>`",
+                storage.span(),
+                "nothing of a virtual resource is stored, so it has no `status` subresource: leave out `status`, or \
+                 `storage = …`",
+            );
+        }
+        if attributes.scale.is_some() {
+            self.add(
+                storage.span(),
+                "nothing of a virtual resource is stored, so it cannot be scaled: leave out `scale(…)`",
             );
         }
     }
@@ -147,6 +153,11 @@ impl Complaints {
             return;
         }
         let here = attributes.ident.span();
+        if let Some(hub) = &attributes.hub
+            && (hub.is_ident("Self") || hub.is_ident(&attributes.ident))
+        {
+            self.add(hub.span(), "a version cannot be its own hub: `hub = …` names the version that is stored; leave it out here");
+        }
         if let Some(prefix) = &attributes.storage_prefix {
             self.add(prefix.span(), "a spoke is stored where its hub is: leave this out");
         }

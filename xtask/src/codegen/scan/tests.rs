@@ -61,7 +61,7 @@ fn mistakes_are_told_with_their_place() {
 #[resource(group = "Zoo", version = "v1")]
 pub struct A { metadata: ObjectMeta }
 #[derive(Resource)]
-#[resource(version = "v1", subresource(Nowhere, verbs(get)))]
+#[resource(group = "a.b", version = "v1", subresource(Nowhere, verbs(get)))]
 pub struct B { metadata: ObjectMeta }
 "#;
     let told = resources(&[("lib.rs", wrong)]).expect_err("two mistakes");
@@ -90,7 +90,7 @@ fn types_the_storage_map_cannot_name_are_told() {
 fn types_of_one_name_are_told_apart_by_their_modules() {
     let parent = r#"
 #[derive(Resource)]
-#[resource(version = "v1", subresource(PATH, verbs(get)))]
+#[resource(group = "a.b", version = "v1", subresource(PATH, verbs(get)))]
 pub struct A { metadata: ObjectMeta }
 "#;
     let implementation = r#"pub struct S; impl Subresource for S { const NAME: &'static str = "NAME"; }"#;

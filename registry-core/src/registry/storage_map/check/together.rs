@@ -4,11 +4,36 @@
 use super::message::{Culprit, Message, same};
 use super::{names, same_option, stores};
 use crate::registry::storage_map::{MapEntry, StorageMap};
+use crate::resource::declaration;
 
-/// Two storage maps that cannot be served together. Not retryable.
+/// Storage maps that cannot be served. Not retryable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MapConflict(String);
+
+/// Checks what the authors' own kinds declare of their fields against the kinds' schemas. Logs a warning for fields whose JSON
+/// names are not in camelCase.
+///
+/// # Errors
+/// A declaration names a field that the schema does not have, or one of another type.
+pub fn check_declarations(maps: &[&StorageMap]) -> Result<(), MapConflict> {
+    let mains = maps.iter().flat_map(|map| entries(map)).filter(|entry| entry.subresource.is_none());
+    for resource in mains.map(|entry| entry.resource) {
+        let (kind, place) = (resource.kind.kind, resource.declared_at);
+        let problems = declaration::problems(resource);
+        if !problems.is_empty() {
+            return Err(MapConflict(format!("`{kind}` (declared at {place}): {}", problems.join("; "))));
+        }
+        let fields = declaration::snake_case_fields(resource);
+        if !fields.is_empty() {
+            let fields = fields.join(", ");
+            tracing::warn!(
+                "`{kind}` (declared at {place}): Kubernetes writes field names in camelCase, these are not: {fields}; add                  `#[serde(rename_all = \"camelCase\")]` to their structs"
+            );
+        }
+    }
+    Ok(())
+}
 
 /// Checks that the maps of one server do not claim the same paths, names or keys.
 ///

@@ -263,19 +263,6 @@ mod tests {
         verify_journals(directory.path()).unwrap();
     }
 
-    #[test]
-    fn a_missing_journal_is_named() {
-        let directory = tempfile::tempdir().unwrap();
-        let refused = || verify_journals(directory.path()).unwrap_err().to_string();
-        assert!(refused().contains("has no journal"), "{}", refused());
-        for number in [3, 4, 6] {
-            std::fs::write(directory.path().join(format!("{number}.jnl")), "").unwrap();
-        }
-        assert!(refused().contains("5.jnl is missing"), "{}", refused());
-        std::fs::write(directory.path().join("5.jnl"), "").unwrap();
-        verify_journals(directory.path()).unwrap();
-    }
-
     /// What is parsed here is what this version of fjall writes.
     #[test]
     fn a_journal_of_fjall_is_read_to_its_end() {

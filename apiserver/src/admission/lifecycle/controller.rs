@@ -1,0 +1,100 @@
+//! Whether somebody empties namespaces that are being deleted.
+//!
+//! A namespace stays `Terminating` until a namespace controller has removed what is in it; kube-controller-manager runs
+//! one. Without it `kubectl delete namespace` waits for ever, so kubectl gets a warning that says what is missing.
+
+use std::sync::Arc;
+
+use registry_core::RequestContext;
+use registry_core::api::{GetOptions, GroupResource, Object, time};
+use registry_core::registry::InstalledApi;
+use registry_core::rest::{Answer, Getter};
+
+const LEASES: GroupResource = GroupResource { group: "coordination.k8s.io", resource: "leases" };
+const LEASE_NAMESPACE: &str = "kube-system";
+const LEASE_NAME: &str = "kube-controller-manager";
+
+/// The warning, as kubectl prints it.
+const MISSING: &str = "no namespace controller is running (the lease kube-system/kube-controller-manager is not held): the \
+                       namespace stays Terminating until one removes its content; start kube-controller-manager, or do not \
+                       wait (--wait=false)";
+
+/// Looks for kube-controller-manager by the lease its leader holds.
+pub(super) struct NamespaceController {
+    leases: Arc<dyn Getter>,
+    context: RequestContext,
+}
+
+// === impl NamespaceController ===
+
+impl NamespaceController {
+    /// Over the installed `leases`; `None` where there are none, so that nothing is known of controllers.
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        let is_leases = |group_resource: GroupResource| group_resource == LEASES;
+        let path = installed
+            .paths
+            .iter()
+            .find(|path| path.subresource.is_none() && is_leases(path.resource.group_resource()))?;
+        Some(Self {
+            leases: path.capabilities.getter.clone()?,
+            context: RequestContext::system(LEASE_NAMESPACE),
+        })
+    }
+
+    /// Warns the client if it is kubectl, whose user waits, and no controller is seen. Programs know what they run with.
+    pub(super) async fn warn_if_missing(&self, client: &RequestContext) {
+        if client.user_agent.starts_with("kubectl") && !self.is_running().await {
+            client.warn(MISSING);
+        }
+    }
+
+    async fn is_running(&self) -> bool {
+        let cached = GetOptions { resource_version: Some(0) };
+        match self.leases.get(&self.context, LEASE_NAME, &cached).await {
+            Ok(Answer::Stored(entry)) => {
+                serde_json::from_slice::<Object>(&entry.json).is_ok_and(|lease| is_held(&lease))
+            }
+            Ok(Answer::Object(lease)) => is_held(&lease),
+            Ok(Answer::Success(_)) => false,
+            // Only a lease that is known to be missing says something.
+            Err(failure) => !failure.is_not_found(),
+        }
+    }
+}
+
+/// Whether the lease has a holder who renewed it within its duration.
+fn is_held(lease: &Object) -> bool {
+    let holder = lease.get_str(&["spec", "holderIdentity"]).unwrap_or_default();
+    let renewed = lease.get_str(&["spec", "renewTime"]).and_then(time::parse);
+    let duration_seconds = lease.get(&["spec", "leaseDurationSeconds"]).and_then(serde_json::Value::as_i64);
+    match (renewed, duration_seconds) {
+        (Some(renewed), Some(duration_seconds)) if !holder.is_empty() => {
+            jiff::Timestamp::now().as_second() - renewed.as_second() <= duration_seconds
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn lease(spec: &serde_json::Value) -> Object {
+        Object::from_value(json!({"spec": spec})).expect("an object")
+    }
+
+    #[test]
+    fn a_lease_is_held_while_its_holder_renews_it() {
+        let now = time::format_microseconds(jiff::Timestamp::now());
+        let long_ago = "2020-01-01T00:00:00.000000Z";
+        let with = |holder: &str, renewed: &str| {
+            lease(&json!({"holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": 15}))
+        };
+        assert!(is_held(&with("manager-1", &now)));
+        assert!(!is_held(&with("manager-1", long_ago)), "its holder is gone");
+        assert!(!is_held(&with("", &now)), "its holder gave it up");
+        assert!(!is_held(&lease(&json!({}))));
+    }
+}
