@@ -12,6 +12,7 @@
 //! | [`resource`] | what the derive makes of an annotated struct: [`Resource`] and [`ResourceType`] |
 //! | [`storage`] | keys, revisions and bytes: the interface, its backends and decorators |
 //! | [`patch`] | JSON patch, merge patch, strategic merge patch |
+//! | [`cel`] | expressions of policies and validation rules: checked, estimated, evaluated |
 //! | [`codec`] | bytes to objects and back |
 //! | [`schema`] | one compiled form per kind: types, defaults, list keys |
 //! | [`directory_lock`] | the right of one process to use a directory |

@@ -235,3 +235,19 @@ fn with_patches(patches: &[&str]) -> Vec<&'static str> {
     let lines = PATCHED.iter().flat_map(|value| patches.iter().map(move |patch| format!("{value}\n{patch}")));
     lines.map(|text| &*text.leak()).collect()
 }
+
+const EXPRESSIONS: &[&str] = &[
+    "self.l.all(x, x > 0 && x in [1, 2, 3]) || has(self.m.a) ? self.s.size() == 4 : self.d < 1.5e3",
+    "self.l.map(i, v, {v: i}).filter(m, size(m) > 0).flatten().sortBy(x, -x)[?0].optMap(x, x + 1).orValue(-1)",
+    "'%s %d %.2f'.format([self.s, self.n, self.d]).replace('t', 'tt').split(' ').join('-').matches('^[a-z]+$')",
+    "timestamp('2023-01-01T00:00:00Z') + duration('1h') > timestamp(0) && b'\\xff' != bytes(r'\\n')",
+    "quantity('1Gi').add(1).isGreaterThan(quantity('5m')) && cidr('10.0.0.0/8').containsIP(ip('10.0.0.1'))",
+    "self.?m[?'b'].c.or(optional.none()).hasValue() && semver('1.2.3').major() == 1 && url('/a').getHost() == ''",
+    "{'a': 1u, 'b': 2u}.transformMap(k, v, v * 2u).all(k, v, v % 2u == 0u) && !(1 - -1 == 0x1F / 2)",
+    "lists.range(10).slice(1, 3).reverse().distinct().sum() + [[1]].flatten().max() + 'abc'.lastIndexOf('c')",
+];
+
+#[test]
+fn expressions() {
+    run(invariants::cel, EXPRESSIONS, 10_000);
+}

@@ -53,7 +53,14 @@ pub(crate) struct Checker<'e> {
     /// The variables of the comprehensions around the place that is checked.
     locals: Vec<(Name, Type)>,
     errors: Vec<CompileError>,
+    /// Number of errors that are not kept.
+    truncated: usize,
 }
+
+/// Maximum number of errors that are kept.
+const MAX_ERRORS: usize = 100;
+/// Maximum number of types in the type of one expression.
+const MAX_TYPE_SIZE: usize = 1_000;
 
 /// Checks an expression.
 pub(crate) fn check(
@@ -72,10 +79,15 @@ pub(crate) fn check(
         substitutions: Substitutions::default(),
         locals: Vec::new(),
         errors: Vec::new(),
+        truncated: 0,
     };
     checker.check(root);
+    if checker.substitutions.is_exhausted() {
+        let message = "types of the expression are too large".to_owned();
+        return Err(CompileErrors::new(source, vec![CompileError { location: Location::NONE, message }]));
+    }
     if !checker.errors.is_empty() {
-        return Err(CompileErrors::new(source, checker.errors));
+        return Err(CompileErrors::new(source, checker.errors).with_truncated(checker.truncated));
     }
     let substitutions = checker.substitutions;
     let types = checker
@@ -110,6 +122,10 @@ impl Checked {
 
 impl Checker<'_> {
     fn error(&mut self, offset: u32, message: String) {
+        if self.errors.len() >= MAX_ERRORS {
+            self.truncated += 1;
+            return;
+        }
         self.errors.push(CompileError { location: Location::of(self.source, offset as usize), message });
     }
 
@@ -123,7 +139,11 @@ impl Checker<'_> {
         self.error_at(id, format!("undeclared reference to '{name}' (in container '')"));
     }
 
-    fn set_type(&mut self, id: ExprId, found: Type) {
+    fn set_type(&mut self, id: ExprId, mut found: Type) {
+        if !found.is_smaller_than(MAX_TYPE_SIZE) {
+            self.error_at(id, "type of the expression is too large".to_owned());
+            found = Type::Error;
+        }
         if let Some(place) = self.types.get_mut(id.index()) {
             *place = Some(found);
         }

@@ -1,11 +1,12 @@
 //! Checked expressions, planned for evaluation: names are slots, functions are resolved, constants are computed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::library::Native;
 use super::syntax::ast::Name;
 use super::types::Type;
-use super::value::Value;
+use super::value::{Key, Value};
 use runtime_cost::CallCost;
 
 mod activation;
@@ -75,6 +76,11 @@ pub(crate) enum Node {
         operator: Binary,
         operands: (NodeId, NodeId),
         cost: CallCost,
+    },
+    /// Membership in a constant list, which costs nothing but its element.
+    InSet {
+        element: NodeId,
+        set: BTreeSet<Key<'static>>,
     },
     Not(NodeId),
     Negate(NodeId),

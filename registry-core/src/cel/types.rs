@@ -199,6 +199,29 @@ impl Type {
         }
     }
 
+    /// Whether the type consists of fewer types than a number.
+    pub(crate) fn is_smaller_than(&self, size: usize) -> bool {
+        fn spend(of: &Type, left: &mut usize) {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+            match of {
+                Type::List(element) => spend(element, left),
+                Type::Map(entry) => {
+                    spend(&entry.0, left);
+                    spend(&entry.1, left);
+                }
+                Type::Opaque(opaque) => opaque.parameters.iter().for_each(|parameter| spend(parameter, left)),
+                Type::Type(Some(of)) => spend(of, left),
+                _ => {}
+            }
+        }
+        let mut left = size;
+        spend(self, &mut left);
+        left > 0
+    }
+
     /// Whether two types are the same apart from the names of their type parameters.
     pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {

@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 use bytes::Bytes;
 use registry_core::api::selector::{FieldSelector, LabelSelector};
 use registry_core::api::{GroupVersionKind, Object};
+use registry_core::cel;
 use registry_core::codec::{self, Limits};
 use registry_core::patch;
 use registry_core::schema::{Schema, TypeTable};
@@ -185,3 +186,38 @@ static MESSAGES: LazyLock<Schema> = LazyLock::new(|| {
     let table = TypeTable::parse(include_str!("messages.facts")).expect("a table");
     Arc::new(table).schema(kind).expect("a kind of the table")
 });
+
+/// Compiling and evaluating an expression ends within its limits, whatever it is; a program that is compiled again is
+/// estimated the same.
+pub fn cel(input: &[u8]) {
+    let Ok(source) = std::str::from_utf8(input) else { return };
+    let environment = cel::Environment::kubernetes().with_variable("self", cel::Type::Dyn);
+    let program = match environment.compile(source) {
+        Ok(program) => program,
+        Err(failure) => {
+            assert!(!failure.to_string().is_empty(), "a failure has a message");
+            return;
+        }
+    };
+    let estimate = program.cost_estimate();
+    assert!(estimate.min <= estimate.max, "an estimate is a range");
+    assert_eq!(environment.compile(source).map(|again| again.cost_estimate()), Ok(estimate));
+    let mut activation = environment.activation();
+    activation.bind_dynamic("self", &CEL_OBJECT);
+    let mut budget = cel::CostBudget::new(CEL_COST_LIMIT);
+    match program.evaluate(&activation, &mut budget) {
+        Ok(value) => {
+            assert!(budget.spent() <= CEL_COST_LIMIT, "a value costs no more than the limit");
+            let _printed = value.to_string();
+        }
+        Err(error) => assert!(!error.to_string().is_empty(), "an error has a message"),
+    }
+}
+
+/// Maximum cost of an evaluation here.
+const CEL_COST_LIMIT: u64 = 100_000;
+
+/// What expressions are evaluated over.
+static CEL_OBJECT: LazyLock<Value> = LazyLock::new(
+    || serde_json::json!({"n": 3, "s": "text", "l": [1, 2, 3], "m": {"a": 1, "b": {"c": null}}, "d": 1.5}),
+);

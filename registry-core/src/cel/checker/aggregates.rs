@@ -16,7 +16,7 @@ impl Checker<'_> {
             self.check(*element);
             let is_optional = optional.iter().any(|place| *place as usize == index);
             let found = self.element_type(*element, is_optional);
-            joined = Some(self.join(*element, joined, found));
+            joined = Some(self.join(joined, found));
         }
         let element = joined.unwrap_or_else(|| self.substitutions.fresh());
         self.set_type(id, Type::list(element));
@@ -45,26 +45,25 @@ impl Checker<'_> {
         for entry in entries {
             self.check(entry.key);
             let found = self.type_of(entry.key);
-            key = Some(self.join(entry.key, key, found));
+            key = Some(self.join(key, found));
             self.check(entry.value);
             let found = self.element_type(entry.value, entry.optional);
-            value = Some(self.join(entry.value, value, found));
+            value = Some(self.join(value, found));
         }
         let key = key.unwrap_or_else(|| self.substitutions.fresh());
         let value = value.unwrap_or_else(|| self.substitutions.fresh());
         self.set_type(id, Type::map(key, value));
     }
 
-    /// The more general of two types of elements. Lists and maps have elements of one type.
-    fn join(&mut self, id: ExprId, previous: Option<Type>, current: Type) -> Type {
+    /// The more general of two types of elements, or `dyn`: that they are the same is checked when all types are known.
+    fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
         let Some(previous) = previous else {
             return current;
         };
         if self.substitutions.is_assignable(&previous, &current) {
             return super::unify::most_general(&previous, &current).clone();
         }
-        self.error_at(id, format!("expected type '{previous}' but found '{current}'"));
-        Type::Error
+        Type::Dyn
     }
 
     pub(super) fn check_struct(&mut self, id: ExprId, type_name: &str, fields: &[StructField]) {

@@ -1,5 +1,6 @@
 //! Assignability of types, and the values of type parameters that make them assignable.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,11 +13,26 @@ pub(super) struct Substitutions {
     /// What was there before each binding of the attempt under way, to undo it.
     undo: Vec<(Param, Option<Type>)>,
     next: u32,
+    steps: Cell<u32>,
 }
+
+/// Maximum number of types that are looked at for one expression. Types that contain others twice grow exponentially.
+const MAX_STEPS: u32 = 2_000_000;
 
 // === impl Substitutions ===
 
 impl Substitutions {
+    /// Counts a type that is looked at. Returns whether there were too many.
+    fn step(&self) -> bool {
+        self.steps.set(self.steps.get().saturating_add(1));
+        self.is_exhausted()
+    }
+
+    /// Whether the expression's types are too large to be checked.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.steps.get() > MAX_STEPS
+    }
+
     /// Makes a type parameter that nothing is known about.
     pub(super) fn fresh(&mut self) -> Type {
         let number = self.next;
@@ -48,6 +64,9 @@ impl Substitutions {
 
     /// Replaces bound type parameters by their types, and unbound ones by `dyn` if that is wanted.
     pub(super) fn substitute(&self, of: &Type, unbound_to_dyn: bool) -> Type {
+        if self.step() {
+            return Type::Dyn;
+        }
         match of {
             Type::Param(param) => match self.bound.get(param) {
                 Some(bound) => self.substitute(bound, unbound_to_dyn),
@@ -97,6 +116,9 @@ impl Substitutions {
     }
 
     fn assignable(&mut self, first: &Type, second: &Type) -> bool {
+        if self.step() {
+            return true;
+        }
         if let Type::Param(param) = second {
             let (valid, has_binding) = self.valid_binding(first, *param);
             if valid || has_binding {
@@ -148,6 +170,9 @@ impl Substitutions {
 
     /// Whether a parameter occurs in a type, directly or through what is bound.
     fn occurs(&self, param: Param, within: &Type) -> bool {
+        if self.step() {
+            return true;
+        }
         match within {
             Type::Param(other) if *other == param => true,
             Type::Param(other) => self.bound.get(other).is_some_and(|bound| self.occurs(param, bound)),

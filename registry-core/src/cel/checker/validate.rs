@@ -10,7 +10,7 @@ use crate::cel::value::{Timestamp, time};
 /// Checks constant durations, timestamps, regular expressions, format strings, and that literals have elements of one
 /// type.
 pub(crate) fn validate(source: &str, checked: &Checked) -> Result<(), CompileErrors> {
-    let mut validator = Validator { source, checked, errors: Vec::new() };
+    let mut validator = Validator { source, checked, errors: Vec::new(), format_calls: 0 };
     validator.visit(checked.root);
     if validator.errors.is_empty() { Ok(()) } else { Err(CompileErrors::new(source, validator.errors)) }
 }
@@ -19,6 +19,8 @@ struct Validator<'c> {
     source: &'c str,
     checked: &'c Checked,
     errors: Vec<CompileError>,
+    /// Number of `format` calls around the place that is checked: their arguments may have different types.
+    format_calls: u32,
 }
 
 // === impl Validator ===
@@ -33,22 +35,27 @@ impl Validator<'_> {
         let checked = self.checked;
         match checked.ast.get(id) {
             Expr::Call { function, target, args } => self.validate_call(id, function, *target, args),
-            Expr::List { elements, optional } => {
+            Expr::List { elements, optional } if self.format_calls == 0 => {
                 let is_optional = |index: usize| optional.iter().any(|place| *place as usize == index);
                 let types =
                     elements.iter().enumerate().map(|(index, element)| (*element, is_optional(index)));
-                self.same_types(types);
+                self.same_types(types, true);
             }
-            Expr::Map { entries } => {
-                self.same_types(entries.iter().map(|entry| (entry.key, false)));
-                self.same_types(entries.iter().map(|entry| (entry.value, entry.optional)));
+            Expr::Map { entries } if self.format_calls == 0 => {
+                self.same_types(entries.iter().map(|entry| (entry.key, false)), false);
+                self.same_types(entries.iter().map(|entry| (entry.value, entry.optional)), false);
             }
             _ => {}
         }
+        let is_format =
+            matches!(checked.ast.get(id), Expr::Call { function, .. } if function.as_ref() == "format");
+        self.format_calls += u32::from(is_format);
         checked.ast.for_each_child(id, |child| self.visit(child));
+        self.format_calls -= u32::from(is_format);
     }
 
-    fn same_types(&mut self, elements: impl Iterator<Item = (ExprId, bool)>) {
+    /// Reports elements whose type is not that of the first; only the first of them if that is wanted.
+    fn same_types(&mut self, elements: impl Iterator<Item = (ExprId, bool)>, only_first: bool) {
         let checked = self.checked;
         let mut first: Option<&Type> = None;
         for (id, is_optional) in elements {
@@ -58,7 +65,9 @@ impl Validator<'_> {
                 None => first = Some(found),
                 Some(first) if !first.is_equivalent(found) => {
                     self.error(id, format!("expected type '{first}' but found '{found}'"));
-                    return;
+                    if only_first {
+                        return;
+                    }
                 }
                 Some(_) => {}
             }
@@ -78,6 +87,13 @@ impl Validator<'_> {
         };
         if let ("format", Some(target)) = (function, target) {
             self.validate_format(id, target, *first);
+            return;
+        }
+        if let ("timestamp", Expr::Literal(Literal::Int(seconds))) = (function, self.checked.ast.get(*first))
+        {
+            if Timestamp::from_seconds(*seconds).is_none() {
+                self.error(*first, "invalid timestamp argument".to_owned());
+            }
             return;
         }
         let Some(text) = self.literal_text(*first) else {

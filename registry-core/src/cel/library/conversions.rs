@@ -20,13 +20,9 @@ pub(super) fn native(name: &str) -> Option<Native> {
     })
 }
 
-/// The error of a value that cannot be converted, with the reason Go gives.
-fn conversion_error<'a>(value: &Value<'_>, to: &Type) -> Evaluated<'a> {
-    fail(format!("type conversion error from '{}' to '{}'", value.type_of().name(), to.name()))
-}
-
-fn syntax_error<'a>(function: &str, text: &str) -> Evaluated<'a> {
-    fail(format!("strconv.{function}: parsing {text:?}: invalid syntax"))
+/// The error of a text that cannot be converted.
+fn conversion_error<'a>(to: &Type) -> Evaluated<'a> {
+    fail(format!("type conversion error from 'string' to '{}'", to.name()))
 }
 
 fn to_bool<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
@@ -35,9 +31,8 @@ fn to_bool<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         [Value::String(text)] => match text.as_str() {
             "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
             "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
-            other => syntax_error("ParseBool", other),
+            _ => conversion_error(&Type::Bool),
         },
-        [other] => conversion_error(other, &Type::Bool),
         _ => call.no_such_overload(),
     }
 }
@@ -46,7 +41,6 @@ fn to_bytes<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     match call.args {
         [Value::Bytes(bytes)] => Ok(Value::Bytes(Arc::clone(bytes))),
         [Value::String(text)] => Ok(Value::Bytes(Arc::from(text.as_str().as_bytes()))),
-        [other] => conversion_error(other, &Type::Bytes),
         _ => call.no_such_overload(),
     }
 }
@@ -58,9 +52,8 @@ fn to_double<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         [Value::Uint(number)] => Ok(Value::Double(*number as f64)),
         [Value::String(text)] => match text.as_str().parse() {
             Ok(number) => Ok(Value::Double(number)),
-            Err(_) => syntax_error("ParseFloat", text.as_str()),
+            Err(_) => conversion_error(&Type::Double),
         },
-        [other] => conversion_error(other, &Type::Double),
         _ => call.no_such_overload(),
     }
 }
@@ -70,27 +63,9 @@ fn to_duration<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         [Value::Duration(nanoseconds) | Value::Int(nanoseconds)] => Ok(Value::Duration(*nanoseconds)),
         [Value::String(text)] => match time::parse_duration(text.as_str()) {
             Ok(nanoseconds) => Ok(Value::Duration(nanoseconds)),
-            Err(message) => fail(message),
+            Err(_) => conversion_error(&Type::Duration),
         },
-        [other] => conversion_error(other, &Type::Duration),
         _ => call.no_such_overload(),
-    }
-}
-
-/// A whole number in a text, as Go reads it: only ASCII digits and a sign.
-fn parse_whole<'a, T: std::str::FromStr<Err = std::num::ParseIntError>>(
-    function: &str,
-    text: &str,
-    make: impl FnOnce(T) -> Value<'a>,
-) -> Evaluated<'a> {
-    match text.parse() {
-        Ok(number) => Ok(make(number)),
-        Err(error) => match error.kind() {
-            std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => {
-                fail(format!("strconv.{function}: parsing {text:?}: value out of range"))
-            }
-            _ => syntax_error(function, text),
-        },
     }
 }
 
@@ -106,10 +81,12 @@ fn to_int<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
             Ok(Value::Int(*number as i64))
         }
         [Value::Double(_)] => fail("integer overflow"),
-        [Value::String(text)] => parse_whole("ParseInt", text.as_str(), Value::Int),
+        [Value::String(text)] => match text.as_str().parse() {
+            Ok(number) => Ok(Value::Int(number)),
+            Err(_) => conversion_error(&Type::Int),
+        },
         [Value::Timestamp(time)] => Ok(Value::Int(time.seconds())),
         [Value::Duration(nanoseconds)] => Ok(Value::Int(*nanoseconds)),
-        [other] => conversion_error(other, &Type::Int),
         _ => call.no_such_overload(),
     }
 }
@@ -125,8 +102,10 @@ fn to_uint<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
             Ok(Value::Uint(*number as u64))
         }
         [Value::Double(_)] => fail("unsigned integer overflow"),
-        [Value::String(text)] => parse_whole("ParseUint", text.as_str(), Value::Uint),
-        [other] => conversion_error(other, &Type::Uint),
+        [Value::String(text)] => match text.as_str().parse() {
+            Ok(number) => Ok(Value::Uint(number)),
+            Err(_) => conversion_error(&Type::Uint),
+        },
         _ => call.no_such_overload(),
     }
 }
@@ -149,7 +128,6 @@ fn to_string<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         [Value::Foreign(foreign)] if matches!(foreign.as_ref(), Foreign::Ip(_) | Foreign::Cidr(_)) => {
             foreign.to_string()
         }
-        [other] => return conversion_error(other, &Type::String),
         _ => return call.no_such_overload(),
     };
     Ok(Value::string(text))
@@ -183,12 +161,8 @@ fn to_timestamp<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         },
         [Value::String(text)] => match Timestamp::parse(text.as_str()) {
             Some(time) => Ok(Value::Timestamp(time)),
-            None => {
-                let text = text.as_str();
-                fail(format!("parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {text:?}"))
-            }
+            None => conversion_error(&Type::Timestamp),
         },
-        [other] => conversion_error(other, &Type::Timestamp),
         _ => call.no_such_overload(),
     }
 }

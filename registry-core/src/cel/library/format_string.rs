@@ -233,7 +233,7 @@ fn scientific(number: f64, precision: usize) -> String {
     };
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa} × 10{}", superscript(&format!("{sign}{:02}", exponent.abs())))
+    format!("{mantissa}×10{}", superscript(&format!("{sign}{:02}", exponent.abs())))
 }
 
 fn superscript(exponent: &str) -> String {

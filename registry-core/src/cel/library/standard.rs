@@ -20,7 +20,10 @@ pub(super) fn native(name: &str) -> Option<Native> {
 
 fn size<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     let size = match call.args {
-        [Value::String(text)] => text.as_str().chars().count(),
+        [Value::String(text)] => {
+            call.work(text.as_str().len() / 64)?;
+            text.as_str().chars().count()
+        }
         [Value::Bytes(bytes)] => bytes.len(),
         [Value::List(list)] => list.len(),
         [Value::Map(map)] => map.len(),

@@ -46,7 +46,9 @@ impl Url {
             return Err("invalid URI for request".to_owned());
         }
         if !rest.starts_with('/') {
-            return Err("invalid URI for request".to_owned());
+            // What follows the scheme is opaque.
+            let (scheme, empty) = (scheme.to_lowercase(), String::new);
+            return Ok(Self { text: text.to_owned(), scheme, host: empty(), path: empty(), query: empty() });
         }
         let (rest, _) = rest.split_once('#').unwrap_or((rest, ""));
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));

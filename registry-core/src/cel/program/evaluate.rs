@@ -81,7 +81,14 @@ impl<'a> Machine<'a, '_> {
                 let result = super::operators::binary(*operator, &left, &right);
                 let charge = cost.of_two(&left, &right);
                 self.budget.charge(charge)?;
+                if let Ok(Value::List(made)) = &result {
+                    self.budget.work(made.len() as u64)?;
+                }
                 result
+            }
+            Node::InSet { element, set } => {
+                let element = self.eval(*element)?;
+                Ok(Value::Bool(element.to_key().is_some_and(|key| set.contains(&key))))
             }
             Node::Not(operand) => self.unary(*operand, |value| match value {
                 Value::Bool(value) => Ok(Value::Bool(!value)),
@@ -101,12 +108,15 @@ impl<'a> Machine<'a, '_> {
         match program.node(id) {
             Node::Call { function, native, args, cost, pattern } => {
                 let args = self.eval_all(args)?;
+                if cost.is_known_before() {
+                    self.budget.charge(cost.of(&args, None))?;
+                }
                 let mut call =
                     Call { function, args: &args, pattern: pattern.as_deref(), budget: self.budget };
                 let result = native(&mut call);
-                // Long results are charged before anything is done with them.
-                let charge = cost.of(&args, result.as_ref().ok());
-                self.budget.charge(charge)?;
+                if !cost.is_known_before() {
+                    self.budget.charge(cost.of(&args, result.as_ref().ok()))?;
+                }
                 result
             }
             Node::List { elements, optional } => self.make_list(elements, optional),
@@ -213,9 +223,7 @@ impl<'a> Machine<'a, '_> {
             let Some(index) = key.to_key() else {
                 return fail(format!("unsupported key type: {}", key.type_of().name()));
             };
-            if made.insert(index, (key.clone(), value)).is_some() {
-                return fail(format!("Failed with repeated key: {key}"));
-            }
+            made.insert(index, (key, value));
         }
         self.budget.charge(MAP_COST)?;
         Ok(Value::map(made))

@@ -4,8 +4,10 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::Binary;
-use crate::cel::value::{Evaluated, List, Value, compare, fail, no_such_overload};
+use crate::cel::value::{Evaluated, EvaluationError, List, Value, compare, fail, no_such_overload};
 
+/// Maximum length of a list that is made of two.
+const MAX_ELEMENTS: usize = 1_000_000;
 const INT_OVERFLOW: &str = "integer overflow";
 const UINT_OVERFLOW: &str = "unsigned integer overflow";
 
@@ -82,6 +84,9 @@ fn add<'a>(left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
 fn add_lists<'a>(first: &List<'a>, second: &List<'a>) -> Evaluated<'a> {
     if second.is_empty() {
         return Ok(Value::List(first.clone()));
+    }
+    if first.len() + second.len() > MAX_ELEMENTS {
+        return Err(Box::new(EvaluationError::CostLimitExceeded));
     }
     compare::concatenate(first, second)
 }

@@ -1,5 +1,6 @@
 //! From a checked expression to a plan.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::runtime_cost::CallCost;
@@ -8,7 +9,7 @@ use crate::cel::checker::{Checked, Reference};
 use crate::cel::library;
 use crate::cel::syntax::ast::{Comprehension, Expr, ExprId, Literal, Name, operators};
 use crate::cel::types::Type;
-use crate::cel::value::{Text, Value};
+use crate::cel::value::{Key, List, Text, Value};
 
 struct Planner<'c> {
     checked: &'c Checked,
@@ -235,16 +236,26 @@ impl Planner<'_> {
             ("or", [left, right]) => Node::OptionalOr { operands: (*left, *right), unwrap: false },
             ("orValue", [left, right]) => Node::OptionalOr { operands: (*left, *right), unwrap: true },
             (_, [left, right]) if let Some(operator) = binary(function) => {
-                let mut cost = CallCost::new(function, overload);
-                // Membership in a constant list is a look-up.
-                if cost == CallCost::InList && self.is_constant(*right) {
-                    cost = CallCost::Fixed(0);
+                let cost = CallCost::new(function, overload);
+                let constant = (cost == CallCost::InList).then(|| self.constant_set(*right)).flatten();
+                if let Some(set) = constant {
+                    return Ok(self.add(Node::InSet { element: *left, set }));
                 }
                 Node::Binary { operator, operands: (*left, *right), cost }
             }
             _ => return self.plan_function(function, overload, planned),
         };
         Ok(self.add(node))
+    }
+
+    /// The elements of a constant list, if all of them can be keys.
+    fn constant_set(&self, list: NodeId) -> Option<BTreeSet<Key<'static>>> {
+        match self.nodes.get(list.0 as usize)? {
+            Node::Constant(Value::List(List::Owned(elements))) => {
+                elements.iter().map(Value::to_key).collect()
+            }
+            _ => None,
+        }
     }
 
     fn plan_function(

@@ -36,7 +36,22 @@ pub(crate) enum CallCost {
     },
     Format,
     Selector,
+    /// Every element of one list against every element of another.
+    Sets {
+        factor: u64,
+    },
+    /// The elements of the list that is made.
+    MadeList,
+    /// The elements of a list that is flattened, for every level.
+    Flatten,
+    /// Every element of a list against every other.
+    SelfCompare {
+        arg: usize,
+    },
 }
+
+/// What a call costs that makes a list.
+const LIST_CALL_COST: u64 = 11;
 
 /// An authorization check costs so much that an expression can make two.
 const CHECK_COST: u64 = 350_000;
@@ -70,6 +85,12 @@ impl CallCost {
             "containsIP" => Self::ContainsIp { parse: overload == Some("cidr_contains_ip_string") },
             "containsCIDR" => Self::ContainsCidr { parse: overload == Some("cidr_contains_cidr_string") },
             "validate" => Self::Format,
+            "sets.contains" | "sets.intersects" => Self::Sets { factor: 1 },
+            "sets.equivalent" => Self::Sets { factor: 2 },
+            "slice" | "lists.range" | "reverse" => Self::MadeList,
+            "flatten" => Self::Flatten,
+            "distinct" | "sort" => Self::SelfCompare { arg: 0 },
+            "@sortByAssociatedKeys" => Self::SelfCompare { arg: 1 },
             _ => Self::of_overload(overload.unwrap_or_default()),
         }
     }
@@ -93,6 +114,11 @@ impl CallCost {
             "contains_string" => Self::Contains,
             _ => Self::Fixed(1),
         }
+    }
+
+    /// Whether the cost does not depend on the result.
+    pub(super) fn is_known_before(self) -> bool {
+        !matches!(self, Self::Result | Self::MadeList)
     }
 
     /// The cost of an operator.
@@ -138,6 +164,23 @@ impl CallCost {
                 _ => 1,
             },
             Self::Selector => selector_cost(size(1)),
+            Self::Sets { factor } => size(0).saturating_mul(size(1)).saturating_mul(factor).saturating_add(1),
+            Self::MadeList => result.map_or(1, Value::cost_size).saturating_add(LIST_CALL_COST),
+            Self::Flatten => {
+                let depth =
+                    args.get(1).and_then(Value::as_int).map_or(1, |depth| u64::try_from(depth).unwrap_or(0));
+                size(0).saturating_mul(depth).saturating_add(LIST_CALL_COST)
+            }
+            Self::SelfCompare { arg } => {
+                let first = match args.get(arg) {
+                    Some(Value::List(list)) => list.get(0),
+                    _ => None,
+                };
+                let is_text = matches!(first, Some(Ok(Value::String(_) | Value::Bytes(_))));
+                let factor = if is_text { 2.1 } else { 2.0 };
+                let compared = size(arg).saturating_mul(size(arg)) as f64 * factor;
+                (compared as u64).saturating_add(LIST_CALL_COST)
+            }
             other => match args {
                 [first, second, ..] => other.of_two(first, second),
                 _ => 1,

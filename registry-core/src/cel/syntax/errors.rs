@@ -33,6 +33,7 @@ pub struct CompileError {
 pub struct CompileErrors {
     source: String,
     errors: Vec<CompileError>,
+    truncated: usize,
 }
 
 impl std::error::Error for CompileErrors {}
@@ -66,7 +67,12 @@ impl CompileErrors {
     /// Takes the errors of one source text, and sorts them by position.
     pub(crate) fn new(source: &str, mut errors: Vec<CompileError>) -> Self {
         errors.sort_by_key(|error| error.location);
-        Self { source: source.to_owned(), errors }
+        Self { source: source.to_owned(), errors, truncated: 0 }
+    }
+
+    /// Sets how many errors there were beyond those that are kept.
+    pub(crate) fn with_truncated(self, truncated: usize) -> Self {
+        Self { truncated, ..self }
     }
 
     /// Returns the errors by position.
@@ -83,9 +89,13 @@ impl fmt::Display for CompileErrors {
             }
             error.write(&self.source, f)?;
         }
-        match self.errors.len().checked_sub(MAX_ERRORS_REPORTED) {
-            None | Some(0) => Ok(()),
-            Some(rest) => write!(f, "\n{rest} more errors were truncated"),
+        match self.errors.len().saturating_sub(MAX_ERRORS_REPORTED) + self.truncated {
+            0 => Ok(()),
+            rest => write!(
+                f,
+                "
+{rest} more errors were truncated"
+            ),
         }
     }
 }

@@ -122,6 +122,9 @@ impl TokenKind {
     }
 }
 
+/// Maximum number of texts that are reported to be no tokens.
+const MAX_ERRORS: usize = 100;
+
 /// Reads all tokens of a source of less than 4 GiB.
 pub(crate) fn tokenize(source: &str) -> Tokens {
     let lexer = Lexer { source, bytes: source.as_bytes() };
@@ -143,6 +146,11 @@ pub(crate) fn tokenize(source: &str) -> Tokens {
                     message: format!("Syntax error: token recognition error at: '{text}'"),
                 });
                 found.unread.push((at, end));
+                if found.errors.len() >= MAX_ERRORS {
+                    let message = format!("Syntax error: More than {MAX_ERRORS} syntax errors");
+                    found.errors.push(CompileError { location: Location::of(source, at), message });
+                    break;
+                }
                 end
             }
         };

@@ -333,7 +333,10 @@ impl TokenReader<'_> {
 
     fn report(&mut self, token: Token, message: &str) -> Result<(), Fault> {
         let location = Location::of(self.source, token.start as usize);
-        if self.errors.len() >= MAX_SYNTAX_ERRORS {
+        if self.errors.len() > MAX_SYNTAX_ERRORS {
+            return Err(Fault::Limit(String::new()));
+        }
+        if self.errors.len() == MAX_SYNTAX_ERRORS {
             let message = format!("Syntax error: More than {MAX_SYNTAX_ERRORS} syntax errors");
             self.errors.push(CompileError { location, message });
             return Err(Fault::Limit(String::new()));

@@ -7,6 +7,8 @@ use crate::cel::syntax::ast::{Expr, ExprId, Name, operators};
 use crate::cel::syntax::errors::{CompileError, Location};
 use crate::cel::syntax::macros::Expanded;
 
+/// Maximum number of errors that are reported beside those of the syntax.
+const MAX_ERRORS: usize = 100;
 /// Maximum number of nodes of a syntax tree. Macros that copy their target would grow it without bound otherwise.
 const MAX_NODES: usize = 200_000;
 
@@ -14,6 +16,9 @@ const MAX_NODES: usize = 200_000;
 
 impl Parser<'_> {
     pub(super) fn error_at(&mut self, offset: u32, message: String) {
+        if self.errors.len() >= MAX_ERRORS {
+            return;
+        }
         self.errors.push(CompileError { location: Location::of(self.source, offset as usize), message });
     }
 

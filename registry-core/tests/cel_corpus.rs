@@ -1,0 +1,63 @@
+//! Expressions as a real kube-apiserver answered them, evaluated without a server.
+//!
+//! Skipped if the recordings are not there: `ORLOP_CELCORPUS` names their directory.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test ends at what is missing")]
+
+mod cel_corpus {
+    pub(crate) mod policies;
+    pub(crate) mod rules;
+}
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// The cases of some sections; `None`, with a message, if there are no recordings.
+fn cases(sections: &[&str]) -> Option<Vec<Value>> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/celcorpus");
+    let directory = std::env::var_os("ORLOP_CELCORPUS").map_or_else(|| PathBuf::from(default), PathBuf::from);
+    let path = directory.join("cases-open.jsonl");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        println!("skipped, no recordings at {} (set ORLOP_CELCORPUS to where they are)", path.display());
+        return None;
+    };
+    let cases = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    Some(cases.filter(|case| sections.contains(&case["section"].as_str().unwrap_or_default())).collect())
+}
+
+/// Runs the cases of some sections, and fails if fewer than a part of a hundred of them agree.
+fn run(sections: &[&str], floor_percent: usize, check: impl Fn(&Value) -> Result<(), String>) {
+    let Some(cases) = cases(sections) else {
+        return;
+    };
+    let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    let mut differences = Vec::new();
+    for case in &cases {
+        let count = counts.entry(case["section"].as_str().unwrap().to_owned()).or_default();
+        count.1 += 1;
+        match check(case) {
+            Ok(()) => count.0 += 1,
+            Err(difference) => differences.push(format!("{} {}\n  {difference}", case["id"], case["title"])),
+        }
+    }
+    let agree: usize = counts.values().map(|(agree, _)| agree).sum();
+    println!("{counts:?}: {agree} of {} agree\n{}", cases.len(), differences.join("\n"));
+    assert!(agree * 100 >= cases.len() * floor_percent, "only {agree} of {} cases agree", cases.len());
+}
+
+#[test]
+fn policies_evaluate_as_recorded() {
+    run(&["cel-lib"], 99, cel_corpus::policies::check);
+}
+
+#[test]
+fn rules_of_custom_resources_evaluate_as_recorded() {
+    run(&["cr-cel", "cr-cel2", "cr-message"], 92, cel_corpus::rules::check_objects);
+}
+
+#[test]
+fn rules_of_definitions_compile_and_cost_as_recorded() {
+    run(&["crd-compile", "crd-cost"], 93, cel_corpus::rules::check_definition);
+}
