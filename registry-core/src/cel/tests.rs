@@ -36,3 +36,61 @@ fn expressions_evaluate_to_what_the_table_says() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn costs_are_counted_and_limited() {
+    let environment = Environment::kubernetes().with_variable("self", Type::Dyn);
+    let object = json!({"a": "x", "l": [1, 2, 3]});
+    let cost = |source: &str| {
+        let program = environment.compile(source).unwrap();
+        let mut activation = environment.activation();
+        activation.bind_dynamic("self", &object);
+        let mut budget = CostBudget::default();
+        program.evaluate(&activation, &mut budget).unwrap();
+        budget.spent()
+    };
+    assert_eq!(cost("self.a"), 2);
+    assert_eq!(cost("has(self.a)"), 1);
+    assert_eq!(cost("1 in [1, 2, 3]"), 0);
+    assert_eq!(cost("self.a == 'x'"), 3);
+    assert_eq!(cost("[self.a].size() == 1"), 2 + 10 + 1 + 1);
+    let nested = "self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, self.l.all(e, self.l.all(f, self.l.all(g, self.l.all(h, self.l.all(i, self.l.all(j, self.l.all(k, self.l.all(m, true))))))))))))";
+    let program = environment.compile(nested).unwrap();
+    let mut activation = environment.activation();
+    activation.bind_dynamic("self", &object);
+    let error = program.evaluate(&activation, &mut CostBudget::default()).unwrap_err();
+    assert_eq!(error, EvaluationError::CostLimitExceeded);
+    assert_eq!(error.to_string(), "operation cancelled: actual cost limit exceeded");
+    let mut late = CostBudget::new(u64::MAX).with_deadline(std::time::Instant::now());
+    assert_eq!(program.evaluate(&activation, &mut late).unwrap_err(), EvaluationError::Interrupted);
+}
+
+#[test]
+fn hostile_expressions_end_within_their_limits() {
+    let doubled_types = format!("[1].map(a, a){}", ".map(b, {b: b})".repeat(60));
+    assert!(evaluate(&doubled_types).contains("too large"), "{}", evaluate(&doubled_types));
+    let doubled_lists = (0..40).fold("[self.l]".to_owned(), |list, _| format!("{list}.map(x, x + x)"));
+    assert_eq!(evaluate(&doubled_lists), "error: operation cancelled: actual cost limit exceeded");
+    let doubled_texts = (0..40).fold("[self.s]".to_owned(), |list, _| format!("{list}.map(x, x + x)"));
+    assert_eq!(evaluate(&doubled_texts), "error: operation cancelled: actual cost limit exceeded");
+    assert_eq!(
+        evaluate("lists.range(self.n * 1000000000)"),
+        "error: operation cancelled: actual cost limit exceeded"
+    );
+    let unreadable = "@".repeat(90_000);
+    assert!(evaluate(&unreadable).ends_with('^'), "the errors are cut");
+    assert!(evaluate(&"(".repeat(90_000)).contains("expression recursion limit exceeded: 250"));
+    let deep = format!("{}1{}", "[".repeat(240), "]".repeat(240));
+    assert!(evaluate(&deep).starts_with("[[["), "{}", evaluate(&deep));
+}
+
+#[test]
+fn referenced_variables_and_fields_are_known() {
+    let environment =
+        Environment::kubernetes().with_variable("self", Type::Dyn).with_variable("oldSelf", Type::Dyn);
+    let program =
+        environment.compile("self.spec.replicas > 1 && self.list.all(oldSelf, oldSelf.x > 0)").unwrap();
+    assert_eq!(program.referenced_variables().collect::<Vec<_>>(), ["self"]);
+    assert_eq!(program.referenced_paths(), ["self.list", "self.spec", "self.spec.replicas"]);
+    assert!(environment.compile("self == oldSelf").unwrap().references("oldSelf"));
+}

@@ -1,0 +1,68 @@
+//! What it costs to compile and to evaluate validation rules. Run with `cargo bench -p registry-core --bench cel`.
+
+#![allow(
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a bench ends at what is missing, and divan's functions are its text"
+)]
+
+use divan::Bencher;
+use registry_core::cel::{CostBudget, DeclType, Environment, declare};
+use serde_json::{Value, json};
+
+/// Rules as they are common in CustomResourceDefinitions.
+const RULES: [&str; 4] = [
+    "self.replicas <= self.max",
+    "self.items.all(x, x.name.size() < 64 && x.name.matches('^[a-z]+$'))",
+    "!has(self.a) || (has(self.b) && self.a.startsWith(self.b))",
+    "self.items.exists_one(x, x.kind == 'A') || self.items.size() == 0",
+];
+
+fn main() {
+    divan::main();
+}
+
+fn declared() -> DeclType {
+    let item = json!({"type": "object", "properties": {
+        "name": {"type": "string", "maxLength": 64}, "kind": {"type": "string"},
+    }});
+    let schema = json!({"type": "object", "properties": {
+        "replicas": {"type": "integer"}, "max": {"type": "integer"},
+        "a": {"type": "string"}, "b": {"type": "string"},
+        "items": {"type": "array", "maxItems": 100, "items": item},
+    }});
+    declare(&schema, "self", false).unwrap()
+}
+
+fn environment(declared: &DeclType) -> Environment {
+    Environment::kubernetes()
+        .with_variable("self", declared.cel_type().clone())
+        .with_sizes_of(declared.clone())
+}
+
+fn object() -> Value {
+    let items: Vec<_> = (0..10).map(|_| json!({"name": "name", "kind": "B"})).collect();
+    json!({"replicas": 1, "max": 3, "a": "abc", "b": "a", "items": items})
+}
+
+#[divan::bench]
+fn compile_a_thousand_rules(bencher: Bencher<'_, '_>) {
+    let declared = declared();
+    let environment = environment(&declared);
+    bencher.bench(|| {
+        for rule in RULES.iter().cycle().take(1_000) {
+            divan::black_box(environment.compile(rule).unwrap());
+        }
+    });
+}
+
+#[divan::bench(args = RULES)]
+fn evaluate(bencher: Bencher<'_, '_>, rule: &str) {
+    let declared = declared();
+    let environment = environment(&declared);
+    let program = environment.compile(rule).unwrap();
+    let object = object();
+    let mut activation = environment.activation();
+    activation.bind_json("self", &object, &declared);
+    bencher.bench(|| program.evaluate(&activation, &mut CostBudget::default()).unwrap().as_bool());
+}
