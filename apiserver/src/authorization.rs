@@ -107,7 +107,8 @@ impl<'a> Attributes<'a> {
     }
 
     fn describe(&self) -> String {
-        let (user, verb) = (&self.user.name, self.verb);
+        let user = &self.user.name;
+        let verb = self.verb;
         let Some(resource) = self.resource else {
             return format!("User {user:?} cannot {verb} path {:?}", self.path);
         };

@@ -155,7 +155,9 @@ fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -
     }
     let mut response = document.cacheable_answer(headers, AGGREGATED_PROTOBUF);
     if response.status() == StatusCode::OK {
-        let (group, version, kind) = ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList");
+        let group = "apidiscovery.k8s.io";
+        let version = "v2";
+        let kind = "APIGroupDiscoveryList";
         let schema = resources::schema::of(group, version, kind);
         let encoded = protobuf::encode(&document.parsed(), &schema, "apidiscovery.k8s.io/v2", kind);
         *response.body_mut() = Body::from(encoded);

@@ -22,7 +22,7 @@ use crate::authentication::{
     ANONYMOUS, Authenticator, ClientCertificate, remove_impersonation, requested_impersonation,
 };
 use crate::authorization::{Attributes, Authorizer, Decision};
-use crate::fairness::{Flow, FlowSchemas};
+use crate::flowcontrol::{Flow, FlowSchemas};
 use crate::health::{Endpoint, Health};
 use crate::metrics::ServerMetrics;
 use crate::options::LimitOptions;

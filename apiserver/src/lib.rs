@@ -22,7 +22,7 @@
 //! | [`options`] | the command line |
 //! | [`filters`] | what every request passes before it is worked on |
 //! | [`authentication`], [`authorization`] | who asks, and whether they may |
-//! | [`fairness`] | which flow a request belongs to |
+//! | [`flowcontrol`] | which flow a request belongs to |
 //! | [`handlers`], [`admission`] | the verbs, and what may change or refuse a write |
 //! | [`discovery`], [`openapi`] | what the server says of its API |
 //! | `responses` | how answers are written: the form a client takes, tags, warnings |
@@ -43,8 +43,8 @@ pub mod authentication;
 pub mod authorization;
 pub mod discovery;
 pub mod error;
-pub mod fairness;
 pub mod filters;
+pub mod flowcontrol;
 pub mod handlers;
 pub mod health;
 mod json_fields;

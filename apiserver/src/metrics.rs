@@ -148,7 +148,8 @@ impl ServerMetrics {
 
     /// Asks this storage for what it has to be asked for, whenever somebody asks for metrics.
     pub fn read_from(&self, reader: StorageReader) {
-        let _only_the_first_counts = self.reader.set(reader);
+        // Only the first reader is kept.
+        let _ = self.reader.set(reader);
     }
 
     /// The answer to `/metrics`.

@@ -114,7 +114,8 @@ fn maintain(command: &StorageCommand, directory: &Path) -> Result<(), String> {
 
 /// Tells, once the port is open, where the server is and how to use it.
 fn announce(server: &Server) {
-    let (url, data_dir) = (server.url(), server.data_dir().display());
+    let url = server.url();
+    let data_dir = server.data_dir().display();
     let kubeconfig = server.kubeconfig_path();
     let _ = writeln!(
         std::io::stdout().lock(),

@@ -11,7 +11,7 @@ use registry_core::context::ClusterPolicy;
 use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
-use registry_core::storage::hub::Hub;
+use registry_core::storage::shared_watch::SharedWatch;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -30,8 +30,8 @@ use crate::storage::{Engine, Storages};
 mod coalesced;
 mod connection;
 pub mod data_directory;
+mod dependencies;
 pub(crate) mod descriptors;
-mod edges;
 mod heartbeat;
 mod kubeconfig;
 mod large_bodies;
@@ -45,8 +45,8 @@ mod tls;
 
 use connection::ConnectionLimits;
 use data_directory::DataDirectory;
+use dependencies::ServerDependencies;
 use descriptors::Descriptors;
-use edges::Edges;
 use large_bodies::LargeBodies;
 use listener::Connections;
 use post_start::PostStartHooks;
@@ -66,7 +66,7 @@ pub struct Server {
     hooks: PostStartHooks,
     lifecycle: Lifecycle,
     descriptors: Descriptors,
-    hub: Arc<Hub>,
+    shared_watch: Arc<SharedWatch>,
 }
 
 /// Puts a server together.
@@ -153,8 +153,9 @@ impl ServerBuilder {
         let ca_pem = identities.server_ca_pem.clone();
         let tls = Arc::new(ServingTls::new(&identities, metrics.certificate_expiry().clone())?);
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
-        let edges = Edges::new(&self.options, &engine, authorizer.clone())?;
-        let (services, counted) = (edges.services.clone(), metrics.storage().clone());
+        let dependencies = ServerDependencies::new(&self.options, &engine, authorizer.clone())?;
+        let services = dependencies.services.clone();
+        let counted = metrics.storage().clone();
         let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
         let installed = Arc::new(self.install(&storages)?);
         metrics.read_from(storages.reader());
@@ -167,9 +168,9 @@ impl ServerBuilder {
         let health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
 
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
-        edges.publish_keys(&self.options, address);
-        let authenticator = edges.authenticator.clone();
-        let kubelet_certificate = edges.kubelet_certificate();
+        dependencies.publish_keys(&self.options, address);
+        let authenticator = dependencies.authenticator.clone();
+        let kubelet_certificate = dependencies.kubelet_certificate();
         let api = Api::with_config(
             installed.clone(),
             admission(&installed, &self.options)?,
@@ -179,8 +180,9 @@ impl ServerBuilder {
         let descriptors = Descriptors::of_process();
         descriptors.report();
         let stopping = lifecycle.stopping.clone();
-        let (reaches_local, max_proxied) = (self.reaches_local_workloads, descriptors.proxied);
-        api.connect_by(edges.proxy(address, reaches_local, max_proxied, stopping));
+        let reaches_local = self.reaches_local_workloads;
+        let max_proxied = descriptors.proxied;
+        api.connect_by(dependencies.proxy(address, reaches_local, max_proxied, stopping));
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
         // Large bodies: below the filters, so that authentication, bounds and the deadline stay on the connection's runtime.
@@ -207,7 +209,7 @@ impl ServerBuilder {
             hooks,
             lifecycle,
             descriptors,
-            hub: storages.hub().clone(),
+            shared_watch: storages.shared_watch().clone(),
         })
     }
 
@@ -301,7 +303,7 @@ impl Server {
         connections.drain(self.options.limits.request_timeout).await;
         hooks.shutdown().await;
         // Last: all that was answered is written, and the directory is free for the next server.
-        self.hub.stop();
+        self.shared_watch.stop();
         self.engine.close().await;
         drop(self.data_directory);
     }

@@ -17,9 +17,9 @@ use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consist
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
 #[cfg(feature = "etcd3")]
 use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
-use registry_core::storage::hub::Hub;
 use registry_core::storage::measured::Measured;
 use registry_core::storage::mvcc::Mvcc;
+use registry_core::storage::shared_watch::SharedWatch;
 use registry_core::storage::transform::{Identity, Transformer};
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{EncodingBudget, Interface, StorageError};
@@ -48,7 +48,7 @@ pub struct Storages {
     budget: Arc<CacheBudget>,
     services: Services,
     /// The one watch that feeds all caches.
-    hub: Arc<Hub>,
+    shared_watch: Arc<SharedWatch>,
     metrics: StorageMetrics,
     /// The stores that no cache is before.
     uncached: Mutex<Vec<Uncached>>,
@@ -230,7 +230,7 @@ impl Storages {
         let source: Arc<dyn BudgetSource> = budget.clone();
         metrics.observe_budget(Arc::downgrade(&source));
         Self {
-            hub: Hub::new(engine.mvcc(), &format!("{prefix}/")),
+            shared_watch: SharedWatch::new(engine.mvcc(), &format!("{prefix}/")),
             engine,
             options: options.clone(),
             prefix,
@@ -243,8 +243,8 @@ impl Storages {
     }
 
     /// The one watch that feeds all caches.
-    pub fn hub(&self) -> &Arc<Hub> {
-        &self.hub
+    pub fn shared_watch(&self) -> &Arc<SharedWatch> {
+        &self.shared_watch
     }
 
     /// The engine, for health checks and maintenance.
@@ -301,7 +301,8 @@ impl OpenStorage for Storages {
             history_events,
             bookmark_period: BOOKMARK_PERIOD,
         };
-        let cacher = Cacher::with_metrics(store(self.hub.client()), options, self.metrics.cache(named));
+        let cacher =
+            Cacher::with_metrics(store(self.shared_watch.client()), options, self.metrics.cache(named));
         self.metrics.observe_cache(named, cacher.source());
         Ok(cacher)
     }

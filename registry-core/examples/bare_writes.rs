@@ -40,7 +40,8 @@ async fn main() -> Outcome<()> {
         return Err("usage: bare_writes embedded|etcd DIRECTORY|URL CLIENTS SECONDS".into());
     };
     let store = Store::open(engine, place).await?;
-    let (clients, seconds) = (clients.parse()?, Duration::from_secs(seconds.parse()?));
+    let clients = clients.parse()?;
+    let seconds = Duration::from_secs(seconds.parse()?);
     println!("{:.0}", writes_per_second(&store, clients, seconds).await?);
     if let Store::Embedded(store) = store {
         store.close().await;
@@ -49,10 +50,12 @@ async fn main() -> Outcome<()> {
 }
 
 async fn writes_per_second(store: &Store, clients: u64, duration: Duration) -> Outcome<f64> {
-    let (started, written) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+    let started = Instant::now();
+    let written = Arc::new(AtomicU64::new(0));
     let mut writers = Vec::new();
     for _ in 0..clients {
-        let (store, written) = (store.clone(), written.clone());
+        let store = store.clone();
+        let written = written.clone();
         writers.push(tokio::spawn(async move {
             let value = Bytes::from(vec![b'x'; VALUE_BYTES]);
             while started.elapsed() < duration {

@@ -28,7 +28,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("opened {} in {:?}: {:?}", directory.display(), begin.elapsed(), store.statistics());
     println!("resident memory: {} kB", resident_kilobytes());
 
-    let (creates, after) = (Arc::new(AtomicU64::new(0)), store.current_revision().await?);
+    let creates = Arc::new(AtomicU64::new(0));
+    let after = store.current_revision().await?;
     let begin = Instant::now();
     let clients: Vec<_> = (0..CLIENTS)
         .map(|client| tokio::spawn(create(store.clone(), creates.clone(), client, after, begin + duration)))
@@ -36,7 +37,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for client in clients {
         client.await??;
     }
-    let (count, elapsed) = (creates.load(Ordering::Relaxed), begin.elapsed());
+    let count = creates.load(Ordering::Relaxed);
+    let elapsed = begin.elapsed();
     println!(
         "{count} creates in {elapsed:.2?}: {} per second",
         u128::from(count) * 1000 / elapsed.as_millis().max(1)

@@ -142,7 +142,7 @@ impl std::fmt::Debug for AdmissionChain {
 // === impl RequestValidation ===
 
 #[async_trait]
-impl rest::ValidatingAdmission for RequestValidation<'_> {
+impl rest::ValidateObject for RequestValidation<'_> {
     async fn validate(
         &self,
         context: &RequestContext,

@@ -52,8 +52,8 @@ use check::Mismatches;
 use compare::Changes;
 use conflict::Conflict;
 use fields_v1::WrittenSet;
-use managers::{Entry, Manager, Managers, Operation, asks_for_reset};
-use shape::Shape;
+use managers::{Entry, ManagedFieldsOperation, Manager, Managers, asks_for_reset};
+use shape::ValueShape;
 
 /// Who manages the fields of an object that had no managers before it was first applied.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -222,7 +222,7 @@ impl FieldManager<'_> {
         now: &'m str,
     ) -> Managers<'m> {
         let comparison = self.compare(&mut managers, &live.0, &new.0);
-        let own = self.manager(manager, Operation::Update);
+        let own = self.manager(manager, ManagedFieldsOperation::Update);
         if comparison.own.changed.is_empty() && comparison.own.removed.is_empty() {
             return managers;
         }
@@ -256,7 +256,7 @@ impl FieldManager<'_> {
         }
     }
 
-    fn manager<'m>(&'m self, name: &'m str, operation: Operation) -> Manager<'m> {
+    fn manager<'m>(&'m self, name: &'m str, operation: ManagedFieldsOperation) -> Manager<'m> {
         Manager {
             name: Cow::Borrowed(if name.is_empty() { UNKNOWN_MANAGER } else { name }),
             operation,
@@ -265,8 +265,8 @@ impl FieldManager<'_> {
         }
     }
 
-    fn shape(&self) -> Shape<'_> {
-        Shape::Struct(self.schema.root())
+    fn shape(&self) -> ValueShape<'_> {
+        ValueShape::Struct(self.schema.root())
     }
 }
 
@@ -353,7 +353,7 @@ impl FieldManager<'_> {
         let mut fields = live.0.clone();
         merge::merge_maps(self.shape(), &mut fields, &applied.0);
 
-        let own = self.manager(manager, Operation::Apply);
+        let own = self.manager(manager, ManagedFieldsOperation::Apply);
         let last = managers.take(&own);
         let set = FieldSet::of_fields(&applied.0, self.shape());
         let set = match &self.reset {

@@ -260,7 +260,8 @@ mod tests {
     #[test]
     fn symbolic_links_and_directories_are_refused_and_stay() {
         let home = tempfile::tempdir().unwrap();
-        let (victim, link) = (home.path().join("victim"), home.path().join("link"));
+        let victim = home.path().join("victim");
+        let link = home.path().join("link");
         fs::write(&victim, "victim").unwrap();
         symlink(&victim, &link).unwrap();
         let dangling = home.path().join("dangling");

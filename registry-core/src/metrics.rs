@@ -29,7 +29,7 @@ use prometheus::IntGaugeVec;
 use crate::api::GroupResource;
 
 pub use cache::CacheMetrics;
-pub use engine::{CommitMetrics, EngineMetrics, Operation};
+pub use engine::{CommitMetrics, EngineMetrics, EngineOperation};
 pub use families::{Bound, Definition, Described, Families, MetricsError};
 pub use gauges::{BudgetNumbers, BudgetSource, CacheNumbers, CacheSource};
 pub use names::REQUEST_SECONDS;

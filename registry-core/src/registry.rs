@@ -2,10 +2,10 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/registry/generic/registry`.
 
-mod border;
 pub mod connect;
 mod converted;
 pub mod errors;
+mod object_adapter;
 pub mod scale;
 pub mod services;
 pub mod storage_map;

@@ -124,7 +124,7 @@ pub trait Creater: Storage {
         &self,
         context: &RequestContext,
         object: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError>;
 }
@@ -142,7 +142,7 @@ pub trait NamedCreater: Storage {
         context: &RequestContext,
         name: &str,
         object: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError>;
 }
@@ -160,7 +160,7 @@ pub trait Updater: Storage {
         context: &RequestContext,
         name: &str,
         update: &mut dyn UpdatedObject,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError>;
 }
@@ -181,7 +181,7 @@ pub trait GracefulDeleter: Storage {
         &self,
         context: &RequestContext,
         name: &str,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &DeleteOptions,
     ) -> Result<Answer, StatusError>;
 }
@@ -197,7 +197,7 @@ pub trait CollectionDeleter: Storage {
     async fn delete_collection(
         &self,
         context: &RequestContext,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &DeleteOptions,
         selection: &ListOptions,
     ) -> Result<ListPage, StatusError>;
@@ -257,7 +257,7 @@ pub trait UpdatedObject: Send {
 
 /// The last word of admission: asked inside the store's retry, with the object exactly as it would be written.
 #[async_trait]
-pub trait ValidatingAdmission: Send + Sync {
+pub trait ValidateObject: Send + Sync {
     /// Whether the write may happen. Of a deletion only `old` is given.
     async fn validate(
         &self,
@@ -272,7 +272,7 @@ pub trait ValidatingAdmission: Send + Sync {
 pub struct AdmitAll;
 
 #[async_trait]
-impl ValidatingAdmission for AdmitAll {
+impl ValidateObject for AdmitAll {
     async fn validate(
         &self,
         _: &RequestContext,
@@ -332,7 +332,7 @@ impl Capabilities {
     /// The verbs, as discovery lists them (sorted).
     pub fn verbs(&self) -> Vec<&'static str> {
         let creates = self.creater.is_some() || self.named_creater.is_some();
-        let connects = self.connecter.as_ref().map_or(&[][..], |connecter| connecter.accepts().verbs);
+        let connects = self.connecter.as_ref().map_or(&[][..], |connecter| connecter.connect_spec().verbs);
         let all = [
             ("create", creates),
             ("delete", self.deleter.is_some()),

@@ -103,7 +103,7 @@ impl Schema {
         conform::Walk { table: &self.table, issues, issue_bytes_left }.value(
             self.root,
             value,
-            conform::Place::Root,
+            conform::ConformContext::Root,
         )
     }
 

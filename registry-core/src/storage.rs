@@ -26,11 +26,11 @@ pub mod error;
 #[cfg(feature = "etcd3")]
 pub mod etcd3;
 pub mod factory;
-pub mod hub;
 pub mod interface;
 pub mod measured;
 pub mod mvcc;
 pub mod predicate;
+pub mod shared_watch;
 pub mod testing;
 pub mod transform;
 pub mod versioned;

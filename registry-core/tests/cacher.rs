@@ -315,7 +315,8 @@ async fn pages_show_one_revision_while_others_write() {
     }
     let mut request = ListRequest { limit: 2, ..ListRequest::default() };
     let first = cacher.list(PREFIX, &request).await.unwrap();
-    let (mut keys, mut next) = (Vec::new(), Some(first.clone()));
+    let mut keys = Vec::new();
+    let mut next = Some(first.clone());
     while let Some(page) = next.take() {
         assert_eq!(page.revision, first.revision);
         keys.extend(page.items.iter().map(|item| item.key.to_string()));
@@ -446,7 +447,8 @@ async fn play(steps: Vec<Step>) {
     ];
     let mut reflectors = Vec::new();
     for request in requests {
-        let (cacher, objects) = (cacher.clone(), BTreeMap::new());
+        let cacher = cacher.clone();
+        let objects = BTreeMap::new();
         let mut reflector = Reflector { cacher, request, watch: None, revision: 0, objects };
         reflector.relist().await;
         reflectors.push(reflector);

@@ -81,7 +81,8 @@ fn crash(directory: &Path, lifetime: Duration) -> Vec<(u64, String, bool)> {
         .unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     let reader = std::thread::spawn(move || {
-        let (mut acknowledged, mut is_first) = (Vec::new(), true);
+        let mut acknowledged = Vec::new();
+        let mut is_first = true;
         let mut lines = output.lines().map_while(Result::ok);
         let first = lines.find(|line| line.starts_with("acknowledged"));
         for line in first.into_iter().chain(lines) {

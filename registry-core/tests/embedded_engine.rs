@@ -361,7 +361,7 @@ async fn compaction_frees_records_and_keeps_the_newest_of_each_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn disk_use_stays_bounded_while_history_is_compacted() {
     const CHURN_BYTES: u64 = 128 << 20;
-    const DISK_BYTES_MAX: u64 = 96 << 20;
+    const MAX_DISK_BYTES: u64 = 96 << 20;
     const VALUE_BYTES: u64 = 100 << 10;
     let directory = TempDir::new().unwrap();
     let mut options = EmbeddedOptions::new(directory.path());
@@ -370,7 +370,8 @@ async fn disk_use_stays_bounded_while_history_is_compacted() {
     let writers = (0..16).map(|writer| {
         let store = store.clone();
         tokio::spawn(async move {
-            let (key, mut revision) = (format!("/{writer}"), 0);
+            let key = format!("/{writer}");
+            let mut revision = 0;
             let value = "x".repeat(usize::try_from(VALUE_BYTES).unwrap());
             for turn in 0..CHURN_BYTES / VALUE_BYTES / 16 {
                 revision = put(&store, &key, revision, &value).await;
@@ -385,7 +386,7 @@ async fn disk_use_stays_bounded_while_history_is_compacted() {
     }
     store.compact(store.current_revision().await.unwrap()).await.unwrap();
     let begin = Instant::now();
-    while store.statistics().disk_bytes > DISK_BYTES_MAX {
+    while store.statistics().disk_bytes > MAX_DISK_BYTES {
         assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", store.statistics());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -59,8 +59,10 @@ async fn fill(directory: &Path) -> Ranged {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_brings_everything_back_and_the_history_with_it() {
     let home = TempDir::new().unwrap();
-    let (original, copy) = (home.path().join("original"), home.path().join("copy"));
-    let (cold, warm) = (home.path().join("cold.backup"), home.path().join("warm.backup"));
+    let original = home.path().join("original");
+    let copy = home.path().join("copy");
+    let cold = home.path().join("cold.backup");
+    let warm = home.path().join("warm.backup");
     let expected = fill(&original).await;
     let report = check(&original).unwrap();
     assert_eq!(report.problems, [""; 0]);
@@ -89,7 +91,8 @@ async fn a_backup_brings_everything_back_and_the_history_with_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_backup_is_refused_before_anything_is_written() {
     let home = TempDir::new().unwrap();
-    let (original, copy) = (home.path().join("original"), home.path().join("copy"));
+    let original = home.path().join("original");
+    let copy = home.path().join("copy");
     let file = home.path().join("file.backup");
     fill(&original).await;
     backup(Source::Directory(&original), &file).unwrap();
@@ -163,7 +166,8 @@ async fn a_flipped_byte_anywhere_is_refused_or_harmless_but_never_loses_data_sil
     // Opened again, the journal ends where its data does.
     Embedded::open(options(&original)).unwrap().close().await;
 
-    let (mut refused, mut harmless) = (0, 0);
+    let mut refused = 0;
+    let mut harmless = 0;
     for file in files(&original) {
         let bytes = fs::read(&file).unwrap();
         let offsets = (0..bytes.len()).step_by((bytes.len() / 25).max(1));
@@ -267,7 +271,8 @@ async fn no_damage_to_a_single_file_lets_a_check_or_a_start_delete_data() {
     assert_eq!(check(&original).unwrap().problems, [""; 0]);
     assert_unchanged(&original, &before, "an intact store");
 
-    let (mut refused, mut harmless) = (Vec::new(), Vec::new());
+    let mut refused = Vec::new();
+    let mut harmless = Vec::new();
     for file in files(&original) {
         let name = file.strip_prefix(&original).unwrap();
         for damage in Damage::ALL {
@@ -365,7 +370,8 @@ async fn a_backup_does_not_follow_links_and_is_private() {
     let original = home.path().join("original");
     fill(&original).await;
     let before = snapshot(&original);
-    let (victim, link) = (home.path().join("victim"), home.path().join("link"));
+    let victim = home.path().join("victim");
+    let link = home.path().join("link");
     fs::write(&victim, "victim").unwrap();
     symlink(&victim, &link).unwrap();
     let error = backup(Source::Directory(&original), &link).unwrap_err().to_string();

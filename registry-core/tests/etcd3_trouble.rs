@@ -12,9 +12,9 @@ use futures::StreamExt as _;
 use registry_core::api::{Preconditions, StatusError};
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
-use registry_core::storage::hub::Hub;
 use registry_core::storage::interface::{ListRequest, UpdateAction};
 use registry_core::storage::mvcc::{Committed, Mvcc, MvccError, RangeRequest};
+use registry_core::storage::shared_watch::SharedWatch;
 use registry_core::storage::testing::etcd::{Etcd, TlsFiles};
 use registry_core::storage::testing::{Hooked, NoProgress, Watcher, Widget, widget_store};
 use registry_core::storage::{Interface, StorageError, StoredObject, TryUpdate, WatchError, WatchEvent};
@@ -112,8 +112,8 @@ async fn etcd_is_killed_and_comes_back() {
     for (key, told, task) in writers {
         task.await.unwrap();
         let found = Widget::of(&store.get(&key, None).await.unwrap().unwrap()).count;
-        let (acknowledged, tried) =
-            (told.acknowledged.load(Ordering::Relaxed), told.tried.load(Ordering::Relaxed));
+        let acknowledged = told.acknowledged.load(Ordering::Relaxed);
+        let tried = told.tried.load(Ordering::Relaxed);
         assert!((acknowledged..=tried).contains(&found), "{acknowledged} <= {found} <= {tried}");
         total += found;
     }
@@ -265,7 +265,8 @@ async fn one_of_several_servers_compacts() {
     };
     engine.put_if(PREFIX, first, Bytes::new(), None).await.unwrap();
     let end = format!("{PREFIX}\0");
-    let (started, mut rounds) = (Instant::now(), 0);
+    let started = Instant::now();
+    let mut rounds = 0;
     loop {
         let request = RangeRequest { start: PREFIX, end: &end, limit: 0, revision: Some(first) };
         match engine.range(request).await {
@@ -278,7 +279,8 @@ async fn one_of_several_servers_compacts() {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let (mut noted, window) = (Bytes::new(), Instant::now());
+    let mut noted = Bytes::new();
+    let window = Instant::now();
     while window.elapsed() < Duration::from_secs(3) {
         let found = engine.get("compact_rev_key").await.unwrap().key_value.unwrap().value;
         if found != noted {
@@ -294,7 +296,7 @@ async fn one_of_several_servers_compacts() {
 async fn without_progress_requests_a_list_not_older_than_a_consistent_one_is_the_stores() {
     let etcd = started().await;
     let engine = etcd.connect().await;
-    let hub = Hub::new(Hooked::over(engine.clone(), NoProgress), PREFIX);
+    let shared_watch = SharedWatch::new(Hooked::over(engine.clone(), NoProgress), PREFIX);
     let options = CacherOptions {
         prefix: PREFIX.to_owned(),
         consistency: Consistency::Store,
@@ -303,7 +305,7 @@ async fn without_progress_requests_a_list_not_older_than_a_consistent_one_is_the
         history_events: 100,
         bookmark_period: Duration::from_mins(1),
     };
-    let cacher = Cacher::new(widget_store(hub.client()), options);
+    let cacher = Cacher::new(widget_store(shared_watch.client()), options);
     let key = format!("{PREFIX}w");
     cacher.create(&key, Widget::named("w").value(), None).await.unwrap();
     // Outside of the prefix: no watch reports this revision.

@@ -2,7 +2,7 @@
 //! revision it names, and what it watches is exactly what happened, each event once and in order.
 //!
 //! The same histories are played to a store over the embedded engine, to one behind the watch cache, and to a cache on
-//! a hub over an engine that fails, dawdles and breaks watches off.
+//! a shared watch over an engine that fails, dawdles and breaks watches off.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -23,8 +23,8 @@ use proptest::prelude::*;
 use registry_core::storage::Interface;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::Embedded;
-use registry_core::storage::hub::Hub;
 use registry_core::storage::mvcc::Mvcc;
+use registry_core::storage::shared_watch::SharedWatch;
 use registry_core::storage::testing::{FaultPlan, FaultyMvcc, widget_store};
 use watch_model::client::{Client, Filter};
 use watch_model::history::{History, Writer};
@@ -94,7 +94,7 @@ fn open(subject: Subject, seed: u64) -> (Arc<dyn Interface>, Arc<Embedded>) {
         Subject::Cache => cached(engine.clone(), Consistency::OwnWrites),
         Subject::CacheOnFaultyHub => {
             let faulty = FaultyMvcc::new(engine.clone(), FAULTS, seed);
-            cached(Hub::new(faulty, ROOT).client(), Consistency::Store)
+            cached(SharedWatch::new(faulty, ROOT).client(), Consistency::Store)
         }
     };
     (store, engine)

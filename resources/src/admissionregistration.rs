@@ -4,7 +4,7 @@ mod matching;
 pub mod mutatingadmissionpolicies;
 pub mod mutatingadmissionpolicybindings;
 pub mod mutatingwebhookconfigurations;
-mod policy_cells;
+mod policy_printers;
 pub mod validatingadmissionpolicies;
 pub mod validatingadmissionpolicybindings;
 pub mod validatingwebhookconfigurations;

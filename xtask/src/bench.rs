@@ -142,7 +142,8 @@ async fn workloads(
             let namespace = format!("{namespace}-list-{size}");
             objects::make_namespace(client, &namespace).await?;
             objects::fill(client, Kind::ConfigMap, &namespace, 0, *size).await?;
-            let (collection, load) = (Kind::ConfigMap.collection(&namespace), Load { clients: 1, ..load });
+            let collection = Kind::ConfigMap.collection(&namespace);
+            let load = Load { clients: 1, ..load };
             let measured = workload::list(client, server, &collection, "list", *size, load).await;
             objects::remove_namespace(client, &namespace).await;
             report.add(measured?);

@@ -25,7 +25,8 @@ fn mirror(from: &Path, to: &Path) {
         if gone.is_dir() { std::fs::remove_dir_all(gone) } else { std::fs::remove_file(gone) }.unwrap();
     }
     for name in wanted {
-        let (from, to) = (from.join(&name), to.join(&name));
+        let from = from.join(&name);
+        let to = to.join(&name);
         if from.is_dir() {
             mirror(&from, &to);
         } else if std::fs::read(&to).ok() != Some(std::fs::read(&from).unwrap()) {

@@ -24,7 +24,7 @@ const NAMESPACES: GroupResource = GroupResource { group: "", resource: "namespac
 /// For so long after a namespace's deletion through this server the cached state of it is not believed.
 const DOUBT: Duration = Duration::from_secs(30);
 /// How many deletions are remembered at most.
-const DOUBTED_MAX: usize = 1024;
+const MAX_DOUBTED: usize = 1024;
 
 /// The plug-in. Looks namespaces up in their own store: as cached, and again for certain before it refuses.
 pub struct NamespaceLifecycle {
@@ -37,7 +37,7 @@ pub struct NamespaceLifecycle {
 
 /// What is known of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum NamespaceState {
     Missing,
     Active,
     Terminating,
@@ -60,22 +60,22 @@ impl NamespaceLifecycle {
         })
     }
 
-    async fn state(&self, name: &str) -> Result<State, StatusError> {
+    async fn state(&self, name: &str) -> Result<NamespaceState, StatusError> {
         if !self.is_doubted(name) {
             let cached = self.look_up(name, &GetOptions { resource_version: Some(0) }).await?;
             // A cache may not have heard of the namespace yet; only the store itself knows that it is missing.
-            if cached != State::Missing {
+            if cached != NamespaceState::Missing {
                 return Ok(cached);
             }
         }
         self.look_up(name, &GetOptions::default()).await
     }
 
-    async fn look_up(&self, name: &str, options: &GetOptions) -> Result<State, StatusError> {
+    async fn look_up(&self, name: &str, options: &GetOptions) -> Result<NamespaceState, StatusError> {
         match self.namespaces.get(&self.context, name, options).await {
-            Ok(answer) if is_terminating(&answer) => Ok(State::Terminating),
-            Ok(_) => Ok(State::Active),
-            Err(failure) if failure.is_not_found() => Ok(State::Missing),
+            Ok(answer) if is_terminating(&answer) => Ok(NamespaceState::Terminating),
+            Ok(_) => Ok(NamespaceState::Active),
+            Err(failure) if failure.is_not_found() => Ok(NamespaceState::Missing),
             Err(failure) => Err(failure),
         }
     }
@@ -90,7 +90,7 @@ impl NamespaceLifecycle {
 
     fn doubt(&self, name: &str) {
         let mut deleted = self.recently_deleted.lock().unwrap_or_else(PoisonError::into_inner);
-        if deleted.len() == DOUBTED_MAX {
+        if deleted.len() == MAX_DOUBTED {
             deleted.pop_front();
         }
         deleted.push_back((Instant::now(), name.to_owned()));
@@ -141,11 +141,11 @@ impl MutatingAdmission for NamespaceLifecycle {
             return Ok(());
         }
         match self.state(namespace).await? {
-            State::Missing => Err(StatusError::not_found(NAMESPACES, namespace)),
-            State::Terminating if attributes.operation == Operation::Create => {
+            NamespaceState::Missing => Err(StatusError::not_found(NAMESPACES, namespace)),
+            NamespaceState::Terminating if attributes.operation == Operation::Create => {
                 Err(terminating(resource, attributes.name, namespace))
             }
-            State::Active | State::Terminating => Ok(()),
+            NamespaceState::Active | NamespaceState::Terminating => Ok(()),
         }
     }
 }

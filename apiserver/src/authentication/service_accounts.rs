@@ -18,15 +18,15 @@ mod bound;
 mod claims;
 mod documents;
 mod jwt;
-mod kept;
 mod keys;
+mod legacy_token;
 mod verified;
 
 use bound::BoundObjects;
 use claims::Claims;
 use documents::Documents;
-use kept::KeptClaims;
 use keys::{SigningKey, VerifyingKey};
+use legacy_token::LegacyClaims;
 use verified::Verified;
 
 /// Issues tokens, and says whose one is.
@@ -45,19 +45,19 @@ pub struct ServiceAccountTokens {
 }
 
 /// What a token says, by the two sorts there are.
-enum Told {
+enum VerifiedClaims {
     /// It was asked for, has an end, and may be bound to an object.
     Bound(Claims),
     /// It is kept in a Secret.
-    Kept(KeptClaims),
+    Legacy(LegacyClaims),
 }
 
-// === impl Told ===
+// === impl VerifiedClaims ===
 
-impl Told {
+impl VerifiedClaims {
     /// What a token says; `None` when it is somebody else's.
     fn of(token: &jwt::Unverified<'_>, issuers: &[String]) -> Option<Self> {
-        let kept = KeptClaims::of(token).map(Self::Kept);
+        let kept = LegacyClaims::of(token).map(Self::Legacy);
         kept.or_else(|| Claims::of(token, issuers).map(Self::Bound))
     }
 }
@@ -123,24 +123,24 @@ impl ServiceAccountTokens {
         token: &str,
         audiences: &[String],
     ) -> Result<Option<KnownToken>, String> {
-        let told = if let Some(told) = self.verified.get(token) {
-            told
+        let claims = if let Some(claims) = self.verified.get(token) {
+            claims
         } else {
             let Some(unverified) = jwt::Unverified::parse(token) else { return Ok(None) };
-            let Some(told) = Told::of(&unverified, &self.issuers) else { return Ok(None) };
+            let Some(claims) = VerifiedClaims::of(&unverified, &self.issuers) else { return Ok(None) };
             self.check_signature(&unverified)?;
-            let told = Arc::new(told);
-            self.verified.insert(token, told.clone());
-            told
+            let claims = Arc::new(claims);
+            self.verified.insert(token, claims.clone());
+            claims
         };
         let wanted = if audiences.is_empty() { &self.api_audiences } else { audiences };
-        let (audiences, user) = match &*told {
-            Told::Bound(claims) => {
+        let (audiences, user) = match &*claims {
+            VerifiedClaims::Bound(claims) => {
                 let audiences = claims.meant_for(wanted)?;
                 claims.check_time(jiff::Timestamp::now().as_second())?;
                 (audiences, self.objects.user_of(claims).await?)
             }
-            Told::Kept(claims) => {
+            VerifiedClaims::Legacy(claims) => {
                 let audiences = claims.meant_for(wanted, &self.api_audiences)?;
                 (audiences, claims.user(&self.objects, token).await?)
             }

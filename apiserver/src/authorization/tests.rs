@@ -50,8 +50,8 @@ fn refusals_are_told_in_kubernetes_words() {
 
 #[tokio::test]
 async fn the_baseline_opens_health_version_and_discovery_only() {
-    let (anonymous, alice) =
-        (user("system:anonymous", &["system:unauthenticated"]), user("a", &[AUTHENTICATED]));
+    let anonymous = user("system:anonymous", &["system:unauthenticated"]);
+    let alice = user("a", &[AUTHENTICATED]);
     let admin = user("admin", &[MASTERS]);
     for (method, path, for_anonymous, for_alice) in [
         ("GET", "/healthz", true, true),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::json_fields::put;
 use crate::responses;
-use crate::responses::negotiation::{Format, Output, Shape};
+use crate::responses::negotiation::{Format, Output, ResponseShape};
 
 use super::call::Call;
 use super::representation::cbor::Maps;
@@ -26,7 +26,7 @@ pub(super) fn object_answer(
 ) -> Result<Response<Body>, StatusError> {
     match answer {
         // The usual case: what is stored is what is sent.
-        Answer::Stored(entry) if output.format == Format::Json && output.shape == Shape::Whole => {
+        Answer::Stored(entry) if output.format == Format::Json && output.shape == ResponseShape::Whole => {
             Ok(responses::bytes(output, status, entry.json.clone()))
         }
         Answer::Stored(entry) => shaped(call, output, status, &Item::stored(&entry)),
@@ -53,13 +53,13 @@ fn shaped(
     }
     let mut json = Vec::with_capacity(item.json.len() + 64);
     match output.shape {
-        Shape::Whole => json.extend_from_slice(item.json),
-        Shape::Partial(version) => partial::write(&mut json, item, version),
-        Shape::Table(version) => {
+        ResponseShape::Whole => json.extend_from_slice(item.json),
+        ResponseShape::Partial(version) => partial::write(&mut json, item, version),
+        ResponseShape::Table(version) => {
             let table = Table::of_request(call, version)?;
             table.write_object(&mut json, item, true);
         }
-        Shape::PartialList(_) => {
+        ResponseShape::PartialList(_) => {
             return Err(StatusError::new(
                 Reason::NotAcceptable,
                 format!(
@@ -86,9 +86,9 @@ fn shaped(
 /// help.
 fn kept(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Result<Option<Bytes>, StatusError> {
     let form = match output.shape {
-        Shape::Whole if item.is_stored() => ItemForm::Whole,
-        Shape::Partial(version) => ItemForm::Partial(version),
-        Shape::Whole | Shape::Table(_) | Shape::PartialList(_) => return Ok(None),
+        ResponseShape::Whole if item.is_stored() => ItemForm::Whole,
+        ResponseShape::Partial(version) => ItemForm::Partial(version),
+        ResponseShape::Whole | ResponseShape::Table(_) | ResponseShape::PartialList(_) => return Ok(None),
     };
     match output.format {
         Format::Protobuf => Messages::new(call, output.shape)?.envelope(item).map(Some),

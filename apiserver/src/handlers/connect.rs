@@ -25,7 +25,7 @@ pub(super) async fn connect(
     parts: &Parts,
     body: Body,
 ) -> Result<Response<Body>, StatusError> {
-    let accepted = connecter.accepts();
+    let accepted = connecter.connect_spec();
     // No verb stands for OPTIONS; whom a proxy leads to may know it.
     let is_asked_of_peer = parts.method == Method::OPTIONS && accepted.has_path;
     if !accepted.verbs.contains(&info.verb.as_str()) && !is_asked_of_peer {
@@ -41,7 +41,7 @@ pub(super) async fn connect(
         let attributes = call.attributes(Operation::Connect, call.name, DryRun::Off);
         call.api.admission.admit(call.context, &attributes, Some(&mut options), None).await?;
         let validation = call.api.admission.validation(attributes);
-        registry_core::rest::ValidatingAdmission::validate(&validation, call.context, Some(&options), None)
+        registry_core::rest::ValidateObject::validate(&validation, call.context, Some(&options), None)
             .await?;
     }
     let request = ConnectRequest { options: &options, path };

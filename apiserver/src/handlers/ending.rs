@@ -8,7 +8,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 /// Whether watches have to end. Each looks at it for each event: here without the lock that tokens have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
-    has_come: Arc<AtomicBool>,
+    is_stopping: Arc<AtomicBool>,
     told: CancellationToken,
 }
 
@@ -22,15 +22,15 @@ impl Ending {
         tokio::spawn(async move {
             stopping.cancelled().await;
             // Before anybody is woken to look.
-            own.has_come.store(true, Ordering::Release);
+            own.is_stopping.store(true, Ordering::Release);
             own.told.cancel();
         });
         ending
     }
 
     /// Whether it has come.
-    pub(super) fn has_come(&self) -> bool {
-        self.has_come.load(Ordering::Acquire)
+    pub(super) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
     }
 
     /// Waits for it.

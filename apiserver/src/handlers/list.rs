@@ -42,7 +42,8 @@ pub(super) fn selection(call: &Call<'_>, purpose: ListPurpose) -> Result<ListOpt
     // A name in the path (`/watch/…/{name}`) selects as a field selector does.
     let has_name = call.name.is_empty() || options.field_selector.required_value("metadata.name").is_some();
     if !has_name {
-        let (path, value) = ("metadata.name".to_owned(), call.name.to_owned());
+        let path = "metadata.name".to_owned();
+        let value = call.name.to_owned();
         options.field_selector.requirements.push(FieldRequirement { path, value, equal: true });
     }
     Ok(options)
@@ -99,7 +100,8 @@ fn yaml_body(list_head: &[u8], form: ItemForm, page: ListPage) -> Result<ListBod
     let mut suffix = String::new();
     yaml::write_fields(&mut suffix, &after, 0, false);
 
-    let (prefix, suffix) = (prefix.into_bytes(), suffix.into_bytes());
+    let prefix = prefix.into_bytes();
+    let suffix = suffix.into_bytes();
     Ok(ListBody::new(prefix, page, Writer::Yaml(form), suffix))
 }
 

@@ -4,7 +4,7 @@ use registry_core::api::{Object, time};
 use registry_core::apply::{FieldManager, Reset, reset_fields};
 
 use super::call::Call;
-use super::options::FIELD_MANAGER_MAX_CHARS;
+use super::options::MAX_FIELD_MANAGER_CHARS;
 
 // === impl Call ===
 
@@ -47,7 +47,7 @@ impl<'a> Call<'a> {
 fn manager_of_agent(agent: &str) -> String {
     let mut name = String::with_capacity(agent.len());
     for character in agent.chars().filter(|character| !character.is_control()) {
-        if name.len() + character.len_utf8() > FIELD_MANAGER_MAX_CHARS {
+        if name.len() + character.len_utf8() > MAX_FIELD_MANAGER_CHARS {
             break;
         }
         name.push(character);
@@ -62,6 +62,6 @@ mod tests {
     #[test]
     fn an_agent_names_a_manager_within_bounds() {
         assert_eq!(manager_of_agent("kubectl\u{7}"), "kubectl");
-        assert_eq!(manager_of_agent(&"é".repeat(100)).len(), FIELD_MANAGER_MAX_CHARS);
+        assert_eq!(manager_of_agent(&"é".repeat(100)).len(), MAX_FIELD_MANAGER_CHARS);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use delete::{delete_options, delete_options_of_query};
 pub(crate) use list::{ListPurpose, list_options};
 
 /// The most characters a field manager's name may have.
-pub(super) const FIELD_MANAGER_MAX_CHARS: usize = 128;
+pub(super) const MAX_FIELD_MANAGER_CHARS: usize = 128;
 
 /// Options of `get`.
 pub(crate) fn get_options(query: Query<'_>) -> Result<GetOptions, StatusError> {
@@ -105,8 +105,8 @@ fn field_validation(query: Query<'_>, errors: &mut ErrorList) -> FieldValidation
 fn field_manager(query: Query<'_>, errors: &mut ErrorList) -> String {
     let manager = query.text("fieldManager").into_owned();
     let field = || FieldPath::new("fieldManager");
-    if manager.chars().count() > FIELD_MANAGER_MAX_CHARS {
-        errors.push(FieldError::too_long(field(), FIELD_MANAGER_MAX_CHARS));
+    if manager.chars().count() > MAX_FIELD_MANAGER_CHARS {
+        errors.push(FieldError::too_long(field(), MAX_FIELD_MANAGER_CHARS));
     }
     // Go reports the first character that cannot be printed, and only that one.
     if let Some((index, character)) = manager.char_indices().find(|(_, one)| one.is_control()) {

@@ -230,8 +230,9 @@ impl Patched<'_> {
     /// Why the patched document, which says it is of another kind or version, is none of the route's kind: it is read
     /// as what it says it is, and found to be something else then.
     fn foreign(&self, object: Object) -> String {
-        let (route, api_version, kind) =
-            (self.call.route, object.api_version().to_owned(), object.kind().to_owned());
+        let route = self.call.route;
+        let api_version = object.api_version().to_owned();
+        let kind = object.kind().to_owned();
         let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
         if !self.call.api.routes.knows_kind(group, version, &kind) {
             return format!(

@@ -153,7 +153,8 @@ impl Route {
             },
             _ => {}
         }
-        let goes_on = self.path.capabilities.connecter.as_ref().is_some_and(|one| one.accepts().has_path);
+        let goes_on =
+            self.path.capabilities.connecter.as_ref().is_some_and(|one| one.connect_spec().has_path);
         if !goes_on && has_trailing_segments(&info.path, request, in_namespace) {
             return Err(Missing::Resource);
         }

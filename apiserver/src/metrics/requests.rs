@@ -48,9 +48,9 @@ pub(crate) struct RouteMetrics {
 }
 
 /// A verb, and what it is about: an object, a namespace or the cluster.
-type Operation = (&'static str, &'static str);
+type OperationLabels = (&'static str, &'static str);
 
-const OPERATIONS: [Operation; 13] = [
+const OPERATIONS: [OperationLabels; 13] = [
     ("GET", "resource"),
     ("LIST", "namespace"),
     ("LIST", "cluster"),

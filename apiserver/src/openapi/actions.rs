@@ -25,7 +25,7 @@ pub(super) enum Action {
 
 /// What a path is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PathScope {
     /// All objects of a namespace, or of the cluster.
     Collection,
     /// The objects of all namespaces.
@@ -85,9 +85,9 @@ const DELETING: Parameters = &[
     ("propagationPolicy", "string", "What becomes of dependents: Orphan, Background or Foreground."),
 ];
 
-// === impl Place ===
+// === impl PathScope ===
 
-impl Place {
+impl PathScope {
     /// Whether the path is about all namespaces.
     pub(super) const fn is_everywhere(self) -> bool {
         matches!(self, Self::AllNamespaces | Self::WatchedEverywhere)

@@ -1,26 +1,26 @@
 //! The operations of paths that connect: whatever method, and text or anything else for an answer.
 
 use registry_core::registry::InstalledPath;
-use registry_core::rest::connect::{Accepted, OptionType};
+use registry_core::rest::connect::{ConnectSpec, OptionType};
 use serde_json::{Map, Value, json};
 
-use super::actions::Place;
+use super::actions::PathScope;
 use super::components::group_version_kind;
 use super::{names, operations};
 
 /// A path that connects, and the one that goes on below it when there is such.
-pub(super) fn add(paths: &mut Map<String, Value>, url: &str, path: &InstalledPath, accepted: &Accepted) {
+pub(super) fn add(paths: &mut Map<String, Value>, url: &str, path: &InstalledPath, accepted: &ConnectSpec) {
     paths.insert(url.to_owned(), item(path, accepted, ""));
     if accepted.has_path {
         paths.insert(format!("{url}/{{path}}"), item(path, accepted, "WithPath"));
     }
 }
 
-fn item(path: &InstalledPath, accepted: &Accepted, suffix: &str) -> Value {
+fn item(path: &InstalledPath, accepted: &ConnectSpec, suffix: &str) -> Value {
     let mut item: Map<String, Value> = methods(accepted)
         .map(|method| (method.to_owned(), operation(path, accepted, method, suffix)))
         .collect();
-    let mut parameters = operations::path_parameters(path, Place::Object);
+    let mut parameters = operations::path_parameters(path, PathScope::Object);
     if !suffix.is_empty() {
         parameters.push(operations::in_path("path", "path to the resource"));
     }
@@ -37,7 +37,7 @@ fn item(path: &InstalledPath, accepted: &Accepted, suffix: &str) -> Value {
 }
 
 /// The HTTP methods: those of the verbs, and where a proxy takes every request, those that have no verb.
-fn methods(accepted: &Accepted) -> impl Iterator<Item = &'static str> {
+fn methods(accepted: &ConnectSpec) -> impl Iterator<Item = &'static str> {
     let of_verbs = accepted.verbs.iter().filter_map(|verb| match *verb {
         "create" => Some("post"),
         "delete" => Some("delete"),
@@ -50,9 +50,10 @@ fn methods(accepted: &Accepted) -> impl Iterator<Item = &'static str> {
     of_verbs.chain(others)
 }
 
-fn operation(path: &InstalledPath, accepted: &Accepted, method: &str, suffix: &str) -> Value {
+fn operation(path: &InstalledPath, accepted: &ConnectSpec, method: &str, suffix: &str) -> Value {
     let kind = path.capabilities.storage.kind();
-    let (parent, subresource) = (path.resource.kind.kind, path.subresource.unwrap_or_default());
+    let parent = path.resource.kind.kind;
+    let subresource = path.subresource.unwrap_or_default();
     // What gives its parent's kind is read, and not connected to: logs.
     let is_read = kind != accepted.options_kind;
     let text = json!({ "schema": { "type": "string" } });

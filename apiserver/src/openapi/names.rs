@@ -3,7 +3,7 @@
 use registry_core::api::{GroupVersion, Scope};
 use registry_core::registry::InstalledPath;
 
-use super::actions::{Action, Place};
+use super::actions::{Action, PathScope};
 
 /// `connectCoreV1GetNamespacedPodExec`, `readCoreV1NamespacedPodLog`.
 pub(super) fn connection_id(path: &InstalledPath, verb: &str, method: &str) -> String {
@@ -13,13 +13,14 @@ pub(super) fn connection_id(path: &InstalledPath, verb: &str, method: &str) -> S
         Scope::Namespaced => "Namespaced",
         Scope::Cluster => "",
     };
-    let (version, method) = (capitalized(version.version), capitalized(method));
+    let version = capitalized(version.version);
+    let method = capitalized(method);
     let subresource = path.subresource.map(capitalized).unwrap_or_default();
     format!("{verb}{group}{version}{method}{scope}{}{subresource}", path.resource.kind.kind)
 }
 
 /// `createAppsV1NamespacedDeployment`, `readAppsV1NamespacedDeploymentStatus`, …
-pub(super) fn operation_id(path: &InstalledPath, place: Place, action: Action) -> String {
+pub(super) fn operation_id(path: &InstalledPath, place: PathScope, action: Action) -> String {
     let version = path.resource.group_version();
     let collection = if action == Action::DeleteCollection { "Collection" } else { "" };
     let is_namespaced = path.capabilities.storage.scope() == Scope::Namespaced;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::json_fields::put;
 
-use super::actions::{Action, Place};
+use super::actions::{Action, PathScope};
 use super::components::{group_version_kind, list_name, meta_name, name, reference};
 use super::names::{capitalized, group_id, operation_id, tag, version_tag};
 
@@ -18,7 +18,7 @@ const STREAM_TYPES: [&str; 2] =
     ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
 
 /// An operation, as far as clients validate, apply and explain by it.
-pub(super) fn operation(path: &InstalledPath, place: Place, action: Action) -> Value {
+pub(super) fn operation(path: &InstalledPath, place: PathScope, action: Action) -> Value {
     let kind = path.capabilities.storage.kind();
     let parameters = queries(action);
     let part = path.subresource.map(|name| format!("{name} of ")).unwrap_or_default();
@@ -84,9 +84,9 @@ pub(super) fn in_path(name: &str, description: &str) -> Value {
 }
 
 /// The parameters in the path of a resource's or subresource's objects.
-pub(super) fn path_parameters(path: &InstalledPath, place: Place) -> Vec<Value> {
+pub(super) fn path_parameters(path: &InstalledPath, place: PathScope) -> Vec<Value> {
     let mut parameters = Vec::new();
-    if matches!(place, Place::Object | Place::WatchedObject) {
+    if matches!(place, PathScope::Object | PathScope::WatchedObject) {
         let description = format!("name of the {}", path.capabilities.storage.kind().kind);
         parameters.push(in_path("name", &description));
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::request_info::root_of;
 
-use super::actions::{Action, Place};
+use super::actions::{Action, PathScope};
 use super::{connections, operations};
 
 /// All paths of a group and version.
@@ -21,27 +21,27 @@ pub(super) fn of_version(version: GroupVersion, installed: &[&InstalledPath]) ->
         let collection = format!("{root}{namespace}/{plural}");
         let Some(subresource) = path.subresource else {
             let watched = format!("{root}/watch{namespace}/{plural}");
-            add(&mut paths, collection.clone(), path, Place::Collection);
-            add(&mut paths, format!("{collection}/{{name}}"), path, Place::Object);
-            add(&mut paths, watched.clone(), path, Place::WatchedCollection);
-            add(&mut paths, format!("{watched}/{{name}}"), path, Place::WatchedObject);
+            add(&mut paths, collection.clone(), path, PathScope::Collection);
+            add(&mut paths, format!("{collection}/{{name}}"), path, PathScope::Object);
+            add(&mut paths, watched.clone(), path, PathScope::WatchedCollection);
+            add(&mut paths, format!("{watched}/{{name}}"), path, PathScope::WatchedObject);
             if is_namespaced {
-                add(&mut paths, format!("{root}/{plural}"), path, Place::AllNamespaces);
-                add(&mut paths, format!("{root}/watch/{plural}"), path, Place::WatchedEverywhere);
+                add(&mut paths, format!("{root}/{plural}"), path, PathScope::AllNamespaces);
+                add(&mut paths, format!("{root}/watch/{plural}"), path, PathScope::WatchedEverywhere);
             }
             continue;
         };
         let url = format!("{collection}/{{name}}/{subresource}");
         match &path.capabilities.connecter {
-            Some(connecter) => connections::add(&mut paths, &url, path, connecter.accepts()),
-            None => add(&mut paths, url, path, Place::Object),
+            Some(connecter) => connections::add(&mut paths, &url, path, connecter.connect_spec()),
+            None => add(&mut paths, url, path, PathScope::Object),
         }
     }
     paths
 }
 
 /// Adds a path, if it has any operation.
-fn add(paths: &mut Map<String, Value>, url: String, path: &InstalledPath, place: Place) {
+fn add(paths: &mut Map<String, Value>, url: String, path: &InstalledPath, place: PathScope) {
     let operations: Vec<Action> = actions(path, place);
     if operations.is_empty() {
         return;
@@ -65,20 +65,20 @@ fn add(paths: &mut Map<String, Value>, url: String, path: &InstalledPath, place:
     paths.insert(url, Value::Object(item));
 }
 
-fn actions(path: &InstalledPath, place: Place) -> Vec<Action> {
+fn actions(path: &InstalledPath, place: PathScope) -> Vec<Action> {
     let can = &path.capabilities;
     let all = match place {
-        Place::WatchedCollection | Place::WatchedEverywhere => {
+        PathScope::WatchedCollection | PathScope::WatchedEverywhere => {
             vec![(Action::WatchList, can.watcher.is_some())]
         }
-        Place::WatchedObject => vec![(Action::Watch, can.watcher.is_some())],
-        Place::AllNamespaces => vec![(Action::List, can.lister.is_some())],
-        Place::Collection => vec![
+        PathScope::WatchedObject => vec![(Action::Watch, can.watcher.is_some())],
+        PathScope::AllNamespaces => vec![(Action::List, can.lister.is_some())],
+        PathScope::Collection => vec![
             (Action::List, can.lister.is_some()),
             (Action::Create, can.creater.is_some()),
             (Action::DeleteCollection, can.collection_deleter.is_some()),
         ],
-        Place::Object => vec![
+        PathScope::Object => vec![
             (Action::Get, can.getter.is_some()),
             (Action::Create, can.named_creater.is_some()),
             (Action::Update, can.updater.is_some()),

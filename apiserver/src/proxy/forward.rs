@@ -23,9 +23,9 @@ use super::tunnel;
 use super::{Permit, Proxy};
 
 /// So much is read of what a kubelet complains of.
-const MOST_COMPLAINT_BYTES: usize = 64 * 1024;
+const MAX_COMPLAINT_BYTES: usize = 64 * 1024;
 /// So much of that is told.
-const MOST_COMPLAINT_CHARS: usize = 2048;
+const MAX_COMPLAINT_CHARS: usize = 2048;
 
 /// A request that is to be passed on.
 pub(crate) struct ProxiedRequest<'a> {
@@ -69,8 +69,10 @@ impl Proxy {
             return Err(StatusError::bad_request("Upgrade request required"));
         }
         let permit = self.admit(request.user)?;
-        let (resource, name) = (request.resource, request.name);
-        let (prefix, parts) = (request.prefix, request.parts);
+        let resource = request.resource;
+        let name = request.name;
+        let prefix = request.prefix;
+        let parts = request.parts;
         let outgoing = match to.exchange {
             Exchange::Text => text_request(to),
             Exchange::Any | Exchange::Upgrade => outgoing(to, parts, request.body, upgrade.clone()),
@@ -115,10 +117,10 @@ impl Proxy {
             return Err(StatusError::new(Reason::Unknown, "redirects forbidden"));
         }
         if !status.is_success() {
-            let complaint = Limited::new(answer.into_body(), MOST_COMPLAINT_BYTES).collect().await;
+            let complaint = Limited::new(answer.into_body(), MAX_COMPLAINT_BYTES).collect().await;
             let complaint = complaint.map(http_body_util::Collected::to_bytes).unwrap_or_default();
             let complaint: String =
-                String::from_utf8_lossy(&complaint).chars().take(MOST_COMPLAINT_CHARS).collect();
+                String::from_utf8_lossy(&complaint).chars().take(MAX_COMPLAINT_CHARS).collect();
             return Err(complaint_of(status, &complaint, resource, name));
         }
         let end = Some(Box::pin(self.shutdown.clone().cancelled_owned()));

@@ -22,7 +22,7 @@ use super::dial::connect;
 /// How long a part may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// So much is shown of what it says.
-const MOST_BYTES: usize = 1024;
+const MAX_BYTES: usize = 1024;
 /// The name of the store.
 const STORE: &str = "etcd-0";
 /// The other parts, and the ports of this machine where they tell how they are.
@@ -57,7 +57,7 @@ impl ControlPlane {
         }
         let answer = sender.send_request(request).await.map_err(|error| text(&error))?;
         let status = answer.status();
-        let said = Limited::new(answer.into_body(), MOST_BYTES).collect().await;
+        let said = Limited::new(answer.into_body(), MAX_BYTES).collect().await;
         connection.abort();
         let said = said.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         let said = String::from_utf8_lossy(&said).into_owned();

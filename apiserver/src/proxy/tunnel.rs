@@ -60,7 +60,8 @@ async fn pass(client: OnUpgrade, peer: OnUpgrade) {
         Ok(Err(error)) => return tracing::debug!("an upgrade came to nothing: {error}"),
         Err(_) => return tracing::debug!("an upgrade took too long"),
     };
-    let (mut client, mut peer) = (TokioIo::new(client), TokioIo::new(peer));
+    let mut client = TokioIo::new(client);
+    let mut peer = TokioIo::new(peer);
     let passed =
         tokio::io::copy_bidirectional_with_sizes(&mut client, &mut peer, BUFFER_BYTES, BUFFER_BYTES).await;
     if let Err(error) = passed {

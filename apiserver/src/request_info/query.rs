@@ -105,7 +105,8 @@ pub fn decode_component(text: &str) -> Cow<'_, str> {
 /// Reads what of a collection's query matters here. Only the first `watch` and `fieldSelector` count.
 pub(super) fn collection_query(query: &str) -> CollectionQuery<'_> {
     let mut options = CollectionQuery::default();
-    let (mut watch_seen, mut selector_seen) = (false, false);
+    let mut watch_seen = false;
+    let mut selector_seen = false;
     for (key, value) in query_pairs(query) {
         match &*key {
             "watch" if !watch_seen => {

@@ -93,7 +93,8 @@ pub(crate) fn failure(failure: &StatusError, output: &Output) -> Response<Body> 
 /// A value that says what it is, in its envelope; `None` when it has no protobuf. `table` is searched before the
 /// types all servers have.
 pub(crate) fn envelope(value: &Value, table: Option<&Arc<TypeTable>>) -> Option<Bytes> {
-    let (api_version, kind) = (value.get("apiVersion")?.as_str()?, value.get("kind")?.as_str()?);
+    let api_version = value.get("apiVersion")?.as_str()?;
+    let kind = value.get("kind")?.as_str()?;
     let tables = table.into_iter().chain([TypeTable::meta()]);
     let mut schemas = tables.filter_map(|table| table.schema_of(api_version, kind));
     let schema = schemas.find(Schema::has_protobuf)?;

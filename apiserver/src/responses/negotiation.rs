@@ -24,7 +24,7 @@ pub(crate) struct Output {
     /// How it is written.
     pub(crate) format: Format,
     /// What it is turned into first.
-    pub(crate) shape: Shape,
+    pub(crate) shape: ResponseShape,
     /// Whether it is indented for people. Of JSON only.
     pub(crate) pretty: bool,
     /// Whether the client takes gzip.
@@ -33,7 +33,7 @@ pub(crate) struct Output {
 
 /// What an answer is turned into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ResponseShape {
     /// The object itself.
     Whole,
     /// A `Table` of this `meta.k8s.io` version.
@@ -59,7 +59,7 @@ impl Output {
     ) -> Result<Self, StatusError> {
         let pretty = wants_pretty(headers, query);
         let gzip = accepts_gzip(headers);
-        let plain = Self { format: Format::Json, shape: Shape::Whole, pretty, gzip };
+        let plain = Self { format: Format::Json, shape: ResponseShape::Whole, pretty, gzip };
         if accepts_plain_json(headers) {
             return Ok(plain);
         }
@@ -94,7 +94,7 @@ impl Output {
         } else {
             clauses(headers).iter().find_map(wanted).unwrap_or(Format::Json)
         };
-        Self { format, shape: Shape::Whole, pretty: wants_pretty(headers, query), gzip: false }
+        Self { format, shape: ResponseShape::Whole, pretty: wants_pretty(headers, query), gzip: false }
     }
 }
 
@@ -126,25 +126,25 @@ pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-fn is_given(format: Format, shape: Shape, endpoint: Endpoint, formats: Formats) -> bool {
+fn is_given(format: Format, shape: ResponseShape, endpoint: Endpoint, formats: Formats) -> bool {
     match (format, shape) {
-        (_, Shape::Table(_)) if !formats.tables => false,
+        (_, ResponseShape::Table(_)) if !formats.tables => false,
         (Format::Json | Format::Cbor, _) => true,
         (Format::Yaml, _) => endpoint != Endpoint::Watch,
-        (Format::Protobuf, Shape::Whole) => formats.protobuf,
-        (Format::Protobuf, Shape::Table(_)) => false,
-        (Format::Protobuf, Shape::Partial(_) | Shape::PartialList(_)) => true,
+        (Format::Protobuf, ResponseShape::Whole) => formats.protobuf,
+        (Format::Protobuf, ResponseShape::Table(_)) => false,
+        (Format::Protobuf, ResponseShape::Partial(_) | ResponseShape::PartialList(_)) => true,
     }
 }
 
 /// What a clause's parameters ask for; `None` when that is not to be had. Parameters that mean nothing are ignored.
-fn shape(clause: &Clause<'_>, endpoint: Endpoint) -> Option<Shape> {
+fn shape(clause: &Clause<'_>, endpoint: Endpoint) -> Option<ResponseShape> {
     let parameter = |name| clause.parameter(name).unwrap_or_default();
     if !matches!(parameter("stream"), "" | "watch") || !matches!(parameter("sv"), "" | "v1") {
         return None;
     }
     if ["as", "g", "v"].iter().all(|name| clause.parameter(name).is_none()) {
-        return Some(Shape::Whole);
+        return Some(ResponseShape::Whole);
     }
     if parameter("g") != "meta.k8s.io" || endpoint == Endpoint::Document {
         return None;
@@ -155,9 +155,9 @@ fn shape(clause: &Clause<'_>, endpoint: Endpoint) -> Option<Shape> {
         _ => return None,
     };
     match parameter("as") {
-        "Table" => Some(Shape::Table(version)),
-        "PartialObjectMetadata" => Some(Shape::Partial(version)),
-        "PartialObjectMetadataList" => Some(Shape::PartialList(version)),
+        "Table" => Some(ResponseShape::Table(version)),
+        "PartialObjectMetadata" => Some(ResponseShape::Partial(version)),
+        "PartialObjectMetadataList" => Some(ResponseShape::PartialList(version)),
         _ => None,
     }
 }

@@ -25,7 +25,7 @@ use crate::handlers::{LongRunning, Pieces, WatchBody};
 use super::coalesced::Coalesced;
 use super::progress::Progress;
 use super::renewal::ServingTls;
-use super::streams::{Mark, Settled, Streams};
+use super::streams::{ConnectionTasks, RunInline, Streams};
 use super::tls::ServerTls;
 
 mod host;
@@ -64,7 +64,7 @@ const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs
 
 /// An answer that is known to be larger has been made, and is only to be sent: the connection's task does so, on the
 /// processor that will encrypt what it gathers.
-const SETTLING_BYTES: u64 = 128 * 1024;
+const INLINE_BYTES: u64 = 128 * 1024;
 
 /// What connections are served with.
 pub(super) struct Serving<D> {
@@ -95,7 +95,7 @@ struct CountedBody {
     inner: Body,
     /// What is sent in its place: a watch's events, from where they are kept.
     events: Option<Box<WatchBody>>,
-    mark: Mark,
+    run_inline: RunInline,
     running: Running,
 }
 
@@ -129,7 +129,7 @@ pub(super) async fn serve<D: Dispatch>(
     };
     let peer = Arc::new(Peer::new(client_certificate(&stream, &tls), address));
     let streams = Streams::default();
-    let mut settled = Settled::new(&streams);
+    let mut tasks = ConnectionTasks::new(&streams);
     let builder = http_builder(&stream, streams.clone(), serving.limits);
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let activity = Arc::new(Activity::default());
@@ -137,40 +137,41 @@ pub(super) async fn serve<D: Dispatch>(
     let known = peer.clone();
     let cut = serving.cut.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
-        let (serving, peer) = (serving.clone(), known.clone());
+        let serving = serving.clone();
+        let peer = known.clone();
         let running = Running::begin(&counted);
-        let mark = streams.announce();
+        let run_inline = streams.announce();
         async move {
             if let Some(refusal) = host::refusal(&request) {
-                return Ok(refusal.map(|inner| CountedBody { inner, events: None, mark, running }));
+                return Ok(refusal.map(|inner| CountedBody { inner, events: None, run_inline, running }));
             }
             let (request, unread) = unread::lend(request);
             let mut response = serving.filters.serve(&peer, request).await;
             unread.finish(response.headers_mut()).await;
             let long_running = response.extensions_mut().remove::<LongRunning>();
-            if long_running.is_some() || response.body().size_hint().lower() > SETTLING_BYTES {
-                mark.settle(long_running.is_some());
+            if long_running.is_some() || response.body().size_hint().lower() > INLINE_BYTES {
+                run_inline.request(long_running.is_some());
             }
             if long_running.is_none() {
-                mark.progress().offered();
+                run_inline.progress().offered();
                 running.0.progress.offered();
             }
             let events = long_running.and_then(|events| events.take()).map(Box::new);
-            Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, events, mark, running }))
+            Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, events, run_inline, running }))
         }
     });
     let stream = Coalesced::new(stream);
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream.clone()), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
-        ended = stream.run(connection.as_mut(), |context| settled.turn(context)) => ended,
+        ended = stream.run(connection.as_mut(), |context| tasks.turn(context)) => ended,
         () = cut.cancelled() => return,
         // An answer that was given up stays the connection's as long as the client takes nothing.
         () = activity.progress.stalled(), if !is_http2 => return tracing::debug!("a client does not read its answer"),
         () = end_reason(&stopping, &activity, &peer) => {
             connection.as_mut().graceful_shutdown();
             tokio::select! {
-                ended = stream.run(connection.as_mut(), |context| settled.turn(context)) => ended,
+                ended = stream.run(connection.as_mut(), |context| tasks.turn(context)) => ended,
                 () = cut.cancelled() => return,
                 // A client that neither reads nor answers would keep the connection for ever.
                 () = activity.idle_for(|| END_TIMEOUT) => return,
@@ -285,11 +286,11 @@ impl HttpBody for CountedBody {
             return Pin::new(events).poll_frame(context).map_err(axum::Error::new);
         }
         let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) else {
-            self.mark.progress().making();
+            self.run_inline.progress().making();
             self.running.0.progress.making();
             return Poll::Pending;
         };
-        self.mark.progress().offered();
+        self.run_inline.progress().offered();
         self.running.0.progress.offered();
         Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(Pieces::from))))
     }

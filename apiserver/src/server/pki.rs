@@ -163,7 +163,8 @@ fn check_pair(
 
 /// How the server shows itself to kubelets: as the options say, else by a certificate of the generated authority.
 pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<KubeletIdentity, PkiError> {
-    let (given, directory) = (&options.kubelet, options.certificate_directory());
+    let given = &options.kubelet;
+    let directory = options.certificate_directory();
     let authorities = match &given.kubelet_certificate_authority {
         Some(path) => certificates(path, &read(path)?)?,
         None => Vec::new(),

@@ -11,7 +11,7 @@ use resources::bootstrap::{PostStartHook, ServerFacts, post_start_hooks};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::fairness::{FlowSchemas, SchemaFeed};
+use crate::flowcontrol::{FlowSchemaInformer, FlowSchemas};
 use crate::health::{Check, Completion};
 use crate::options::Options;
 
@@ -22,7 +22,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from
 pub(super) struct PostStartHooks {
     hooks: Vec<(Box<dyn PostStartHook>, Arc<Completion>)>,
     /// Follows the flow schemas for as long as the server runs.
-    schemas: Option<SchemaFeed>,
+    schemas: Option<FlowSchemaInformer>,
 }
 
 impl PostStartHooks {
@@ -36,7 +36,7 @@ impl PostStartHooks {
         let hooks = attached.into_iter().chain(post_start_hooks(installed, server));
         Self {
             hooks: hooks.map(|hook| (hook, Arc::default())).collect(),
-            schemas: SchemaFeed::new(installed, schemas.clone()),
+            schemas: FlowSchemaInformer::new(installed, schemas.clone()),
         }
     }
 
@@ -146,7 +146,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_hook_is_retried_until_it_succeeds_and_runs_again_after_its_period() {
-        let (hook, done) = (Hook::default(), Mutex::new(None));
+        let hook = Hook::default();
+        let done = Mutex::new(None);
         let noting = || {
             let mut done = done.lock().unwrap();
             *done = done.or(Some(Instant::now()));

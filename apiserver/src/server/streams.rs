@@ -23,12 +23,12 @@ const ROUNDS: usize = 4;
 
 /// Runs what the protocol spawns. Clones belong to the same connection.
 #[derive(Clone, Default)]
-pub(super) struct Streams(Arc<Mutex<Shared>>);
+pub(super) struct Streams(Arc<Mutex<StreamsState>>);
 
-/// The streams that settled with a connection; its task runs them.
+/// The streams that tasks with a connection; its task runs them.
 ///
 /// `FuturesUnordered` would do, but lets its task go after two futures that wake themselves, which here all do.
-pub(super) struct Settled {
+pub(super) struct ConnectionTasks {
     streams: Streams,
     running: Vec<Option<Running>>,
     free: Vec<usize>,
@@ -36,9 +36,9 @@ pub(super) struct Settled {
     woken: Vec<usize>,
 }
 
-/// What a stream's answer says of it: whether it is to settle, and whether its client takes it.
+/// What a stream's answer says of it: whether it is to request, and whether its client takes it.
 #[derive(Clone, Default)]
-pub(super) struct Mark(Arc<MarkState>);
+pub(super) struct RunInline(Arc<MarkState>);
 
 #[derive(Default)]
 struct MarkState {
@@ -48,11 +48,11 @@ struct MarkState {
 }
 
 #[derive(Default)]
-struct Shared {
-    /// The mark of the request that was just taken from the connection: the stream spawned next is the one it runs in.
-    announced: Option<Mark>,
+struct StreamsState {
+    /// The run inline of the request that was just taken from the connection: the stream spawned next is the one it runs in.
+    announced: Option<RunInline>,
     arriving: Vec<BoxFuture<'static, ()>>,
-    /// The places of settled streams that have something to do.
+    /// The places of tasks streams that have something to do.
     woken: Vec<usize>,
     /// The connection's task, when it has to be told.
     task: Option<Waker>,
@@ -61,33 +61,33 @@ struct Shared {
 /// One request, as a task, until it ends or settles.
 struct Stream {
     future: Option<BoxFuture<'static, ()>>,
-    mark: Mark,
+    run_inline: RunInline,
     streams: Streams,
     is_settled: bool,
     /// Runs while the client takes nothing of the answer.
     stall: Option<Pin<Box<Sleep>>>,
 }
 
-/// A settled stream.
+/// A tasks stream.
 struct Running {
     future: BoxFuture<'static, ()>,
-    place: Arc<Place>,
+    place: Arc<TaskSlot>,
     waker: Waker,
 }
 
-/// How a settled stream is woken.
-struct Place {
+/// How a tasks stream is woken.
+struct TaskSlot {
     number: usize,
     is_woken: AtomicBool,
     streams: Streams,
 }
 
-// === impl Mark ===
+// === impl RunInline ===
 
-impl Mark {
-    /// Lets the stream settle once it has nothing to do at the moment. A watch is endless: it may wait for its client
+impl RunInline {
+    /// Lets the stream request once it has nothing to do at the moment. A watch is endless: it may wait for its client
     /// as long as the connection lasts.
-    pub(super) fn settle(&self, is_endless: bool) {
+    pub(super) fn request(&self, is_endless: bool) {
         self.0.is_endless.store(is_endless, Ordering::Relaxed);
         self.0.settles.store(true, Ordering::Release);
     }
@@ -109,23 +109,23 @@ impl Mark {
 // === impl Streams ===
 
 impl Streams {
-    /// A mark for the request that was just taken. The protocol spawns its stream before it takes another one.
-    pub(super) fn announce(&self) -> Mark {
-        let mark = Mark::default();
-        self.shared().announced = Some(mark.clone());
-        mark
+    /// A run inline for the request that was just taken. The protocol spawns its stream before it takes another one.
+    pub(super) fn announce(&self) -> RunInline {
+        let run_inline = RunInline::default();
+        self.state().announced = Some(run_inline.clone());
+        run_inline
     }
 
-    fn shared(&self) -> MutexGuard<'_, Shared> {
+    fn state(&self) -> MutexGuard<'_, StreamsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes something to do, and tells the connection's task if it does not know.
-    fn note(&self, add: impl FnOnce(&mut Shared)) {
-        let mut shared = self.shared();
-        add(&mut shared);
-        let task = shared.task.take();
-        drop(shared);
+    fn note(&self, add: impl FnOnce(&mut StreamsState)) {
+        let mut state = self.state();
+        add(&mut state);
+        let task = state.task.take();
+        drop(state);
         if let Some(task) = task {
             task.wake();
         }
@@ -134,13 +134,13 @@ impl Streams {
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, future: F) {
-        let announced = self.shared().announced.take();
+        let announced = self.state().announced.take();
         match announced {
-            Some(mark) => {
+            Some(run_inline) => {
                 let future: BoxFuture<'static, ()> = Box::pin(future);
                 tokio::spawn(Stream {
                     future: Some(future),
-                    mark,
+                    run_inline,
                     streams: self.clone(),
                     is_settled: false,
                     stall: None,
@@ -159,15 +159,15 @@ impl Future for Stream {
         if future.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
         }
-        if self.is_settled || !self.mark.is_set() {
+        if self.is_settled || !self.run_inline.is_set() {
             std::task::ready!(self.poll_stall(context));
             // Dropping the future resets the stream.
             self.future = None;
             return Poll::Ready(());
         }
         if let Some(future) = self.future.take() {
-            let future = if self.mark.is_endless() { future } else { Box::pin(self.settled(future)) };
-            self.streams.note(|shared| shared.arriving.push(future));
+            let future = if self.run_inline.is_endless() { future } else { Box::pin(self.tasks(future)) };
+            self.streams.note(|state| state.arriving.push(future));
         }
         Poll::Ready(())
     }
@@ -175,15 +175,16 @@ impl Future for Stream {
 
 impl Stream {
     /// Returns what goes on with the connection, still bounded in how long its client may take nothing.
-    fn settled(&self, future: BoxFuture<'static, ()>) -> Self {
-        let (mark, streams) = (self.mark.clone(), self.streams.clone());
-        Self { future: Some(future), mark, streams, is_settled: true, stall: None }
+    fn tasks(&self, future: BoxFuture<'static, ()>) -> Self {
+        let run_inline = self.run_inline.clone();
+        let streams = self.streams.clone();
+        Self { future: Some(future), run_inline, streams, is_settled: true, stall: None }
     }
 
     /// Is ready when the client has taken nothing of the answer for too long. Costs nothing while the answer is made,
     /// and for answers that are sent at once.
     fn poll_stall(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let progress = &self.mark.0.progress;
+        let progress = &self.run_inline.0.progress;
         if !progress.is_up_to_client() {
             self.stall = None;
             return Poll::Pending;
@@ -196,21 +197,21 @@ impl Stream {
     }
 }
 
-impl Wake for Place {
+impl Wake for TaskSlot {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
         if !self.is_woken.swap(true, Ordering::AcqRel) {
-            self.streams.note(|shared| shared.woken.push(self.number));
+            self.streams.note(|state| state.woken.push(self.number));
         }
     }
 }
 
-// === impl Settled ===
+// === impl ConnectionTasks ===
 
-impl Settled {
+impl ConnectionTasks {
     /// Those of a connection.
     pub(super) fn new(streams: &Streams) -> Self {
         Self { streams: streams.clone(), running: Vec::new(), free: Vec::new(), woken: Vec::new() }
@@ -220,18 +221,18 @@ impl Settled {
     pub(super) fn turn(&mut self, context: &mut Context<'_>) {
         for _ in 0..ROUNDS {
             let mut woken = std::mem::take(&mut self.woken);
-            let mut shared = self.streams.shared();
-            std::mem::swap(&mut woken, &mut shared.woken);
-            let arriving = std::mem::take(&mut shared.arriving);
+            let mut state = self.streams.state();
+            std::mem::swap(&mut woken, &mut state.woken);
+            let arriving = std::mem::take(&mut state.arriving);
             if woken.is_empty() && arriving.is_empty() {
-                shared.task = Some(context.waker().clone());
-                drop(shared);
+                state.task = Some(context.waker().clone());
+                drop(state);
                 self.woken = woken;
                 return;
             }
             // Nobody needs to tell what this turn will find anyway.
-            shared.task = None;
-            drop(shared);
+            state.task = None;
+            drop(state);
             woken.extend(arriving.into_iter().map(|future| self.admit(future)));
             for number in woken.drain(..) {
                 self.poll(number);
@@ -245,7 +246,7 @@ impl Settled {
     fn admit(&mut self, future: BoxFuture<'static, ()>) -> usize {
         let number = self.free.pop().unwrap_or(self.running.len());
         let streams = self.streams.clone();
-        let place = Arc::new(Place { number, is_woken: AtomicBool::new(true), streams });
+        let place = Arc::new(TaskSlot { number, is_woken: AtomicBool::new(true), streams });
         let waker = Waker::from(place.clone());
         let running = Some(Running { future, place, waker });
         match self.running.get_mut(number) {
@@ -281,13 +282,15 @@ mod tests {
     #[tokio::test]
     async fn settled_streams_run_in_turns_of_one_task_and_end_alone() {
         const STREAMS: usize = 90;
-        let (streams, bell, seen) =
-            (Streams::default(), Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        let streams = Streams::default();
+        let bell = Arc::new(Notify::new());
+        let seen = Arc::new(AtomicUsize::new(0));
         for number in 0..STREAMS {
-            let mark = streams.announce();
-            let (bell, seen) = (bell.clone(), seen.clone());
+            let run_inline = streams.announce();
+            let bell = bell.clone();
+            let seen = seen.clone();
             streams.execute(async move {
-                mark.settle(true);
+                run_inline.request(true);
                 for _ in 0..3 {
                     bell.notified().await;
                     // As the protocol does: whoever writes is woken again.
@@ -297,24 +300,24 @@ mod tests {
                 }
             });
         }
-        let mut settled = Settled::new(&streams);
+        let mut tasks = ConnectionTasks::new(&streams);
         for (round, seen_then) in [STREAMS, 2 * STREAMS - 1, 3 * STREAMS - 2].into_iter().enumerate() {
             let alive = if round == 0 { STREAMS } else { STREAMS - 1 };
-            turn_until(&mut settled, |settled| settled.running.iter().flatten().count() == alive).await;
+            turn_until(&mut tasks, |tasks| tasks.running.iter().flatten().count() == alive).await;
             bell.notify_waiters();
-            let turns = turn_until(&mut settled, |_| seen.load(Ordering::Relaxed) == seen_then).await;
+            let turns = turn_until(&mut tasks, |_| seen.load(Ordering::Relaxed) == seen_then).await;
             assert!(turns < STREAMS / 2, "{turns} turns for one event");
         }
-        assert!(settled.running.iter().all(Option::is_none));
+        assert!(tasks.running.iter().all(Option::is_none));
     }
 
     /// Runs turns as a connection's task does; how many it took.
-    async fn turn_until(settled: &mut Settled, is_done: impl Fn(&Settled) -> bool) -> usize {
+    async fn turn_until(tasks: &mut ConnectionTasks, is_done: impl Fn(&ConnectionTasks) -> bool) -> usize {
         let mut turns = 0;
         let running = std::future::poll_fn(|context| {
             turns += 1;
-            settled.turn(context);
-            if is_done(settled) { Poll::Ready(()) } else { Poll::Pending }
+            tasks.turn(context);
+            if is_done(tasks) { Poll::Ready(()) } else { Poll::Pending }
         });
         tokio::time::timeout(std::time::Duration::from_secs(10), running)
             .await

@@ -87,7 +87,8 @@ impl Kubectl {
     /// # Panics
     /// There is no kubectl.
     pub async fn output(&self, arguments: &str, input: &str) -> Output {
-        let (mut command, input) = (self.command(arguments), input.to_owned());
+        let mut command = self.command(arguments);
+        let input = input.to_owned();
         let finished = tokio::task::spawn_blocking(move || {
             let mut process = command.stdin(Stdio::piped()).spawn()?;
             if let Some(mut stdin) = process.stdin.take() {

@@ -128,7 +128,8 @@ async fn watches_are_sequences() {
         let request = Request::get(url).header("accept", accept).body(Body::empty()).unwrap();
         let response = server.open(request).await;
         assert_eq!(response.headers()["content-type"], "application/cbor-seq");
-        let (mut body, mut bytes) = (response.into_body(), Vec::new());
+        let mut body = response.into_body();
+        let mut bytes = Vec::new();
         while !bytes.windows(8).any(|eight| eight == b"BOOKMARK") {
             let piece = timeout(Duration::from_secs(10), body.frame()).await.unwrap().unwrap();
             bytes.extend_from_slice(&piece.unwrap().into_data().unwrap());

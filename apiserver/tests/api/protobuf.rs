@@ -28,7 +28,8 @@ fn schema(api_version: &str, kind: &str) -> Schema {
 }
 
 fn encode(object: &Value) -> Vec<u8> {
-    let (api_version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+    let api_version = object["apiVersion"].as_str().unwrap();
+    let kind = object["kind"].as_str().unwrap();
     protobuf::encode(object, &schema(api_version, kind), api_version, kind).to_vec()
 }
 
@@ -189,7 +190,9 @@ async fn watches_are_frames_of_messages() {
     let request = Request::get(url).header("accept", PROTOBUF).body(Body::empty()).unwrap();
     let response = server.open(request).await;
     assert_eq!(response.headers()["content-type"], *accept);
-    let (mut body, mut pending, mut events) = (response.into_body(), Vec::new(), Vec::new());
+    let mut body = response.into_body();
+    let mut pending = Vec::new();
+    let mut events = Vec::new();
     while events.len() < 2 {
         let piece = timeout(Duration::from_secs(10), body.frame()).await.unwrap().unwrap();
         pending.extend_from_slice(&piece.unwrap().into_data().unwrap());

@@ -131,7 +131,8 @@ async fn watches_have_forms_and_ends() {
     let url = format!("{MAPS}?watch=1&timeoutSeconds=1");
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
     let mut watch = Watch::open(&server, &url, table).await;
-    let (first, second) = (watch.next().await.unwrap(), watch.next().await.unwrap());
+    let first = watch.next().await.unwrap();
+    let second = watch.next().await.unwrap();
     assert!(first["object"]["columnDefinitions"].is_array());
     assert_eq!(second["object"]["columnDefinitions"], Value::Null);
     assert_eq!(second["object"]["rows"][0]["cells"][0], "b");

@@ -229,7 +229,8 @@ async fn a_backup_that_is_killed_before_any_call_leaves_the_old_one_or_the_new_o
     let directory = home.path().join("data");
     stopped_server(&directory).await;
     let file = home.path().join("file.backup");
-    let (data, name) = (directory.to_str().unwrap(), file.to_str().unwrap());
+    let data = directory.to_str().unwrap();
+    let name = file.to_str().unwrap();
     let arguments = ["--data-dir", data, "storage", "backup", name];
     let calls = all_calls(&file, &arguments);
     let complete = fs::read(&file).unwrap();

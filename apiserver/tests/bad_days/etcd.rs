@@ -78,10 +78,12 @@ async fn a_partition_is_told_and_got_over() {
             proxy.cut();
         }
         let begun = Instant::now();
-        let (list, new) = (ListParams::default(), config_map(round, "1"));
+        let list = ListParams::default();
+        let new = config_map(round, "1");
         let events: Api<Event> = Api::default_namespaced(crate::client(server.kubeconfig_path()).await);
         let patch = Patch::Merge(json!({"data": {"value": "2"}}));
-        let (patch_params, delete) = (PatchParams::default(), DeleteParams::default());
+        let patch_params = PatchParams::default();
+        let delete = DeleteParams::default();
         let (got, listed, uncached, created, patched, deleted) = tokio::join!(
             maps.get("a"),
             maps.list(&list),
@@ -179,7 +181,8 @@ async fn who_missed_what_was_compacted_lists_again() {
     }
     let engine = etcd.connect().await;
     engine.compact(engine.current_revision().await.unwrap()).await.unwrap();
-    let (directory, port) = (server.directory().clone(), server.address().port());
+    let directory = server.directory().clone();
+    let port = server.address().port();
     server.stop().await;
     let again = behind(&proxy).directory(&directory).flag(format!("--secure-port={port}"));
     let server = again.start().await.unwrap();

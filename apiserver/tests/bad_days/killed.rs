@@ -55,7 +55,8 @@ async fn assert_present(maps: &Api<ConfigMap>, selector: &ListParams, acknowledg
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_acknowledged_object_is_lost_however_often_the_server_is_killed() {
     let directory = TempDir::new().unwrap();
-    let (mut all, mut highest) = (Acknowledged::new(), 0);
+    let mut all = Acknowledged::new();
+    let mut highest = 0;
     for round in 0..ROUNDS {
         let mut server = Process::start(directory.path());
         let maps = server.config_maps().await;

@@ -29,7 +29,8 @@ fn fails(directory: &Path, arguments: &[&str]) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_servers_store_is_checked_saved_and_served_elsewhere() {
     let home = TempDir::new().unwrap();
-    let (directory, elsewhere) = (home.path().join("data"), home.path().join("elsewhere"));
+    let directory = home.path().join("data");
+    let elsewhere = home.path().join("elsewhere");
     let file = home.path().join("backup").to_str().unwrap().to_owned();
     let process = Process::start(&directory);
     let maps = process.config_maps().await;

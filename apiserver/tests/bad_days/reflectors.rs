@@ -68,7 +68,8 @@ async fn restart_under_reflectors(server: TestServer, builder: impl Fn() -> Test
     let writers: Vec<_> = (0..WRITERS)
         .map(|own| tokio::spawn(write(Api::default_namespaced(writing.clone()), own, stop.clone())))
         .collect();
-    let (mut reflectors, mut running) = (Vec::new(), Vec::new());
+    let mut reflectors = Vec::new();
+    let mut running = Vec::new();
     for number in 0..REFLECTORS / PER_CONNECTION {
         let client = http2::client(&server);
         for own in 0..PER_CONNECTION {
@@ -81,7 +82,8 @@ async fn restart_under_reflectors(server: TestServer, builder: impl Fn() -> Test
     wait(&reflectors, "they list", |observed, _| observed.lists > 0).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
 
-    let (directory, port) = (server.directory().clone(), server.address().port());
+    let directory = server.directory().clone();
+    let port = server.address().port();
     server.stop().await;
     let again = builder().directory(&directory).flag(format!("--secure-port={port}")).start().await.unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -136,7 +138,8 @@ async fn wait(reflectors: &[Arc<Mutex<Observed>>], what: &str, is_done: impl Fn(
 
 /// Creates, changes and deletes its own objects, and insists on each write; gives what is there in the end.
 async fn write(maps: Api<ConfigMap>, own: usize, stop: Arc<AtomicBool>) -> Objects {
-    let (mut counts, mut present) = (Objects::new(), BTreeSet::new());
+    let mut counts = Objects::new();
+    let mut present = BTreeSet::new();
     for turn in 0_usize.. {
         if stop.load(Ordering::Relaxed) {
             break;

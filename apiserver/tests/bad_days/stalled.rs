@@ -95,7 +95,8 @@ async fn watch(process: &Process, revision: Revision) -> TlsStream<TcpStream> {
 
 /// Everything up to the last piece of the answer.
 async fn read_to_end(mut stream: TlsStream<TcpStream>) -> String {
-    let (begun, mut told) = (Instant::now(), Vec::new());
+    let begun = Instant::now();
+    let mut told = Vec::new();
     while !told.ends_with(b"0\r\n\r\n") {
         assert!(begun.elapsed() < PATIENCE, "the watch does not end");
         let read = tokio::time::timeout(Duration::from_secs(20), stream.read_buf(&mut told)).await;

@@ -36,7 +36,8 @@ fn config_map(name: &str, value: &str) -> ConfigMap {
 }
 
 async fn typed_calls(client: kube::Client) {
-    let (post, patch) = (PostParams::default(), PatchParams::default());
+    let post = PostParams::default();
+    let patch = PatchParams::default();
     // Nobody runs beside this server who would make it.
     let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
     accounts.create(&post, &object(json!({"metadata": {"name": "default"}}))).await.unwrap();
@@ -69,7 +70,8 @@ async fn pages(maps: Api<ConfigMap>) {
     for index in 0..7 {
         maps.create(&PostParams::default(), &config_map(&format!("m{index}"), "old")).await.unwrap();
     }
-    let (mut names, mut parameters) = (Vec::new(), ListParams::default().limit(3));
+    let mut names = Vec::new();
+    let mut parameters = ListParams::default().limit(3);
     loop {
         let page = maps.list(&parameters).await.unwrap();
         assert!(page.items.len() <= 3);
@@ -104,7 +106,8 @@ async fn a_reflector_outlives_a_restart(server: TestServer, builder: impl Fn() -
     maps.create(&PostParams::default(), &config_map("before", "1")).await.unwrap();
     converge(&maps, &reader).await;
 
-    let (directory, port) = (server.directory().clone(), server.address().port());
+    let directory = server.directory().clone();
+    let port = server.address().port();
     server.stop().await;
     let again = builder().directory(&directory).flag(format!("--secure-port={port}")).start().await.unwrap();
     maps.create(&PostParams::default(), &config_map("after", "2")).await.unwrap();

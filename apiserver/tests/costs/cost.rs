@@ -56,7 +56,8 @@ impl<F: FnMut(usize) -> (usize, Duration)> Work for F {
 impl Findings {
     /// Compares the work on a body with that on one of [`GROWTH`] times the size.
     pub(crate) fn compare(&mut self, name: impl fmt::Display, bytes: usize, work: &mut impl Work) {
-        let (mut small, mut large) = (Duration::MAX, Duration::MAX);
+        let mut small = Duration::MAX;
+        let mut large = Duration::MAX;
         let mut large_bytes = 0;
         for _ in 0..ATTEMPTS {
             small = small.min(work.run(bytes).1);

@@ -64,7 +64,8 @@ impl Admin {
 }
 
 async fn server_with_peers() -> (TestServer, Admin) {
-    let (kubelet, pod) = (peer::start(true).await, peer::start(false).await);
+    let kubelet = peer::start(true).await;
+    let pod = peer::start(false).await;
     let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
     let mut admin = Admin::of(&server).await;
     admin.set_up(kubelet.port(), pod.port()).await;

@@ -144,7 +144,7 @@ async fn answers_that_nobody_reads_hold_up_nobody_else() {
             assert!(reads - 1.0 <= 200.0, "half of 400 is the most that one user gets: {reads}");
             break;
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{reads}");
+        assert!(begun.elapsed() < Duration::from_mins(1), "{reads}");
     }
     everybody_else_works(&server, "answers").await;
 }

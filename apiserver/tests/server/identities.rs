@@ -162,10 +162,8 @@ fn as_version_1(server: &TestServer, certificate: &CertificateDer<'_>) -> Certif
 
 #[tokio::test]
 async fn certificates_that_do_not_count_are_refused_with_a_reason() {
-    let (server, other) = (
-        TestServer::builder().memory().start().await.unwrap(),
-        TestServer::builder().memory().start().await.unwrap(),
-    );
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let other = TestServer::builder().memory().start().await.unwrap();
     let key = KeyPair::generate().unwrap();
     let always = (0, now_seconds() + 3600);
     let old = as_version_1(&server, &issue(&server, &key, always));

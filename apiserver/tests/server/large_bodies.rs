@@ -43,7 +43,8 @@ async fn create(server: &TestServer, query: &str, object: &Value) -> (u16, Vec<S
 
 /// Connects and reads again and again until it is told to stop; returns how often, and the longest time.
 async fn connect_and_read(server: Arc<TestServer>, is_over: Arc<AtomicBool>) -> (usize, Duration) {
-    let (mut count, mut longest) = (0, Duration::ZERO);
+    let mut count = 0;
+    let mut longest = Duration::ZERO;
     while !is_over.load(Ordering::Relaxed) {
         let begin = Instant::now();
         let mut connection = Connection::open(&server, Protocol::Http2).await;
@@ -61,7 +62,8 @@ async fn hostile_bodies_are_answered_in_time_and_delay_nobody() {
     let is_over = Arc::new(AtomicBool::new(false));
     let others = tokio::spawn(connect_and_read(server.clone(), is_over.clone()));
     let begin = Instant::now();
-    let (owners, fields) = (with_owners(20_000), with_unknown_fields(200_000));
+    let owners = with_owners(20_000);
+    let fields = with_unknown_fields(200_000);
     let (owned, odd) = tokio::join!(create(&server, "", &owners), create(&server, "", &fields));
     let took = begin.elapsed();
     is_over.store(true, Ordering::Relaxed);

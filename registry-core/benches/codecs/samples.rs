@@ -76,9 +76,11 @@ impl Prepared {
             schema.conform(&mut value, &mut Vec::new()).unwrap();
             Object::from_value(value).unwrap()
         };
-        let (object, blank) = (conformed(make(schema.root())), conformed(json!({})));
+        let object = conformed(make(schema.root()));
+        let blank = conformed(json!({}));
         let value = object.clone().into_value();
-        let (json, message) = (stored::encode(&object), protobuf::encode_message(&value, &schema));
+        let json = stored::encode(&object);
+        let message = protobuf::encode_message(&value, &schema);
         let cbor = cbor::encode(&value, Some(&schema));
         Self { schema, object, value, json, message, cbor, kind, blank }
     }

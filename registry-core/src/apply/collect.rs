@@ -6,7 +6,7 @@ use crate::schema::TypeRef;
 
 use super::element::PathElement;
 use super::set::{FieldSet, Node};
-use super::shape::{Shape, list_element};
+use super::shape::{ValueShape, list_element};
 
 // === impl FieldSet ===
 
@@ -14,31 +14,32 @@ impl<'a> FieldSet<'a> {
     /// The fields a value of this type sets: every leaf, every list element, and every key of a map.
     /// List elements that nothing tells apart are left out.
     pub fn of(value: &'a Value, ty: TypeRef<'a>) -> Self {
-        collect(Shape::of(ty), value).1
+        collect(ValueShape::of(ty), value).1
     }
 
     /// The fields an object of this type sets.
-    pub(super) fn of_fields(fields: &'a Map<String, Value>, shape: Shape<'a>) -> Self {
+    pub(super) fn of_fields(fields: &'a Map<String, Value>, shape: ValueShape<'a>) -> Self {
         collect_map(shape, fields)
     }
 }
 
 /// Whether the value itself is a member, and what it sets below.
-fn collect<'a>(shape: Shape<'a>, value: &'a Value) -> (bool, FieldSet<'a>) {
+fn collect<'a>(shape: ValueShape<'a>, value: &'a Value) -> (bool, FieldSet<'a>) {
     match (shape, value) {
-        (Shape::Leaf, _) => (true, FieldSet::default()),
-        (Shape::Struct(_) | Shape::Map(_) | Shape::Open, Value::Object(map)) => {
+        (ValueShape::Leaf, _) => (true, FieldSet::default()),
+        (ValueShape::Struct(_) | ValueShape::Map(_) | ValueShape::Open, Value::Object(map)) => {
             (false, collect_map(shape, map))
         }
-        (Shape::List(list), Value::Array(items)) => (false, collect_list(list, shape.element(), items)),
-        (Shape::Open, Value::Null) | (Shape::Struct(_) | Shape::Map(_) | Shape::List(_), _) => {
+        (ValueShape::List(list), Value::Array(items)) => (false, collect_list(list, shape.element(), items)),
+        (ValueShape::Open, Value::Null)
+        | (ValueShape::Struct(_) | ValueShape::Map(_) | ValueShape::List(_), _) => {
             (false, FieldSet::default())
         }
-        (Shape::Open, _) => (true, FieldSet::default()),
+        (ValueShape::Open, _) => (true, FieldSet::default()),
     }
 }
 
-fn collect_map<'a>(shape: Shape<'a>, map: &'a Map<String, Value>) -> FieldSet<'a> {
+fn collect_map<'a>(shape: ValueShape<'a>, map: &'a Map<String, Value>) -> FieldSet<'a> {
     let nodes = map.iter().filter_map(|(key, value)| {
         let (member, children) = collect(shape.member(key), value);
         // A field that is there and has nothing below it is set all the same; so is every key of a map.
@@ -53,7 +54,7 @@ fn collect_map<'a>(shape: Shape<'a>, map: &'a Map<String, Value>) -> FieldSet<'a
     FieldSet::from_nodes(nodes.collect())
 }
 
-fn collect_list<'a>(list: TypeRef<'a>, shape: Shape<'a>, items: &'a [Value]) -> FieldSet<'a> {
+fn collect_list<'a>(list: TypeRef<'a>, shape: ValueShape<'a>, items: &'a [Value]) -> FieldSet<'a> {
     let nodes = items.iter().filter_map(|item| {
         let children = collect(shape, item).1;
         Some(Node { element: list_element(list, item).ok()?, member: true, children })

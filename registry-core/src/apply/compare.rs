@@ -6,7 +6,7 @@ use crate::schema::TypeRef;
 
 use super::element::{PathElement, compare_values};
 use super::set::FieldSet;
-use super::shape::{Shape, list_element};
+use super::shape::{ValueShape, list_element};
 
 /// What differs between an old and a new value.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ struct Difference<'a> {
 impl<'a> Changes<'a> {
     /// Compares two objects, but for these fields and all below them.
     pub(super) fn between(
-        shape: Shape<'a>,
+        shape: ValueShape<'a>,
         old: &'a Map<String, Value>,
         new: &'a Map<String, Value>,
         except: &FieldSet<'_>,
@@ -52,34 +52,37 @@ impl<'a> Changes<'a> {
 // === the walk ===
 
 fn compare<'a>(
-    shape: Shape<'a>,
+    shape: ValueShape<'a>,
     old: Option<&'a Value>,
     new: Option<&'a Value>,
     except: &FieldSet<'_>,
 ) -> Difference<'a> {
     let mut difference = Difference::default();
     let is_leaf = match shape {
-        Shape::Leaf => true,
-        Shape::Struct(_) | Shape::Map(_) => {
-            let (old, new) = (map_of(old), map_of(new));
+        ValueShape::Leaf => true,
+        ValueShape::Struct(_) | ValueShape::Map(_) => {
+            let old = map_of(old);
+            let new = map_of(new);
             let is_bare = old.is_none() && new.is_none();
             if !is_bare {
                 compare_maps(shape, old, new, except, &mut difference.below);
             }
             is_bare
         }
-        Shape::List(list) => {
-            let (old, new) = (items_of(old), items_of(new));
+        ValueShape::List(list) => {
+            let old = items_of(old);
+            let new = items_of(new);
             // Lists are taken apart at a cost, and mostly they are the same.
             if old != new {
                 compare_lists(list, shape.element(), old, new, &mut difference.below);
             }
             old.is_empty() && new.is_empty()
         }
-        Shape::Open => {
+        ValueShape::Open => {
             let is_map =
                 |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_object());
-            let (old_map, new_map) = (map_of(old), map_of(new));
+            let old_map = map_of(old);
+            let new_map = map_of(new);
             let is_bare = old_map.is_none() && new_map.is_none();
             if !is_bare {
                 compare_maps(shape, old_map, new_map, except, &mut difference.below);
@@ -96,7 +99,7 @@ fn compare<'a>(
 }
 
 fn compare_maps<'a>(
-    shape: Shape<'a>,
+    shape: ValueShape<'a>,
     old: Option<&'a Map<String, Value>>,
     new: Option<&'a Map<String, Value>>,
     except: &FieldSet<'_>,
@@ -157,7 +160,7 @@ struct Same<'a> {
 
 fn compare_lists<'a>(
     list: TypeRef<'a>,
-    shape: Shape<'a>,
+    shape: ValueShape<'a>,
     old: &'a [Value],
     new: &'a [Value],
     changes: &mut Changes<'a>,
@@ -172,7 +175,8 @@ fn compare_lists<'a>(
             (Some((old, _)), Some((new, _))) => old <= new,
             (old, _) => old.is_some(),
         };
-        let (mut old, mut new) = (Same::default(), Same::default());
+        let mut old = Same::default();
+        let mut new = Same::default();
         let (items, same) = if is_old_next { (&mut olds, &mut old) } else { (&mut news, &mut new) };
         let Some((element, item)) = items.next() else { return };
         same.push(item);
@@ -187,7 +191,7 @@ fn compare_lists<'a>(
 }
 
 /// Compares the elements of two lists that nothing tells apart.
-fn compare_same<'a>(shape: Shape<'a>, old: &Same<'a>, new: &Same<'a>) -> Difference<'a> {
+fn compare_same<'a>(shape: ValueShape<'a>, old: &Same<'a>, new: &Same<'a>) -> Difference<'a> {
     let nothing = FieldSet::default();
     match (old.more.is_empty(), new.more.is_empty()) {
         (true, true) => compare(shape, old.first, new.first, &nothing),

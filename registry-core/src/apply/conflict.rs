@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::api::{Reason, StatusCause, StatusError};
 
 use super::element::PathElement;
-use super::managers::{Manager, Operation};
+use super::managers::{ManagedFieldsOperation, Manager};
 use super::set::path_text;
 
 /// A field that someone else manages.
@@ -59,7 +59,7 @@ fn manager_text(manager: &Manager<'_>) -> String {
     if !manager.subresource.is_empty() {
         let _ = write!(text, " with subresource {:?}", manager.subresource);
     }
-    if manager.operation == Operation::Update {
+    if manager.operation == ManagedFieldsOperation::Update {
         let _ = write!(text, " using {}", manager.api_version);
     }
     text

@@ -218,7 +218,8 @@ fn compare_each<T>(
     b: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
     of: impl Fn(T, T) -> Ordering,
 ) -> Ordering {
-    let (a, b) = (a.into_iter(), b.into_iter());
+    let a = a.into_iter();
+    let b = b.into_iter();
     let lengths = a.len().cmp(&b.len());
     a.zip(b).map(|(a, b)| of(a, b)).find(|order| order.is_ne()).unwrap_or(lengths)
 }
@@ -227,6 +228,7 @@ fn compare_numbers(a: &Number, b: &Number) -> Ordering {
     if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64()) {
         return a.cmp(&b);
     }
-    let (a, b) = (a.as_f64().unwrap_or_default(), b.as_f64().unwrap_or_default());
+    let a = a.as_f64().unwrap_or_default();
+    let b = b.as_f64().unwrap_or_default();
     a.partial_cmp(&b).unwrap_or(Ordering::Equal)
 }

@@ -17,7 +17,7 @@ const ANCIENT: &str = "ancient-changes";
 
 /// How a manager came by its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Operation {
+pub(super) enum ManagedFieldsOperation {
     /// It applied them.
     Apply,
     /// It created, updated or patched them.
@@ -29,7 +29,7 @@ pub(super) enum Operation {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Manager<'a> {
     pub(super) name: Cow<'a, str>,
-    pub(super) operation: Operation,
+    pub(super) operation: ManagedFieldsOperation,
     pub(super) api_version: Cow<'a, str>,
     pub(super) subresource: Cow<'a, str>,
 }
@@ -55,14 +55,14 @@ impl Manager<'_> {
         self.name == other.name
             && self.operation == other.operation
             && self.subresource == other.subresource
-            && (self.operation == Operation::Apply || self.api_version == other.api_version)
+            && (self.operation == ManagedFieldsOperation::Apply || self.api_version == other.api_version)
     }
 
     /// What is equal for two managers whose entries are one.
     fn identity(self) -> Self {
         match self.operation {
-            Operation::Apply => Self { api_version: Cow::Borrowed(""), ..self },
-            Operation::Update => self,
+            ManagedFieldsOperation::Apply => Self { api_version: Cow::Borrowed(""), ..self },
+            ManagedFieldsOperation::Update => self,
         }
     }
 
@@ -75,7 +75,7 @@ impl Manager<'_> {
     }
 }
 
-impl Operation {
+impl ManagedFieldsOperation {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "Apply",
@@ -147,7 +147,7 @@ impl<'a> Managers<'a> {
 
     /// Joins the oldest updates, per version, until there are not too many.
     pub(super) fn cap(&mut self) {
-        let is_update = |entry: &Entry<'a>| entry.manager.operation == Operation::Update;
+        let is_update = |entry: &Entry<'a>| entry.manager.operation == ManagedFieldsOperation::Update;
         let mut count = self.0.iter().filter(|entry| is_update(entry)).count();
         if count <= UPDATE_MANAGERS {
             return;
@@ -209,8 +209,8 @@ impl<'a> Entry<'a> {
     ) -> Result<Self, String> {
         let mut text = |field: &str| take_text(&mut entry, field).unwrap_or_default();
         let operation = match &*text("operation") {
-            "Apply" => Operation::Apply,
-            "Update" => Operation::Update,
+            "Apply" => ManagedFieldsOperation::Apply,
+            "Update" => ManagedFieldsOperation::Update,
             _ => return Err("operation must be `Apply` or `Update`".to_owned()),
         };
         let api_version = text("apiVersion");
@@ -222,7 +222,8 @@ impl<'a> Entry<'a> {
             "" => return Err(format!("missing fieldsType in managed fields entry {index}")),
             other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {index}")),
         }
-        let (name, subresource) = (text("manager"), text("subresource"));
+        let name = text("manager");
+        let subresource = text("subresource");
         let time = take_text(&mut entry, "time");
         let fields = take(&mut entry, "fieldsV1").map(read_set).transpose()?.unwrap_or_default();
         Ok(Self { manager: Manager { name, operation, api_version, subresource }, time, fields })

@@ -8,31 +8,35 @@ use crate::schema::TypeRef;
 
 use super::element::PathElement;
 use super::set::FieldSet;
-use super::shape::{Shape, list_element};
+use super::shape::{ValueShape, list_element};
 
 /// Merges what is applied into what is there: the applied value wins, and nothing is removed.
-pub(super) fn merge(shape: Shape<'_>, live: Value, applied: &Value) -> Value {
+pub(super) fn merge(shape: ValueShape<'_>, live: Value, applied: &Value) -> Value {
     match (shape, live, applied) {
-        (Shape::Struct(_) | Shape::Map(_) | Shape::Open, Value::Object(mut live), Value::Object(applied)) => {
+        (
+            ValueShape::Struct(_) | ValueShape::Map(_) | ValueShape::Open,
+            Value::Object(mut live),
+            Value::Object(applied),
+        ) => {
             merge_maps(shape, &mut live, applied);
             Value::Object(live)
         }
-        (Shape::List(list), Value::Array(live), Value::Array(applied)) => {
+        (ValueShape::List(list), Value::Array(live), Value::Array(applied)) => {
             Value::Array(merge_lists(list, shape.element(), live, applied))
         }
         // Nothing is not less than something: what is there is removed by no longer applying it.
-        (Shape::Struct(_) | Shape::Map(_) | Shape::Open, Value::Object(live), Value::Null)
+        (ValueShape::Struct(_) | ValueShape::Map(_) | ValueShape::Open, Value::Object(live), Value::Null)
             if !live.is_empty() =>
         {
             Value::Object(live)
         }
-        (Shape::List(_), Value::Array(live), Value::Null) if !live.is_empty() => Value::Array(live),
+        (ValueShape::List(_), Value::Array(live), Value::Null) if !live.is_empty() => Value::Array(live),
         (_, _, applied) => applied.clone(),
     }
 }
 
 /// Merges the applied fields of an object into those that are there.
-pub(super) fn merge_maps(shape: Shape<'_>, live: &mut Map<String, Value>, applied: &Map<String, Value>) {
+pub(super) fn merge_maps(shape: ValueShape<'_>, live: &mut Map<String, Value>, applied: &Map<String, Value>) {
     for (key, applied) in applied {
         match live.get_mut(key) {
             Some(slot) => *slot = merge(shape.member(key), std::mem::take(slot), applied),
@@ -44,14 +48,14 @@ pub(super) fn merge_maps(shape: Shape<'_>, live: &mut Map<String, Value>, applie
 }
 
 /// Merges two lists: in the order of the applied one, with what only the live one has kept where it was.
-fn merge_lists(list: TypeRef<'_>, shape: Shape<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
+fn merge_lists(list: TypeRef<'_>, shape: ValueShape<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     let order = Interleaving::of(list, &live, applied);
     let mut live: Vec<Option<Value>> = live.into_iter().map(Some).collect();
     let steps = order.into_iter().filter_map(|step| {
         let mut take = |place: usize| live.get_mut(place).and_then(Option::take);
         match step {
-            Step::Kept(place) => take(place),
-            Step::Applied(place, under) => {
+            MergeStep::Kept(place) => take(place),
+            MergeStep::Applied(place, under) => {
                 let applied = applied.get(place)?;
                 Some(match under.and_then(take) {
                     Some(live) => merge(shape, live, applied),
@@ -64,7 +68,7 @@ fn merge_lists(list: TypeRef<'_>, shape: Shape<'_>, live: Vec<Value>, applied: &
 }
 
 /// Where an element of a merged list comes from, as places in the two lists.
-enum Step {
+enum MergeStep {
     /// Only the live list has it.
     Kept(usize),
     /// The applied list has it, perhaps over one of the live list.
@@ -80,18 +84,19 @@ struct Interleaving<'a> {
     applied_elements: BTreeSet<PathElement<'a>>,
     /// What both lists have and is yet to come, in the applied order.
     shared: VecDeque<PathElement<'a>>,
-    steps: Vec<Step>,
+    steps: Vec<MergeStep>,
 }
 
 // === impl Interleaving ===
 
 impl<'a> Interleaving<'a> {
-    fn of(list: TypeRef<'a>, live: &'a [Value], applied: &'a [Value]) -> Vec<Step> {
+    fn of(list: TypeRef<'a>, live: &'a [Value], applied: &'a [Value]) -> Vec<MergeStep> {
         // Elements that nothing tells apart were refused before, so places and elements go together.
         let elements = |items: &'a [Value]| {
             items.iter().filter_map(|item| list_element(list, item).ok()).collect::<Vec<_>>()
         };
-        let (live, applied) = (elements(live), elements(applied));
+        let live = elements(live);
+        let applied = elements(applied);
         let mut live_places = BTreeMap::new();
         for (place, element) in live.iter().enumerate() {
             live_places.entry(element.clone()).and_modify(|known| *known = None).or_insert(Some(place));
@@ -101,8 +106,9 @@ impl<'a> Interleaving<'a> {
         Self { live, applied, live_places, applied_elements, shared, steps: Vec::new() }.run()
     }
 
-    fn run(mut self) -> Vec<Step> {
-        let (mut next_live, mut next_applied) = (0, 0);
+    fn run(mut self) -> Vec<MergeStep> {
+        let mut next_live = 0;
+        let mut next_applied = 0;
         let mut merged: BTreeSet<PathElement<'a>> = BTreeSet::new();
         loop {
             let live = self.live.get(next_live).cloned();
@@ -126,7 +132,7 @@ impl<'a> Interleaving<'a> {
                     continue;
                 }
                 (Some(_), _) if !is_shared => {
-                    self.steps.push(Step::Kept(next_live));
+                    self.steps.push(MergeStep::Kept(next_live));
                     next_live += 1;
                     continue;
                 }
@@ -146,14 +152,14 @@ impl<'a> Interleaving<'a> {
 
     fn take_applied(&mut self, place: usize, element: &PathElement<'a>) {
         let under = self.live_places.get(element).copied().flatten();
-        self.steps.push(Step::Applied(place, under));
+        self.steps.push(MergeStep::Applied(place, under));
     }
 }
 
 // === removal ===
 
 /// Takes these fields out of an object. A map or list that loses its last part becomes null.
-pub(super) fn remove_from_map(shape: Shape<'_>, map: &mut Map<String, Value>, fields: &FieldSet<'_>) {
+pub(super) fn remove_from_map(shape: ValueShape<'_>, map: &mut Map<String, Value>, fields: &FieldSet<'_>) {
     if fields.is_empty() {
         return;
     }
@@ -166,19 +172,20 @@ pub(super) fn remove_from_map(shape: Shape<'_>, map: &mut Map<String, Value>, fi
     });
 }
 
-fn remove(shape: Shape<'_>, value: &mut Value, fields: &FieldSet<'_>) {
+fn remove(shape: ValueShape<'_>, value: &mut Value, fields: &FieldSet<'_>) {
     match (shape, &mut *value) {
-        (Shape::Struct(_) | Shape::Map(_) | Shape::Open, Value::Object(map)) => {
+        (ValueShape::Struct(_) | ValueShape::Map(_) | ValueShape::Open, Value::Object(map)) => {
             remove_from_map(shape, map, fields);
             if map.is_empty() {
                 *value = Value::Null;
             }
         }
-        (Shape::List(list), Value::Array(items)) => {
+        (ValueShape::List(list), Value::Array(items)) => {
             items.retain_mut(|item| {
                 let Ok(element) = list_element(list, item) else { return true };
                 let Some(node) = fields.find(&element) else { return true };
-                let (member, children) = (node.member, &node.children);
+                let member = node.member;
+                let children = &node.children;
                 drop(element);
                 if !member && !children.is_empty() {
                     remove(shape.element(), item, children);

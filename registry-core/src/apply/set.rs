@@ -6,7 +6,7 @@ use std::fmt;
 use crate::schema::TypeRef;
 
 use super::element::PathElement;
-use super::shape::Shape;
+use super::shape::ValueShape;
 
 /// A set of fields of an object: a tree of path elements, some of which are members.
 ///
@@ -192,10 +192,10 @@ impl<'a> FieldSet<'a> {
     /// (`EnsureNamedFieldsAreMembers`.)
     #[must_use]
     pub fn with_named_fields(self, ty: TypeRef<'_>) -> Self {
-        self.with_named(Shape::of(ty))
+        self.with_named(ValueShape::of(ty))
     }
 
-    fn with_named(mut self, shape: Shape<'_>) -> Self {
+    fn with_named(mut self, shape: ValueShape<'_>) -> Self {
         for node in &mut self.nodes {
             if node.children.is_empty() {
                 continue;
@@ -206,7 +206,7 @@ impl<'a> FieldSet<'a> {
                     shape.member(name)
                 }
                 PathElement::Key(_) => shape.element(),
-                PathElement::Value(_) | PathElement::Index(_) => Shape::Leaf,
+                PathElement::Value(_) | PathElement::Index(_) => ValueShape::Leaf,
             };
             node.children = std::mem::take(&mut node.children).with_named(below);
         }

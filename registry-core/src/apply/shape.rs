@@ -10,7 +10,7 @@ use super::element::PathElement;
 
 /// What a type is to server-side apply.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shape<'s> {
+pub(super) enum ValueShape<'s> {
     /// One value: scalars, and all that is atomic.
     Leaf,
     /// A struct of which each field counts.
@@ -23,9 +23,9 @@ pub(super) enum Shape<'s> {
     Open,
 }
 
-// === impl Shape ===
+// === impl ValueShape ===
 
-impl<'s> Shape<'s> {
+impl<'s> ValueShape<'s> {
     /// What this type is.
     pub(super) fn of(ty: TypeRef<'s>) -> Self {
         if ty.is_open() {

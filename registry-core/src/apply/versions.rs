@@ -15,7 +15,7 @@ use super::compare::Changes;
 use super::managers::{Entry, Manager, Managers};
 use super::merge;
 use super::set::FieldSet;
-use super::shape::Shape;
+use super::shape::ValueShape;
 use super::{FieldManager, STRIPPED, reset_fields};
 
 /// A version of the kind; `None` is the one of the request.
@@ -69,10 +69,10 @@ impl FieldManager<'_> {
         old: &Map<String, Value>,
         new: &Map<String, Value>,
     ) -> Result<Changes<'static>, ConversionError> {
-        let (old, new) =
-            (self.converted(old, None, Some(version))?, self.converted(new, None, Some(version))?);
+        let old = self.converted(old, None, Some(version))?;
+        let new = self.converted(new, None, Some(version))?;
         let schema = version.schema();
-        let shape = Shape::Struct(schema.root());
+        let shape = ValueShape::Struct(schema.root());
         let changes = Changes::between(shape, &old, &new, &reset_fields(version, self.subresource));
         Ok(Changes {
             changed: changes.changed.difference(&STRIPPED).into_owned(),
@@ -146,7 +146,8 @@ impl FieldManager<'_> {
         Self: 'f,
     {
         // Only names of the schema's are borrowed from it, and they become the set's own.
-        let set = FieldSet::of_fields(fields, Shape::Struct(self.schema_of(version).root())).into_owned();
+        let set =
+            FieldSet::of_fields(fields, ValueShape::Struct(self.schema_of(version).root())).into_owned();
         self.named(set, version)
     }
 
@@ -161,7 +162,7 @@ impl FieldManager<'_> {
         version: Version<'_>,
     ) -> Map<String, Value> {
         let mut rest = fields.clone();
-        merge::remove_from_map(Shape::Struct(self.schema_of(version).root()), &mut rest, set);
+        merge::remove_from_map(ValueShape::Struct(self.schema_of(version).root()), &mut rest, set);
         rest
     }
 

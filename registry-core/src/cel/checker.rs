@@ -169,15 +169,20 @@ impl Checker<'_> {
                 self.check_ident(id, &name);
             }
             Expr::Select { operand, field, test_only } => {
-                let (operand, field, test_only) = (*operand, Arc::clone(field), *test_only);
+                let operand = *operand;
+                let field = Arc::clone(field);
+                let test_only = *test_only;
                 self.check_select(id, operand, &field, test_only);
             }
             Expr::Call { function, target, args } => {
-                let (function, target, args) = (Arc::clone(function), *target, args.clone());
+                let function = Arc::clone(function);
+                let target = *target;
+                let args = args.clone();
                 self.check_call(id, &function, target, &args);
             }
             Expr::List { elements, optional } => {
-                let (elements, optional) = (elements.clone(), optional.clone());
+                let elements = elements.clone();
+                let optional = optional.clone();
                 self.check_list(id, &elements, &optional);
             }
             Expr::Map { entries } => {
@@ -185,7 +190,8 @@ impl Checker<'_> {
                 self.check_map(id, &entries);
             }
             Expr::Struct { type_name, fields } => {
-                let (type_name, fields) = (Arc::clone(type_name), fields.clone());
+                let type_name = Arc::clone(type_name);
+                let fields = fields.clone();
                 self.check_struct(id, &type_name, &fields);
             }
             Expr::Comprehension(fold) => {

@@ -103,7 +103,8 @@ pub fn decode<S: Borrow<Schema>>(
     resolve: impl FnOnce(&str, &str) -> Option<S>,
 ) -> Result<Value, DecodeError> {
     let envelope = Envelope::parse(bytes)?;
-    let (api_version, kind) = (envelope.api_version, envelope.kind);
+    let api_version = envelope.api_version;
+    let kind = envelope.kind;
     let schema = resolve(api_version, kind)
         .ok_or_else(|| DecodeError(format!("no kind {kind:?} is registered for version {api_version:?}")))?;
     let mut fields = decode_message(envelope.message, schema.borrow(), limits)?;

@@ -87,7 +87,9 @@ fn after_string(text: &[u8]) -> Option<&[u8]> {
 
 /// How long the JSON object (or list) at the beginning of these bytes is.
 pub(crate) fn object_len(bytes: &[u8]) -> Option<usize> {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    let mut depth = 0_usize;
+    let mut in_string = false;
+    let mut escaped = false;
     for (at, byte) in bytes.iter().enumerate() {
         if in_string {
             match byte {

@@ -20,7 +20,7 @@ pub struct CommitMetrics(Option<Commits>);
 
 /// What an engine is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum EngineOperation {
     /// One key.
     Get,
     /// A range of keys.
@@ -113,14 +113,14 @@ impl EngineFamilies {
 
 impl EngineMetrics {
     /// Something was asked of the engine, and took so long.
-    pub fn asked(&self, operation: Operation, took: Duration, failed: bool) {
+    pub fn asked(&self, operation: EngineOperation, took: Duration, failed: bool) {
         let Some(counters) = &self.0 else { return };
         let counters = match operation {
-            Operation::Get => &counters.get,
-            Operation::List => &counters.list,
-            Operation::Create => &counters.create,
-            Operation::Update => &counters.update,
-            Operation::Delete => &counters.delete,
+            EngineOperation::Get => &counters.get,
+            EngineOperation::List => &counters.list,
+            EngineOperation::Create => &counters.create,
+            EngineOperation::Update => &counters.update,
+            EngineOperation::Delete => &counters.delete,
         };
         counters.requests.get().inc();
         counters.seconds.get().observe(took.as_secs_f64());

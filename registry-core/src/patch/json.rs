@@ -25,13 +25,13 @@ const MAX_STEPS: usize = 10_000_000;
 /// A parsed patch.
 #[derive(Clone, Debug)]
 pub struct JsonPatch {
-    operations: Vec<Operation>,
+    operations: Vec<PatchOperation>,
     unknown_fields: Vec<String>,
 }
 
 /// One operation. What is missing in it is only told when it is applied.
 #[derive(Clone, Debug)]
-struct Operation {
+struct PatchOperation {
     kind: String,
     path: Option<Pointer>,
     from: Option<Pointer>,
@@ -66,7 +66,7 @@ impl JsonPatch {
             )));
         }
         let unknown_fields = unknown_fields(operations);
-        let operations = operations.iter().map(Operation::parse).collect::<Result<_, _>>()?;
+        let operations = operations.iter().map(PatchOperation::parse).collect::<Result<_, _>>()?;
         Ok(Self { operations, unknown_fields })
     }
 
@@ -106,7 +106,7 @@ impl JsonPatch {
     }
 }
 
-impl Operation {
+impl PatchOperation {
     fn parse(operation: &Value) -> Result<Self, PatchError> {
         let empty = Map::new();
         let fields = match operation {
@@ -152,7 +152,7 @@ fn unknown_fields(operations: &[Value]) -> Vec<String> {
 // === impl Application ===
 
 impl Application {
-    fn run(&mut self, operation: &Operation) -> Result<(), PatchError> {
+    fn run(&mut self, operation: &PatchOperation) -> Result<(), PatchError> {
         match operation.kind.as_str() {
             "add" => self.add(operation.path()?, operation.value.clone()),
             "remove" => self.remove(operation.path()?).map(drop),

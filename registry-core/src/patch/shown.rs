@@ -127,7 +127,8 @@ k 3 test.dev v1 Whole
             json!({"part": {"a": "<1>", "b": "2"}, "parts": [{"a": "1", "b": "2"}], "kind": "Whole"});
         let show = |touched: &Touched| shown(&document, touched, &schema);
         let merge = |patch: Value| show(&Touched::by_merge(&patch));
-        let (declared, sorted) = (r#"{"b":"2","a":"\u003c1\u003e"}"#, r#"{"a":"\u003c1\u003e","b":"2"}"#);
+        let declared = r#"{"b":"2","a":"\u003c1\u003e"}"#;
+        let sorted = r#"{"a":"\u003c1\u003e","b":"2"}"#;
         let parts = r#"[{"b":"2","a":"1"}]"#;
         let text = |part: &str, parts: &str| format!(r#"{{"kind":"Whole","part":{part},"parts":{parts}}}"#);
         assert_eq!(merge(json!({"kind": "Whole"})), text(declared, parts));

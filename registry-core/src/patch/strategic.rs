@@ -69,7 +69,8 @@ struct Member<'s, T> {
 impl<'s> Typed<'s> for TypeRef<'s> {
     fn member(self, name: &str) -> Option<Member<'s, Self>> {
         if let Some(field) = self.field(name) {
-            let (strategy, merge_key) = (field.patch_strategy(), field.merge_key());
+            let strategy = field.patch_strategy();
+            let merge_key = field.merge_key();
             return Some(Member { shape: Some(field.ty()), strategy, merge_key });
         }
         self.value().map(|value| Member { shape: Some(value), ..Member::unknown() })

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use crate::api::{GroupResource, GroupVersionKind, Scope, StatusError};
 use crate::context::RequestContext;
-use crate::rest::connect::{Accepted, ConnectRequest, Connection};
+use crate::rest::connect::{ConnectRequest, ConnectSpec, Connection};
 use crate::rest::{Connecter, Storage};
 use crate::schema::Schema;
 
@@ -24,7 +24,7 @@ pub struct ConnectStore {
 #[async_trait]
 pub trait ConnectRules: Send + Sync + 'static {
     /// What the path takes.
-    fn accepts(&self) -> &'static Accepted;
+    fn connect_spec(&self) -> &'static ConnectSpec;
 
     /// Where a connection to the object of this name in the context's namespace goes. Proxies take more than a name
     /// there, a port and a scheme.
@@ -48,11 +48,11 @@ impl ConnectStore {
 
 impl Storage for ConnectStore {
     fn group_resource(&self) -> GroupResource {
-        self.rules.accepts().read_as.unwrap_or_else(|| self.parent.group_resource())
+        self.rules.connect_spec().read_as.unwrap_or_else(|| self.parent.group_resource())
     }
 
     fn kind(&self) -> GroupVersionKind {
-        let accepted = self.rules.accepts();
+        let accepted = self.rules.connect_spec();
         if accepted.read_as.is_some() { self.parent.kind() } else { accepted.options_kind }
     }
 
@@ -61,15 +61,15 @@ impl Storage for ConnectStore {
     }
 
     fn schema(&self) -> Schema {
-        let accepted = self.rules.accepts();
+        let accepted = self.rules.connect_spec();
         (accepted.schema_of)(accepted.options_kind)
     }
 }
 
 #[async_trait]
 impl Connecter for ConnectStore {
-    fn accepts(&self) -> &'static Accepted {
-        self.rules.accepts()
+    fn connect_spec(&self) -> &'static ConnectSpec {
+        self.rules.connect_spec()
     }
 
     async fn connect(

@@ -1,4 +1,4 @@
-//! A version of a kind that is not the stored one: the hub's storage, with every object converted at the border.
+//! A version of a kind that is not the stored one: the hub's storage, with every object converted at the adapter.
 //!
 //! Everything that is stored is the hub's: keys, values, the cache, uid and resource version. What comes in is
 //! converted before the hub's store sees it, what goes out after. What is read of the hub's cache is converted once
@@ -24,14 +24,14 @@ mod write;
 /// A capability of the hub's storage, as the spoke has it.
 struct Converted<T: ?Sized> {
     hub: Arc<T>,
-    border: VersionBorder,
+    adapter: VersionAdapter,
     /// What converted objects that are kept may take.
     kept: Arc<EncodingBudget>,
 }
 
 /// Where objects are converted.
 #[derive(Clone)]
-struct VersionBorder {
+struct VersionAdapter {
     spoke: Arc<ResourceType>,
     conversion: Arc<Conversion>,
     /// Whether this is the `status` subresource, which has rules of its own.
@@ -51,15 +51,15 @@ pub(super) fn capabilities(
         return hub;
     }
     let is_status = subresource == Some("status");
-    let border = VersionBorder { spoke: spoke.clone(), conversion: conversion.clone(), is_status };
+    let adapter = VersionAdapter { spoke: spoke.clone(), conversion: conversion.clone(), is_status };
     macro_rules! converted {
         ($($capability:ident),*) => {
             Capabilities {
-                storage: Arc::new(Converted { hub: hub.storage, border: border.clone(), kept: kept.clone() }),
+                storage: Arc::new(Converted { hub: hub.storage, adapter: adapter.clone(), kept: kept.clone() }),
                 // A connection carries no objects.
                 connecter: hub.connecter,
                 $( $capability: match hub.$capability {
-                    Some(hub) => Some(Arc::new(Converted { hub, border: border.clone(), kept: kept.clone() })),
+                    Some(hub) => Some(Arc::new(Converted { hub, adapter: adapter.clone(), kept: kept.clone() })),
                     None => None,
                 }, )*
             }
@@ -70,11 +70,11 @@ pub(super) fn capabilities(
 
 impl<T: Storage + ?Sized> Storage for Converted<T> {
     fn group_resource(&self) -> GroupResource {
-        self.border.spoke.group_resource()
+        self.adapter.spoke.group_resource()
     }
 
     fn kind(&self) -> GroupVersionKind {
-        self.border.spoke.kind
+        self.adapter.spoke.kind
     }
 
     fn scope(&self) -> Scope {
@@ -82,36 +82,37 @@ impl<T: Storage + ?Sized> Storage for Converted<T> {
     }
 
     fn schema(&self) -> Schema {
-        self.border.spoke.schema()
+        self.adapter.spoke.schema()
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        self.border.spoke.strategy.apply_defaults(object);
+        self.adapter.spoke.strategy.apply_defaults(object);
     }
 
     fn columns(&self) -> Arc<[TableColumn]> {
-        self.border.spoke.columns.clone()
+        self.adapter.spoke.columns.clone()
     }
 }
 
-// === impl VersionBorder ===
+// === impl VersionAdapter ===
 
-impl VersionBorder {
+impl VersionAdapter {
     /// The hub's object of what a client sent.
     fn to_hub(&self, object: Object) -> Result<Object, StatusError> {
         self.conversion.stored(object).map_err(|error| {
-            let (from, to) = (self.spoke.group_version(), self.conversion.hub.group_version());
+            let from = self.spoke.group_version();
+            let to = self.conversion.hub.group_version();
             StatusError::bad_request(format!("cannot convert {from} to {to}: {error}"))
         })
     }
 
     /// The spoke's object of one that is stored, or is about to be.
     fn to_spoke(&self, object: Object) -> Result<Object, StatusError> {
-        self.spoke.of_stored(object).map_err(|error| self.not_sayable(&error))
+        self.spoke.of_stored(object).map_err(|error| self.conversion_failed(&error))
     }
 
     fn entry(&self, entry: &StoredObject) -> Result<StoredObject, StatusError> {
-        self.try_entry(entry).map_err(|error| self.not_sayable(&error))
+        self.try_entry(entry).map_err(|error| self.conversion_failed(&error))
     }
 
     /// A stored object as the spoke gives it. Its key, its revision and what selectors see of it are the hub's.
@@ -133,8 +134,9 @@ impl VersionBorder {
         })
     }
 
-    fn not_sayable(&self, error: &ConversionError) -> StatusError {
-        let (from, to) = (self.conversion.hub.group_version(), self.spoke.group_version());
+    fn conversion_failed(&self, error: &ConversionError) -> StatusError {
+        let from = self.conversion.hub.group_version();
+        let to = self.spoke.group_version();
         StatusError::internal(format!("cannot convert {from} to {to}: {error}"))
     }
 }

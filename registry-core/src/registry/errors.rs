@@ -21,7 +21,7 @@ const RETRY_UNAVAILABLE_SECONDS: u32 = 2;
 
 /// What was being done to what when storage failed: the names a client knows it by.
 #[derive(Clone, Copy, Debug)]
-pub struct Operation<'a> {
+pub struct StoreOperation<'a> {
     /// What was being done.
     pub verb: Verb,
     /// The resource.
@@ -51,9 +51,9 @@ pub enum Verb {
     Delete,
 }
 
-// === impl Operation ===
+// === impl StoreOperation ===
 
-impl Operation<'_> {
+impl StoreOperation<'_> {
     /// What a client is told of a failure of this operation.
     pub fn interpret(&self, error: StorageError) -> StatusError {
         match error {
@@ -166,7 +166,8 @@ mod tests {
     const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
 
     fn told(verb: Verb, error: StorageError) -> StatusError {
-        Operation { verb, resource: PODS, name: "web", key: "/registry/pods/default/web" }.interpret(error)
+        StoreOperation { verb, resource: PODS, name: "web", key: "/registry/pods/default/web" }
+            .interpret(error)
     }
 
     #[test]
@@ -228,7 +229,7 @@ mod tests {
         let message = "Precondition failed: UID in precondition: a, UID in object meta: b".to_owned();
         assert_eq!(
             told(Verb::Update, StorageError::Precondition { message }).message,
-            "Operation cannot be fulfilled on pods \"web\": StorageError: invalid object, Code: 4, Key: \
+            "StoreOperation cannot be fulfilled on pods \"web\": StorageError: invalid object, Code: 4, Key: \
              /registry/pods/default/web, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
              precondition: a, UID in object meta: b"
         );

@@ -14,10 +14,10 @@ use crate::api::{
 use crate::apply::scale::{managers_of_parent, managers_of_scale};
 use crate::context::RequestContext;
 use crate::resource::{Cell, Column, ColumnFormat, ColumnType, ScalePaths, TableColumn};
-use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission};
+use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidateObject};
 use crate::schema::{Schema, TypeTable};
 
-use super::border::{AdmissionWithin, Border, UpdateWithin};
+use super::object_adapter::{AdaptedAdmission, AdaptedUpdate, ObjectAdapter};
 use super::store::{MainRules, Store};
 use super::subresource::PresentOnly;
 
@@ -121,28 +121,28 @@ impl Updater for ScaleStore {
         context: &RequestContext,
         name: &str,
         update: &mut dyn UpdatedObject,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
         let paths = self.paths()?;
         // What is not there has no scale.
         let mut present = PresentOnly(update);
-        let mut rescaled = UpdateWithin { border: &paths, beyond: &mut present };
-        let admission = AdmissionWithin { border: &paths, beyond: admission };
+        let mut rescaled = AdaptedUpdate { adapter: &paths, external: &mut present };
+        let admission = AdaptedAdmission { adapter: &paths, external: admission };
         let (answer, created) =
             self.parent.update_by(context, name, &mut rescaled, &admission, options, &MainRules).await?;
         Ok((self.answer(answer)?, created))
     }
 }
 
-/// Within is the object a scale belongs to, beyond the scale.
-impl Border for ScalePaths {
-    fn outward(&self, object: &Object) -> Result<Object, StatusError> {
+/// Within is the object a scale belongs to, external the scale.
+impl ObjectAdapter for ScalePaths {
+    fn to_external(&self, object: &Object) -> Result<Object, StatusError> {
         scale_of(*self, object, Unset::Zero)
     }
 
     fn to_change(&self, current: &Object) -> Result<Object, StatusError> {
-        let mut present = self.outward(current)?;
+        let mut present = self.to_external(current)?;
         let api_version = SCALE.group_version().api_version();
         if let Some(managers) = managers_of_scale(current, self.replicas, &api_version) {
             present.set(MANAGED_FIELDS, managers);
@@ -150,7 +150,7 @@ impl Border for ScalePaths {
         Ok(present)
     }
 
-    fn inward(&self, wanted: Object, current: Option<&Object>) -> Result<Object, StatusError> {
+    fn to_stored(&self, wanted: Object, current: Option<&Object>) -> Result<Object, StatusError> {
         let Some(current) = current else {
             return Err(StatusError::internal("a scale was to be set of an object that is not there"));
         };

@@ -29,7 +29,7 @@ use crate::rest::Storage;
 use crate::schema::Schema;
 use crate::storage::{Interface, NewValue, StoredObject};
 
-use super::errors::{Operation, Verb};
+use super::errors::{StoreOperation, Verb};
 
 mod collection;
 mod create;
@@ -176,8 +176,8 @@ impl Store {
         verb: Verb,
         name: &'a str,
         key: &'a str,
-    ) -> Operation<'a> {
-        Operation { verb, resource: self.named(context), name, key }
+    ) -> StoreOperation<'a> {
+        StoreOperation { verb, resource: self.named(context), name, key }
     }
 
     /// The resource as messages to this client name it.

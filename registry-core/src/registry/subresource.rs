@@ -10,7 +10,7 @@ use crate::api::{
 };
 use crate::context::RequestContext;
 use crate::resource::TableColumn;
-use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidatingAdmission};
+use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidateObject};
 use crate::schema::Schema;
 
 use super::store::{StatusRules, Store, UpdateRules};
@@ -91,7 +91,7 @@ impl Updater for SubresourceStore {
         context: &RequestContext,
         name: &str,
         update: &mut dyn UpdatedObject,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
         // A subresource is of an object that is there: not even an apply creates one here.

@@ -91,7 +91,8 @@ impl State {
             self.revision,
         )
         .unwrap();
-        let (key, attributes) = (last.key.clone(), last.attributes.clone());
+        let key = last.key.clone();
+        let attributes = last.attributes.clone();
         Arc::new(Entry::new(key, self.revision, json, item_offset, attributes))
     }
 }

@@ -132,7 +132,8 @@ impl Column {
 
     /// A column that is always shown.
     pub const fn new(name: &'static str, kind: ColumnType, cell: Cell) -> Self {
-        let (format, priority) = (ColumnFormat::Plain, 0);
+        let format = ColumnFormat::Plain;
+        let priority = 0;
         Self { name, kind, format, priority, description: "", documented_by: &[], cell }
     }
 

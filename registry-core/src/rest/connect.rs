@@ -24,7 +24,7 @@ use super::Storage;
 #[async_trait]
 pub trait Connecter: Storage {
     /// What the path takes.
-    fn accepts(&self) -> &'static Accepted;
+    fn connect_spec(&self) -> &'static ConnectSpec;
 
     /// Where the connection goes.
     async fn connect(
@@ -37,7 +37,7 @@ pub trait Connecter: Storage {
 
 /// What a path that connects takes.
 #[derive(Debug)]
-pub struct Accepted {
+pub struct ConnectSpec {
     /// The verbs, sorted: each stands for an HTTP method.
     pub verbs: &'static [&'static str],
     /// The kind of its options.
@@ -157,9 +157,9 @@ impl Scheme {
     }
 }
 
-// === impl Accepted ===
+// === impl ConnectSpec ===
 
-impl Accepted {
+impl ConnectSpec {
     /// Reads the options out of query parameters; unknown ones are left to whom the connection goes to.
     ///
     /// # Errors
@@ -252,7 +252,7 @@ fn encode_component(encoded: &mut String, text: &str, keeps_slashes: bool) {
 mod tests {
     use super::*;
 
-    const EXEC: Accepted = Accepted {
+    const EXEC: ConnectSpec = ConnectSpec {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodExecOptions" },
         schema_of: |kind| unreachable!("nobody asks for the schema of {kind:?}"),

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::scalars::{self, Mismatch};
-use super::types::{Absent, Dialect, Field, Scalar, SchemaOr, Shape, Struct, Type, TypeId, TypeTable};
+use super::types::{Absent, Dialect, Field, Scalar, SchemaOr, Struct, Type, TypeId, TypeShape, TypeTable};
 use super::{ConformError, FieldIssue};
 
 /// One walk over one value.
@@ -21,11 +21,11 @@ pub(super) const MAX_ISSUE_BYTES: usize = 256 * 1024;
 
 /// Where the walk is. Lives on the stack; text is made of it only when there is something to report.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum ConformContext<'a> {
     Root,
-    Field { parent: &'a Place<'a>, holder: &'a str, name: &'a str },
-    Key { parent: &'a Place<'a>, key: &'a str },
-    Index { parent: &'a Place<'a>, index: usize },
+    Field { parent: &'a ConformContext<'a>, holder: &'a str, name: &'a str },
+    Key { parent: &'a ConformContext<'a>, key: &'a str },
+    Index { parent: &'a ConformContext<'a>, index: usize },
 }
 
 /// What is to become of a field's entry.
@@ -43,33 +43,33 @@ impl Walk<'_> {
         &mut self,
         id: TypeId,
         value: &mut Value,
-        place: Place<'_>,
+        place: ConformContext<'_>,
     ) -> Result<(), ConformError> {
         let ty = self.table.get(id);
         match (&ty.shape, &mut *value) {
-            (Shape::Struct(shape), Value::Object(map)) => {
+            (TypeShape::Struct(shape), Value::Object(map)) => {
                 self.structure(shape, map, plain_name(&ty.go_name), place)
             }
-            (Shape::List { element, .. }, Value::Array(list)) => {
+            (TypeShape::List { element, .. }, Value::Array(list)) => {
                 for (index, item) in list.iter_mut().enumerate() {
-                    self.element(*element, item, Place::Index { parent: &place, index })?;
+                    self.element(*element, item, ConformContext::Index { parent: &place, index })?;
                 }
                 Ok(())
             }
-            (Shape::Map { value, .. }, Value::Object(map)) => {
+            (TypeShape::Map { value, .. }, Value::Object(map)) => {
                 for (key, item) in map.iter_mut() {
-                    self.element(*value, item, Place::Key { parent: &place, key })?;
+                    self.element(*value, item, ConformContext::Key { parent: &place, key })?;
                 }
                 Ok(())
             }
-            (Shape::SchemaOr { schema, or }, _) => {
+            (TypeShape::SchemaOr { schema, or }, _) => {
                 // Go reads these with code of their own, which knows no strictness.
                 let bytes_left = std::mem::take(&mut self.issue_bytes_left);
                 let outcome = self.schema_or(*schema, *or, value);
                 self.issue_bytes_left = bytes_left;
                 outcome
             }
-            (Shape::Scalar(scalar), value) => {
+            (TypeShape::Scalar(scalar), value) => {
                 scalars::conform(*scalar, value).map_err(|mismatch| place.explain(mismatch, value, ty))
             }
             (_, value) => Err(place.explain(Mismatch::Type(scalars::go_kind(value)), value, ty)),
@@ -77,7 +77,12 @@ impl Walk<'_> {
     }
 
     /// Conforms a list's element or a map's value.
-    fn element(&mut self, id: TypeId, item: &mut Value, place: Place<'_>) -> Result<(), ConformError> {
+    fn element(
+        &mut self,
+        id: TypeId,
+        item: &mut Value,
+        place: ConformContext<'_>,
+    ) -> Result<(), ConformError> {
         if !item.is_null() {
             return self.value(id, item, place);
         }
@@ -86,7 +91,7 @@ impl Walk<'_> {
             return Ok(());
         }
         match &self.table.get(id).shape {
-            Shape::Scalar(scalar) if scalar.takes_null() => Ok(()),
+            TypeShape::Scalar(scalar) if scalar.takes_null() => Ok(()),
             _ => Err(place.explain(Mismatch::Type("null".into()), item, self.table.get(id))),
         }
     }
@@ -96,7 +101,7 @@ impl Walk<'_> {
         shape: &Struct,
         map: &mut Map<String, Value>,
         holder: &str,
-        place: Place<'_>,
+        place: ConformContext<'_>,
     ) -> Result<(), ConformError> {
         let mut outcome = Ok(());
         map.retain(|key, value| {
@@ -109,7 +114,7 @@ impl Walk<'_> {
                 }
                 return shape.keeps_unknown;
             };
-            match self.field(field, value, Place::Field { parent: &place, holder, name: key }) {
+            match self.field(field, value, ConformContext::Field { parent: &place, holder, name: key }) {
                 Ok(entry) => entry == Entry::Keep,
                 Err(error) => {
                     outcome = Err(error);
@@ -129,7 +134,7 @@ impl Walk<'_> {
     }
 
     /// Adds an unknown field to the issues, within the bound on their text. The first one is always added.
-    fn note_unknown(&mut self, place: Place<'_>, key: &str) {
+    fn note_unknown(&mut self, place: ConformContext<'_>, key: &str) {
         if self.issue_bytes_left == 0 {
             return;
         }
@@ -138,7 +143,12 @@ impl Walk<'_> {
         self.issues.push(FieldIssue::Unknown(path));
     }
 
-    fn field(&mut self, field: &Field, value: &mut Value, place: Place<'_>) -> Result<Entry, ConformError> {
+    fn field(
+        &mut self,
+        field: &Field,
+        value: &mut Value,
+        place: ConformContext<'_>,
+    ) -> Result<Entry, ConformError> {
         if !value.is_null() {
             self.value(field.ty, value, place)?;
         } else if field.absent == Absent::Zero {
@@ -154,8 +164,8 @@ impl Walk<'_> {
         }
         let shape = &self.table.get(field.ty).shape;
         let is_struct = match shape {
-            Shape::Struct(_) => true,
-            Shape::Scalar(scalar) => scalar.is_go_struct(),
+            TypeShape::Struct(_) => true,
+            TypeShape::Scalar(scalar) => scalar.is_go_struct(),
             _ => false,
         };
         if is_struct {
@@ -170,18 +180,18 @@ impl Walk<'_> {
     /// Whether null is a value of the field's type, and not the lack of one.
     fn takes_null(&self, field: &Field) -> bool {
         self.table.dialect == Dialect::JsonSchema
-            && matches!(&self.table.get(field.ty).shape, Shape::Scalar(scalar) if scalar.takes_null())
+            && matches!(&self.table.get(field.ty).shape, TypeShape::Scalar(scalar) if scalar.takes_null())
     }
 
     /// A JSON schema in a CRD, or what may stand in its place.
     fn schema_or(&mut self, schema: TypeId, or: SchemaOr, value: &mut Value) -> Result<(), ConformError> {
-        let place = Place::Root;
+        let place = ConformContext::Root;
         match (or, &mut *value) {
             (SchemaOr::Bool, Value::Bool(_)) => Ok(()),
             (SchemaOr::Strings, Value::Array(list)) if list.iter().all(Value::is_string) => Ok(()),
             (SchemaOr::List, Value::Array(list)) => {
                 for (index, item) in list.iter_mut().enumerate() {
-                    self.element(schema, item, Place::Index { parent: &place, index })?;
+                    self.element(schema, item, ConformContext::Index { parent: &place, index })?;
                 }
                 Ok(())
             }
@@ -220,16 +230,18 @@ fn not_restored(value: &Value, ty: &Type) -> String {
         Value::Object(_) => "map",
     };
     let wanted = match &ty.shape {
-        Shape::Struct(_) | Shape::SchemaOr { .. } => return format!("cannot restore struct from: {found}"),
-        Shape::Map { .. } => return format!("cannot restore map from {found}"),
-        Shape::List { .. } | Shape::Scalar(Scalar::Bytes) => {
+        TypeShape::Struct(_) | TypeShape::SchemaOr { .. } => {
+            return format!("cannot restore struct from: {found}");
+        }
+        TypeShape::Map { .. } => return format!("cannot restore map from {found}"),
+        TypeShape::List { .. } | TypeShape::Scalar(Scalar::Bytes) => {
             return format!("cannot restore slice from {found}");
         }
-        Shape::Scalar(Scalar::Bool) => "bool",
-        Shape::Scalar(Scalar::Int32) => "int32",
-        Shape::Scalar(Scalar::Int64) => "int64",
-        Shape::Scalar(Scalar::Double) => "float64",
-        Shape::Scalar(_) => "string",
+        TypeShape::Scalar(Scalar::Bool) => "bool",
+        TypeShape::Scalar(Scalar::Int32) => "int32",
+        TypeShape::Scalar(Scalar::Int64) => "int64",
+        TypeShape::Scalar(Scalar::Double) => "float64",
+        TypeShape::Scalar(_) => "string",
     };
     // Go converts between numbers, and whole ones to strings, but the converter will not.
     let is_convertible = matches!((found, wanted), ("int64", "string") | ("float64", "int32" | "int64"));
@@ -244,9 +256,9 @@ fn plain_name(go_name: &str) -> &str {
     go_name.rsplit_once('.').map_or(go_name, |(_, name)| name)
 }
 
-// === impl Place ===
+// === impl ConformContext ===
 
-impl Place<'_> {
+impl ConformContext<'_> {
     /// The path of a field of the struct at this place.
     fn below(self, name: &str) -> String {
         match self {
@@ -284,7 +296,7 @@ impl Place<'_> {
 }
 
 /// The whole path, as strict decoding errors have it: `spec.containers[0].image`.
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ConformContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => Ok(()),
@@ -299,14 +311,16 @@ impl fmt::Display for Place<'_> {
 }
 
 /// The fields of a path alone, as Go's type errors have it: `spec.containers.image`.
-struct Fields<'a>(Place<'a>);
+struct Fields<'a>(ConformContext<'a>);
 
 impl fmt::Display for Fields<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Place::Root => Ok(()),
-            Place::Key { parent, .. } | Place::Index { parent, .. } => Fields(*parent).fmt(f),
-            Place::Field { parent, name, .. } => {
+            ConformContext::Root => Ok(()),
+            ConformContext::Key { parent, .. } | ConformContext::Index { parent, .. } => {
+                Fields(*parent).fmt(f)
+            }
+            ConformContext::Field { parent, name, .. } => {
                 let before = Fields(*parent);
                 if parent.innermost_struct().is_some() {
                     write!(f, "{before}.")?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::types::{Shape, Struct, TypeId, TypeTable};
+use super::types::{Struct, TypeId, TypeShape, TypeTable};
 
 // === impl TypeTable ===
 
@@ -14,13 +14,13 @@ impl TypeTable {
             return;
         }
         match (&ty.shape, value) {
-            (Shape::Struct(shape), Value::Object(map)) => self.default_fields(shape, map),
-            (Shape::List { element, .. }, Value::Array(list)) => {
+            (TypeShape::Struct(shape), Value::Object(map)) => self.default_fields(shape, map),
+            (TypeShape::List { element, .. }, Value::Array(list)) => {
                 for item in list {
                     self.apply_defaults(*element, item);
                 }
             }
-            (Shape::Map { value, .. }, Value::Object(map)) => {
+            (TypeShape::Map { value, .. }, Value::Object(map)) => {
                 for item in map.values_mut() {
                     self.apply_defaults(*value, item);
                 }

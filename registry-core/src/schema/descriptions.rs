@@ -35,7 +35,7 @@ pub enum DescriptionsError {
 }
 
 /// More than all of Kubernetes' descriptions, several times over.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 // === impl Descriptions ===
 
@@ -46,7 +46,7 @@ impl Descriptions {
     /// It was not codegen of this version that wrote it.
     pub fn unpack(packed: &[u8]) -> Result<Self, DescriptionsError> {
         let mut text = String::new();
-        ZlibDecoder::new(packed).take(MOST_BYTES).read_to_string(&mut text)?;
+        ZlibDecoder::new(packed).take(MAX_BYTES).read_to_string(&mut text)?;
         Self::parse(&text)
     }
 

@@ -19,8 +19,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::types::{
-    Absent, Field, FieldTraits, KindEntry, ListKind, PatchStrategy, Scalar, SchemaOr, Shape, Struct, Type,
-    TypeId, TypeTable,
+    Absent, Field, FieldTraits, KindEntry, ListKind, PatchStrategy, Scalar, SchemaOr, Struct, Type, TypeId,
+    TypeShape, TypeTable,
 };
 
 /// A table of facts that cannot be read. Not retryable: the table was made by another version of codegen.
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
             "s" => {
                 let [scalar, name, go_name] = words(rest)?;
                 let scalar = Scalar::from_name(scalar).ok_or("unknown scalar")?;
-                self.push(name, go_name, Shape::Scalar(scalar))
+                self.push(name, go_name, TypeShape::Scalar(scalar))
             }
             "l" => {
                 let [element, kind, keys, go_name] = words(rest)?;
@@ -90,21 +90,21 @@ impl<'a> Reader<'a> {
                     tag => (ListKind::Atomic, tag == "a"),
                 };
                 let keys = keys.split(',').filter(|key| *key != "-").map(|key| self.intern(key)).collect();
-                self.push("-", go_name, Shape::List { element: type_id(element)?, kind, keys, declared })
+                self.push("-", go_name, TypeShape::List { element: type_id(element)?, kind, keys, declared })
             }
             "m" => {
                 let [value, go_name] = words(rest)?;
-                self.push("-", go_name, Shape::Map { value: type_id(value)?, atomic: false })
+                self.push("-", go_name, TypeShape::Map { value: type_id(value)?, atomic: false })
             }
             "o" => {
                 let [schema, or, name, go_name] = words(rest)?;
                 let or = SchemaOr::from_name(or).ok_or("unknown alternative to a schema")?;
-                self.push(name, go_name, Shape::SchemaOr { schema: type_id(schema)?, or })
+                self.push(name, go_name, TypeShape::SchemaOr { schema: type_id(schema)?, or })
             }
             "t" => {
                 let [atomic, name] = words(rest)?;
                 let shape = Struct { atomic: atomic == "a", ..Struct::default() };
-                self.push(name, short_name(name), Shape::Struct(shape))
+                self.push(name, short_name(name), TypeShape::Struct(shape))
             }
             "k" => {
                 let [ty, group, version, kind] = words(rest)?;
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn push(&mut self, name: &'a str, go_name: &'a str, shape: Shape) -> Result<(), &'static str> {
+    fn push(&mut self, name: &'a str, go_name: &'a str, shape: TypeShape) -> Result<(), &'static str> {
         let id = TypeId(u32::try_from(self.table.types.len()).map_err(|_| "too many types")?);
         let name = (name != "-").then(|| self.intern(name));
         if let Some(name) = &name {
@@ -136,10 +136,15 @@ impl<'a> Reader<'a> {
     fn field(&mut self, line: &'a str) -> Result<Field, &'static str> {
         let mut words = line.splitn(7, ' ');
         let mut word = || words.next().ok_or("a field lacks facts");
-        let (name, ty, flags, proto) = (word()?, word()?, word()?, word()?);
+        let name = word()?;
+        let ty = word()?;
+        let flags = word()?;
+        let proto = word()?;
         let has = |flag| flags.contains(flag);
         let mut optional = || words.next().filter(|word| *word != "-");
-        let (patch, merge_key, default) = (optional(), optional(), optional());
+        let patch = optional();
+        let merge_key = optional();
+        let default = optional();
         let default = default.map(serde_json::from_str).transpose().map_err(|_| "a default is no JSON")?;
         let numbers = proto.split('.').filter(|number| *number != "-").map(str::parse);
         Ok(Field {
@@ -163,7 +168,7 @@ impl<'a> Reader<'a> {
 
     /// Gives the fields read so far to the struct they belong to.
     fn close_struct(&mut self) {
-        if let Some(Type { shape: Shape::Struct(shape), .. }) = self.table.types.last_mut()
+        if let Some(Type { shape: TypeShape::Struct(shape), .. }) = self.table.types.last_mut()
             && !self.fields.is_empty()
         {
             shape.fields = std::mem::take(&mut self.fields).into();
@@ -176,14 +181,14 @@ impl<'a> Reader<'a> {
         let known = |id: &TypeId| (id.0 as usize) < count;
         let sound = self.table.kinds.iter().all(|entry| known(&entry.ty))
             && self.table.types.iter().all(|ty| match &ty.shape {
-                Shape::Scalar(_) => true,
-                Shape::Struct(shape) => {
+                TypeShape::Scalar(_) => true,
+                TypeShape::Struct(shape) => {
                     shape.fields.iter().all(|field| known(&field.ty))
                         && shape.fields.is_sorted_by(|a, b| a.name < b.name)
                 }
-                Shape::List { element: id, .. }
-                | Shape::Map { value: id, .. }
-                | Shape::SchemaOr { schema: id, .. } => known(id),
+                TypeShape::List { element: id, .. }
+                | TypeShape::Map { value: id, .. }
+                | TypeShape::SchemaOr { schema: id, .. } => known(id),
             });
         if sound { Ok(self.table.finish()) } else { Err("a type is missing, or fields are out of order") }
     }

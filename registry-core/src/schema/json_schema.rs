@@ -10,8 +10,8 @@ use crate::api::GroupVersionKind;
 use super::Schema;
 use super::descriptions::TypeText;
 use super::types::{
-    Absent, Dialect, Field, FieldTraits, KindEntry, ListKind, PatchStrategy, Scalar, Shape, Struct, Type,
-    TypeId, TypeTable,
+    Absent, Dialect, Field, FieldTraits, KindEntry, ListKind, PatchStrategy, Scalar, Struct, Type, TypeId,
+    TypeShape, TypeTable,
 };
 
 mod rules;
@@ -80,9 +80,10 @@ impl<'a> Reader<'a> {
         let empty = static_empty();
         let map = schema.as_object().unwrap_or(empty);
         let root = self.structure(map, Some(kind.kind));
-        let string = self.push(Type::unnamed("string".into(), Shape::Scalar(Scalar::String)));
+        let string = self.push(Type::unnamed("string".into(), TypeShape::Scalar(Scalar::String)));
         let metadata = self.table.names.get(OBJECT_META).copied();
-        if let Some(Type { shape: Shape::Struct(shape), .. }) = self.table.types.get_mut(root.0 as usize) {
+        if let Some(Type { shape: TypeShape::Struct(shape), .. }) = self.table.types.get_mut(root.0 as usize)
+        {
             let mut fields = std::mem::take(&mut shape.fields).into_vec();
             fields.retain(|field| !matches!(&*field.name, "apiVersion" | "kind" | "metadata"));
             fields.extend([own_field("apiVersion", string), own_field("kind", string)]);
@@ -141,19 +142,19 @@ impl<'a> Reader<'a> {
     }
 
     fn any(&mut self) -> TypeId {
-        self.push(Type::unnamed("interface {}".into(), Shape::Scalar(Scalar::Any)))
+        self.push(Type::unnamed("interface {}".into(), TypeShape::Scalar(Scalar::Any)))
     }
 
     fn inline(&mut self, schema: &'a Map<String, Value>) -> TypeId {
         if is_structure(schema) {
             return self.structure(schema, None);
         }
-        let (go_name, shape): (Arc<str>, Shape) = match rules::type_name(schema) {
+        let (go_name, shape): (Arc<str>, TypeShape) = match rules::type_name(schema) {
             Some("array") => self.list(schema),
             Some("object") => self.map(schema),
             _ => {
                 let (go_name, scalar) = rules::scalar(schema);
-                (go_name.into(), Shape::Scalar(scalar))
+                (go_name.into(), TypeShape::Scalar(scalar))
             }
         };
         let rules = rules::rules(schema);
@@ -161,7 +162,7 @@ impl<'a> Reader<'a> {
         self.push(Type { rules: (!rules.is_empty()).then(|| Box::new(rules)), ..ty })
     }
 
-    fn list(&mut self, schema: &'a Map<String, Value>) -> (Arc<str>, Shape) {
+    fn list(&mut self, schema: &'a Map<String, Value>) -> (Arc<str>, TypeShape) {
         let element = match schema.get("items") {
             Some(items) => self.ty(items),
             None => self.any(),
@@ -175,16 +176,16 @@ impl<'a> Reader<'a> {
         let keys = schema.get("x-kubernetes-list-map-keys").and_then(Value::as_array);
         let keys = keys.into_iter().flatten().filter_map(Value::as_str).map(Into::into).collect();
         let go_name = format!("[]{}", self.table.get(element).go_name).into();
-        (go_name, Shape::List { element, kind, keys, declared: declared.is_some() })
+        (go_name, TypeShape::List { element, kind, keys, declared: declared.is_some() })
     }
 
-    fn map(&mut self, schema: &'a Map<String, Value>) -> (Arc<str>, Shape) {
+    fn map(&mut self, schema: &'a Map<String, Value>) -> (Arc<str>, TypeShape) {
         let value = match schema.get("additionalProperties") {
             Some(value) => self.ty(value),
             None => self.any(),
         };
         let go_name = format!("map[string]{}", self.table.get(value).go_name).into();
-        (go_name, Shape::Map { value, atomic: is_atomic(schema) })
+        (go_name, TypeShape::Map { value, atomic: is_atomic(schema) })
     }
 
     fn structure(&mut self, schema: &'a Map<String, Value>, name: Option<&'a str>) -> TypeId {
@@ -193,7 +194,7 @@ impl<'a> Reader<'a> {
             Some(name) => format!("{}.{name}", self.version).into(),
             None => "struct {}".into(),
         };
-        let id = self.push(Type::unnamed(go_name, Shape::Struct(Struct::default())));
+        let id = self.push(Type::unnamed(go_name, TypeShape::Struct(Struct::default())));
         if let (Some(name), Some(component)) = (name, &component) {
             self.known.insert(name, id);
             self.table.names.insert(Arc::clone(component), id);
@@ -220,7 +221,7 @@ impl<'a> Reader<'a> {
             ..Struct::default()
         };
         if let Some(slot) = self.table.types.get_mut(id.0 as usize) {
-            slot.shape = Shape::Struct(shape);
+            slot.shape = TypeShape::Struct(shape);
             slot.name.clone_from(&component);
         }
         if let Some(component) = component {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Schema;
-use super::types::{Scalar, Shape, Struct, TypeId, TypeTable};
+use super::types::{Scalar, Struct, TypeId, TypeShape, TypeTable};
 
 /// Numbers by type and field.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,9 @@ impl<'a> FieldNumbers<'a> {
     pub fn parse(text: &'a str) -> Self {
         let line = |line: &'a str| {
             let mut words = line.split_whitespace();
-            let (ty, field, number) = (words.next()?, words.next()?, words.next()?.parse().ok()?);
+            let ty = words.next()?;
+            let field = words.next()?;
+            let number = words.next()?.parse().ok()?;
             (ty != "#" && number > 0).then_some(((ty, field), number))
         };
         Self(text.lines().filter_map(line).collect())
@@ -53,7 +55,7 @@ impl Schema {
             .collect();
         for (id, name) in &own {
             let Some(ty) = table.types.get_mut(id.0 as usize) else { continue };
-            let Shape::Struct(shape) = &mut ty.shape else { continue };
+            let TypeShape::Struct(shape) = &mut ty.shape else { continue };
             for field in &mut shape.fields {
                 field.proto = numbers.get(name, &field.name).into_iter().collect();
             }
@@ -64,19 +66,20 @@ impl Schema {
 
     /// Whether protobuf has a form for all of it.
     fn is_sayable(&self) -> bool {
-        let (mut open, mut seen) = (vec![self.root], BTreeSet::new());
+        let mut open = vec![self.root];
+        let mut seen = BTreeSet::new();
         while let Some(id) = open.pop() {
             let ty = self.table.get(id);
             if !seen.insert(id) || ty.name.as_ref().is_some_and(|name| name.starts_with(UPSTREAM)) {
                 continue;
             }
             match &ty.shape {
-                Shape::Scalar(Scalar::Any) | Shape::SchemaOr { .. } => return false,
-                Shape::Scalar(_) => {}
-                Shape::Struct(shape) if !has_numbers(shape, id == self.root) => return false,
-                Shape::Struct(shape) => open.extend(shape.fields.iter().map(|field| field.ty)),
-                Shape::List { element: next, .. } | Shape::Map { value: next, .. } => {
-                    if matches!(self.table.get(*next).shape, Shape::List { .. } | Shape::Map { .. }) {
+                TypeShape::Scalar(Scalar::Any) | TypeShape::SchemaOr { .. } => return false,
+                TypeShape::Scalar(_) => {}
+                TypeShape::Struct(shape) if !has_numbers(shape, id == self.root) => return false,
+                TypeShape::Struct(shape) => open.extend(shape.fields.iter().map(|field| field.ty)),
+                TypeShape::List { element: next, .. } | TypeShape::Map { value: next, .. } => {
+                    if matches!(self.table.get(*next).shape, TypeShape::List { .. } | TypeShape::Map { .. }) {
                         return false;
                     }
                     open.push(*next);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Schema;
 use super::descriptions::TypeText;
 use super::rules::Rules;
-use super::types::{Field, ListKind, Scalar, Shape, Struct, Type, TypeId, TypeTable};
+use super::types::{Field, ListKind, Scalar, Struct, Type, TypeId, TypeShape, TypeTable};
 
 pub use super::descriptions::{Descriptions, DescriptionsError};
 
@@ -35,11 +35,11 @@ fn reachable(table: &TypeTable, root: TypeId) -> BTreeSet<TypeId> {
             continue;
         }
         match &table.get(id).shape {
-            Shape::Scalar(_) => {}
-            Shape::Struct(shape) => open.extend(shape.fields.iter().map(|field| field.ty)),
-            Shape::List { element: next, .. }
-            | Shape::Map { value: next, .. }
-            | Shape::SchemaOr { schema: next, .. } => open.push(*next),
+            TypeShape::Scalar(_) => {}
+            TypeShape::Struct(shape) => open.extend(shape.fields.iter().map(|field| field.ty)),
+            TypeShape::List { element: next, .. }
+            | TypeShape::Map { value: next, .. }
+            | TypeShape::SchemaOr { schema: next, .. } => open.push(*next),
         }
     }
     found
@@ -57,8 +57,8 @@ impl Writer<'_> {
     fn component(&self, id: TypeId, ty: &Type, name: &str) -> Value {
         let text = self.text(name);
         let mut schema = match &ty.shape {
-            Shape::Struct(shape) => self.structure(shape, text),
-            Shape::Scalar(scalar) => named_scalar(*scalar, name),
+            TypeShape::Struct(shape) => self.structure(shape, text),
+            TypeShape::Scalar(scalar) => named_scalar(*scalar, name),
             _ => Map::new(),
         };
         if let Some(text) = text {
@@ -124,7 +124,7 @@ impl Writer<'_> {
             extra.insert("x-kubernetes-patch-strategy".to_owned(), flags.join(",").into());
         }
         match (field.atomic, &ty.shape) {
-            (Some(_), Shape::Scalar(_)) => put(&mut extra, "x-kubernetes-list-type", "atomic"),
+            (Some(_), TypeShape::Scalar(_)) => put(&mut extra, "x-kubernetes-list-type", "atomic"),
             (Some(true), _) => put(&mut extra, "x-kubernetes-map-type", "atomic"),
             (Some(false), _) => put(&mut extra, "x-kubernetes-map-type", "granular"),
             (None, _) => {}
@@ -144,10 +144,10 @@ impl Writer<'_> {
             return object([("$ref", format!("#/components/schemas/{name}").into())]);
         }
         let mut schema = match &ty.shape {
-            Shape::Struct(shape) => self.structure(shape, None),
-            Shape::Scalar(scalar) => plain_scalar(*scalar),
-            Shape::SchemaOr { .. } => Map::new(),
-            Shape::List { element, kind, keys, declared } => {
+            TypeShape::Struct(shape) => self.structure(shape, None),
+            TypeShape::Scalar(scalar) => plain_scalar(*scalar),
+            TypeShape::SchemaOr { .. } => Map::new(),
+            TypeShape::List { element, kind, keys, declared } => {
                 let items = self.reference(self.table.get(*element));
                 let mut list = object([("type", "array".into()), ("items", items.into())]);
                 if *declared {
@@ -159,7 +159,7 @@ impl Writer<'_> {
                 }
                 list
             }
-            Shape::Map { value, atomic } => {
+            TypeShape::Map { value, atomic } => {
                 let values = self.reference(self.table.get(*value));
                 let mut map = object([("type", "object".into()), ("additionalProperties", values.into())]);
                 if *atomic {
@@ -189,12 +189,12 @@ fn implied_default(field: &Field, ty: &Type) -> Option<Value> {
         return None;
     }
     match &ty.shape {
-        Shape::Struct(_) => Some(json!({})),
-        Shape::Scalar(_) if ty.name.is_some() => None,
-        Shape::Scalar(_) if field.traits.omit_empty => None,
-        Shape::Scalar(Scalar::String) => Some("".into()),
-        Shape::Scalar(Scalar::Bool) => Some(false.into()),
-        Shape::Scalar(Scalar::Int32 | Scalar::Int64 | Scalar::Double) => Some(0.into()),
+        TypeShape::Struct(_) => Some(json!({})),
+        TypeShape::Scalar(_) if ty.name.is_some() => None,
+        TypeShape::Scalar(_) if field.traits.omit_empty => None,
+        TypeShape::Scalar(Scalar::String) => Some("".into()),
+        TypeShape::Scalar(Scalar::Bool) => Some(false.into()),
+        TypeShape::Scalar(Scalar::Int32 | Scalar::Int64 | Scalar::Double) => Some(0.into()),
         _ => None,
     }
 }
@@ -232,10 +232,10 @@ fn plain_scalar(scalar: Scalar) -> Map<String, Value> {
     schema
 }
 
-fn put_rules(schema: &mut Map<String, Value>, rules: &Rules, shape: &Shape) {
+fn put_rules(schema: &mut Map<String, Value>, rules: &Rules, shape: &TypeShape) {
     let (least, most) = match shape {
-        Shape::List { .. } => ("minItems", "maxItems"),
-        Shape::Map { .. } | Shape::Struct(_) => ("minProperties", "maxProperties"),
+        TypeShape::List { .. } => ("minItems", "maxItems"),
+        TypeShape::Map { .. } | TypeShape::Struct(_) => ("minProperties", "maxProperties"),
         _ => ("minLength", "maxLength"),
     };
     let bounds =

@@ -60,7 +60,7 @@ pub(super) struct Type {
     /// The Go type as decoding errors name it: `v1.PodSpec`, `[]string`, `int32`.
     pub(super) go_name: Arc<str>,
     /// What it looks like.
-    pub(super) shape: Shape,
+    pub(super) shape: TypeShape,
     /// What its values must be beyond that.
     pub(super) rules: Option<Box<Rules>>,
     /// Whether it or anything inside it has defaults worth looking for.
@@ -69,7 +69,7 @@ pub(super) struct Type {
 
 /// What a type looks like.
 #[derive(Clone, Debug)]
-pub(super) enum Shape {
+pub(super) enum TypeShape {
     /// One value, or a tree the schema does not look into.
     Scalar(Scalar),
     /// A struct.
@@ -203,13 +203,13 @@ pub struct PatchStrategy {
 
 /// What an id that is in no table stands for: anything.
 static ANY: LazyLock<Type> =
-    LazyLock::new(|| Type::unnamed("interface {}".into(), Shape::Scalar(Scalar::Any)));
+    LazyLock::new(|| Type::unnamed("interface {}".into(), TypeShape::Scalar(Scalar::Any)));
 
 // === impl Type ===
 
 impl Type {
     /// A type that is no component of its own.
-    pub(super) fn unnamed(go_name: Arc<str>, shape: Shape) -> Self {
+    pub(super) fn unnamed(go_name: Arc<str>, shape: TypeShape) -> Self {
         Self { name: None, go_name, shape, rules: None, has_defaults: false }
     }
 }

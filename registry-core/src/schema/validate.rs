@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::api::validation::FieldErrorKind;
 use crate::api::{ErrorList, FieldError, FieldPath};
 
-use super::types::{ListKind, Shape, Struct, Type, TypeId, TypeTable};
+use super::types::{ListKind, Struct, Type, TypeId, TypeShape, TypeTable};
 
 // === impl TypeTable ===
 
@@ -17,14 +17,14 @@ impl TypeTable {
             rules.check(value, path, errors);
         }
         match (&ty.shape, value) {
-            (Shape::Struct(shape), Value::Object(map)) => self.validate_fields(shape, map, path, errors),
-            (Shape::List { element, .. }, Value::Array(list)) => {
+            (TypeShape::Struct(shape), Value::Object(map)) => self.validate_fields(shape, map, path, errors),
+            (TypeShape::List { element, .. }, Value::Array(list)) => {
                 for (index, item) in list.iter().enumerate() {
                     self.validate(*element, item, &path.index(index), errors);
                 }
                 check_distinct(ty, list, path, errors);
             }
-            (Shape::Map { value, .. }, Value::Object(map)) => {
+            (TypeShape::Map { value, .. }, Value::Object(map)) => {
                 for (key, item) in map {
                     self.validate(*value, item, &path.child(key), errors);
                 }
@@ -54,7 +54,7 @@ impl TypeTable {
 
 /// Checks that the elements of a set, or the keys of a keyed list, are distinct.
 fn check_distinct(ty: &Type, list: &[Value], path: &FieldPath, errors: &mut ErrorList) {
-    let Shape::List { kind, keys, .. } = &ty.shape else { return };
+    let TypeShape::List { kind, keys, .. } = &ty.shape else { return };
     let identity = |item: &Value| match kind {
         ListKind::Atomic => None,
         ListKind::Set => Some(item.clone()),

@@ -1,23 +1,23 @@
 //! The watch cache: a decorator that serves reads and watches of one resource from memory.
 //!
-//! - State: a persistent ordered map, so that a list, and every further page of it, is a snapshot taken in one step;
+//! - CacheState: a persistent ordered map, so that a list, and every further page of it, is a snapshot taken in one step;
 //!   nothing is locked while it streams.
 //! - History: one bounded log of events, shared by all watchers. A watcher is a cursor into it: it costs no buffer,
-//!   and only one that falls off the log's old end is told to list again.
-//! - Watchers of one key, one namespace or one value of an indexed field have a lane of their own, and are woken
+//!   and only one that falls off the log's old end is observed to list again.
+//! - Watchers of one key, one namespace or one value of an indexed field have a channel of their own, and are woken
 //!   only by what concerns them.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/cacher`.
 
-mod bell;
 mod budget;
+mod event_channel;
+mod event_channels;
 mod feed;
 mod filling;
 mod handover;
 mod initial;
-mod lane;
-mod lanes;
 mod lister;
+mod notifier;
 mod snapshots;
 mod state;
 mod watcher;
@@ -41,7 +41,7 @@ use super::interface::{
 };
 
 pub use budget::CacheBudget;
-use state::State;
+use state::CacheState;
 
 /// How long a read waits for the cache to reach a revision before it fails (as Kubernetes does).
 const FRESH_TIMEOUT: Duration = Duration::from_secs(3);
@@ -66,7 +66,7 @@ pub struct CacherOptions {
     pub prefix: String,
     /// How reads are kept consistent.
     pub consistency: Consistency,
-    /// Which selectable fields have lanes of their own.
+    /// Which selectable fields have channels of their own.
     pub indexes: &'static [&'static str],
     /// What all caches together may hold.
     pub budget: Arc<CacheBudget>,
@@ -79,12 +79,12 @@ pub struct CacherOptions {
 /// A store of one resource behind a cache of it.
 pub struct Cacher {
     inner: Arc<dyn Interface>,
-    state: Arc<State>,
+    state: Arc<CacheState>,
     options: CacherOptions,
-    /// The newest revision anybody was told of past the cache: by a write, or by the store itself.
-    told: Arc<AtomicU64>,
+    /// The newest revision anybody was observed of past the cache: by a write, or by the store itself.
+    observed: Arc<AtomicU64>,
     /// The newest revision a read has waited for in vain.
-    late: AtomicU64,
+    stalled: AtomicU64,
     feed: AbortHandle,
     /// For watches that may move in here later.
     own: Weak<Self>,
@@ -102,15 +102,15 @@ impl Cacher {
         options: CacherOptions,
         metrics: CacheMetrics,
     ) -> Arc<Self> {
-        let state = Arc::new(State::new(&options, metrics));
+        let state = Arc::new(CacheState::new(&options, metrics));
         let feed =
             tokio::spawn(feed::run(inner.clone(), state.clone(), options.prefix.clone())).abort_handle();
         Arc::new_cyclic(|own| Self {
             inner,
             state,
             options,
-            told: Arc::default(),
-            late: AtomicU64::new(0),
+            observed: Arc::default(),
+            stalled: AtomicU64::new(0),
             feed,
             own: own.clone(),
         })
@@ -122,9 +122,9 @@ impl Cacher {
         Arc::downgrade(&state)
     }
 
-    /// Notes what somebody is told of.
+    /// Notes what somebody is observed of.
     fn tell(&self, revision: Revision) {
-        self.told.fetch_max(revision, Ordering::AcqRel);
+        self.observed.fetch_max(revision, Ordering::AcqRel);
     }
 
     /// Waits until the cache has come to the newest revision of the whole store, which is what a list shows: clients
@@ -154,12 +154,12 @@ impl Cacher {
         }
     }
 
-    /// The same for a read of whatever is at hand: it must not be behind what anybody was told of.
+    /// The same for a read of whatever is at hand: it must not be behind what anybody was observed of.
     async fn catch_up_with_told(&self) -> bool {
-        self.catch_up_to(self.told.load(Ordering::Acquire)).await
+        self.catch_up_to(self.observed.load(Ordering::Acquire)).await
     }
 
-    /// Waits until the cache has reached a revision that a client named, and everything anybody was told of. `false`
+    /// Waits until the cache has reached a revision that a client named, and everything anybody was observed of. `false`
     /// sends the read to the store: the store has that revision, but the cache does not get there in time.
     ///
     /// # Errors
@@ -185,12 +185,12 @@ impl Cacher {
             return true;
         }
         // A store that cannot tell how far its watches are lets nobody wait for it twice.
-        if reached < self.late.load(Ordering::Acquire) || self.inner.request_progress().await.is_err() {
+        if reached < self.stalled.load(Ordering::Acquire) || self.inner.request_progress().await.is_err() {
             return false;
         }
         let in_time = self.state.reach(revision, CATCH_UP_TIMEOUT).await.is_ok();
         if !in_time {
-            self.late.fetch_max(revision, Ordering::AcqRel);
+            self.stalled.fetch_max(revision, Ordering::AcqRel);
         }
         in_time
     }

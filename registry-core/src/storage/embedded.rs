@@ -44,7 +44,7 @@ use self::load::Loaded;
 use self::log::fjall::{FjallLog, FjallOptions, NewFjallLog};
 use self::log::memory::MemoryLog;
 use self::log::{Log, LogError};
-use self::state::{Head, Shared, State, Tail};
+use self::state::{EngineState, Head, SharedEngine, Tail};
 use self::writer::{Action, Queue, Request, Write};
 use crate::directory_lock::{DirectoryLock, LockError};
 use crate::metrics::CommitMetrics;
@@ -156,7 +156,7 @@ pub struct Statistics {
 
 /// An embedded store.
 pub struct Embedded {
-    shared: Arc<Shared>,
+    shared: Arc<SharedEngine>,
     queue: Queue,
     ranges: Arc<Semaphore>,
     options: EmbeddedOptions,
@@ -266,7 +266,7 @@ impl Embedded {
         let loaded = Loaded::from_log(&*log).map_err(|error| OpenError::new(&options.directory, error))?;
         // What is found is served from here on.
         log.note_acknowledged(loaded.current);
-        let state = State {
+        let state = EngineState {
             index: loaded.index,
             current: loaded.current,
             compacted: loaded.compacted,
@@ -274,10 +274,11 @@ impl Embedded {
             failure: None,
         };
         let (head, _) = watch::channel(Head { revision: loaded.current, ..Head::default() });
-        let shared = Arc::new(Shared { state: RwLock::new(state), log, head });
+        let shared = Arc::new(SharedEngine { state: RwLock::new(state), log, head });
         let (queue, writer) = writer::start(shared.clone(), &options, loaded.superseded, loaded.expiries)
             .map_err(|source| OpenError::Io { directory: options.directory.clone(), source })?;
-        let (writer, lock) = (Mutex::new(Some(writer)), Mutex::new(lock));
+        let writer = Mutex::new(Some(writer));
+        let lock = Mutex::new(lock);
         let ranges = Arc::new(Semaphore::new(RANGES_AT_ONCE));
         Ok(Arc::new(Self { shared, queue, ranges, options, writer, lock }))
     }
@@ -287,7 +288,8 @@ impl Embedded {
     pub async fn close(self: &Arc<Self>) {
         let store = self.clone();
         // Joining the thread waits for its last fsync: not on the runtime's threads.
-        let _panics_have_been_reported = tokio::task::spawn_blocking(move || store.close_blocking()).await;
+        // A panic of the thread is already reported.
+        let _ = tokio::task::spawn_blocking(move || store.close_blocking()).await;
     }
 
     /// Numbers for metrics.
@@ -307,7 +309,8 @@ impl Embedded {
         let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             self.queue.close();
-            let _panics_have_been_reported = thread.join();
+            // A panic of the thread is already reported.
+            let _ = thread.join();
         }
         drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
@@ -333,13 +336,16 @@ impl Mvcc for Embedded {
     }
 
     async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError> {
-        let (start, end) = (range.start.to_owned(), range.end.to_owned());
-        let (limit, at) = (range.limit, range.revision.unwrap_or(0));
+        let start = range.start.to_owned();
+        let end = range.end.to_owned();
+        let limit = range.limit;
+        let at = range.revision.unwrap_or(0);
         self.blocking(move |shared| shared.range(&start, &end, limit, at)).await
     }
 
     async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
-        let (start, end) = (start.to_owned(), end.to_owned());
+        let start = start.to_owned();
+        let end = end.to_owned();
         self.blocking(move |shared| shared.count(&start, &end)).await
     }
 
@@ -350,7 +356,8 @@ impl Mvcc for Embedded {
         value: Bytes,
         ttl: Option<Duration>,
     ) -> Result<Committed, MvccError> {
-        let (bytes, most) = (key.len() + value.len(), self.options.write_bytes_max);
+        let bytes = key.len() + value.len();
+        let most = self.options.write_bytes_max;
         if bytes > most {
             let text = format!("key and value have {bytes} bytes, the store takes {most}");
             return Err(MvccError::TooLarge(text));
@@ -401,7 +408,7 @@ impl Embedded {
     /// Reads many records off the runtime's threads.
     async fn blocking<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Shared) -> Result<T, MvccError> + Send + 'static,
+        read: impl FnOnce(&SharedEngine) -> Result<T, MvccError> + Send + 'static,
     ) -> Result<T, MvccError> {
         let shared = self.shared.clone();
         let permit = self.ranges.clone().acquire_owned().await;

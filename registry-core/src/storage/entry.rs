@@ -78,7 +78,8 @@ impl Entry {
         item_offset: u32,
         attributes: Attributes,
     ) -> Self {
-        let (metadata_len, encodings) = (AtomicU32::new(0), Encodings::default());
+        let metadata_len = AtomicU32::new(0);
+        let encodings = Encodings::default();
         Self { key, revision, json, item_offset, attributes, metadata_len, encodings }
     }
 

@@ -73,7 +73,9 @@ impl Etcd3 {
     async fn fetch(&self, key: &str, options: GetOptions) -> Result<GetResponse, Failure> {
         self.connection
             .call(Safety::Read, || {
-                let (mut kv, key, options) = (self.connection.kv(), key.to_owned(), options.clone());
+                let mut kv = self.connection.kv();
+                let key = key.to_owned();
+                let options = options.clone();
                 async move { kv.get(key, Some(options)).await }
             })
             .await
@@ -236,7 +238,8 @@ fn revision_of(header: Option<&etcd_client::ResponseHeader>) -> Result<Revision,
 }
 
 fn key_value(etcd: etcd_client::KeyValue) -> KeyValue {
-    let (mod_revision, create_revision) = (unsigned(etcd.mod_revision()), unsigned(etcd.create_revision()));
+    let mod_revision = unsigned(etcd.mod_revision());
+    let create_revision = unsigned(etcd.create_revision());
     let (key, value) = etcd.into_key_value();
     KeyValue { key: text(&key), value: Bytes::from(value), mod_revision, create_revision }
 }

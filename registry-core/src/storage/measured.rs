@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::metrics::{EngineMetrics, Operation};
+use crate::metrics::{EngineMetrics, EngineOperation};
 
 use super::Revision;
 use super::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged};
@@ -29,7 +29,7 @@ impl Measured {
 
     async fn measure<T>(
         &self,
-        operation: Operation,
+        operation: EngineOperation,
         request: impl Future<Output = Result<T, MvccError>>,
     ) -> Result<T, MvccError> {
         let begun = Instant::now();
@@ -42,11 +42,11 @@ impl Measured {
 #[async_trait]
 impl Mvcc for Measured {
     async fn get(&self, key: &str) -> Result<Got, MvccError> {
-        self.measure(Operation::Get, self.inner.get(key)).await
+        self.measure(EngineOperation::Get, self.inner.get(key)).await
     }
 
     async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError> {
-        self.measure(Operation::List, self.inner.range(range)).await
+        self.measure(EngineOperation::List, self.inner.range(range)).await
     }
 
     async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
@@ -60,12 +60,12 @@ impl Mvcc for Measured {
         value: Bytes,
         ttl: Option<Duration>,
     ) -> Result<Committed, MvccError> {
-        let operation = if expected == 0 { Operation::Create } else { Operation::Update };
+        let operation = if expected == 0 { EngineOperation::Create } else { EngineOperation::Update };
         self.measure(operation, self.inner.put_if(key, expected, value, ttl)).await
     }
 
     async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError> {
-        self.measure(Operation::Delete, self.inner.delete_if(key, expected)).await
+        self.measure(EngineOperation::Delete, self.inner.delete_if(key, expected)).await
     }
 
     async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {

@@ -132,7 +132,8 @@ where
             failures.push(format!("{name}: {reason}"));
         }
     }
-    let (failed, total) = (failures.len(), checks.len());
+    let failed = failures.len();
+    let total = checks.len();
     assert!(failures.is_empty(), "{failed} of {total} checks of {suite} failed:\n{}", failures.join("\n"));
 }
 

@@ -41,7 +41,8 @@ pub(crate) fn check(case: &Json) -> Result<(), String> {
 fn check_refused(spec: &Json, causes: &[Json]) -> Result<(), String> {
     let environment = environment(spec);
     for cause in causes {
-        let (field, message) = (cause[1].as_str().unwrap(), cause[2].as_str().unwrap());
+        let field = cause[1].as_str().unwrap();
+        let message = cause[2].as_str().unwrap();
         let pointer = field.trim_start_matches("spec.").replace(['.', '['], "/").replace(']', "");
         let source = spec.pointer(&format!("/{pointer}")).and_then(Json::as_str).unwrap_or_default();
         let found = match environment.compile(source) {

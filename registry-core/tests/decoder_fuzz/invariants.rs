@@ -59,7 +59,8 @@ fn stored_object(mut object: Object) {
 pub fn protobuf(input: &[u8]) {
     let schema = &*MESSAGES;
     let Ok(value) = codec::protobuf::decode(input, &Limits::default(), |_, _| Some(schema)) else { return };
-    let (api_version, kind) = (&value["apiVersion"], &value["kind"]);
+    let api_version = &value["apiVersion"];
+    let kind = &value["kind"];
     let names = (api_version.as_str().expect("is text"), kind.as_str().expect("is text"));
     let bytes = codec::protobuf::encode(&value, schema, names.0, names.1);
     let again = codec::protobuf::decode(&bytes, &Limits::default(), |_, _| Some(schema));
@@ -139,7 +140,8 @@ pub fn strategic_patch(input: &[u8]) {
 /// Two JSON texts, one after the other, on a line each.
 fn value_and_patch(input: &[u8]) -> Option<(Value, Value)> {
     let line_end = input.iter().position(|byte| *byte == b'\n')?;
-    let (value, patch) = (input.get(..line_end)?, input.get(line_end + 1..)?);
+    let value = input.get(..line_end)?;
+    let patch = input.get(line_end + 1..)?;
     let decode = |text| codec::json::decode(text, &Limits::default()).ok().map(|decoded| decoded.value);
     Some((decode(value)?, decode(patch)?))
 }

@@ -206,7 +206,8 @@ impl Client {
             WatchEvent::Modified(object) => ("MODIFIED", object),
             WatchEvent::Deleted(object) => ("DELETED", object),
         };
-        let (key, widget) = (object.key.to_string(), Widget::of(&object));
+        let key = object.key.to_string();
+        let widget = Widget::of(&object);
         if let Some(beginning) = &mut self.beginning {
             assert_eq!(kind, "ADDED", "the present state is told before anything else");
             let twice = beginning.insert(key, (object.revision, widget));

@@ -110,7 +110,8 @@ impl History {
 
 impl Writer {
     pub(crate) async fn put(&self, history: &mut History, name: u8, color: u8, tier: u8) {
-        let (key, count) = (key(name), history.newest);
+        let key = key(name);
+        let count = history.newest;
         let widget = Widget::named(&format!("w{name}")).color(&format!("color-{color}")).count(count);
         let widget = widget.label("tier", &tier.to_string());
         let written = if history.objects.contains_key(&key) {

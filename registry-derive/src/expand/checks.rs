@@ -97,7 +97,8 @@ fn strategy(model: &ResourceModel) -> TokenStream {
 
 /// The type is a subresource below this resource and implements every verb it declares.
 fn subresource(model: &ResourceModel, declared: &SubresourceAttribute) -> TokenStream {
-    let (ident, storage) = (&model.ident, &declared.storage);
+    let ident = &model.ident;
+    let storage = &declared.storage;
     let verbs = declared.verbs.iter().map(|(verb, _)| {
         let serves = format_ident!("serves_{}", verb.name());
         quote_spanned! {storage.span()=>

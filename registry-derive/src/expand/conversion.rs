@@ -50,7 +50,8 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
 }
 
 fn own(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
-    let (ident, object) = (&model.ident, object_type(model));
+    let ident = &model.ident;
+    let object = object_type(model);
     let hub_object = quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::Object);
     // Each at the struct: that is where an `impl` is missing.
     let to_hub = quote_spanned!(ident.span()=> ::registry_core::expansion::converted::<#object, #hub_object>);

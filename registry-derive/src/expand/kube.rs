@@ -11,7 +11,8 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
         return TokenStream::new();
     };
     let ResourceModel { ident, group, version, kind, plural, .. } = model;
-    let (api_version, list_kind) = (model.api_version(), model.list_kind());
+    let api_version = model.api_version();
+    let list_kind = model.list_kind();
     let scope = match model.scope {
         ResourceScope::Namespaced => quote!(NamespaceResourceScope),
         ResourceScope::Cluster => quote!(ClusterResourceScope),

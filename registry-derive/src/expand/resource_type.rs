@@ -83,7 +83,9 @@ fn storage_prefix(model: &ResourceModel) -> TokenStream {
 /// Selectable fields, their names, and which are indexed.
 fn fields(model: &ResourceModel) -> TokenStream {
     let selectable = model.selectable.iter().map(|field| {
-        let (name, path, absent) = (field.name(), json_path(field), absent(model, field));
+        let name = field.name();
+        let path = json_path(field);
+        let absent = absent(model, field);
         let other_path = field.other().map_or_else(|| quote!(&[]), json_path);
         quote! {
             ::registry_core::resource::SelectableField {
@@ -172,7 +174,8 @@ fn column(column: &ColumnAttribute) -> TokenStream {
 
 fn scale(model: &ResourceModel) -> TokenStream {
     optional(model.scale.as_ref().map(|scale| {
-        let (replicas, current) = (json_path(&scale.replicas), json_path(&scale.current));
+        let replicas = json_path(&scale.replicas);
+        let current = json_path(&scale.current);
         let selector = optional(scale.selector.as_ref().map(json_path));
         quote! {
             ::registry_core::resource::ScalePaths { replicas: #replicas, current: #current, selector: #selector }

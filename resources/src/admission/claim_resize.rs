@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::concerns;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
-use crate::lookup::Lookup;
 use crate::storage::storageclasses::StorageClasses;
+use crate::support::lookup::Lookup;
 
 /// The plug-in.
 pub(super) struct ClaimResize {

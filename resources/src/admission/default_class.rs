@@ -26,7 +26,8 @@ mod tests {
             }))
             .unwrap()
         };
-        let (old, new) = ("2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z");
+        let old = "2020-01-01T00:00:00Z";
+        let new = "2021-01-01T00:00:00Z";
         let classes = vec![class("a", old, "true"), class("c", new, "true"), class("b", new, "true")];
         assert_eq!(choose(classes, &["default"]).unwrap().name(), "b");
         assert!(choose(vec![class("a", old, "false")], &["default"]).is_none());

@@ -7,9 +7,9 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
 use super::{concerns, default_class};
-use crate::lookup::Lookup;
 use crate::networking::ingressclasses::IngressClasses;
 use crate::networking::ingresses::{CLASS_ANNOTATION, Ingresses};
+use crate::support::lookup::Lookup;
 
 /// The annotation of the default class.
 const IS_DEFAULT: [&str; 1] = ["ingressclass.kubernetes.io/is-default-class"];

@@ -18,7 +18,7 @@ use crate::core::limitranges::LimitRanges;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::core::pod_spec::totals;
 use crate::core::pods::Pods;
-use crate::lookup::{Decoded, Lookup};
+use crate::support::lookup::{Decoded, Lookup};
 
 /// Tells what the plug-in filled in.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
@@ -93,8 +93,8 @@ impl ValidatingAdmission for LimitRanger {
             match (kind(limit), is_pod) {
                 ("Container", true) => check_containers(object, limit, &mut complaints),
                 ("Pod", true) => {
-                    let (requests, limits) =
-                        (totals::of_pod(object, "requests"), totals::of_pod(object, "limits"));
+                    let requests = totals::of_pod(object, "requests");
+                    let limits = totals::of_pod(object, "limits");
                     bounds::check(limit, &requests, &limits, &mut complaints);
                 }
                 ("PersistentVolumeClaim", false) => {

@@ -19,14 +19,14 @@ use serde_json::Value;
 use super::concerns;
 use crate::core::namespaces::Namespaces;
 use crate::core::pods::Pods;
-use crate::field::Field;
-use crate::lookup::Lookup;
+use crate::support::field::Field;
+use crate::support::lookup::Lookup;
 use checks::PodView;
 use evaluator::{Violations, evaluate};
 use policy::{Bar, Level, Policy};
 
 /// Of so many pods at most it is told how a new level fits them.
-const MOST_EXISTING_PODS: usize = 3000;
+const MAX_EXISTING_PODS: usize = 3000;
 
 /// Subresources of pods that do not change what a pod is.
 const HARMLESS_SUBRESOURCES: [&str; 8] =
@@ -89,7 +89,7 @@ impl PodSecurity {
     async fn misfits(&self, namespace: &str, bar: Bar) -> Result<Vec<String>, StatusError> {
         let pods = self.pods.all_in(namespace).await?;
         let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-        for pod in pods.iter().take(MOST_EXISTING_PODS) {
+        for pod in pods.iter().take(MAX_EXISTING_PODS) {
             let violations = of_pod(pod, bar);
             if violations.is_empty() {
                 continue;
@@ -101,9 +101,9 @@ impl PodSecurity {
             }
         }
         let mut warnings = Vec::new();
-        if pods.len() > MOST_EXISTING_PODS {
+        if pods.len() > MAX_EXISTING_PODS {
             warnings.push(format!(
-                "new PodSecurity enforce level only checked against the first {MOST_EXISTING_PODS} of {} existing pods",
+                "new PodSecurity enforce level only checked against the first {MAX_EXISTING_PODS} of {} existing pods",
                 pods.len()
             ));
         }
@@ -196,7 +196,8 @@ impl ValidatingAdmission for PodSecurity {
 
 /// What a pod, or the template of one, does that a level does not allow.
 fn of_pod(pod: &Object, bar: Bar) -> Violations {
-    let (metadata, spec) = (Field::of(pod, "metadata"), Field::of(pod, "spec"));
+    let metadata = Field::of(pod, "metadata");
+    let spec = Field::of(pod, "spec");
     evaluate(bar, &PodView { metadata: &metadata, spec: &spec })
 }
 

@@ -9,8 +9,8 @@ use registry_core::resource::Resource;
 
 use super::concerns;
 use crate::core::pods::Pods;
-use crate::lookup::Lookup;
 use crate::scheduling::priorityclasses::PriorityClasses;
+use crate::support::lookup::Lookup;
 
 const PREEMPT: &str = "PreemptLowerPriority";
 
@@ -93,7 +93,8 @@ impl MutatingAdmission for PriorityAdmission {
 
 fn give(pod: &mut Object, given: Given) -> Result<(), StatusError> {
     const COMPUTED: &str = "must not be provided in pod spec; priority admission controller computed";
-    let (priority, preemption) = (&["spec", "priority"], &["spec", "preemptionPolicy"]);
+    let priority = &["spec", "priority"];
+    let preemption = &["spec", "preemptionPolicy"];
     if let Some(own) = pod.get_i64(priority).filter(|own| *own != given.priority) {
         let why = format!(
             "the integer value of priority ({own}) {COMPUTED} {} from the given PriorityClass name",

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::core::pod_spec::totals::{self, Amounts};
 use crate::core::resourcequotas::ResourceQuotas;
-use crate::lookup::{Decoded, Lookup};
+use crate::support::lookup::{Decoded, Lookup};
 
 const HARD: [&str; 2] = ["status", "hard"];
 const USED: [&str; 2] = ["status", "used"];
@@ -134,7 +134,8 @@ struct Request<'a> {
 
 impl<'a> Request<'a> {
     fn new(resource: GroupResource, object: &'a Object, old: Option<&'a Object>) -> Self {
-        let (usage, delta) = (usage::of(resource, object), usage::delta(resource, object, old));
+        let usage = usage::of(resource, object);
+        let delta = usage::delta(resource, object, old);
         Self { resource, object, old, usage, delta }
     }
 
@@ -172,7 +173,9 @@ impl<'a> Request<'a> {
             return Err(self.refused(format!("failed quota: {name}: must specify {missing}")));
         }
         let mut unknown = Vec::new();
-        let (mut asked, mut before, mut limited) = (Vec::new(), Vec::new(), Vec::new());
+        let mut asked = Vec::new();
+        let mut before = Vec::new();
+        let mut limited = Vec::new();
         let taken = self.taken_from(quota).iter();
         for (resource, amount) in taken.filter(|(resource, _)| hard.contains_key(*resource)) {
             let (Some(most), Some(present)) = (hard.get(resource), used.get(resource)) else {

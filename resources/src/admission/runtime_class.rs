@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::concerns;
 use crate::core::pods::Pods;
-use crate::lookup::Lookup;
 use crate::node::runtimeclasses::RuntimeClasses;
+use crate::support::lookup::Lookup;
 
 const OVERHEAD: [&str; 2] = ["spec", "overhead"];
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::concerns;
 use crate::core::pods::Pods;
 use crate::core::serviceaccounts::ServiceAccounts;
-use crate::lookup::Lookup;
+use crate::support::lookup::Lookup;
 
 /// Where programs look for the token.
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";

@@ -8,8 +8,8 @@ use registry_core::registry::InstalledApi;
 
 use super::{concerns, default_class};
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
-use crate::lookup::Lookup;
 use crate::storage::storageclasses::StorageClasses;
+use crate::support::lookup::Lookup;
 
 /// The annotation of the default class, and its name from before.
 const IS_DEFAULT: [&str; 2] =

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use serde_json::json;
 
-use crate::edit::{self, Fields};
-use crate::field::Field;
-use crate::label_selector;
+use crate::support::defaulting::{self, Fields};
+use crate::support::field::Field;
+use crate::support::label_selector;
 
 /// Fills in what a webhook leaves open.
 pub(super) fn default_webhook(webhook: &mut Fields) {
@@ -18,24 +18,24 @@ pub(super) fn default_webhook(webhook: &mut Fields) {
         ("objectSelector", json!({})),
         ("timeoutSeconds", json!(10)),
     ] {
-        edit::fill(webhook, field, default);
+        defaulting::fill(webhook, field, default);
     }
-    edit::with(webhook, "clientConfig", |client| {
-        edit::with(client, "service", |service| edit::fill(service, "port", 443));
+    defaulting::with(webhook, "clientConfig", |client| {
+        defaulting::with(client, "service", |service| defaulting::fill(service, "port", 443));
     });
-    edit::each(webhook, &["rules"], default_rule);
+    defaulting::each(webhook, &["rules"], default_rule);
 }
 
 /// Fills in what a policy's match constraints leave open.
 pub(super) fn default_constraints(constraints: &mut Fields) {
-    edit::fill(constraints, "matchPolicy", "Equivalent");
-    edit::fill(constraints, "namespaceSelector", json!({}));
-    edit::fill(constraints, "objectSelector", json!({}));
-    edit::each(constraints, &["resourceRules", "excludeResourceRules"], default_rule);
+    defaulting::fill(constraints, "matchPolicy", "Equivalent");
+    defaulting::fill(constraints, "namespaceSelector", json!({}));
+    defaulting::fill(constraints, "objectSelector", json!({}));
+    defaulting::each(constraints, &["resourceRules", "excludeResourceRules"], default_rule);
 }
 
 fn default_rule(rule: &mut Fields) {
-    edit::fill(rule, "scope", "*");
+    defaulting::fill(rule, "scope", "*");
 }
 
 /// Checks the webhooks of a configuration.
@@ -96,7 +96,8 @@ fn check_review_versions(versions: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_client(client: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (url, service) = (client.get("url"), client.get("service"));
+    let url = client.get("url");
+    let service = client.get("service");
     if url.exists() == service.exists() {
         errors.push(client.required("exactly one of url or service is required"));
     } else if url.exists() {
@@ -198,7 +199,8 @@ fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(resources.required(""));
     }
     // What comes with all its subresources (`x/*`), and subresources of all resources (`*/x`).
-    let (mut whole, mut everywhere) = (HashSet::new(), HashSet::new());
+    let mut whole = HashSet::new();
+    let mut everywhere = HashSet::new();
     let mut has_plain = false;
     for resource in resources.elements() {
         let text = resource.text();

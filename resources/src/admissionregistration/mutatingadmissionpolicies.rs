@@ -5,8 +5,8 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use super::policy_cells;
-use crate::cells;
+use super::policy_printers;
+use crate::support::printers;
 
 /// `mutatingadmissionpolicies` of `admissionregistration.k8s.io/v1`.
 #[derive(Resource)]
@@ -26,9 +26,9 @@ pub struct MutatingAdmissionPolicies;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Mutations", |object| cells::count(object, &["spec", "mutations"]))
+    Column::integer("Mutations", |object| printers::count(object, &["spec", "mutations"]))
         .described("Mutation indicates the number of mutations rules defined in this configuration"),
-    Column::text("ParamKind", policy_cells::parameter_kind)
+    Column::text("ParamKind", policy_printers::parameter_kind)
         .described("ParamKind specifies the kind of resources used to parameterize this policy"),
     Column::AGE,
 ];

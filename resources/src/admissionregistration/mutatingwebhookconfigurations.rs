@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `mutatingwebhookconfigurations` of `admissionregistration.k8s.io/v1`.
 #[derive(Resource)]
@@ -25,7 +25,7 @@ pub struct MutatingWebhookConfigurations;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Webhooks", |object| cells::count(object, &["webhooks"]))
+    Column::integer("Webhooks", |object| printers::count(object, &["webhooks"]))
         .described("Webhooks indicates the number of webhooks registered in this configuration"),
     Column::AGE,
 ];

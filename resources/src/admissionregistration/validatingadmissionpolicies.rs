@@ -5,8 +5,8 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use super::policy_cells;
-use crate::cells;
+use super::policy_printers;
+use crate::support::printers;
 
 /// `validatingadmissionpolicies` of `admissionregistration.k8s.io/v1`.
 #[derive(Resource)]
@@ -27,9 +27,9 @@ pub struct ValidatingAdmissionPolicies;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Validations", |object| cells::count(object, &["spec", "validations"]))
+    Column::integer("Validations", |object| printers::count(object, &["spec", "validations"]))
         .described("Validations indicates the number of validation rules defined in this configuration"),
-    Column::text("ParamKind", policy_cells::parameter_kind)
+    Column::text("ParamKind", policy_printers::parameter_kind)
         .described("ParamKind specifies the kind of resources used to parameterize this policy"),
     Column::AGE,
 ];

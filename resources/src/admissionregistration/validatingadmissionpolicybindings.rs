@@ -5,8 +5,8 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use super::policy_cells;
-use crate::cells;
+use super::policy_printers;
+use crate::support::printers;
 
 /// `validatingadmissionpolicybindings` of `admissionregistration.k8s.io/v1`.
 #[derive(Resource)]
@@ -26,9 +26,9 @@ pub struct ValidatingAdmissionPolicyBindings;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("PolicyName", |object| cells::text(object, &["spec", "policyName"]))
+    Column::text("PolicyName", |object| printers::text(object, &["spec", "policyName"]))
         .described("PolicyName indicates the policy definition which the policy binding binded to"),
-    Column::text("ParamRef", policy_cells::parameters)
+    Column::text("ParamRef", policy_printers::parameters)
         .described("ParamRef indicates the param resource which sets the configuration param"),
     Column::AGE,
 ];

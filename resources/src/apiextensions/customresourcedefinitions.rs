@@ -2,7 +2,7 @@
 
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `customresourcedefinitions` of `apiextensions.k8s.io/v1`.
 #[derive(Resource)]
@@ -17,6 +17,6 @@ use crate::cells;
     status,
     generation,
     storage_prefix = "apiextensions.k8s.io/customresourcedefinitions",
-    columns = cells::NAME_AND_CREATED_AT,
+    columns = printers::NAME_AND_CREATED_AT,
 )]
 pub struct CustomResourceDefinitions;

@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `apiservices` of `apiregistration.k8s.io/v1`.
 #[derive(Resource)]
@@ -43,7 +43,7 @@ fn service(object: &Object) -> Value {
 
 /// Whether it is available, and if not why.
 fn available(object: &Object) -> Value {
-    let mut conditions = cells::elements(object, &["status", "conditions"]);
+    let mut conditions = printers::elements(object, &["status", "conditions"]);
     let found = conditions.find(|one| one.get("type").and_then(Value::as_str) == Some("Available"));
     let Some(condition) = found else { return "Unknown".into() };
     let part = |field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default();

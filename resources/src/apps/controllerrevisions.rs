@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `controllerrevisions` of `apps/v1`.
 #[derive(Resource)]
@@ -25,13 +25,13 @@ pub struct ControllerRevisions;
 static COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("Controller", controller).described("Controller of the object"),
-    Column::text("Revision", |object| cells::number(object, &["revision"])).documented_by(&["revision"]),
+    Column::text("Revision", |object| printers::number(object, &["revision"])).documented_by(&["revision"]),
     Column::AGE,
 ];
 
 /// Who made it, as `kind.group/name`.
 fn controller(object: &Object) -> Value {
-    let owners = cells::elements(object, &["metadata", "ownerReferences"]);
+    let owners = printers::elements(object, &["metadata", "ownerReferences"]);
     let mut controllers = owners.filter(|owner| owner.get("controller") == Some(&Value::Bool(true)));
     let Some(owner) = controllers.next() else { return "<none>".into() };
     let part = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();

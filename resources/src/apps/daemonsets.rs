@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells::{self, workload};
+use crate::support::printers::{self, workload};
 
 /// `daemonsets` of `apps/v1`.
 #[derive(Resource)]
@@ -26,18 +26,18 @@ pub struct DaemonSets;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Desired", |object| cells::number(object, &["status", "desiredNumberScheduled"]))
+    Column::integer("Desired", |object| printers::number(object, &["status", "desiredNumberScheduled"]))
         .documented_by(&["status", "desiredNumberScheduled"]),
-    Column::integer("Current", |object| cells::number(object, &["status", "currentNumberScheduled"]))
+    Column::integer("Current", |object| printers::number(object, &["status", "currentNumberScheduled"]))
         .documented_by(&["status", "currentNumberScheduled"]),
-    Column::integer("Ready", |object| cells::number(object, &["status", "numberReady"]))
+    Column::integer("Ready", |object| printers::number(object, &["status", "numberReady"]))
         .documented_by(&["status", "numberReady"]),
-    Column::integer("Up-to-date", |object| cells::number(object, &["status", "updatedNumberScheduled"]))
+    Column::integer("Up-to-date", |object| printers::number(object, &["status", "updatedNumberScheduled"]))
         .documented_by(&["status", "updatedNumberScheduled"]),
-    Column::integer("Available", |object| cells::number(object, &["status", "numberAvailable"]))
+    Column::integer("Available", |object| printers::number(object, &["status", "numberAvailable"]))
         .documented_by(&["status", "numberAvailable"]),
     Column::text("Node Selector", |object| {
-        cells::labels_text(object.get(&["spec", "template", "spec", "nodeSelector"]))
+        printers::labels_text(object.get(&["spec", "template", "spec", "nodeSelector"]))
     })
     .documented_by(&["spec", "template", "spec", "nodeSelector"]),
     Column::AGE,

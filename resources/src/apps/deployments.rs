@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells::{self, workload};
+use crate::support::printers::{self, workload};
 
 /// `deployments` of `apps/v1`.
 #[derive(Resource)]
@@ -28,9 +28,9 @@ pub struct Deployments;
 static COLUMNS: &[Column] = &[
     Column::NAME,
     workload::READY_OF_DESIRED,
-    Column::text("Up-to-date", |object| cells::number(object, &["status", "updatedReplicas"]))
+    Column::text("Up-to-date", |object| printers::number(object, &["status", "updatedReplicas"]))
         .documented_by(&["status", "updatedReplicas"]),
-    Column::text("Available", |object| cells::number(object, &["status", "availableReplicas"]))
+    Column::text("Available", |object| printers::number(object, &["status", "availableReplicas"]))
         .documented_by(&["status", "availableReplicas"]),
     Column::AGE,
     workload::CONTAINERS,

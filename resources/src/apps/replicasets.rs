@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells::workload;
+use crate::support::printers::workload;
 
 /// `replicasets` of `apps/v1`.
 #[derive(Resource)]

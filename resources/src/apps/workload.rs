@@ -7,9 +7,9 @@ use registry_core::api::validation::object_meta::{validate_annotations, validate
 use registry_core::api::{FieldError, Object};
 
 use crate::core::pod_spec::validation;
-use crate::field::Field;
-use crate::go_text::{LABEL_SELECTOR, OPTIONAL, Shape, TEXT};
-use crate::label_selector;
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, LABEL_SELECTOR, OPTIONAL, TEXT};
+use crate::support::label_selector;
 
 /// How messages name a kind of controller.
 #[derive(Clone, Copy)]
@@ -35,8 +35,8 @@ impl Workload {
 }
 
 /// How messages show a rollout strategy.
-pub(crate) const STRATEGY: Shape =
-    Shape::Struct(&[("Type", "type", TEXT), ("RollingUpdate", "rollingUpdate", OPTIONAL)]);
+pub(crate) const STRATEGY: GoShape =
+    GoShape::Struct(&[("Type", "type", TEXT), ("RollingUpdate", "rollingUpdate", OPTIONAL)]);
 
 /// Checks `spec.selector` and `spec.template` against each other, and each alone.
 pub(crate) fn check_selector_and_template(
@@ -151,7 +151,8 @@ pub(crate) fn check_status(object: &Object, shares: &[&str], others: &[&str], er
             errors.push(exceeds(&share, "status.replicas"));
         }
     }
-    let (available, ready) = (status.get("availableReplicas"), status.get("readyReplicas"));
+    let available = status.get("availableReplicas");
+    let ready = status.get("readyReplicas");
     if number(&available) > number(&ready) {
         errors.push(exceeds(&available, "readyReplicas"));
     }

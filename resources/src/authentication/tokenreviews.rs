@@ -12,7 +12,7 @@ use registry_core::rest::access::AccessReviewer;
 use registry_derive::Resource;
 use serde_json::{Value, json};
 
-use crate::review::{Review, ReviewStorage, user_info};
+use crate::support::review::{Review, ReviewStorage, user_info};
 
 /// `tokenreviews` of `authentication.k8s.io/v1`.
 #[derive(Resource)]

@@ -5,7 +5,7 @@ use registry_core::context::UserInfo;
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
 use serde_json::{Map, Value, json};
 
-use crate::review::{check_no_metadata, invalid};
+use crate::support::review::{check_no_metadata, invalid};
 
 const GROUP: &str = "authorization.k8s.io";
 
@@ -54,8 +54,8 @@ fn validate(question: &Object, subject: &Subject<'_>, namespace: Option<&str>) -
     let spec = FieldPath::new("spec");
     let resource = given(question, "resourceAttributes");
     let path = given(question, "nonResourceAttributes");
-    let (resource_field, path_field) =
-        (spec.child("resourceAttributes"), spec.child("nonResourceAttributes"));
+    let resource_field = spec.child("resourceAttributes");
+    let path_field = spec.child("nonResourceAttributes");
     if resource.is_some() && path.is_some() {
         let why = "cannot be specified in combination with resourceAttributes";
         errors.push(FieldError::invalid(path_field.clone(), go_path(question), why));

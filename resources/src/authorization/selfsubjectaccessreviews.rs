@@ -13,7 +13,7 @@ use registry_derive::Resource;
 use serde_json::Value;
 
 use super::access::{Subject, answer};
-use crate::review::{Review, ReviewStorage};
+use crate::support::review::{Review, ReviewStorage};
 
 /// `selfsubjectaccessreviews` of `authorization.k8s.io/v1`.
 #[derive(Resource)]

@@ -12,7 +12,7 @@ use registry_core::rest::access::AccessReviewer;
 use registry_derive::Resource;
 use serde_json::{Value, json};
 
-use crate::review::{Review, ReviewStorage};
+use crate::support::review::{Review, ReviewStorage};
 
 /// `selfsubjectrulesreviews` of `authorization.k8s.io/v1`.
 #[derive(Resource)]
@@ -21,21 +21,21 @@ use crate::review::{Review, ReviewStorage};
     group = "authorization.k8s.io",
     version = "v1",
     cluster,
-    storage = OwnRules,
+    storage = SelfSubjectRules,
 )]
 pub struct SelfSubjectRulesReviews;
 
 /// Answers: what may I do in a namespace?
-pub struct OwnRules;
+pub struct SelfSubjectRules;
 
-impl VirtualStorage for OwnRules {
+impl VirtualStorage for SelfSubjectRules {
     fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities {
         ReviewStorage::<Self>::install(resource, services)
     }
 }
 
 #[async_trait]
-impl Review for OwnRules {
+impl Review for SelfSubjectRules {
     async fn answer(
         access: &dyn AccessReviewer,
         context: &RequestContext,

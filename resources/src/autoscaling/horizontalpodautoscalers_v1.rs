@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::edit::fill_at;
+use crate::support::defaulting::fill_at;
 
 use super::horizontalpodautoscalers_v2::{self as v2, HorizontalPodAutoscalers};
 use super::round_trip::{self, BEHAVIOR, CONDITIONS, CURRENT_METRICS, METRICS};

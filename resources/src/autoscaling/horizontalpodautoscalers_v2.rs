@@ -8,7 +8,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `horizontalpodautoscalers` of `autoscaling/v2`.
 #[derive(Resource)]
@@ -34,10 +34,11 @@ pub(super) const fn columns(targets: fn(&Object) -> Value) -> [Column; 7] {
         Column::NAME,
         Column::text("Reference", reference).described(REFERENCE),
         Column::text("Targets", targets).described(TARGETS),
-        Column::text("MinPods", |object| cells::text_or(object, &["spec", "minReplicas"], "<unset>"))
+        Column::text("MinPods", |object| printers::text_or(object, &["spec", "minReplicas"], "<unset>"))
             .described(MIN_PODS),
-        Column::text("MaxPods", |object| cells::number(object, &["spec", "maxReplicas"])).described(MAX_PODS),
-        Column::text("Replicas", |object| cells::number(object, &["status", "currentReplicas"]))
+        Column::text("MaxPods", |object| printers::number(object, &["spec", "maxReplicas"]))
+            .described(MAX_PODS),
+        Column::text("Replicas", |object| printers::number(object, &["status", "currentReplicas"]))
             .described(REPLICAS),
         Column::AGE,
     ]
@@ -59,8 +60,8 @@ fn reference(object: &Object) -> Value {
 /// Present and wanted values of its metrics: `cpu: 20%/50%`; the first two, and how many more.
 pub(super) fn targets(object: &Object) -> Value {
     const SHOWN: usize = 2;
-    let current: Vec<&Value> = cells::elements(object, &["status", "currentMetrics"]).collect();
-    let shown: Vec<String> = cells::elements(object, &["spec", "metrics"])
+    let current: Vec<&Value> = printers::elements(object, &["status", "currentMetrics"]).collect();
+    let shown: Vec<String> = printers::elements(object, &["spec", "metrics"])
         .enumerate()
         .map(|(index, metric)| target(metric, current.get(index).copied()))
         .collect();
@@ -86,8 +87,9 @@ fn target(metric: &Value, current: Option<&Value>) -> String {
     };
     let wanted = metric.pointer(&format!("/{source}/target"));
     let present = current.and_then(|current| current.pointer(&format!("/{source}/current")));
-    let of =
-        |values: Option<&Value>, field: &str| values.and_then(|values| values.get(field)).map(cells::plain);
+    let of = |values: Option<&Value>, field: &str| {
+        values.and_then(|values| values.get(field)).map(printers::plain)
+    };
     let average_utilization = of(wanted, "averageUtilization");
     let text = if let Some(wanted) = average_utilization {
         let present =

@@ -2,7 +2,7 @@
 
 use registry_core::api::Object;
 
-use crate::cells;
+use crate::support::printers;
 
 /// The metrics beside CPU utilization.
 pub(super) const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
@@ -20,7 +20,7 @@ pub(super) fn drop_annotations(object: &mut Object) {
     for name in [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR] {
         dropped |= object.remove(&["metadata", "annotations", name]).is_some();
     }
-    if dropped && cells::length(object, ANNOTATIONS) == 0 {
+    if dropped && printers::length(object, ANNOTATIONS) == 0 {
         object.remove(ANNOTATIONS);
     }
 }

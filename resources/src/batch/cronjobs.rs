@@ -6,7 +6,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `cronjobs` of `batch/v1`.
 #[derive(Resource)]
@@ -27,29 +27,29 @@ pub struct CronJobs;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Schedule", |object| cells::text(object, &["spec", "schedule"]))
+    Column::text("Schedule", |object| printers::text(object, &["spec", "schedule"]))
         .documented_by(&["spec", "schedule"]),
-    Column::text("Timezone", |object| cells::text_or(object, &["spec", "timeZone"], "<none>"))
+    Column::text("Timezone", |object| printers::text_or(object, &["spec", "timeZone"], "<none>"))
         .documented_by(&["spec", "timeZone"]),
-    Column::boolean("Suspend", |object| cells::flag(object, &["spec", "suspend"]))
+    Column::boolean("Suspend", |object| printers::flag(object, &["spec", "suspend"]))
         .documented_by(&["spec", "suspend"]),
-    Column::integer("Active", |object| cells::count(object, &["status", "active"]))
+    Column::integer("Active", |object| printers::count(object, &["status", "active"]))
         .documented_by(&["status", "active"]),
-    Column::text("Last Schedule", |object| cells::age_or_none(object, &["status", "lastScheduleTime"]))
+    Column::text("Last Schedule", |object| printers::age_or_none(object, &["status", "lastScheduleTime"]))
         .documented_by(&["status", "lastScheduleTime"]),
     Column::AGE,
     Column::text("Containers", |object| {
-        cells::container_names(object, &["spec", "jobTemplate", "spec", "template", "spec"])
+        printers::container_names(object, &["spec", "jobTemplate", "spec", "template", "spec"])
     })
     .described("Names of each container in the template.")
     .wide(),
     Column::text("Images", |object| {
-        cells::container_images(object, &["spec", "jobTemplate", "spec", "template", "spec"])
+        printers::container_images(object, &["spec", "jobTemplate", "spec", "template", "spec"])
     })
     .described("Images referenced by each container in the template.")
     .wide(),
     Column::text("Selector", |object| {
-        cells::label_selector(object, &["spec", "jobTemplate", "spec", "selector"])
+        printers::label_selector(object, &["spec", "jobTemplate", "spec", "selector"])
     })
     .documented_by(&["spec", "jobTemplate", "spec", "selector"])
     .wide(),

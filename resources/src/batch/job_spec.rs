@@ -7,11 +7,11 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 
 use crate::apps::workload;
-use crate::field::Field;
-use crate::go_text::Shape;
+use crate::support::field::Field;
+use crate::support::go_text::GoShape;
 
 /// How messages show a success policy. Its rules are never nothing.
-const SUCCESS_POLICY: Shape = Shape::Struct(&[("Rules", "rules", Shape::Plain("[]"))]);
+const SUCCESS_POLICY: GoShape = GoShape::Struct(&[("Rules", "rules", GoShape::Plain("[]"))]);
 
 /// Checks the spec, but for its selector.
 pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>, errors: &mut ErrorList) {
@@ -62,8 +62,9 @@ pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>, errors: &
 /// A rule looks at exit codes or at conditions, and says what follows.
 fn check_failure_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
-    let (action, codes, conditions) =
-        (rule.get("action"), rule.get("onExitCodes"), rule.get("onPodConditions"));
+    let action = rule.get("action");
+    let codes = rule.get("onExitCodes");
+    let conditions = rule.get("onPodConditions");
     if action.text().is_empty() {
         errors.push(action.required(format!("valid values: {}", quoted(&ACTIONS))));
     } else {
@@ -93,9 +94,10 @@ fn check_failure_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_exit_codes(codes: &Field<'_, '_>, errors: &mut ErrorList) {
-    const MOST_CODES: usize = 255;
+    const MAX_CODES: usize = 255;
     const OPERATORS: [&str; 2] = ["In", "NotIn"];
-    let (operator, values) = (codes.get("operator"), codes.get("values"));
+    let operator = codes.get("operator");
+    let values = codes.get("values");
     if operator.text().is_empty() {
         errors.push(operator.required(format!("valid values: {}", quoted(&OPERATORS))));
     } else {
@@ -103,8 +105,8 @@ fn check_exit_codes(codes: &Field<'_, '_>, errors: &mut ErrorList) {
     }
     if values.len() == 0 {
         errors.push(values.invalid("at least one value is required"));
-    } else if values.len() > MOST_CODES {
-        errors.push(FieldError::too_many(values.path(), values.len(), MOST_CODES));
+    } else if values.len() > MAX_CODES {
+        errors.push(FieldError::too_many(values.path(), values.len(), MAX_CODES));
     }
     let mut before: Option<i64> = None;
     let mut is_ordered = true;

@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells::{self, workload};
+use crate::support::printers::{self, workload};
 
 /// `jobs` of `batch/v1`.
 #[derive(Resource)]
@@ -39,7 +39,7 @@ static COLUMNS: &[Column] = &[
 
 /// How the job stands, from its conditions.
 fn status(object: &Object) -> Value {
-    let is = |condition| cells::condition(object, condition) == Some("True");
+    let is = |condition| printers::condition(object, condition) == Some("True");
     let word = if is("Complete") {
         "Complete"
     } else if is("Failed") {
@@ -77,7 +77,7 @@ fn duration(object: &Object) -> Value {
         (None, _) => "".into(),
         (Some(start), end) => {
             let seconds = end.unwrap_or_else(jiff::Timestamp::now).as_second() - start.as_second();
-            cells::duration_text(seconds).into()
+            printers::duration_text(seconds).into()
         }
     }
 }

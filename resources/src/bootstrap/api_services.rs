@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{PostStartHook, wanted};
 use crate::apiregistration::apiservices::APIServices;
-use crate::keeper::Keeper;
+use crate::support::system_writer::SystemWriter;
 
 /// How the server marks those it looks after.
 const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
@@ -24,7 +24,7 @@ const OWN_VERSION_PRIORITY: i64 = 100;
 
 /// The hook.
 pub(super) struct ApiServices {
-    keeper: Keeper,
+    system_writer: SystemWriter,
     /// Groups and versions.
     served: Vec<(&'static str, &'static str)>,
 }
@@ -37,7 +37,7 @@ impl ApiServices {
         let mut served: Vec<_> = kinds.map(|kind| (kind.group, kind.version)).collect();
         served.sort_unstable();
         served.dedup();
-        Some(Self { keeper: Keeper::of::<APIServices>(installed)?, served })
+        Some(Self { system_writer: SystemWriter::of::<APIServices>(installed)?, served })
     }
 
     /// One for each served version: as Kubernetes ranks it, or as the author's own.
@@ -79,14 +79,14 @@ impl PostStartHook for ApiServices {
     async fn run(&self) -> Result<(), StatusError> {
         let wanted = self.wanted();
         let mut stale = Vec::new();
-        for entry in self.keeper.present().await?.all() {
-            let object = self.keeper.read(entry)?;
+        for entry in self.system_writer.present().await?.all() {
+            let object = self.system_writer.read(entry)?;
             if is_managed(&object) && !wanted.iter().any(|one| one.name() == object.name()) {
                 stale.push(object.name().to_owned());
             }
         }
-        try_join_all(stale.iter().map(|name| self.keeper.remove("", name))).await?;
-        self.keeper
+        try_join_all(stale.iter().map(|name| self.system_writer.remove("", name))).await?;
+        self.system_writer
             .ensure(wanted, |present, wanted| {
                 let differs = is_managed(present) && present.get(&["spec"]) != wanted.get(&["spec"]);
                 differs.then(|| {

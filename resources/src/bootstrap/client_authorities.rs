@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{CONTROLLER_PERIOD, PostStartHook, ServerFacts};
 use crate::core::configmaps::ConfigMaps;
-use crate::keeper::Keeper;
+use crate::support::system_writer::SystemWriter;
 
 const NAME: &str = "extension-apiserver-authentication";
 const NAMESPACE: &str = "kube-system";
@@ -20,7 +20,7 @@ const END_OF_CERTIFICATE: &str = "-----END CERTIFICATE-----";
 
 /// The hook.
 pub(super) struct ClientAuthorities {
-    config_maps: Keeper,
+    config_maps: SystemWriter,
     client_ca_pem: String,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct ClientAuthorities {
 
 impl ClientAuthorities {
     pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
-        let config_maps = Keeper::of::<ConfigMaps>(installed)?;
+        let config_maps = SystemWriter::of::<ConfigMaps>(installed)?;
         Some(Self { config_maps, client_ca_pem: server.client_ca_pem.clone() })
     }
 }

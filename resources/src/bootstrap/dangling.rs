@@ -6,24 +6,24 @@ use registry_core::registry::InstalledApi;
 use serde_json::{Value, json};
 
 use crate::flowcontrol::flowschemas::FlowSchemas;
-use crate::keeper::Keeper;
+use crate::support::system_writer::SystemWriter;
 
 /// Writes the condition `Dangling` of flow schemas.
-pub struct DanglingStatus(Keeper);
+pub struct DanglingStatus(SystemWriter);
 
 // === impl DanglingStatus ===
 
 impl DanglingStatus {
     /// Over an installed API; `None` where flow schemas are not served.
     pub fn new(installed: &InstalledApi) -> Option<Self> {
-        Keeper::of::<FlowSchemas>(installed).map(Self)
+        SystemWriter::of::<FlowSchemas>(installed).map(Self)
     }
 
     /// Says of each schema whether its level was found, where it does not say so already.
     ///
     /// # Errors
     /// The store failed. Retryable.
-    pub async fn tell(&self, schemas: Vec<(Object, bool)>) -> Result<(), StatusError> {
+    pub async fn write(&self, schemas: Vec<(Object, bool)>) -> Result<(), StatusError> {
         let untold = schemas.into_iter().filter(|(schema, found)| !says(schema, *found));
         let told = untold.map(|(schema, found)| async move {
             let written = self.0.change_status("", schema.name(), |present| with(present, found)).await;

@@ -15,7 +15,7 @@ use registry_core::registry::InstalledApi;
 use super::{CONTROLLER_PERIOD, PostStartHook, wanted};
 use crate::flowcontrol::flowschemas::FlowSchemas;
 use crate::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
-use crate::keeper::Keeper;
+use crate::support::system_writer::SystemWriter;
 
 /// Whether the server keeps an object's spec as it would make it.
 const AUTOUPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
@@ -24,16 +24,16 @@ const MANDATORY: [&str; 2] = ["exempt", "catch-all"];
 
 /// The hook.
 pub(super) struct FlowControl {
-    levels: Keeper,
-    schemas: Keeper,
+    levels: SystemWriter,
+    schemas: SystemWriter,
 }
 
 // === impl FlowControl ===
 
 impl FlowControl {
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        let levels = Keeper::of::<PriorityLevelConfigurations>(installed)?;
-        Some(Self { levels, schemas: Keeper::of::<FlowSchemas>(installed)? })
+        let levels = SystemWriter::of::<PriorityLevelConfigurations>(installed)?;
+        Some(Self { levels, schemas: SystemWriter::of::<FlowSchemas>(installed)? })
     }
 }
 
@@ -48,8 +48,8 @@ impl PostStartHook for FlowControl {
     }
 
     async fn run(&self) -> Result<(), StatusError> {
-        let of = |keeper: &Keeper, objects: Vec<Object>| -> Vec<Object> {
-            objects.into_iter().map(|object| keeper.with_defaults(object)).collect()
+        let of = |system_writer: &SystemWriter, objects: Vec<Object>| -> Vec<Object> {
+            objects.into_iter().map(|object| system_writer.with_defaults(object)).collect()
         };
         let levels = of(&self.levels, wanted::objects::<PriorityLevelConfigurations>());
         let schemas = of(&self.schemas, wanted::objects::<FlowSchemas>());

@@ -17,8 +17,8 @@ use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
 use crate::core::endpoints::Endpoints;
 use crate::core::services::Services;
 use crate::discovery::endpointslices::EndpointSlices;
-use crate::keeper::Keeper;
 use crate::networking::servicecidrs::ServiceCIDRs;
+use crate::support::system_writer::SystemWriter;
 
 const NAME: &str = "kubernetes";
 const NAMESPACE: &str = "default";
@@ -27,15 +27,15 @@ const SERVICE_PORT: u16 = 443;
 
 /// Makes the range.
 pub(super) struct DefaultRange {
-    ranges: Keeper,
+    ranges: SystemWriter,
     range: String,
 }
 
 /// Makes the service, and keeps its endpoints where the server is.
 pub(super) struct OwnService {
-    services: Keeper,
-    endpoints: Option<Keeper>,
-    slices: Option<Keeper>,
+    services: SystemWriter,
+    endpoints: Option<SystemWriter>,
+    slices: Option<SystemWriter>,
     server: ServerFacts,
     /// Whether the objects were made to fit this server. From then on they are only made when they are missing: another
     /// server of the cluster may have them fit itself.
@@ -46,7 +46,7 @@ pub(super) struct OwnService {
 
 impl DefaultRange {
     pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
-        let ranges = Keeper::of::<ServiceCIDRs>(installed)?;
+        let ranges = SystemWriter::of::<ServiceCIDRs>(installed)?;
         Some(Self { ranges, range: server.service_range.to_string() })
     }
 }
@@ -91,9 +91,9 @@ impl PostStartHook for DefaultRange {
 impl OwnService {
     pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
         Some(Self {
-            services: Keeper::of::<Services>(installed)?,
-            endpoints: Keeper::of::<Endpoints>(installed),
-            slices: Keeper::of::<EndpointSlices>(installed),
+            services: SystemWriter::of::<Services>(installed)?,
+            endpoints: SystemWriter::of::<Endpoints>(installed),
+            slices: SystemWriter::of::<EndpointSlices>(installed),
             server: server.clone(),
             is_settled: AtomicBool::new(false),
         })
@@ -172,14 +172,14 @@ impl PostStartHook for OwnService {
         self.services.ensure_one(self.service(), |old, new| mend(old, new, &[&["spec", "ports"]])).await?;
         // Endpoints must not be loopback addresses: without another one there are none.
         if let Some(address) = self.server.advertise_address {
-            if let Some(keeper) = &self.endpoints {
-                keeper
+            if let Some(system_writer) = &self.endpoints {
+                system_writer
                     .ensure_one(self.endpoints(address), |old, new| mend(old, new, &[&["subsets"]]))
                     .await?;
             }
-            if let Some(keeper) = &self.slices {
+            if let Some(system_writer) = &self.slices {
                 let fields: [&[&str]; 2] = [&["endpoints"], &["ports"]];
-                keeper.ensure_one(self.slice(address), |old, new| mend(old, new, &fields)).await?;
+                system_writer.ensure_one(self.slice(address), |old, new| mend(old, new, &fields)).await?;
             }
         }
         self.is_settled.store(true, Ordering::Relaxed);

@@ -11,12 +11,12 @@ use registry_core::resource::Resource;
 use serde_json::Value;
 
 use super::{PostStartHook, wanted};
-use crate::keeper::Keeper;
 use crate::rbac::clusterrolebindings::ClusterRoleBindings;
 use crate::rbac::clusterroles::ClusterRoles;
 use crate::rbac::covers::missing_rules;
 use crate::rbac::rolebindings::RoleBindings;
 use crate::rbac::roles::Roles as NamespacedRoles;
+use crate::support::system_writer::SystemWriter;
 
 /// Set to `false`, it keeps the server's hands off a role or binding.
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
@@ -28,7 +28,7 @@ pub(super) struct Roles {
 }
 
 /// Objects of one resource, and which are wanted.
-type Kept = (Keeper, fn() -> Vec<Object>);
+type Kept = (SystemWriter, fn() -> Vec<Object>);
 
 // === impl Roles ===
 
@@ -45,7 +45,7 @@ impl Roles {
 }
 
 fn of<R: Resource>(installed: &InstalledApi) -> Option<Kept> {
-    Some((Keeper::of::<R>(installed)?, wanted::objects::<R>))
+    Some((SystemWriter::of::<R>(installed)?, wanted::objects::<R>))
 }
 
 #[async_trait]
@@ -55,24 +55,26 @@ impl PostStartHook for Roles {
     }
 
     async fn run(&self) -> Result<(), StatusError> {
-        let roles = self.roles.iter().map(|(keeper, wanted)| keeper.ensure(wanted(), mended_role));
-        let bindings = self.bindings.iter().map(|(keeper, wanted)| ensure_bindings(keeper, wanted()));
+        let roles =
+            self.roles.iter().map(|(system_writer, wanted)| system_writer.ensure(wanted(), mended_role));
+        let bindings =
+            self.bindings.iter().map(|(system_writer, wanted)| ensure_bindings(system_writer, wanted()));
         try_join(try_join_all(roles), try_join_all(bindings)).await.map(drop)
     }
 }
 
 /// Makes and mends bindings; one to another role is made anew, for that cannot be changed.
-async fn ensure_bindings(keeper: &Keeper, wanted: Vec<Object>) -> Result<(), StatusError> {
-    let present = keeper.present().await?;
+async fn ensure_bindings(system_writer: &SystemWriter, wanted: Vec<Object>) -> Result<(), StatusError> {
+    let present = system_writer.present().await?;
     for object in &wanted {
         let Some(entry) = present.get(object.namespace(), object.name()) else { continue };
-        let stored = keeper.read(entry)?;
+        let stored = system_writer.read(entry)?;
         if !is_protected(&stored) && stored.get(&["roleRef"]) != object.get(&["roleRef"]) {
-            keeper.remove(object.namespace(), object.name()).await?;
-            keeper.create(object.clone()).await?;
+            system_writer.remove(object.namespace(), object.name()).await?;
+            system_writer.create(object.clone()).await?;
         }
     }
-    keeper.ensure(wanted, mended_binding).await
+    system_writer.ensure(wanted, mended_binding).await
 }
 
 fn is_protected(present: &Object) -> bool {

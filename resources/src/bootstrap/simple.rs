@@ -11,13 +11,13 @@ use registry_core::registry::InstalledApi;
 
 use super::{CONTROLLER_PERIOD, PostStartHook, wanted};
 use crate::core::namespaces::Namespaces;
-use crate::keeper::Keeper;
 use crate::scheduling::priorityclasses::PriorityClasses;
+use crate::support::system_writer::SystemWriter;
 
 /// Makes objects of one resource.
 pub(super) struct MakeMissing {
     name: &'static str,
-    keeper: Keeper,
+    system_writer: SystemWriter,
     wanted: fn() -> Vec<Object>,
     period: Option<Duration>,
 }
@@ -27,7 +27,7 @@ pub(super) fn namespaces(installed: &InstalledApi) -> Option<MakeMissing> {
     let name = "start-system-namespaces-controller";
     Some(MakeMissing {
         name,
-        keeper: Keeper::of::<Namespaces>(installed)?,
+        system_writer: SystemWriter::of::<Namespaces>(installed)?,
         wanted: wanted::objects::<Namespaces>,
         period: Some(CONTROLLER_PERIOD),
     })
@@ -36,8 +36,8 @@ pub(super) fn namespaces(installed: &InstalledApi) -> Option<MakeMissing> {
 /// The classes of the pods a cluster cannot do without.
 pub(super) fn priority_classes(installed: &InstalledApi) -> Option<MakeMissing> {
     let name = "scheduling/bootstrap-system-priority-classes";
-    let keeper = Keeper::of::<PriorityClasses>(installed)?;
-    Some(MakeMissing { name, keeper, wanted: wanted::objects::<PriorityClasses>, period: None })
+    let system_writer = SystemWriter::of::<PriorityClasses>(installed)?;
+    Some(MakeMissing { name, system_writer, wanted: wanted::objects::<PriorityClasses>, period: None })
 }
 
 #[async_trait]
@@ -51,7 +51,8 @@ impl PostStartHook for MakeMissing {
     }
 
     async fn run(&self) -> Result<(), StatusError> {
-        let ensured = (self.wanted)().into_iter().map(|object| self.keeper.ensure_one(object, |_, _| None));
+        let ensured =
+            (self.wanted)().into_iter().map(|object| self.system_writer.ensure_one(object, |_, _| None));
         try_join_all(ensured).await.map(drop)
     }
 }

@@ -7,11 +7,11 @@ use crate::core::endpoints::Endpoints;
 use crate::core::namespaces::Namespaces;
 use crate::core::services::Services;
 use crate::flowcontrol::flowschemas::FlowSchemas;
-use crate::keeper::Keeper;
 use crate::networking::servicecidrs::ServiceCIDRs;
+use crate::support::system_writer::SystemWriter;
 
 async fn exists<R: Resource>(installed: &InstalledApi, namespace: &str, name: &str) -> bool {
-    Keeper::of::<R>(installed).unwrap().get_newest(namespace, name).await.unwrap().is_some()
+    SystemWriter::of::<R>(installed).unwrap().get_newest(namespace, name).await.unwrap().is_some()
 }
 
 #[tokio::test]
@@ -29,13 +29,13 @@ async fn what_was_deleted_is_made_anew_by_the_next_run_and_what_others_changed_s
     for hook in &hooks {
         hook.run().await.unwrap();
     }
-    let remove = async |keeper: Option<Keeper>, namespace: &str, name: &str| {
-        keeper.unwrap().remove(namespace, name).await.unwrap();
+    let remove = async |system_writer: Option<SystemWriter>, namespace: &str, name: &str| {
+        system_writer.unwrap().remove(namespace, name).await.unwrap();
     };
-    remove(Keeper::of::<Services>(&installed), "default", "kubernetes").await;
-    remove(Keeper::of::<FlowSchemas>(&installed), "", "catch-all").await;
-    remove(Keeper::of::<ServiceCIDRs>(&installed), "", "kubernetes").await;
-    let endpoints = Keeper::of::<Endpoints>(&installed).unwrap();
+    remove(SystemWriter::of::<Services>(&installed), "default", "kubernetes").await;
+    remove(SystemWriter::of::<FlowSchemas>(&installed), "", "catch-all").await;
+    remove(SystemWriter::of::<ServiceCIDRs>(&installed), "", "kubernetes").await;
+    let endpoints = SystemWriter::of::<Endpoints>(&installed).unwrap();
     let of_another_server = serde_json::json!([{ "addresses": [{ "ip": "192.0.2.8" }], "ports": [] }]);
     endpoints
         .change("default", "kubernetes", |present| {

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{CONTROLLER_PERIOD, PostStartHook};
 use crate::core::configmaps::ConfigMaps;
-use crate::keeper::Keeper;
+use crate::support::system_writer::SystemWriter;
 
 const NAME: &str = "kube-apiserver-legacy-service-account-token-tracking";
 const NAMESPACE: &str = "kube-system";
@@ -23,14 +23,14 @@ const SINCE: [&str; 2] = ["data", "since"];
 
 /// The hook.
 pub(super) struct TokenTracking {
-    config_maps: Keeper,
+    config_maps: SystemWriter,
 }
 
 // === impl TokenTracking ===
 
 impl TokenTracking {
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Keeper::of::<ConfigMaps>(installed).map(|config_maps| Self { config_maps })
+        SystemWriter::of::<ConfigMaps>(installed).map(|config_maps| Self { config_maps })
     }
 }
 

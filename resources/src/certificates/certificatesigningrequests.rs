@@ -9,7 +9,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `certificatesigningrequests` of `certificates.k8s.io/v1`.
 #[derive(Resource)]
@@ -32,8 +32,8 @@ pub struct CertificateSigningRequests;
 static COLUMNS: &[Column] = &[
     Column::NAME,
     Column::AGE,
-    Column::text("SignerName", |object| cells::text(object, &["spec", "signerName"])).described("Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:\n 1. If it's a kubelet client certificate, it is assigned\n    \"kubernetes.io/kube-apiserver-client-kubelet\".\n 2. If it's a kubelet serving certificate, it is assigned\n    \"kubernetes.io/kubelet-serving\".\n 3. Otherwise, it is assigned \"kubernetes.io/legacy-unknown\".\nDistribution of trust for signers happens out of band. You can select on this field using `spec.signerName`."),
-    Column::text("Requestor", |object| cells::text(object, &["spec", "username"])).described("Base64-encoded PKCS#10 CSR data"),
+    Column::text("SignerName", |object| printers::text(object, &["spec", "signerName"])).described("Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:\n 1. If it's a kubelet client certificate, it is assigned\n    \"kubernetes.io/kube-apiserver-client-kubelet\".\n 2. If it's a kubelet serving certificate, it is assigned\n    \"kubernetes.io/kubelet-serving\".\n 3. Otherwise, it is assigned \"kubernetes.io/legacy-unknown\".\nDistribution of trust for signers happens out of band. You can select on this field using `spec.signerName`."),
+    Column::text("Requestor", |object| printers::text(object, &["spec", "username"])).described("Base64-encoded PKCS#10 CSR data"),
     Column::text("RequestedDuration", requested_duration).documented_by(&["spec", "expirationSeconds"]),
     Column::text("Condition", conditions).described("Conditions applied to the request, such as approval or denial."),
 ];
@@ -41,7 +41,7 @@ static COLUMNS: &[Column] = &[
 /// How long the certificate is wanted for.
 fn requested_duration(object: &Object) -> Value {
     match object.get_i64(&["spec", "expirationSeconds"]) {
-        Some(seconds) => cells::duration_text(seconds).into(),
+        Some(seconds) => printers::duration_text(seconds).into(),
         None => "<none>".into(),
     }
 }
@@ -49,7 +49,7 @@ fn requested_duration(object: &Object) -> Value {
 /// What became of the request: `Approved,Issued`, `Denied`, `Pending`.
 fn conditions(object: &Object) -> Value {
     let has = |wanted: &str| {
-        cells::elements(object, &["status", "conditions"])
+        printers::elements(object, &["status", "conditions"])
             .any(|one| one.get("type").and_then(Value::as_str) == Some(wanted))
     };
     let mut words = Vec::new();

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `leases` of `coordination.k8s.io/v1`.
 #[derive(Resource)]
@@ -22,7 +22,7 @@ pub struct Leases;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Holder", |object| cells::text(object, &["spec", "holderIdentity"]))
+    Column::text("Holder", |object| printers::text(object, &["spec", "holderIdentity"]))
         .documented_by(&["spec", "holderIdentity"]),
     Column::AGE,
 ];

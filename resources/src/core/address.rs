@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use registry_core::api::validation::ErrorList;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// A network: an address and how many of its leading bits say which network it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

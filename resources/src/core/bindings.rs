@@ -8,13 +8,13 @@ use registry_core::api::{CreateOptions, GroupResource, GroupVersionKind, Object,
 use registry_core::capabilities;
 use registry_core::registry::{Services, Stores, VirtualStorage};
 use registry_core::resource::ResourceType;
-use registry_core::rest::{Answer, Capabilities, Creater, Storage, ValidatingAdmission};
+use registry_core::rest::{Answer, Capabilities, Creater, Storage, ValidateObject};
 use registry_core::schema::Schema;
 use registry_derive::Resource;
 
 use crate::core::pods::Pods;
 use crate::core::pods::binding::bind;
-use crate::lookup::Lookup;
+use crate::support::lookup::Lookup;
 
 /// `bindings` of `v1`.
 #[derive(Resource)]
@@ -62,7 +62,7 @@ impl Creater for BindingStorage {
         &self,
         context: &RequestContext,
         object: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         bind(Lookup::within::<Pods>(&self.stores)?.store(), context, &object, admission, options).await

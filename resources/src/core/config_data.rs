@@ -6,10 +6,10 @@ use registry_core::api::validation::object_meta::validate_object_meta;
 use registry_core::api::{FieldError, FieldPath, Object};
 use serde_json::Value;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// How much one object may hold, in bytes.
-pub(crate) const MOST_BYTES: usize = 1 << 20;
+pub(crate) const MAX_BYTES: usize = 1 << 20;
 
 /// Checks the keys of a map: they become file names.
 pub(crate) fn check_keys(data: &Field<'_, '_>, errors: &mut ErrorList) {
@@ -21,10 +21,10 @@ pub(crate) fn check_keys(data: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn key_complaints(key: &str) -> Vec<String> {
-    const MOST_CHARACTERS: usize = 253;
+    const MAX_CHARACTERS: usize = 253;
     let mut complaints = Vec::new();
-    if key.len() > MOST_CHARACTERS {
-        complaints.push(format!("must be no more than {MOST_CHARACTERS} bytes"));
+    if key.len() > MAX_CHARACTERS {
+        complaints.push(format!("must be no more than {MAX_CHARACTERS} bytes"));
     }
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if key.is_empty() || !key.chars().all(allowed) {

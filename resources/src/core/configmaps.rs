@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `configmaps` of `v1`.
 #[derive(Resource)]
@@ -26,5 +26,5 @@ static COLUMNS: &[Column] = &[Column::NAME, Column::text("Data", data).documente
 
 /// How many entries there are, text and binary.
 fn data(object: &Object) -> Value {
-    (cells::length(object, &["data"]) + cells::length(object, &["binaryData"])).into()
+    (printers::length(object, &["data"]) + printers::length(object, &["binaryData"])).into()
 }

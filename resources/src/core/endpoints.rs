@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `endpoints` of `v1`.
 #[derive(Resource)]
@@ -29,7 +29,7 @@ static COLUMNS: &[Column] =
 fn addresses(object: &Object) -> Value {
     const SHOWN: usize = 3;
     let mut all = Vec::new();
-    for subset in cells::elements(object, &["subsets"]) {
+    for subset in printers::elements(object, &["subsets"]) {
         let list =
             |field: &str| subset.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         for address in list("addresses") {
@@ -47,5 +47,5 @@ fn addresses(object: &Object) -> Value {
             }
         }
     }
-    cells::some_of(&all, SHOWN)
+    printers::some_of(&all, SHOWN)
 }

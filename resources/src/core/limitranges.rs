@@ -4,7 +4,7 @@ mod strategy;
 
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `limitranges` of `v1`.
 #[derive(Resource)]
@@ -14,7 +14,7 @@ use crate::cells;
     plural = "limitranges",
     short("limits"),
     storage_prefix = "limitranges",
-    columns = cells::NAME_AND_CREATED_AT,
+    columns = printers::NAME_AND_CREATED_AT,
     strategy = strategy::LimitRangeStrategy,
 )]
 pub struct LimitRanges;

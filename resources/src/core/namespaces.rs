@@ -6,7 +6,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `namespaces` of `v1`.
 #[derive(Resource)]
@@ -28,7 +28,7 @@ pub struct Namespaces;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Status", |object| cells::text(object, &["status", "phase"]))
+    Column::text("Status", |object| printers::text(object, &["status", "phase"]))
         .described("The status of the namespace"),
     Column::AGE,
 ];

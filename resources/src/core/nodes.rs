@@ -8,7 +8,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `nodes` of `v1`.
 #[derive(Resource)]
@@ -32,7 +32,7 @@ static COLUMNS: &[Column] = &[
     Column::text("Status", status).described("The status of the node"),
     Column::text("Roles", roles).described("The roles of the node"),
     Column::AGE,
-    Column::text("Version", |object| cells::text(object, &["status", "nodeInfo", "kubeletVersion"]))
+    Column::text("Version", |object| printers::text(object, &["status", "nodeInfo", "kubeletVersion"]))
         .documented_by(&["status", "nodeInfo", "kubeletVersion"]),
     Column::text("Internal-IP", |object| address(object, "InternalIP"))
         .documented_by(&["status", "addresses"])
@@ -41,17 +41,17 @@ static COLUMNS: &[Column] = &[
         .documented_by(&["status", "addresses"])
         .wide(),
     Column::text("OS-Image", |object| {
-        cells::text_or(object, &["status", "nodeInfo", "osImage"], "<unknown>")
+        printers::text_or(object, &["status", "nodeInfo", "osImage"], "<unknown>")
     })
     .documented_by(&["status", "nodeInfo", "osImage"])
     .wide(),
     Column::text("Kernel-Version", |object| {
-        cells::text_or(object, &["status", "nodeInfo", "kernelVersion"], "<unknown>")
+        printers::text_or(object, &["status", "nodeInfo", "kernelVersion"], "<unknown>")
     })
     .documented_by(&["status", "nodeInfo", "kernelVersion"])
     .wide(),
     Column::text("Container-Runtime", |object| {
-        cells::text_or(object, &["status", "nodeInfo", "containerRuntimeVersion"], "<unknown>")
+        printers::text_or(object, &["status", "nodeInfo", "containerRuntimeVersion"], "<unknown>")
     })
     .documented_by(&["status", "nodeInfo", "containerRuntimeVersion"])
     .wide(),
@@ -59,7 +59,7 @@ static COLUMNS: &[Column] = &[
 
 /// Whether the node is ready, and whether pods may be scheduled to it.
 fn status(object: &Object) -> Value {
-    let ready = cells::condition(object, "Ready");
+    let ready = printers::condition(object, "Ready");
     let mut words = vec![match ready {
         Some("True") => "Ready",
         Some(_) => "NotReady",
@@ -83,13 +83,13 @@ fn roles(object: &Object) -> Value {
         .collect();
     roles.sort_unstable();
     roles.dedup();
-    cells::or_none(roles.join(","))
+    printers::or_none(roles.join(","))
 }
 
 /// Its first address of one type.
 fn address(object: &Object, wanted: &str) -> Value {
-    let mut addresses = cells::elements(object, &["status", "addresses"]);
+    let mut addresses = printers::elements(object, &["status", "addresses"]);
     let found = addresses.find(|address| address.get("type").and_then(Value::as_str) == Some(wanted));
     let text = found.and_then(|address| address.get("address")).and_then(Value::as_str).unwrap_or_default();
-    cells::or_none(text.to_owned())
+    printers::or_none(text.to_owned())
 }

@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells::{self, volume};
+use crate::support::printers::{self, volume};
 
 /// `persistentvolumeclaims` of `v1`.
 #[derive(Resource)]
@@ -27,13 +27,13 @@ pub struct PersistentVolumeClaims;
 static COLUMNS: &[Column] = &[
     Column::NAME,
     volume::STATUS,
-    Column::text("Volume", |object| cells::text(object, &["spec", "volumeName"]))
+    Column::text("Volume", |object| printers::text(object, &["spec", "volumeName"]))
         .documented_by(&["spec", "volumeName"]),
     Column::text("Capacity", capacity).documented_by(&["status", "capacity"]),
     Column::text("Access Modes", access_modes).documented_by(&["status", "accessModes"]),
     Column::text("StorageClass", storage_class).described("StorageClass of the pvc"),
     Column::text("VolumeAttributesClass", |object| {
-        cells::text_or(object, &["spec", "volumeAttributesClassName"], "<unset>")
+        printers::text_or(object, &["spec", "volumeAttributesClassName"], "<unset>")
     })
     .described("VolumeAttributesClass of the pvc"),
     Column::AGE,
@@ -45,7 +45,7 @@ fn capacity(object: &Object) -> Value {
     if object.get_str(&["spec", "volumeName"]).is_none() {
         return "".into();
     }
-    cells::text(object, &["status", "capacity", "storage"])
+    printers::text(object, &["status", "capacity", "storage"])
 }
 
 /// How it may be mounted; nothing before it is bound.
@@ -53,7 +53,7 @@ fn access_modes(object: &Object) -> Value {
     if object.get_str(&["spec", "volumeName"]).is_none() {
         return "".into();
     }
-    cells::access_modes(object, &["status", "accessModes"])
+    printers::access_modes(object, &["status", "accessModes"])
 }
 
 /// Its class: the annotation of old, else the field.
@@ -61,6 +61,6 @@ fn storage_class(object: &Object) -> Value {
     let annotation = object.annotations().find(|(key, _)| *key == "volume.beta.kubernetes.io/storage-class");
     match annotation {
         Some((_, class)) => class.into(),
-        None => cells::text(object, &["spec", "storageClassName"]),
+        None => printers::text(object, &["spec", "storageClassName"]),
     }
 }

@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells::{self, volume};
+use crate::support::printers::{self, volume};
 
 /// `persistentvolumes` of `v1`.
 #[derive(Resource)]
@@ -27,21 +27,23 @@ pub struct PersistentVolumes;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Capacity", |object| cells::text(object, &["spec", "capacity", "storage"]))
+    Column::text("Capacity", |object| printers::text(object, &["spec", "capacity", "storage"]))
         .documented_by(&["spec", "capacity"]),
-    Column::text("Access Modes", |object| cells::access_modes(object, &["spec", "accessModes"]))
+    Column::text("Access Modes", |object| printers::access_modes(object, &["spec", "accessModes"]))
         .documented_by(&["spec", "accessModes"]),
-    Column::text("Reclaim Policy", |object| cells::text(object, &["spec", "persistentVolumeReclaimPolicy"]))
-        .documented_by(&["spec", "persistentVolumeReclaimPolicy"]),
+    Column::text("Reclaim Policy", |object| {
+        printers::text(object, &["spec", "persistentVolumeReclaimPolicy"])
+    })
+    .documented_by(&["spec", "persistentVolumeReclaimPolicy"]),
     volume::STATUS,
     Column::text("Claim", claim).documented_by(&["spec", "claimRef"]),
-    Column::text("StorageClass", |object| cells::text(object, &["spec", "storageClassName"]))
+    Column::text("StorageClass", |object| printers::text(object, &["spec", "storageClassName"]))
         .described("StorageClass of the pv"),
     Column::text("VolumeAttributesClass", |object| {
-        cells::text_or(object, &["spec", "volumeAttributesClassName"], "<unset>")
+        printers::text_or(object, &["spec", "volumeAttributesClassName"], "<unset>")
     })
     .described("VolumeAttributesClass of the pv"),
-    Column::text("Reason", |object| cells::text(object, &["status", "reason"]))
+    Column::text("Reason", |object| printers::text(object, &["status", "reason"]))
         .documented_by(&["status", "reason"]),
     Column::AGE,
     volume::VOLUME_MODE,

@@ -6,7 +6,7 @@ mod conditions;
 pub mod connect;
 pub mod ephemeral_containers;
 pub mod eviction;
-mod part;
+mod partial_update;
 pub mod resize;
 mod strategy;
 

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `podtemplates` of `v1`.
 #[derive(Resource)]
@@ -23,10 +23,12 @@ pub struct PodTemplates;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Containers", |object| cells::container_names(object, &["template", "spec"]))
+    Column::text("Containers", |object| printers::container_names(object, &["template", "spec"]))
         .described("Names of each container in the template."),
-    Column::text("Images", |object| cells::container_images(object, &["template", "spec"]))
+    Column::text("Images", |object| printers::container_images(object, &["template", "spec"]))
         .described("Images referenced by each container in the template."),
-    Column::text("Pod Labels", |object| cells::labels_text(object.get(&["template", "metadata", "labels"])))
-        .described("The labels for the pod template."),
+    Column::text("Pod Labels", |object| {
+        printers::labels_text(object.get(&["template", "metadata", "labels"]))
+    })
+    .described("The labels for the pod template."),
 ];

@@ -2,7 +2,7 @@
 
 use registry_core::api::{GroupVersionKind, Object, StatusError};
 use registry_core::rest::connect::{
-    Accepted, ConnectRequest, Destination, Exchange, OptionType, Peer, Scheme, encode_path,
+    ConnectRequest, ConnectSpec, Destination, Exchange, OptionType, Peer, Scheme, encode_path,
 };
 
 use crate::schema;
@@ -58,8 +58,8 @@ impl<'a> Target<'a> {
 }
 
 /// What a proxy takes: every method there is a verb for, and a path to go on to.
-pub(super) const fn accepted(options_kind: GroupVersionKind) -> Accepted {
-    Accepted {
+pub(super) const fn connect_spec(options_kind: GroupVersionKind) -> ConnectSpec {
+    ConnectSpec {
         verbs: &["create", "delete", "get", "patch", "update"],
         options_kind,
         schema_of: schema::of_kind,

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells::{self, workload};
+use crate::support::printers::{self, workload};
 
 /// `replicationcontrollers` of `v1`.
 #[derive(Resource)]
@@ -33,7 +33,7 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
     workload::CONTAINERS,
     workload::IMAGES,
-    Column::text("Selector", |object| cells::labels_text(object.get(&["spec", "selector"])))
+    Column::text("Selector", |object| printers::labels_text(object.get(&["spec", "selector"])))
         .documented_by(&["spec", "selector"])
         .wide(),
 ];

@@ -7,7 +7,7 @@ mod token_use;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 pub use token_use::note_token_use;
 
@@ -26,7 +26,7 @@ pub struct Secrets;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Type", |object| cells::text(object, &["type"])).documented_by(&["type"]),
-    Column::text("Data", |object| cells::count(object, &["data"])).documented_by(&["data"]),
+    Column::text("Type", |object| printers::text(object, &["type"])).documented_by(&["type"]),
+    Column::text("Data", |object| printers::count(object, &["data"])).documented_by(&["data"]),
     Column::AGE,
 ];

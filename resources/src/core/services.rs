@@ -3,10 +3,10 @@
 mod addresses;
 pub(crate) mod allocation;
 mod claim;
-mod facts;
 pub mod proxy;
 mod range;
 pub(crate) mod repair;
+mod service_type;
 mod strategy;
 mod taken;
 #[cfg(test)]
@@ -19,7 +19,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `services` of `v1`.
 #[derive(Resource)]
@@ -41,13 +41,13 @@ pub struct Services;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Type", |object| cells::text(object, &["spec", "type"])).documented_by(&["spec", "type"]),
-    Column::text("Cluster-IP", |object| cells::text_or(object, &["spec", "clusterIP"], "<none>"))
+    Column::text("Type", |object| printers::text(object, &["spec", "type"])).documented_by(&["spec", "type"]),
+    Column::text("Cluster-IP", |object| printers::text_or(object, &["spec", "clusterIP"], "<none>"))
         .documented_by(&["spec", "clusterIP"]),
     Column::text("External-IP", external_addresses).documented_by(&["spec", "externalIPs"]),
     Column::text("Port(s)", ports).documented_by(&["spec", "ports"]),
     Column::AGE,
-    Column::text("Selector", |object| cells::labels_text(object.get(&["spec", "selector"])))
+    Column::text("Selector", |object| printers::labels_text(object.get(&["spec", "selector"])))
         .documented_by(&["spec", "selector"])
         .wide(),
 ];
@@ -57,23 +57,23 @@ fn external_addresses(object: &Object) -> Value {
     let mut addresses: Vec<&str> = Vec::new();
     let kind = object.get_str(&["spec", "type"]).unwrap_or_default();
     if kind == "ExternalName" {
-        return cells::text(object, &["spec", "externalName"]);
+        return printers::text(object, &["spec", "externalName"]);
     }
     if kind == "LoadBalancer" {
-        let ingress = cells::elements(object, &["status", "loadBalancer", "ingress"]);
+        let ingress = printers::elements(object, &["status", "loadBalancer", "ingress"]);
         let own = ingress.filter_map(|one| one.get("ip").or_else(|| one.get("hostname"))?.as_str());
         addresses.extend(own);
     }
-    addresses.extend(cells::elements(object, &["spec", "externalIPs"]).filter_map(Value::as_str));
+    addresses.extend(printers::elements(object, &["spec", "externalIPs"]).filter_map(Value::as_str));
     match (addresses.is_empty(), kind) {
         (true, "LoadBalancer") => "<pending>".into(),
-        _ => cells::or_none(addresses.join(",")),
+        _ => printers::or_none(addresses.join(",")),
     }
 }
 
 /// Its ports: `80/TCP`, `80:30080/TCP`.
 fn ports(object: &Object) -> Value {
-    let shown = cells::elements(object, &["spec", "ports"]).map(|port| {
+    let shown = printers::elements(object, &["spec", "ports"]).map(|port| {
         let number = |field: &str| port.get(field).and_then(Value::as_i64).filter(|number| *number > 0);
         let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
         let own = number("port").unwrap_or_default();
@@ -82,5 +82,5 @@ fn ports(object: &Object) -> Value {
             None => format!("{own}/{protocol}"),
         }
     });
-    cells::or_none(shown.collect::<Vec<_>>().join(","))
+    printers::or_none(shown.collect::<Vec<_>>().join(","))
 }

@@ -4,7 +4,7 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 use registry_core::schema::Quantity;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 const ALONE: &str = "ReadWriteOncePod";
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", ALONE];

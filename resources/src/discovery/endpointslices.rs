@@ -8,7 +8,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `endpointslices` of `discovery.k8s.io/v1`.
 #[derive(Resource)]
@@ -26,7 +26,7 @@ pub struct EndpointSlices;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("AddressType", |object| cells::text(object, &["addressType"]))
+    Column::text("AddressType", |object| printers::text(object, &["addressType"]))
         .documented_by(&["addressType"]),
     Column::text("Ports", ports).documented_by(&["ports"]),
     Column::text("Endpoints", endpoints).documented_by(&["endpoints"]),
@@ -37,23 +37,23 @@ const SHOWN: usize = 3;
 
 /// The first ports.
 fn ports(object: &Object) -> Value {
-    let ports = cells::elements(object, &["ports"]);
+    let ports = printers::elements(object, &["ports"]);
     let shown: Vec<String> = ports
         .map(|port| match port.get("port").and_then(Value::as_i64) {
             Some(number) => number.to_string(),
             None => port.get("name").and_then(Value::as_str).unwrap_or("*").to_owned(),
         })
         .collect();
-    if shown.is_empty() { "<unset>".into() } else { cells::some_of(&shown, SHOWN) }
+    if shown.is_empty() { "<unset>".into() } else { printers::some_of(&shown, SHOWN) }
 }
 
 /// The first addresses.
 fn endpoints(object: &Object) -> Value {
-    let addresses = cells::elements(object, &["endpoints"])
+    let addresses = printers::elements(object, &["endpoints"])
         .filter_map(|endpoint| endpoint.get("addresses")?.as_array())
         .flatten()
         .filter_map(Value::as_str)
         .map(str::to_owned);
     let addresses: Vec<String> = addresses.collect();
-    if addresses.is_empty() { "<unset>".into() } else { cells::some_of(&addresses, SHOWN) }
+    if addresses.is_empty() { "<unset>".into() } else { printers::some_of(&addresses, SHOWN) }
 }

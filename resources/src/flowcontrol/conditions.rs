@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use registry_core::api::validation::ErrorList;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// Checks that each condition has a type, of which there is one.
 pub(super) fn check(status: &Field<'_, '_>, errors: &mut ErrorList) {

@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `flowschemas` of `flowcontrol.apiserver.k8s.io/v1`.
 #[derive(Resource)]
@@ -28,13 +28,13 @@ pub struct FlowSchemas;
 static COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("PriorityLevel", |object| {
-        cells::text(object, &["spec", "priorityLevelConfiguration", "name"])
+        printers::text(object, &["spec", "priorityLevelConfiguration", "name"])
     })
     .documented_by(&["spec", "priorityLevelConfiguration", "name"]),
-    Column::text("MatchingPrecedence", |object| cells::number(object, &["spec", "matchingPrecedence"]))
+    Column::text("MatchingPrecedence", |object| printers::number(object, &["spec", "matchingPrecedence"]))
         .documented_by(&["spec", "matchingPrecedence"]),
     Column::text("DistinguisherMethod", |object| {
-        cells::text_or(object, &["spec", "distinguisherMethod", "type"], "<none>")
+        printers::text_or(object, &["spec", "distinguisherMethod", "type"], "<none>")
     })
     .documented_by(&["spec", "distinguisherMethod"]),
     Column::AGE,
@@ -44,5 +44,5 @@ static COLUMNS: &[Column] = &[
 
 /// Whether the priority level it names is missing: `True`, `False`, `?`.
 fn missing_priority_level(object: &Object) -> Value {
-    cells::condition(object, "Dangling").unwrap_or("?").into()
+    printers::condition(object, "Dangling").unwrap_or("?").into()
 }

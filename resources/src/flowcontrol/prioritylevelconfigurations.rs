@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `prioritylevelconfigurations` of `flowcontrol.apiserver.k8s.io/v1`.
 #[derive(Resource)]
@@ -27,7 +27,7 @@ pub struct PriorityLevelConfigurations;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Type", |object| cells::text(object, &["spec", "type"])).documented_by(&["spec", "type"]),
+    Column::text("Type", |object| printers::text(object, &["spec", "type"])).documented_by(&["spec", "type"]),
     Column::text("NominalConcurrencyShares", shares).documented_by(&[
         "spec",
         "limited",

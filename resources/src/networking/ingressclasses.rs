@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `ingressclasses` of `networking.k8s.io/v1`.
 #[derive(Resource)]
@@ -26,7 +26,7 @@ pub struct IngressClasses;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Controller", |object| cells::text(object, &["spec", "controller"]))
+    Column::text("Controller", |object| printers::text(object, &["spec", "controller"]))
         .described("Controller that is responsible for handling this class"),
     Column::text("Parameters", parameters).described("A reference to a resource with additional parameters"),
     Column::AGE,

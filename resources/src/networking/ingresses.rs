@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `ingresses` of `networking.k8s.io/v1`.
 #[derive(Resource)]
@@ -30,7 +30,7 @@ pub(crate) const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Class", |object| cells::text_or(object, &["spec", "ingressClassName"], "<none>"))
+    Column::text("Class", |object| printers::text_or(object, &["spec", "ingressClassName"], "<none>"))
         .described("The name of the IngressClass resource that should be used for additional configuration"),
     Column::text("Hosts", hosts)
         .described("Hosts that incoming requests are matched against before the ingress rule"),
@@ -43,18 +43,18 @@ static COLUMNS: &[Column] = &[
 /// The hosts its rules name; `*` when they name none.
 fn hosts(object: &Object) -> Value {
     const SHOWN: usize = 3;
-    let rules = cells::elements(object, &["spec", "rules"]);
+    let rules = printers::elements(object, &["spec", "rules"]);
     let hosts: Vec<String> = rules
         .filter_map(|rule| rule.get("host")?.as_str())
         .filter(|host| !host.is_empty())
         .map(str::to_owned)
         .collect();
-    if hosts.is_empty() { "*".into() } else { cells::some_of(&hosts, SHOWN) }
+    if hosts.is_empty() { "*".into() } else { printers::some_of(&hosts, SHOWN) }
 }
 
 /// Where it is reached.
 fn addresses(object: &Object) -> Value {
-    let ingress = cells::elements(object, &["status", "loadBalancer", "ingress"]);
+    let ingress = printers::elements(object, &["status", "loadBalancer", "ingress"]);
     let own: Vec<&str> =
         ingress.filter_map(|one| one.get("ip").or_else(|| one.get("hostname"))?.as_str()).collect();
     own.join(",").into()
@@ -62,5 +62,5 @@ fn addresses(object: &Object) -> Value {
 
 /// 80, and 443 when it terminates TLS.
 fn ports(object: &Object) -> Value {
-    if cells::length(object, &["spec", "tls"]) > 0 { "80, 443".into() } else { "80".into() }
+    if printers::length(object, &["spec", "tls"]) > 0 { "80, 443".into() } else { "80".into() }
 }

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `networkpolicies` of `networking.k8s.io/v1`.
 #[derive(Resource)]
@@ -24,7 +24,7 @@ pub struct NetworkPolicies;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Pod-Selector", |object| cells::label_selector(object, &["spec", "podSelector"]))
+    Column::text("Pod-Selector", |object| printers::label_selector(object, &["spec", "podSelector"]))
         .documented_by(&["spec", "podSelector"]),
     Column::AGE,
 ];

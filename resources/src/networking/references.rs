@@ -2,7 +2,7 @@
 
 use registry_core::api::validation::{ErrorList, names};
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// Checks a reference by group, kind and name.
 pub(super) fn check_typed(reference: &Field<'_, '_>, errors: &mut ErrorList) {

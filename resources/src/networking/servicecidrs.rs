@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `servicecidrs` of `networking.k8s.io/v1`.
 #[derive(Resource)]
@@ -29,5 +29,9 @@ static COLUMNS: &[Column] =
 
 /// Its ranges, with commas between.
 fn cidrs(object: &Object) -> Value {
-    cells::elements(object, &["spec", "cidrs"]).filter_map(Value::as_str).collect::<Vec<_>>().join(",").into()
+    printers::elements(object, &["spec", "cidrs"])
+        .filter_map(Value::as_str)
+        .collect::<Vec<_>>()
+        .join(",")
+        .into()
 }

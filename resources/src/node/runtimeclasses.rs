@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `runtimeclasses` of `node.k8s.io/v1`.
 #[derive(Resource)]
@@ -22,4 +22,4 @@ use crate::cells;
 pub struct RuntimeClasses;
 
 static COLUMNS: &[Column] =
-    &[Column::NAME, Column::text("Handler", |object| cells::text(object, &["handler"])), Column::AGE];
+    &[Column::NAME, Column::text("Handler", |object| printers::text(object, &["handler"])), Column::AGE];

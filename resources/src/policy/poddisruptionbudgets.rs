@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `poddisruptionbudgets` of `policy/v1`.
 #[derive(Resource)]
@@ -25,11 +25,13 @@ pub struct PodDisruptionBudgets;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Min Available", |object| cells::text_or(object, &["spec", "minAvailable"], "N/A"))
+    Column::text("Min Available", |object| printers::text_or(object, &["spec", "minAvailable"], "N/A"))
         .documented_by(&["spec", "minAvailable"]),
-    Column::text("Max Unavailable", |object| cells::text_or(object, &["spec", "maxUnavailable"], "N/A"))
+    Column::text("Max Unavailable", |object| printers::text_or(object, &["spec", "maxUnavailable"], "N/A"))
         .documented_by(&["spec", "maxUnavailable"]),
-    Column::integer("Allowed Disruptions", |object| cells::number(object, &["status", "disruptionsAllowed"]))
-        .described("Calculated number of pods that may be disrupted at this time."),
+    Column::integer("Allowed Disruptions", |object| {
+        printers::number(object, &["status", "disruptionsAllowed"])
+    })
+    .described("Calculated number of pods that may be disrupted at this time."),
     Column::AGE,
 ];

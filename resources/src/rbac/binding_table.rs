@@ -4,7 +4,7 @@ use registry_core::api::Object;
 use registry_core::resource::Column;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// Of bindings in a namespace.
 pub(super) static NAMESPACED: &[Column] = &columns(
@@ -38,7 +38,7 @@ const fn columns(about_role: &'static str, about_subjects: [&'static str; 3]) ->
 
 /// The names of the subjects of one kind.
 fn subjects(object: &Object, kind: &str) -> Value {
-    let subjects = cells::elements(object, &["subjects"]);
+    let subjects = printers::elements(object, &["subjects"]);
     let names =
         subjects.filter(|subject| subject.get("kind").and_then(Value::as_str) == Some(kind)).map(|subject| {
             let name = subject.get("name").and_then(Value::as_str).unwrap_or_default();

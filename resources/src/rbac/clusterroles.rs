@@ -4,7 +4,7 @@ mod strategy;
 
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `clusterroles` of `rbac.authorization.k8s.io/v1`.
 #[derive(Resource)]
@@ -15,7 +15,7 @@ use crate::cells;
     plural = "clusterroles",
     cluster,
     storage_prefix = "clusterroles",
-    columns = cells::NAME_AND_CREATED_AT,
+    columns = printers::NAME_AND_CREATED_AT,
     strategy = strategy::ClusterRoleStrategy,
 )]
 pub struct ClusterRoles;

@@ -4,7 +4,7 @@ mod strategy;
 
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `roles` of `rbac.authorization.k8s.io/v1`.
 #[derive(Resource)]
@@ -14,7 +14,7 @@ use crate::cells;
     version = "v1",
     plural = "roles",
     storage_prefix = "roles",
-    columns = cells::NAME_AND_CREATED_AT,
+    columns = printers::NAME_AND_CREATED_AT,
     strategy = strategy::RoleStrategy,
 )]
 pub struct Roles;

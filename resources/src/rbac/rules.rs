@@ -4,21 +4,21 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
 
-use crate::edit;
-use crate::field::Field;
-use crate::go_text::{Shape, TEXT};
+use crate::support::defaulting;
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, TEXT};
 
 /// How messages show a reference to a role.
-const ROLE_REF: Shape =
-    Shape::Struct(&[("APIGroup", "apiGroup", TEXT), ("Kind", "kind", TEXT), ("Name", "name", TEXT)]);
+const ROLE_REF: GoShape =
+    GoShape::Struct(&[("APIGroup", "apiGroup", TEXT), ("Kind", "kind", TEXT), ("Name", "name", TEXT)]);
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Fills in the API groups of the role and of the subjects.
 pub(super) fn default_binding(object: &mut Object) {
-    edit::with(&mut object.0, "roleRef", |role| edit::fill(role, "apiGroup", GROUP));
-    edit::each(&mut object.0, &["subjects"], |subject| {
+    defaulting::with(&mut object.0, "roleRef", |role| defaulting::fill(role, "apiGroup", GROUP));
+    defaulting::each(&mut object.0, &["subjects"], |subject| {
         if matches!(subject.get("kind").and_then(Value::as_str), Some("User" | "Group")) {
-            edit::fill(subject, "apiGroup", GROUP);
+            defaulting::fill(subject, "apiGroup", GROUP);
         }
     });
 }
@@ -26,8 +26,9 @@ pub(super) fn default_binding(object: &mut Object) {
 /// Checks the rules of a role.
 pub(super) fn check_rules(object: &Object, is_namespaced: bool, errors: &mut ErrorList) {
     for rule in Field::of(object, "rules").elements() {
-        let (urls, resources, groups) =
-            (rule.get("nonResourceURLs"), rule.get("resources"), rule.get("apiGroups"));
+        let urls = rule.get("nonResourceURLs");
+        let resources = rule.get("resources");
+        let groups = rule.get("apiGroups");
         if rule.get("verbs").len() == 0 {
             errors.push(rule.get("verbs").required("verbs must contain at least one value"));
         }
@@ -54,7 +55,9 @@ pub(super) fn check_rules(object: &Object, is_namespaced: bool, errors: &mut Err
 pub(super) fn check_binding(object: &Object, role_kinds: &[&str], is_namespaced: bool) -> ErrorList {
     let mut errors = ErrorList::default();
     let role = Field::of(object, "roleRef");
-    let (group, kind, name) = (role.get("apiGroup"), role.get("kind"), role.get("name"));
+    let group = role.get("apiGroup");
+    let kind = role.get("kind");
+    let name = role.get("name");
     if group.text() != GROUP {
         errors.push(group.unsupported(&[GROUP]));
     }
@@ -71,7 +74,9 @@ pub(super) fn check_binding(object: &Object, role_kinds: &[&str], is_namespaced:
 }
 
 fn check_subject(subject: &Field<'_, '_>, is_namespaced: bool, errors: &mut ErrorList) {
-    let (kind, name, group) = (subject.get("kind"), subject.get("name"), subject.get("apiGroup"));
+    let kind = subject.get("kind");
+    let name = subject.get("name");
+    let group = subject.get("apiGroup");
     let is_named = name.check_present(errors);
     match kind.text() {
         "ServiceAccount" => {
@@ -98,7 +103,8 @@ fn text_unsupported(field: &Field<'_, '_>, accepted: &[&str]) -> registry_core::
 
 /// A binding keeps its role for life.
 pub(super) fn check_role_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let (new, old) = (Field::of(new, "roleRef"), Field::of(old, "roleRef"));
+    let new = Field::of(new, "roleRef");
+    let old = Field::of(old, "roleRef");
     if new.value() != old.value() {
         errors.push(new.invalid("cannot change roleRef").shown_as(new.go_text(ROLE_REF)));
     }

@@ -6,21 +6,21 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
 
-use crate::edit::{self, Fields};
-use crate::field::Field;
+use crate::support::defaulting::{self, Fields};
+use crate::support::field::Field;
 
 /// Fills in how each request in `devices` is to be met.
 pub(super) fn apply_defaults(devices: &mut Fields) {
-    edit::each(devices, &["requests"], |request| {
-        edit::with(request, "exactly", default_request);
-        edit::each(request, &["firstAvailable"], default_request);
+    defaulting::each(devices, &["requests"], |request| {
+        defaulting::with(request, "exactly", default_request);
+        defaulting::each(request, &["firstAvailable"], default_request);
     });
 }
 
 fn default_request(request: &mut Fields) {
-    edit::fill(request, "allocationMode", "ExactCount");
+    defaulting::fill(request, "allocationMode", "ExactCount");
     if request.get("allocationMode").and_then(Value::as_str) == Some("ExactCount") {
-        edit::fill_zero(request, "count", 1);
+        defaulting::fill_zero(request, "count", 1);
     }
 }
 
@@ -28,8 +28,9 @@ fn default_request(request: &mut Fields) {
 pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for request in devices.get("requests").elements() {
-        let (name, exactly, first) =
-            (request.get("name"), request.get("exactly"), request.get("firstAvailable"));
+        let name = request.get("name");
+        let exactly = request.get("exactly");
+        let first = request.get("firstAvailable");
         if name.check_present(errors) {
             name.check(names::dns_label, errors);
         }
@@ -103,7 +104,8 @@ fn check_request(request: &Field<'_, '_>, errors: &mut ErrorList) {
         class.check(names::dns_subdomain, errors);
     }
     check_selectors(&request.get("selectors"), errors);
-    let (mode, count) = (request.get("allocationMode"), request.get("count"));
+    let mode = request.get("allocationMode");
+    let count = request.get("count");
     match mode.text() {
         "ExactCount" if count.integer().is_none_or(|count| count <= 0) => {
             errors.push(count.invalid("must be greater than zero"));

@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `resourceclaims` of `resource.k8s.io/v1`.
 #[derive(Resource)]
@@ -42,7 +42,7 @@ fn state(object: &Object) -> Value {
         None => {}
         Some(_) => words.push("allocated"),
     }
-    if cells::length(object, &["status", "reservedFor"]) > 0 {
+    if printers::length(object, &["status", "reservedFor"]) > 0 {
         words.push("reserved");
     }
     words.join(",").into()

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `resourceslices` of `resource.k8s.io/v1`.
 #[derive(Resource)]
@@ -26,11 +26,11 @@ pub struct ResourceSlices;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Node", |object| cells::text_or(object, &["spec", "nodeName"], "<unset>"))
+    Column::text("Node", |object| printers::text_or(object, &["spec", "nodeName"], "<unset>"))
         .documented_by(&["spec", "nodeName"]),
-    Column::text("Driver", |object| cells::text(object, &["spec", "driver"]))
+    Column::text("Driver", |object| printers::text(object, &["spec", "driver"]))
         .documented_by(&["spec", "driver"]),
-    Column::text("Pool", |object| cells::text(object, &["spec", "pool", "name"]))
+    Column::text("Pool", |object| printers::text(object, &["spec", "pool", "name"]))
         .documented_by(&["spec", "pool", "name"]),
     Column::AGE,
 ];

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `priorityclasses` of `scheduling.k8s.io/v1`.
 #[derive(Resource)]
@@ -24,10 +24,10 @@ pub struct PriorityClasses;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Value", |object| cells::number(object, &["value"])).documented_by(&["value"]),
-    Column::boolean("Global-Default", |object| cells::flag(object, &["globalDefault"]))
+    Column::integer("Value", |object| printers::number(object, &["value"])).documented_by(&["value"]),
+    Column::boolean("Global-Default", |object| printers::flag(object, &["globalDefault"]))
         .documented_by(&["globalDefault"]),
     Column::AGE,
-    Column::text("PreemptionPolicy", |object| cells::text(object, &["preemptionPolicy"]))
+    Column::text("PreemptionPolicy", |object| printers::text(object, &["preemptionPolicy"]))
         .documented_by(&["preemptionPolicy"]),
 ];

@@ -7,7 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `csidrivers` of `storage.k8s.io/v1`.
 #[derive(Resource)]
@@ -26,14 +26,14 @@ pub struct CSIDrivers;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::boolean("AttachRequired", |object| cells::flag(object, &["spec", "attachRequired"]))
+    Column::boolean("AttachRequired", |object| printers::flag(object, &["spec", "attachRequired"]))
         .documented_by(&["spec", "attachRequired"]),
-    Column::boolean("PodInfoOnMount", |object| cells::flag(object, &["spec", "podInfoOnMount"]))
+    Column::boolean("PodInfoOnMount", |object| printers::flag(object, &["spec", "podInfoOnMount"]))
         .documented_by(&["spec", "podInfoOnMount"]),
-    Column::boolean("StorageCapacity", |object| cells::flag(object, &["spec", "storageCapacity"]))
+    Column::boolean("StorageCapacity", |object| printers::flag(object, &["spec", "storageCapacity"]))
         .documented_by(&["spec", "storageCapacity"]),
     Column::text("TokenRequests", token_requests).documented_by(&["spec", "tokenRequests"]),
-    Column::boolean("RequiresRepublish", |object| cells::flag(object, &["spec", "requiresRepublish"]))
+    Column::boolean("RequiresRepublish", |object| printers::flag(object, &["spec", "requiresRepublish"]))
         .documented_by(&["spec", "requiresRepublish"]),
     Column::text("Modes", modes).documented_by(&["spec", "volumeLifecycleModes"]),
     Column::AGE,
@@ -41,13 +41,13 @@ static COLUMNS: &[Column] = &[
 
 /// The audiences of the tokens it is given.
 fn token_requests(object: &Object) -> Value {
-    let requests = cells::elements(object, &["spec", "tokenRequests"]);
+    let requests = printers::elements(object, &["spec", "tokenRequests"]);
     let audiences: Vec<&str> = requests.filter_map(|request| request.get("audience")?.as_str()).collect();
     if audiences.is_empty() { "<unset>".into() } else { audiences.join(",").into() }
 }
 
 /// The life cycles of volumes it serves.
 fn modes(object: &Object) -> Value {
-    let modes = cells::elements(object, &["spec", "volumeLifecycleModes"]);
-    cells::or_none(modes.filter_map(Value::as_str).collect::<Vec<_>>().join(","))
+    let modes = printers::elements(object, &["spec", "volumeLifecycleModes"]);
+    printers::or_none(modes.filter_map(Value::as_str).collect::<Vec<_>>().join(","))
 }

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `csinodes` of `storage.k8s.io/v1`.
 #[derive(Resource)]
@@ -24,7 +24,7 @@ pub struct CSINodes;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::integer("Drivers", |object| cells::count(object, &["spec", "drivers"]))
+    Column::integer("Drivers", |object| printers::count(object, &["spec", "drivers"]))
         .described("Drivers indicates the number of CSI drivers registered on the node"),
     Column::AGE,
 ];

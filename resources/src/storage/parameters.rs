@@ -3,15 +3,15 @@
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
-const MOST_PARAMETERS: usize = 512;
-const MOST_BYTES: usize = 256 * 1024;
+const MAX_PARAMETERS: usize = 512;
+const MAX_BYTES: usize = 256 * 1024;
 
 /// Checks number and size; `needed` asks for at least one.
 pub(super) fn check(parameters: &Field<'_, '_>, needed: bool, errors: &mut ErrorList) {
-    if parameters.len() > MOST_PARAMETERS {
-        errors.push(FieldError::too_long(parameters.path(), MOST_PARAMETERS));
+    if parameters.len() > MAX_PARAMETERS {
+        errors.push(FieldError::too_long(parameters.path(), MAX_PARAMETERS));
         return;
     }
     let mut bytes = 0;
@@ -21,8 +21,8 @@ pub(super) fn check(parameters: &Field<'_, '_>, needed: bool, errors: &mut Error
         }
         bytes += key.len() + value.text().len();
     }
-    if bytes > MOST_BYTES {
-        errors.push(FieldError::too_long(parameters.path(), MOST_BYTES));
+    if bytes > MAX_BYTES {
+        errors.push(FieldError::too_long(parameters.path(), MAX_BYTES));
     }
     if needed && parameters.len() == 0 {
         errors.push(parameters.required("must contain at least one key/value pair"));

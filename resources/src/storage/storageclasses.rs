@@ -7,7 +7,7 @@ use registry_core::resource::{Cell, Column};
 use registry_derive::Resource;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `storageclasses` of `storage.k8s.io/v1`.
 #[derive(Resource)]
@@ -27,13 +27,15 @@ pub struct StorageClasses;
 
 static COLUMNS: &[Column] = &[
     Column { cell: Cell::Computed(name), ..Column::NAME },
-    Column::text("Provisioner", |object| cells::text(object, &["provisioner"]))
+    Column::text("Provisioner", |object| printers::text(object, &["provisioner"]))
         .documented_by(&["provisioner"]),
-    Column::text("ReclaimPolicy", |object| cells::text_or(object, &["reclaimPolicy"], "Delete"))
+    Column::text("ReclaimPolicy", |object| printers::text_or(object, &["reclaimPolicy"], "Delete"))
         .documented_by(&["reclaimPolicy"]),
-    Column::text("VolumeBindingMode", |object| cells::text_or(object, &["volumeBindingMode"], "Immediate"))
-        .documented_by(&["volumeBindingMode"]),
-    Column::text("AllowVolumeExpansion", |object| cells::flag(object, &["allowVolumeExpansion"]))
+    Column::text("VolumeBindingMode", |object| {
+        printers::text_or(object, &["volumeBindingMode"], "Immediate")
+    })
+    .documented_by(&["volumeBindingMode"]),
+    Column::text("AllowVolumeExpansion", |object| printers::flag(object, &["allowVolumeExpansion"]))
         .documented_by(&["allowVolumeExpansion"]),
     Column::AGE,
 ];

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `volumeattachments` of `storage.k8s.io/v1`.
 #[derive(Resource)]
@@ -25,14 +25,14 @@ pub struct VolumeAttachments;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Attacher", |object| cells::text(object, &["spec", "attacher"]))
+    Column::text("Attacher", |object| printers::text(object, &["spec", "attacher"]))
         .documented_by(&["spec", "attacher"])
         .as_name(),
-    Column::text("PV", |object| cells::text(object, &["spec", "source", "persistentVolumeName"]))
+    Column::text("PV", |object| printers::text(object, &["spec", "source", "persistentVolumeName"]))
         .documented_by(&["spec", "source", "persistentVolumeName"]),
-    Column::text("Node", |object| cells::text(object, &["spec", "nodeName"]))
+    Column::text("Node", |object| printers::text(object, &["spec", "nodeName"]))
         .documented_by(&["spec", "nodeName"]),
-    Column::boolean("Attached", |object| cells::flag(object, &["status", "attached"]))
+    Column::boolean("Attached", |object| printers::flag(object, &["status", "attached"]))
         .documented_by(&["status", "attached"]),
     Column::AGE,
 ];

@@ -5,7 +5,7 @@ mod strategy;
 use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::cells;
+use crate::support::printers;
 
 /// `volumeattributesclasses` of `storage.k8s.io/v1`.
 #[derive(Resource)]
@@ -25,6 +25,7 @@ pub struct VolumeAttributesClasses;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("DriverName", |object| cells::text(object, &["driverName"])).documented_by(&["driverName"]),
+    Column::text("DriverName", |object| printers::text(object, &["driverName"]))
+        .documented_by(&["driverName"]),
     Column::AGE,
 ];

@@ -42,9 +42,11 @@ where
     let loops: Vec<_> = connections
         .into_iter()
         .map(|connection| {
-            let (operation, numbers) = (operation.clone(), numbers.clone());
+            let operation = operation.clone();
+            let numbers = numbers.clone();
             tokio::spawn(async move {
-                let (mut latencies, mut received_bytes) = (Vec::new(), 0);
+                let mut latencies = Vec::new();
+                let mut received_bytes = 0;
                 while Instant::now() < until {
                     let sent = Instant::now();
                     let number = numbers.fetch_add(1, Ordering::Relaxed);
@@ -55,7 +57,8 @@ where
             })
         })
         .collect();
-    let (mut latencies, mut received_bytes) = (Vec::new(), 0);
+    let mut latencies = Vec::new();
+    let mut received_bytes = 0;
     for running in loops {
         let (own, bytes) = running.await.map_err(|error| error.to_string())??;
         latencies.extend(own);

@@ -3,7 +3,8 @@
 /// Processor, memory and kernel, in a line.
 pub(crate) fn describe() -> String {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    let (processor, memory) = (read("/proc/cpuinfo"), read("/proc/meminfo"));
+    let processor = read("/proc/cpuinfo");
+    let memory = read("/proc/meminfo");
     let model = processor.lines().find_map(|line| line.strip_prefix("model name\t: "));
     let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")).unwrap_or_default();
     let kibibytes =

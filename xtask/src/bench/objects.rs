@@ -94,7 +94,8 @@ pub(crate) async fn fill(
     let mut writers = Vec::new();
     for _ in 0..WRITERS.min(to.saturating_sub(from)) {
         let mut connection = client.connect().await?;
-        let (next, path) = (next.clone(), kind.collection(namespace));
+        let next = next.clone();
+        let path = kind.collection(namespace);
         writers.push(tokio::spawn(async move {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);

@@ -57,7 +57,8 @@ impl Axis {
     }
 
     fn ticks(&self) -> impl Iterator<Item = f64> {
-        let (from, decades) = (self.from, self.decades);
+        let from = self.from;
+        let decades = self.decades;
         (0..=12).map(f64::from).filter(move |step| *step <= decades).map(move |step| 10_f64.powf(from + step))
     }
 }

@@ -129,7 +129,8 @@ async fn write(
     deliveries: &Deliveries,
 ) -> Result<u64, String> {
     let mut writer = client.connect().await?;
-    let (started, watchers) = (Instant::now(), watching.watchers as u64);
+    let started = Instant::now();
+    let watchers = watching.watchers as u64;
     let mut written = 0_u64;
     while started.elapsed() < Duration::from_secs(watching.seconds) {
         let sent = clock.elapsed().as_nanos().to_string();

@@ -255,7 +255,8 @@ impl<'a> Builder<'a> {
                     return Err(FactsError::Contradiction(format!("{name}.{field} is in no Go facts")));
                 }
                 let omitempty = !self.openapi.is_required(&name, field);
-                let (json, ty) = (field.clone(), "string".to_owned());
+                let json = field.clone();
+                let ty = "string".to_owned();
                 Ok(GoField { json, ty, omitempty, ..GoField::default() })
             })
             .collect()

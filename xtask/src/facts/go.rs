@@ -98,7 +98,8 @@ impl GoFacts {
             let (key, value) = rest
                 .split_once(']')
                 .ok_or_else(|| FactsError::Contradiction(format!("no Go type: {text}")))?;
-            let (key, value) = (self.resolve(package, key)?, self.resolve(package, value)?);
+            let key = self.resolve(package, key)?;
+            let value = self.resolve(package, value)?;
             return Ok(GoType::Map(Box::new(key), Box::new(value)));
         }
         match text {

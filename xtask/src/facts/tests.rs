@@ -15,7 +15,8 @@ use super::{FactsError, read_json};
 
 /// Where Go declares the kind that an object says it is.
 fn go_type(object: &Value) -> Option<String> {
-    let (api_version, kind) = (object.get("apiVersion")?.as_str()?, object.get("kind")?.as_str()?);
+    let api_version = object.get("apiVersion")?.as_str()?;
+    let kind = object.get("kind")?.as_str()?;
     if kind.ends_with("Options") && !kind.starts_with("Pod") && !kind.ends_with("ProxyOptions") {
         return Some(format!("k8s.io/apimachinery/pkg/apis/meta/v1.{kind}"));
     }
@@ -37,7 +38,8 @@ fn every_object_of_upstream_is_byte_exact_in_protobuf() -> Result<(), FactsError
         println!("SKIPPED: ORLOP_UPSTREAM names no directory with upstream's data");
         return Ok(());
     };
-    let (go, openapi) = (GoFacts::read(&upstream)?, OpenApi::read(&upstream)?);
+    let go = GoFacts::read(&upstream)?;
+    let openapi = OpenApi::read(&upstream)?;
     let mut checked = 0;
     for entry in std::fs::read_dir(upstream.join("testdata")).unwrap() {
         let path = entry.unwrap().path();
@@ -52,7 +54,8 @@ fn every_object_of_upstream_is_byte_exact_in_protobuf() -> Result<(), FactsError
         let schema = table.schema_named(&go::openapi_name(&go_type)).unwrap();
 
         let expected = std::fs::read(&path).unwrap();
-        let (api_version, kind) = (json["apiVersion"].as_str().unwrap(), json["kind"].as_str().unwrap());
+        let api_version = json["apiVersion"].as_str().unwrap();
+        let kind = json["kind"].as_str().unwrap();
         let encoded = protobuf::encode(&json, &schema, api_version, kind);
         assert!(*encoded == *expected, "{}", path.display());
         let decoded = protobuf::decode(&expected, &Limits::default(), |_, _| Some(&schema)).unwrap();

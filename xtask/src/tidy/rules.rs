@@ -7,8 +7,8 @@ use syn::visit::{self, Visit};
 use super::Finding;
 use crate::Failure;
 
-const LONGEST_FUNCTION_LINES: usize = 70;
-const LONGEST_MODULE_LINES: usize = 500;
+const MAX_FUNCTION_LINES: usize = 70;
+const MAX_MODULE_LINES: usize = 500;
 
 /// Names that say nothing about what is inside.
 const EMPTY_NAMES: [&str; 4] = ["utils", "util", "helpers", "misc"];
@@ -36,10 +36,10 @@ pub(super) fn check(path: &str, text: &str) -> Result<Vec<Finding>, Failure> {
     let file = syn::parse_file(text).map_err(|error| format!("{path}: {error}"))?;
     let tests_begin = tests_begin(&file).unwrap_or(usize::MAX);
     let source_lines = text.lines().count().min(tests_begin - 1);
-    if source_lines > LONGEST_MODULE_LINES {
+    if source_lines > MAX_MODULE_LINES {
         findings.push(Finding {
             line: 1,
-            message: format!("{source_lines} lines; a module has at most {LONGEST_MODULE_LINES}"),
+            message: format!("{source_lines} lines; a module has at most {MAX_MODULE_LINES}"),
         });
     }
     for (line, number) in text.lines().zip(1..tests_begin) {
@@ -72,9 +72,8 @@ impl Functions {
     fn measure(&mut self, name: &syn::Ident, start: Span, end: Span) {
         let line = start.start().line;
         let lines = end.end().line - line + 1;
-        if lines > LONGEST_FUNCTION_LINES && line < self.tests_begin {
-            let message =
-                format!("`{name}` has {lines} lines; a function has at most {LONGEST_FUNCTION_LINES}");
+        if lines > MAX_FUNCTION_LINES && line < self.tests_begin {
+            let message = format!("`{name}` has {lines} lines; a function has at most {MAX_FUNCTION_LINES}");
             self.findings.push(Finding { line, message });
         }
     }

@@ -43,7 +43,8 @@ impl BoundObjects {
         let found = self.find(ServiceAccounts::TYPE, &own.namespace, &account.name, is_own).await?;
         let found = found.ok_or_else(|| format!("serviceaccounts {:?} not found", account.name))?;
         if found.uid() != account.uid {
-            let (uid, claimed) = (found.uid(), &account.uid);
+            let uid = found.uid();
+            let claimed = &account.uid;
             return Err(format!("service account UID ({uid}) does not match claim ({claimed})"));
         }
         check_alive(&found)?;
@@ -71,7 +72,8 @@ impl BoundObjects {
         };
         check_alive(&found)?;
         if found.uid() != bound.uid {
-            let (uid, claimed) = (found.uid(), &bound.uid);
+            let uid = found.uid();
+            let claimed = &bound.uid;
             return Err(format!(
                 "{kind} UID ({uid}) does not match service account {kind} ref claim ({claimed})"
             ));
@@ -83,7 +85,8 @@ impl BoundObjects {
     pub(super) async fn note_use(&self, secret: &Object) {
         let Some(store) = self.stores.get(Secrets::TYPE) else { return };
         if let Err(failure) = note_token_use(&store, secret).await {
-            let (namespace, name) = (secret.namespace(), secret.name());
+            let namespace = secret.namespace();
+            let name = secret.name();
             tracing::warn!(namespace, name, "the use of a secret's token could not be noted: {failure}");
         }
     }

@@ -62,7 +62,9 @@ impl Claims {
     /// The claims of a new token.
     pub(super) fn to_issue(wanted: &TokenClaims, issuer: &str) -> Self {
         let now = wanted.issued_at_seconds;
-        let (mut node, mut pod, mut secret) = (None, None, None);
+        let mut node = None;
+        let mut pod = None;
+        let mut secret = None;
         match &wanted.binding {
             Some(TokenBinding::Pod(own, its_node)) => {
                 pod = Some(own.into());
@@ -136,7 +138,8 @@ impl From<&TokenObject> for Reference {
 pub(super) fn meant_for(own: &[String], wanted: &[String]) -> Result<Vec<String>, String> {
     let both: Vec<String> = own.iter().filter(|one| wanted.contains(one)).cloned().collect();
     if both.is_empty() {
-        let (own, wanted) = (quoted(own), quoted(wanted));
+        let own = quoted(own);
+        let wanted = quoted(wanted);
         return Err(format!("token audiences {own} is invalid for the target audiences {wanted}"));
     }
     Ok(both)

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 /// Longer tokens are nobody's.
-const MOST_BYTES: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 
 /// A token that was read, and is not to be believed yet.
 pub(super) struct Unverified<'t> {
@@ -35,14 +35,15 @@ struct Header {
 impl<'t> Unverified<'t> {
     /// Reads a token; `None` when it is no such token.
     pub(super) fn parse(token: &'t str) -> Option<Self> {
-        if token.len() > MOST_BYTES {
+        if token.len() > MAX_BYTES {
             return None;
         }
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
         let decode = |part: &str| BASE64_URL_SAFE_NO_PAD.decode(part).ok();
         let header: Header = serde_json::from_slice(&decode(header)?).ok()?;
-        let (claims, signature) = (decode(claims)?, decode(signature)?);
+        let claims = decode(claims)?;
+        let signature = decode(signature)?;
         Some(Self { algorithm: header.alg, key_id: header.kid, claims, signed, signature })
     }
 }

@@ -197,7 +197,8 @@ impl VerifyingKey {
                 (Algorithm::Es256, json!({ "kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y) }))
             }
             Ok(PublicKey::RSA(key)) => {
-                let (modulus, exponent) = (unpadded(key.modulus), unpadded(key.exponent));
+                let modulus = unpadded(key.modulus);
+                let exponent = unpadded(key.exponent);
                 (Algorithm::Rs256, json!({ "kty": "RSA", "n": encode(modulus), "e": encode(exponent) }))
             }
             _ => return Err(NO_KEY.to_owned()),

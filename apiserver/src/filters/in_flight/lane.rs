@@ -211,7 +211,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_user_who_holds_on_to_its_places_leaves_some_to_others() {
         let lane = Lane::new(0, 8, 1);
-        let (hog, other) = (user(), user());
+        let hog = user();
+        let other = user();
         let held = take_all(&lane, &hog).await;
         assert_eq!(held.len(), 4);
         assert_eq!(take_all(&lane, &other).await.len(), 2);
@@ -223,12 +224,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn users_who_wait_take_turns() {
         let lane = Lane::new(1, 1, 16);
-        let (hog, other) = (user(), user());
+        let hog = user();
+        let other = user();
         let first = lane.enter(&hog, PATIENCE).await.unwrap();
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = Vec::new();
         for (name, user) in [("hog", &hog), ("hog", &hog), ("hog", &hog), ("other", &other)] {
-            let (lane, user, order) = (lane.clone(), user.clone(), order.clone());
+            let lane = lane.clone();
+            let user = user.clone();
+            let order = order.clone();
             tasks.push(tokio::spawn(async move {
                 let _place = lane.enter(&user, PATIENCE).await.unwrap();
                 order.lock().unwrap().push(name);

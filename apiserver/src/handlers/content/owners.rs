@@ -43,7 +43,8 @@ mod tests {
     #[test]
     fn the_same_reference_counts_once() {
         let context = RequestContext::default();
-        let (one, other) = (json!({"name": "a", "uid": "u"}), json!({"name": "b", "uid": "u"}));
+        let one = json!({"name": "a", "uid": "u"});
+        let other = json!({"name": "b", "uid": "u"});
         let metadata = json!({"ownerReferences": [one, other, one]});
         let mut object = Object::from_value(json!({"metadata": metadata})).unwrap();
         settle(&context, &mut object);

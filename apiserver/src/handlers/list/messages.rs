@@ -15,7 +15,7 @@ use registry_core::storage::{ListPage, StoredObject};
 use registry_core::storage::{Rest, RestStream};
 
 use crate::responses;
-use crate::responses::negotiation::{Output, Shape};
+use crate::responses::negotiation::{Output, ResponseShape};
 
 use super::super::call::Call;
 use super::super::representation::Item;
@@ -54,7 +54,7 @@ pub(super) async fn answer(
 ) -> Result<Response<Body>, StatusError> {
     let messages = Messages::new(call, output.shape)?;
     let kind = match output.shape {
-        Shape::PartialList(_) => "PartialObjectMetadataList",
+        ResponseShape::PartialList(_) => "PartialObjectMetadataList",
         _ => call.route.path.capabilities.lister.as_ref().map_or("", |lister| lister.list_kind()),
     };
     let items_len = items_len(&messages, &page).await?;
@@ -84,7 +84,8 @@ async fn items_len(messages: &Messages, page: &ListPage) -> Result<usize, Status
 }
 
 async fn part_len(messages: &Messages, items: &[StoredObject]) -> Result<usize, StatusError> {
-    let (mut items_len, mut turn_bytes) = (0, 0);
+    let mut items_len = 0;
+    let mut turn_bytes = 0;
     for entry in items {
         items_len += protobuf::item_len(messages.message(&Item::stored(entry))?.len());
         turn_bytes += entry.json.len();
@@ -102,7 +103,8 @@ impl MessagesBody {
     /// The messages of a page's objects in a list's frame; so many bytes in all.
     fn new(frame: ListFrame, messages: Messages, page: ListPage, size_bytes: usize) -> Self {
         let ListPage { items, rest, .. } = page;
-        let (items, rest) = (items.into_iter(), rest.as_ref().map(Rest::stream));
+        let items = items.into_iter();
+        let rest = rest.as_ref().map(Rest::stream);
         Self { frame, messages, items, rest, ready: None, remaining_bytes: size_bytes }
     }
 

@@ -41,7 +41,8 @@ fn expected(items: &[StoredObject], keeps_type: bool) -> Value {
 
 async fn collect(body: ListBody) -> (Vec<usize>, Vec<u8>) {
     let announced = body.size_hint().exact();
-    let (mut sizes, mut all) = (Vec::new(), Vec::new());
+    let mut sizes = Vec::new();
+    let mut all = Vec::new();
     let mut body = body;
     while let Some(frame) = body.frame().await {
         let data = frame.unwrap().into_data().unwrap();

@@ -28,7 +28,7 @@ pub(crate) fn list_options(query: Query<'_>, purpose: ListPurpose) -> Result<Lis
     let field_selector = selector(&query.text("fieldSelector"), FieldSelector::parse)?;
     let timeout_seconds = query.integer("timeoutSeconds")?;
     let limit = query.integer("limit")?.unwrap_or_default();
-    let asked = Asked {
+    let asked = RequestedList {
         version: query.text("resourceVersion").into_owned(),
         matching: query.text("resourceVersionMatch").into_owned(),
         token: query.text("continue").into_owned(),
@@ -78,16 +78,16 @@ fn resource_version(query: Query<'_>, purpose: ListPurpose) -> Result<Option<u64
 }
 
 /// The options that are valid only together.
-struct Asked {
+struct RequestedList {
     version: String,
     matching: String,
     token: String,
     send_initial_events: Option<bool>,
 }
 
-// === impl Asked ===
+// === impl RequestedList ===
 
-impl Asked {
+impl RequestedList {
     fn faults(&self, purpose: ListPurpose) -> ErrorList {
         let mut errors = ErrorList::default();
         match purpose {

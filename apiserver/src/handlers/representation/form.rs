@@ -2,7 +2,7 @@
 
 use registry_core::api::{Reason, StatusError};
 
-use crate::responses::negotiation::{MetaVersion, Output, Shape};
+use crate::responses::negotiation::{MetaVersion, Output, ResponseShape};
 
 use super::super::call::Call;
 use super::super::routing::Route;
@@ -33,11 +33,11 @@ impl ItemForm {
     pub(crate) fn of_list(call: &Call<'_>, output: &Output) -> Result<Self, StatusError> {
         Ok(match output.shape {
             // Items of Kubernetes' own typed lists go without kind and version, which the list says for all.
-            Shape::Whole if call.route.path.resource.is_builtin => Self::Tail,
-            Shape::Whole => Self::Whole,
-            Shape::PartialList(version) => Self::Partial(version),
-            Shape::Table(version) => Self::Row(Table::of_request(call, version)?),
-            Shape::Partial(_) => {
+            ResponseShape::Whole if call.route.path.resource.is_builtin => Self::Tail,
+            ResponseShape::Whole => Self::Whole,
+            ResponseShape::PartialList(version) => Self::Partial(version),
+            ResponseShape::Table(version) => Self::Row(Table::of_request(call, version)?),
+            ResponseShape::Partial(_) => {
                 let list_kind =
                     call.route.path.capabilities.lister.as_ref().map_or("", |lister| lister.list_kind());
                 return Err(StatusError::new(
@@ -57,9 +57,9 @@ impl ItemForm {
     /// See [`Table::of_request`].
     pub(crate) fn of_watch(call: &Call<'_>, output: &Output) -> Result<Self, StatusError> {
         Ok(match output.shape {
-            Shape::Whole => Self::Whole,
-            Shape::Partial(version) | Shape::PartialList(version) => Self::Partial(version),
-            Shape::Table(version) => Self::Row(Table::of_request(call, version)?),
+            ResponseShape::Whole => Self::Whole,
+            ResponseShape::Partial(version) | ResponseShape::PartialList(version) => Self::Partial(version),
+            ResponseShape::Table(version) => Self::Row(Table::of_request(call, version)?),
         })
     }
 

@@ -9,7 +9,7 @@ use registry_core::schema::{Schema, TypeTable};
 use registry_core::storage::{Encoding, EncodingBudget};
 use serde_json::Value;
 
-use crate::responses::negotiation::{MetaVersion, Shape};
+use crate::responses::negotiation::{MetaVersion, ResponseShape};
 
 use super::super::call::Call;
 use super::item::{Item, Part};
@@ -33,18 +33,20 @@ impl Messages {
     ///
     /// # Errors
     /// 406 for what has no protobuf.
-    pub(crate) fn new(call: &Call<'_>, shape: Shape) -> Result<Self, StatusError> {
+    pub(crate) fn new(call: &Call<'_>, shape: ResponseShape) -> Result<Self, StatusError> {
         let budget = call.api.config.encodings.clone();
         match shape {
-            Shape::Partial(version) | Shape::PartialList(version) => Self::of_metadata(version, budget),
-            Shape::Whole if call.formats().protobuf => Ok(Self {
+            ResponseShape::Partial(version) | ResponseShape::PartialList(version) => {
+                Self::of_metadata(version, budget)
+            }
+            ResponseShape::Whole if call.formats().protobuf => Ok(Self {
                 api_version: call.route.api_version.clone(),
                 kind: call.route.kind.kind,
                 part: Part::Whole,
                 schema: call.route.path.capabilities.storage.schema().clone(),
                 budget,
             }),
-            Shape::Whole | Shape::Table(_) => Err(no_protobuf()),
+            ResponseShape::Whole | ResponseShape::Table(_) => Err(no_protobuf()),
         }
     }
 

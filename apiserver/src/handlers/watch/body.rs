@@ -63,7 +63,7 @@ impl WatchBody {
     /// Whether the time is over. Both ends know their task already, most of the time: then a look is enough.
     fn is_over(&mut self, task: &mut Context<'_>) -> bool {
         if self.task.as_ref().is_some_and(|known| known.will_wake(task.waker())) {
-            return Instant::now() >= self.end || self.ending.has_come();
+            return Instant::now() >= self.end || self.ending.is_stopping();
         }
         self.task = Some(task.waker().clone());
         // Neither may put off noting its task because the task has done much already: it is asked only once.

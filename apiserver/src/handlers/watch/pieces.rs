@@ -154,7 +154,8 @@ mod tests {
     #[test]
     fn the_same_bytes_come_however_they_are_taken() {
         for step in 1..=ALL.len() {
-            let (mut pieces, mut seen) = (pieces(), Vec::new());
+            let mut pieces = pieces();
+            let mut seen = Vec::new();
             while pieces.has_remaining() {
                 let before = pieces.remaining();
                 let taken = pieces.copy_to_bytes(step.min(before));

@@ -36,7 +36,8 @@ impl<'a> Clause<'a> {
         let media_type = parts.next().unwrap_or_default();
         let mut clause = Self { media_type, parameters: Vec::new(), quality: 1.0 };
         for (name, value) in parts.filter_map(|part| part.split_once('=')) {
-            let (name, value) = (name.trim(), value.trim().trim_matches('"'));
+            let name = name.trim();
+            let value = value.trim().trim_matches('"');
             if name == "q" {
                 // Go's server gives a quality that is none the least weight, and passes over none.
                 clause.quality = value.parse().unwrap_or(0.0);

@@ -12,14 +12,14 @@ fn headers(accept: &[&str]) -> HeaderMap {
     headers
 }
 
-fn negotiate(accept: &str, endpoint: Endpoint) -> Result<(Format, Shape), StatusError> {
+fn negotiate(accept: &str, endpoint: Endpoint) -> Result<(Format, ResponseShape), StatusError> {
     Output::negotiate(&headers(&[accept]), Query::default(), endpoint, TEXT)
         .map(|output| (output.format, output.shape))
 }
 
 #[test]
 fn falls_back_along_the_clauses() {
-    let json = Ok((Format::Json, Shape::Whole));
+    let json = Ok((Format::Json, ResponseShape::Whole));
     for accept in [
         "*/*",
         "application/json",
@@ -45,10 +45,16 @@ fn falls_back_along_the_clauses() {
 #[test]
 fn knows_the_transformations() {
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
-    assert_eq!(negotiate(table, Endpoint::Collection), Ok((Format::Json, Shape::Table(MetaVersion::V1))));
-    assert_eq!(negotiate(table, Endpoint::Document), Ok((Format::Json, Shape::Whole)));
+    assert_eq!(
+        negotiate(table, Endpoint::Collection),
+        Ok((Format::Json, ResponseShape::Table(MetaVersion::V1)))
+    );
+    assert_eq!(negotiate(table, Endpoint::Document), Ok((Format::Json, ResponseShape::Whole)));
     let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-    assert_eq!(negotiate(partial, Endpoint::Object), Ok((Format::Protobuf, Shape::Partial(MetaVersion::V1))));
+    assert_eq!(
+        negotiate(partial, Endpoint::Object),
+        Ok((Format::Protobuf, ResponseShape::Partial(MetaVersion::V1)))
+    );
 }
 
 #[test]
@@ -113,7 +119,7 @@ fn gives_tables_of_what_can_be_read_only() {
         "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
     );
     let fallen_back = negotiate(&format!("{table},application/json")).unwrap();
-    assert_eq!(fallen_back.shape, Shape::Whole);
+    assert_eq!(fallen_back.shape, ResponseShape::Whole);
 }
 
 #[test]
@@ -125,11 +131,11 @@ fn gives_protobuf_of_what_has_it() {
             .map_err(|failure| failure.code)
     };
     let protobuf = "application/vnd.kubernetes.protobuf";
-    assert_eq!(negotiate(protobuf, Endpoint::Object, true), Ok((Format::Protobuf, Shape::Whole)));
-    assert_eq!(negotiate(protobuf, Endpoint::Watch, true), Ok((Format::Protobuf, Shape::Whole)));
+    assert_eq!(negotiate(protobuf, Endpoint::Object, true), Ok((Format::Protobuf, ResponseShape::Whole)));
+    assert_eq!(negotiate(protobuf, Endpoint::Watch, true), Ok((Format::Protobuf, ResponseShape::Whole)));
     assert_eq!(negotiate(protobuf, Endpoint::Object, false), Err(406));
     let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-    let metadata = Ok((Format::Protobuf, Shape::Partial(MetaVersion::V1)));
+    let metadata = Ok((Format::Protobuf, ResponseShape::Partial(MetaVersion::V1)));
     assert_eq!(negotiate(partial, Endpoint::Object, false), metadata);
     let table = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
     assert_eq!(negotiate(table, Endpoint::Collection, true), Err(406));
@@ -145,7 +151,7 @@ fn speaks_cbor_when_it_is_switched_on() {
             .map(|output| (output.format, output.shape))
             .map_err(|failure| failure.message)
     };
-    let whole = Ok((Format::Cbor, Shape::Whole));
+    let whole = Ok((Format::Cbor, ResponseShape::Whole));
     let preferred = "application/cbor, application/json;q=0.9";
     assert_eq!(negotiate(preferred, Endpoint::Object, ALL), whole);
     assert_eq!(negotiate("application/cbor", Endpoint::Watch, ALL), whole);
@@ -154,7 +160,7 @@ fn speaks_cbor_when_it_is_switched_on() {
     let table = "application/cbor;as=Table;g=meta.k8s.io;v=v1";
     assert_eq!(
         negotiate(table, Endpoint::Collection, ALL),
-        Ok((Format::Cbor, Shape::Table(MetaVersion::V1)))
+        Ok((Format::Cbor, ResponseShape::Table(MetaVersion::V1)))
     );
     let refused = negotiate("text/html", Endpoint::Collection, ALL).unwrap_err();
     assert!(
@@ -165,7 +171,7 @@ fn speaks_cbor_when_it_is_switched_on() {
     let body = HeaderMap::from_iter([(http::header::CONTENT_TYPE, "application/cbor".parse().unwrap())]);
     assert_eq!(Format::of_body(&body, ALL), Ok(Format::Cbor));
 
-    assert_eq!(negotiate(preferred, Endpoint::Object, PROTOBUF), Ok((Format::Json, Shape::Whole)));
+    assert_eq!(negotiate(preferred, Endpoint::Object, PROTOBUF), Ok((Format::Json, ResponseShape::Whole)));
     assert!(negotiate("application/cbor", Endpoint::Object, PROTOBUF).is_err());
     for (cbor, format) in [(true, Format::Cbor), (false, Format::Json)] {
         let errors = Output::of_errors(&headers(&[preferred]), Query::default(), cbor);

@@ -108,7 +108,8 @@ fn choose(pairs: Vec<Pair>, now: Moment) -> Option<Pair> {
 
 impl Files {
     fn read(directory: &Path, notes: &mut Notes) -> Result<Self, PkiError> {
-        let (certificate_path, key_path) = (directory.join("ca.crt"), directory.join("ca.key"));
+        let certificate_path = directory.join("ca.crt");
+        let key_path = directory.join("ca.key");
         let (certificate_pem, key_pem) = match (certificate_path.exists(), key_path.exists()) {
             (true, true) => (read(&certificate_path)?, super::read_private(&key_path, notes)?),
             (true, false) => {
@@ -138,7 +139,8 @@ impl Files {
             let (_, parsed) =
                 X509Certificate::from_der(&certificate).map_err(|error| unusable(error.to_string()))?;
             let public = parsed.public_key().subject_public_key.data.to_vec();
-            let (subject, validity) = (parsed.subject().as_raw().to_vec(), Validity::of(&parsed));
+            let subject = parsed.subject().as_raw().to_vec();
+            let validity = Validity::of(&parsed);
             if let Some(index) = keys.iter().position(|key| key.public_key_raw() == public) {
                 pairs.push(Pair { certificate, subject, validity, key: keys.swap_remove(index) });
             }

@@ -46,8 +46,8 @@ impl Authority {
         now: Moment,
         notes: &mut Notes,
     ) -> Result<CertifiedKey, PkiError> {
-        let (certificate_path, key_path) =
-            (directory.join(format!("{name}.crt")), directory.join(format!("{name}.key")));
+        let certificate_path = directory.join(format!("{name}.crt"));
+        let key_path = directory.join(format!("{name}.key"));
         let present = read(&certificate_path).and_then(|certificate_pem| {
             Ok(CertifiedKey { certificate_pem, key_pem: read_private(&key_path, notes)? })
         });

@@ -37,10 +37,12 @@ fn the_kubelet_client_is_no_administrator_and_one_that_was_is_replaced() {
     let options = options(directory.path(), &[]);
     let pki = options.certificate_directory();
     create_private_directory(&pki).unwrap();
-    let (now, mut notes) = (now(), Notes::new());
+    let now = now();
+    let mut notes = Notes::new();
     let authority = Authority::ensure(&pki, now, &mut notes).unwrap();
     // As earlier versions made it.
-    let (name, earlier) = ("apiserver-kubelet-client", Purpose::Administrator);
+    let name = "apiserver-kubelet-client";
+    let earlier = Purpose::Administrator;
     authority.ensure_leaf(&pki, name, &earlier, now, &mut notes).unwrap();
     let identity = kubelet_identity(&options, now).unwrap();
     assert_eq!(subject(&identity.chain[0]), "CN=kube-apiserver-kubelet-client");
@@ -71,7 +73,8 @@ fn what_no_longer_fits_is_made_anew() {
 
 #[test]
 fn given_certificates_are_served_and_broken_ones_named() {
-    let (directory, given) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    let given = tempfile::tempdir().unwrap();
     let other = Identities::ensure(&options(given.path(), &[])).unwrap();
     let pki = given.path().join("pki");
     let flags = [

@@ -32,7 +32,8 @@ fn certificates_are_renewed_at_two_thirds_of_their_life_while_the_server_runs() 
     let now = pki::now();
     let renewal = renewal(directory.path(), &[], now);
     let kubeconfig = || std::fs::read_to_string(directory.path().join("admin.kubeconfig")).unwrap();
-    let (first, first_kubeconfig) = (served(&renewal), kubeconfig());
+    let first = served(&renewal);
+    let first_kubeconfig = kubeconfig();
     let first_shown = renewal.kubelet.present();
     renewal.look(now + 200 * DAY);
     assert!(Arc::ptr_eq(&first, &served(&renewal)), "nothing is due yet");
@@ -48,7 +49,8 @@ fn certificates_are_renewed_at_two_thirds_of_their_life_while_the_server_runs() 
 
 #[test]
 fn files_of_the_operator_are_served_when_they_change_and_broken_ones_are_not() {
-    let (directory, given) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    let given = tempfile::tempdir().unwrap();
     let now = pki::now();
     let _made = self::renewal(given.path(), &[], now);
     let pki = given.path().join("pki");

@@ -78,7 +78,7 @@ impl LabelSelector {
         let mut requirements = Vec::new();
         for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
             let value = value.as_str().unwrap_or_default().to_owned();
-            requirements.push(LabelRequirement::new(key, Operation::In, vec![value])?);
+            requirements.push(LabelRequirement::new(key, OperatorKeyword::In, vec![value])?);
         }
         for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
             requirements.push(from_expression(expression)?);
@@ -105,10 +105,10 @@ impl LabelSelector {
 fn from_expression(expression: &Value) -> Result<LabelRequirement, SelectorError> {
     let text = |field| expression.get(field).and_then(Value::as_str).unwrap_or_default();
     let operation = match text("operator") {
-        "In" => Operation::In,
-        "NotIn" => Operation::NotIn,
-        "Exists" => Operation::Exists,
-        "DoesNotExist" => Operation::DoesNotExist,
+        "In" => OperatorKeyword::In,
+        "NotIn" => OperatorKeyword::NotIn,
+        "Exists" => OperatorKeyword::Exists,
+        "DoesNotExist" => OperatorKeyword::DoesNotExist,
         other => return Err(SelectorError(format!("{other:?} is not a valid label selector operator"))),
     };
     let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
@@ -129,7 +129,7 @@ impl fmt::Display for LabelSelector {
 
 /// What a requirement asks, before its values are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Operation {
+enum OperatorKeyword {
     In,
     NotIn,
     Exists,
@@ -140,14 +140,14 @@ enum Operation {
 
 impl LabelRequirement {
     /// Checks key and values; every complaint is told.
-    fn new(key: &str, operation: Operation, mut values: Vec<String>) -> Result<Self, SelectorError> {
+    fn new(key: &str, operation: OperatorKeyword, mut values: Vec<String>) -> Result<Self, SelectorError> {
         let path = FieldPath::new("values");
         let mut errors = ErrorList::default();
         if let Some(error) = invalid(FieldPath::new("key"), key, &names::qualified_name(key)) {
             errors.push(error);
         }
         check_count(operation, &values, &path, &mut errors);
-        let numbers = operation == Operation::GreaterThan || operation == Operation::LessThan;
+        let numbers = operation == OperatorKeyword::GreaterThan || operation == OperatorKeyword::LessThan;
         let mut number = 0;
         for (at, value) in values.iter().enumerate() {
             if numbers {
@@ -170,23 +170,23 @@ impl LabelRequirement {
         values.sort_unstable();
         values.dedup();
         let operator = match operation {
-            Operation::In => LabelOperator::In(values),
-            Operation::NotIn => LabelOperator::NotIn(values),
-            Operation::Exists => LabelOperator::Exists,
-            Operation::DoesNotExist => LabelOperator::DoesNotExist,
-            Operation::GreaterThan => LabelOperator::GreaterThan(number),
-            Operation::LessThan => LabelOperator::LessThan(number),
+            OperatorKeyword::In => LabelOperator::In(values),
+            OperatorKeyword::NotIn => LabelOperator::NotIn(values),
+            OperatorKeyword::Exists => LabelOperator::Exists,
+            OperatorKeyword::DoesNotExist => LabelOperator::DoesNotExist,
+            OperatorKeyword::GreaterThan => LabelOperator::GreaterThan(number),
+            OperatorKeyword::LessThan => LabelOperator::LessThan(number),
         };
         Ok(Self { key: key.to_owned(), operator })
     }
 }
 
-fn check_count(operation: Operation, values: &[String], path: &FieldPath, errors: &mut ErrorList) {
+fn check_count(operation: OperatorKeyword, values: &[String], path: &FieldPath, errors: &mut ErrorList) {
     let complaint = match operation {
-        Operation::In | Operation::NotIn if values.is_empty() => {
+        OperatorKeyword::In | OperatorKeyword::NotIn if values.is_empty() => {
             "for 'in', 'notin' operators, values set can't be empty"
         }
-        Operation::Exists | Operation::DoesNotExist if !values.is_empty() => {
+        OperatorKeyword::Exists | OperatorKeyword::DoesNotExist if !values.is_empty() => {
             "values set must be empty for exists and does not exist"
         }
         _ => return,

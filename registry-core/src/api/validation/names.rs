@@ -5,13 +5,13 @@
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/util/validation`, `…/api/validation`.
 
 /// The longest DNS label, in bytes.
-pub const DNS_LABEL_MAX_BYTES: usize = 63;
+pub const MAX_DNS_LABEL_BYTES: usize = 63;
 /// The longest DNS subdomain, in bytes.
-pub const DNS_SUBDOMAIN_MAX_BYTES: usize = 253;
+pub const MAX_DNS_SUBDOMAIN_BYTES: usize = 253;
 /// The longest label value, and the longest name part of a qualified name, in bytes.
-pub const LABEL_MAX_BYTES: usize = 63;
+pub const MAX_LABEL_BYTES: usize = 63;
 /// The longest name of a port, in bytes.
-pub const PORT_NAME_MAX_BYTES: usize = 15;
+pub const MAX_PORT_NAME_BYTES: usize = 15;
 
 const CHARACTERS: &str = "characters";
 const BYTES: &str = "bytes";
@@ -95,7 +95,7 @@ fn mask_trailing_dash(prefix: &str) -> String {
 
 /// What is wrong with a DNS-1123 label.
 pub fn dns_label(value: &str) -> Vec<String> {
-    let mut complaints = too_long(value, DNS_LABEL_MAX_BYTES, CHARACTERS);
+    let mut complaints = too_long(value, MAX_DNS_LABEL_BYTES, CHARACTERS);
     if !is_dns_label(value) {
         complaints.push(if is_dns_subdomain(value) {
             "must not contain dots".to_owned()
@@ -112,7 +112,7 @@ pub fn dns_subdomain(value: &str) -> Vec<String> {
 }
 
 fn subdomain(value: &str, unit: &str) -> Vec<String> {
-    let mut complaints = too_long(value, DNS_SUBDOMAIN_MAX_BYTES, unit);
+    let mut complaints = too_long(value, MAX_DNS_SUBDOMAIN_BYTES, unit);
     if !is_dns_subdomain(value) {
         complaints.push(pattern(SUBDOMAIN_TEXT, SUBDOMAIN_FORMAT, &["example.com"]));
     }
@@ -121,7 +121,7 @@ fn subdomain(value: &str, unit: &str) -> Vec<String> {
 
 /// What is wrong with a DNS-1123 subdomain whose first label is `*`.
 pub fn wildcard_dns_subdomain(value: &str) -> Vec<String> {
-    let mut complaints = too_long(value, DNS_SUBDOMAIN_MAX_BYTES, CHARACTERS);
+    let mut complaints = too_long(value, MAX_DNS_SUBDOMAIN_BYTES, CHARACTERS);
     if !value.strip_prefix("*.").is_some_and(is_dns_subdomain) {
         complaints.push(pattern(WILDCARD_TEXT, WILDCARD_FORMAT, &["*.example.com"]));
     }
@@ -157,8 +157,8 @@ pub fn domain_prefixed_path(value: &str) -> Vec<String> {
 /// What is wrong with the name of a port.
 pub fn port_name(value: &str) -> Vec<String> {
     let mut complaints = Vec::new();
-    if value.len() > PORT_NAME_MAX_BYTES {
-        complaints.push(format!("must be no more than {PORT_NAME_MAX_BYTES} characters"));
+    if value.len() > MAX_PORT_NAME_BYTES {
+        complaints.push(format!("must be no more than {MAX_PORT_NAME_BYTES} characters"));
     }
     let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if value.is_empty() || !value.bytes().all(is_known) {
@@ -178,7 +178,7 @@ pub fn port_name(value: &str) -> Vec<String> {
 
 /// What is wrong with a DNS-1035 label.
 pub fn dns_1035_label(value: &str) -> Vec<String> {
-    let mut complaints = too_long(value, DNS_LABEL_MAX_BYTES, CHARACTERS);
+    let mut complaints = too_long(value, MAX_DNS_LABEL_BYTES, CHARACTERS);
     if !(is_dns_label(value) && value.starts_with(|first: char| first.is_ascii_lowercase())) {
         complaints.push(pattern(LABEL_1035_TEXT, LABEL_1035_FORMAT, &["my-name", "abc-123"]));
     }
@@ -209,7 +209,7 @@ pub fn qualified_name(value: &str) -> Vec<String> {
         complaints.push("name part must be non-empty".to_owned());
     } else {
         complaints
-            .extend(too_long(name, LABEL_MAX_BYTES, BYTES).iter().map(|text| format!("name part {text}")));
+            .extend(too_long(name, MAX_LABEL_BYTES, BYTES).iter().map(|text| format!("name part {text}")));
     }
     if !is_qualified(name) {
         complaints.push(format!("name part {}", qualified_pattern()));
@@ -219,7 +219,7 @@ pub fn qualified_name(value: &str) -> Vec<String> {
 
 /// What is wrong with a label's value.
 pub fn label_value(value: &str) -> Vec<String> {
-    let mut complaints = too_long(value, LABEL_MAX_BYTES, BYTES);
+    let mut complaints = too_long(value, MAX_LABEL_BYTES, BYTES);
     if !value.is_empty() && !is_qualified(value) {
         complaints.push(pattern(LABEL_VALUE_TEXT, LABEL_VALUE_FORMAT, &["MyValue", "my_value", "12345"]));
     }

@@ -13,12 +13,12 @@ use super::names::{self, NameRule};
 use super::{ErrorList, FieldError, FieldPath};
 
 /// All annotations of one object, keys and values, may have so many bytes.
-pub const ANNOTATIONS_MAX_BYTES: usize = 256 * 1024;
+pub const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
 
 /// A field manager's name may have so many bytes.
-pub const FIELD_MANAGER_MAX_BYTES: usize = 128;
+pub const MAX_FIELD_MANAGER_BYTES: usize = 128;
 
-const SUBRESOURCE_MAX_BYTES: usize = 256;
+const MAX_SUBRESOURCE_BYTES: usize = 256;
 const FINALIZER_ORPHAN: &str = "orphan";
 const FINALIZER_FOREGROUND: &str = "foregroundDeletion";
 const STANDARD_FINALIZERS: [&str; 3] = [FINALIZER_ORPHAN, FINALIZER_FOREGROUND, "kubernetes"];
@@ -105,8 +105,8 @@ pub fn validate_annotations<'a>(
         complain(&mut errors, path, key, names::qualified_name(&key.to_lowercase()));
         total_bytes += key.len() + value.len();
     }
-    if total_bytes > ANNOTATIONS_MAX_BYTES {
-        errors.push(FieldError::too_long(path.clone(), ANNOTATIONS_MAX_BYTES));
+    if total_bytes > MAX_ANNOTATIONS_BYTES {
+        errors.push(FieldError::too_long(path.clone(), MAX_ANNOTATIONS_BYTES));
     }
     errors
 }
@@ -114,8 +114,8 @@ pub fn validate_annotations<'a>(
 /// What is wrong with a field manager's name.
 pub fn validate_field_manager(manager: &str, path: &FieldPath) -> ErrorList {
     let mut errors = ErrorList::default();
-    if manager.len() > FIELD_MANAGER_MAX_BYTES {
-        errors.push(FieldError::too_long(path.clone(), FIELD_MANAGER_MAX_BYTES));
+    if manager.len() > MAX_FIELD_MANAGER_BYTES {
+        errors.push(FieldError::too_long(path.clone(), MAX_FIELD_MANAGER_BYTES));
     }
     for (position, letter) in manager.char_indices() {
         let printable = letter == ' ' || !(letter.is_control() || letter.is_whitespace());
@@ -262,8 +262,8 @@ fn validate_managed_fields(object: &Object, path: &FieldPath, errors: &mut Error
             errors.push(FieldError::invalid(path.child("fieldsType"), fields_type, "must be `FieldsV1`"));
         }
         errors.append(validate_field_manager(text(entry, "manager"), &path.child("manager")));
-        if text(entry, "subresource").len() > SUBRESOURCE_MAX_BYTES {
-            errors.push(FieldError::too_long(path.child("subresource"), SUBRESOURCE_MAX_BYTES));
+        if text(entry, "subresource").len() > MAX_SUBRESOURCE_BYTES {
+            errors.push(FieldError::too_long(path.child("subresource"), MAX_SUBRESOURCE_BYTES));
         }
     }
 }
@@ -281,7 +281,8 @@ fn validate_immutable(
         None | Some(Value::Null) if is_text => Value::String(String::new()),
         value => value.cloned().unwrap_or_default(),
     };
-    let (new, old) = (read(new), read(old));
+    let new = read(new);
+    let old = read(old);
     if new != old && (is_text || !same_moment(&new, &old)) {
         errors.push(FieldError::invalid(path.child(field), new, IMMUTABLE));
     }

@@ -296,7 +296,8 @@ proptest! {
     fn what_is_applied_is_there(first in specs(), second in specs()) {
         let one = applied(None, first, "one");
         let forced = manager().apply(Some(&one), &thing(second.clone()), "two", true, SECOND).expect("forced");
-        let (there, wanted) = (forced.into_value(), thing(second).into_value());
+        let there = forced.into_value();
+        let wanted = thing(second).into_value();
         let there = FieldSet::of(&there, SCHEMA.root());
         let missing = FieldSet::of(&wanted, SCHEMA.root()).leaves().difference(&there);
         let bare = FieldSet::of_paths([["spec", "labels"].as_slice()]);

@@ -49,9 +49,10 @@ fn a_value_sets_its_leaves_elements_and_keys() {
 
 #[test]
 fn differences_tell_parents_from_children() {
-    let (all, parent) =
-        (json!({"f:a": {".": {}, "f:b": {".": {}, "f:c": {}}}, "f:d": {}}), json!({"f:a": {"f:b": {}}}));
-    let (all, parent) = (set(&all), set(&parent));
+    let all = json!({"f:a": {".": {}, "f:b": {".": {}, "f:c": {}}}, "f:d": {}});
+    let parent = json!({"f:a": {"f:b": {}}});
+    let all = set(&all);
+    let parent = set(&parent);
     assert_eq!(
         all.clone().difference(&parent).to_fields_v1(),
         json!({"f:a": {".": {}, "f:b": {"f:c": {}}}, "f:d": {}})
@@ -123,7 +124,8 @@ proptest! {
     /// What is done to the text of a set comes to the same as what is done to the set.
     #[test]
     fn a_set_is_changed_in_writing_as_in_mind(a in field_set(), b in field_set()) {
-        let (written, other) = (WrittenSet::of(&a), WrittenSet::of(&b));
+        let written = WrittenSet::of(&a);
+        let other = WrittenSet::of(&b);
         let mut changed = written.clone();
         changed.add(&b);
         prop_assert_eq!(changed.clone().into_value(), a.clone().union(b.clone()).to_fields_v1());
@@ -149,7 +151,8 @@ proptest! {
 
     #[test]
     fn the_algebra_of_sets_holds(a in field_set(), b in field_set()) {
-        let (only_a, both) = (a.clone().difference(&b), a.intersection(&b));
+        let only_a = a.clone().difference(&b);
+        let both = a.intersection(&b);
         prop_assert_eq!(&only_a.clone().union(both.clone()), &a);
         prop_assert!(only_a.intersection(&b).is_empty());
         prop_assert_eq!(both, b.intersection(&a));

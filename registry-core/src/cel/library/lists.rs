@@ -206,9 +206,11 @@ fn sort_by_keys<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     let [Value::List(list), Value::List(keys)] = call.args else {
         return call.no_such_overload();
     };
-    let (elements, keys) = (list.to_vec()?, keys.to_vec()?);
+    let elements = list.to_vec()?;
+    let keys = keys.to_vec()?;
     if elements.len() != keys.len() {
-        let (elements, keys) = (elements.len(), keys.len());
+        let elements = elements.len();
+        let keys = keys.len();
         return fail(format!(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got {elements} and {keys} elements respectively"
         ));

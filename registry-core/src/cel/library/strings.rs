@@ -102,7 +102,9 @@ fn replace<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         }
         _ => return call.no_such_overload(),
     };
-    let (text, from, to) = (text.as_str(), from.as_str(), to.as_str());
+    let text = text.as_str();
+    let from = from.as_str();
+    let to = to.as_str();
     let found = if from.is_empty() { text.chars().count() + 1 } else { text.matches(from).count() };
     let count = usize::try_from(limit).map_or(found, |limit| limit.min(found));
     check_length(text.len().saturating_add(count.saturating_mul(to.len())))?;

@@ -47,7 +47,8 @@ impl Url {
         }
         if !rest.starts_with('/') {
             // What follows the scheme is opaque.
-            let (scheme, empty) = (scheme.to_lowercase(), String::new);
+            let scheme = scheme.to_lowercase();
+            let empty = String::new;
             return Ok(Self { text: text.to_owned(), scheme, host: empty(), path: empty(), query: empty() });
         }
         let (rest, _) = rest.split_once('#').unwrap_or((rest, ""));
@@ -85,7 +86,8 @@ impl Url {
         for pair in self.query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             if check_escapes(key).is_ok() && check_escapes(value).is_ok() {
-                let (key, value) = (unescape(&key.replace('+', " ")), unescape(&value.replace('+', " ")));
+                let key = unescape(&key.replace('+', " "));
+                let value = unescape(&value.replace('+', " "));
                 parsed.entry(key).or_default().push(value);
             }
         }

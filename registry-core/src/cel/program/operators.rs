@@ -63,7 +63,8 @@ fn add<'a>(left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
         (Value::Uint(a), Value::Uint(b)) => checked(a.checked_add(*b), Value::Uint, UINT_OVERFLOW),
         (Value::Double(a), Value::Double(b)) => Ok(Value::Double(a + b)),
         (Value::String(a), Value::String(b)) => {
-            let (a, b) = (a.as_str(), b.as_str());
+            let a = a.as_str();
+            let b = b.as_str();
             let mut joined = String::with_capacity(a.len() + b.len());
             joined.push_str(a);
             joined.push_str(b);

@@ -213,7 +213,8 @@ impl Builder<'_> {
     fn has(&mut self, arg: ExprId) -> Result<ExprId, Refused> {
         match self.ast.get(arg) {
             Expr::Select { operand, field, test_only: false } => {
-                let (operand, field) = (*operand, Arc::clone(field));
+                let operand = *operand;
+                let field = Arc::clone(field);
                 Ok(self.add(Expr::Select { operand, field, test_only: true }))
             }
             _ => Err((arg, "invalid argument to has() macro".to_owned())),

@@ -55,7 +55,8 @@ impl Timestamp {
         let numbers = |text: &str, separator| -> Option<Vec<i16>> {
             text.split(separator).map(|part: &str| all_digits(part).then(|| part.parse().ok())?).collect()
         };
-        let (date, clock) = (numbers(date, '-')?, numbers(clock, ':')?);
+        let date = numbers(date, '-')?;
+        let clock = numbers(clock, ':')?;
         let ([year, month, day], [hour, minute, second]) = (date.as_slice(), clock.as_slice()) else {
             return None;
         };

@@ -13,7 +13,7 @@ const MAX_LOOKED_UP_BYTES: usize = 16 * 1024 * 1024;
 /// are about; others stay before them. The text has been decoded before: what cannot be read is passed over.
 pub fn sort_as_written(text: &[u8], complaints: &mut [String]) {
     let mut places = Places {
-        wanted: complaints.iter().cloned().map(|complaint| (complaint, Place::default())).collect(),
+        wanted: complaints.iter().cloned().map(|complaint| (complaint, FieldPosition::default())).collect(),
         lengths: complaints.iter().map(String::len).collect(),
         path: String::new(),
         fields: 0,
@@ -27,14 +27,14 @@ pub fn sort_as_written(text: &[u8], complaints: &mut [String]) {
 
 /// Where one field comes.
 #[derive(Default)]
-struct Place {
+struct FieldPosition {
     comings: usize,
     /// How many fields came before the one that is complained of.
     found: Option<usize>,
 }
 
 struct Places {
-    wanted: HashMap<String, Place>,
+    wanted: HashMap<String, FieldPosition>,
     /// The lengths of the complaints: they rule out most fields without making a text.
     lengths: HashSet<usize>,
     /// The path of the value that is being read.

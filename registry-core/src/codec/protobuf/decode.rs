@@ -91,7 +91,8 @@ impl Decoder {
         object: &mut Map<String, Value>,
         depth: usize,
     ) -> Result<(), DecodeError> {
-        let (ty, name) = (field.ty(), field.name());
+        let ty = field.ty();
+        let name = field.name();
         match ty.form() {
             Form::Scalar(scalar) => {
                 let value = scalar_value(scalar, name, key, reader, depth)?;
@@ -169,7 +170,8 @@ impl Decoder {
         depth: usize,
     ) -> Result<(String, Value), DecodeError> {
         let mut reader = Reader::new(entry);
-        let (mut map_key, mut value) = (String::new(), None);
+        let mut map_key = String::new();
+        let mut value = None;
         while let Some(key) = reader.key()? {
             match key.number {
                 1 => map_key = string(name, key, &mut reader)?,
@@ -236,7 +238,9 @@ impl Decoder {
     ) -> Result<Value, DecodeError> {
         const NAME: &str = "Schema";
         let mut reader = Reader::new(message);
-        let (mut schema, mut list, mut allows) = (None, Vec::new(), false);
+        let mut schema = None;
+        let mut list = Vec::new();
+        let mut allows = false;
         while let Some(key) = reader.key()? {
             match (or, key.number) {
                 (SchemaOr::Bool, 1) => {

@@ -167,7 +167,8 @@ fn special(out: &mut Vec<u8>, scalar: Scalar, value: &Value) {
 fn time(out: &mut Vec<u8>, scalar: Scalar, value: &Value) {
     let Some(moment) = value.as_str().and_then(|text| text.parse::<Timestamp>().ok()) else { return };
     // Before 1970, the fraction counts backwards here, and forwards in protobuf.
-    let (mut seconds, mut nanos) = (moment.as_second(), moment.subsec_nanosecond());
+    let mut seconds = moment.as_second();
+    let mut nanos = moment.subsec_nanosecond();
     if nanos < 0 {
         (seconds, nanos) = (seconds - 1, nanos + 1_000_000_000);
     }

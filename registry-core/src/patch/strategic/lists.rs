@@ -124,7 +124,8 @@ fn check_order(patch: &[Value], order: &[Value], merge_key: Option<&str>) -> Res
             }
         };
         if !found {
-            let (patch, order) = (go::print_list(patch), go::print_list(order));
+            let patch = go::print_list(patch);
+            let order = go::print_list(order);
             return Err(PatchError::Contradictory(format!(
                 "The order in patch list:\n{patch}\n doesn't match {SET_ELEMENT_ORDER} list:\n{order}\n"
             )));

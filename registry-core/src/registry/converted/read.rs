@@ -12,7 +12,7 @@ use crate::resource::conversion::ConversionError;
 use crate::rest::{Answer, Getter, Lister, Watcher};
 use crate::storage::{EncodingBudget, ListPage, Rest, StoredObject, WatchError, WatchEvent, WatchStream};
 
-use super::{Converted, VersionBorder};
+use super::{Converted, VersionAdapter};
 
 /// How many objects of a list are converted before others get their turn.
 const CONVERTED_AT_ONCE: usize = 64;
@@ -26,8 +26,8 @@ impl<T: Getter + ?Sized> Getter for Converted<T> {
         options: &GetOptions,
     ) -> Result<Answer, StatusError> {
         match self.hub.get(context, name, options).await? {
-            Answer::Stored(entry) => Ok(Answer::Stored(self.border.read(&entry, &self.kept)?)),
-            other => self.border.answer(other),
+            Answer::Stored(entry) => Ok(Answer::Stored(self.adapter.read(&entry, &self.kept)?)),
+            other => self.adapter.answer(other),
         }
     }
 }
@@ -35,10 +35,11 @@ impl<T: Getter + ?Sized> Getter for Converted<T> {
 #[async_trait]
 impl<T: Lister + ?Sized> Lister for Converted<T> {
     async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError> {
-        let options = self.border.selection(options)?;
+        let options = self.adapter.selection(options)?;
         let page = self.hub.list(context, &options).await?;
-        let (border, kept) = (self.border.clone(), self.kept.clone());
-        page_of(page, move |entry| border.read(entry, &kept)).await
+        let adapter = self.adapter.clone();
+        let kept = self.kept.clone();
+        page_of(page, move |entry| adapter.read(entry, &kept)).await
     }
 
     async fn list_in_parts(
@@ -46,14 +47,15 @@ impl<T: Lister + ?Sized> Lister for Converted<T> {
         context: &RequestContext,
         options: &ListOptions,
     ) -> Result<ListPage, StatusError> {
-        let options = self.border.selection(options)?;
+        let options = self.adapter.selection(options)?;
         let page = self.hub.list_in_parts(context, &options).await?;
-        let (border, kept) = (self.border.clone(), self.kept.clone());
-        page_of(page, move |entry| border.read(entry, &kept)).await
+        let adapter = self.adapter.clone();
+        let kept = self.kept.clone();
+        page_of(page, move |entry| adapter.read(entry, &kept)).await
     }
 
     fn list_kind(&self) -> &'static str {
-        self.border.spoke.list_kind
+        self.adapter.spoke.list_kind
     }
 }
 
@@ -64,16 +66,16 @@ impl<T: Watcher + ?Sized> Watcher for Converted<T> {
         context: &RequestContext,
         options: &ListOptions,
     ) -> Result<WatchStream, StatusError> {
-        let border = self.border.clone();
+        let adapter = self.adapter.clone();
         let kept = self.kept.clone();
-        let events = self.hub.watch(context, &border.selection(options)?).await?;
-        Ok(events.map(move |event| border.event(event?, &kept)).boxed())
+        let events = self.hub.watch(context, &adapter.selection(options)?).await?;
+        Ok(events.map(move |event| adapter.event(event?, &kept)).boxed())
     }
 }
 
-// === impl VersionBorder ===
+// === impl VersionAdapter ===
 
-impl VersionBorder {
+impl VersionAdapter {
     /// List options as the hub's storage understands them: with its names of the selected fields.
     pub(super) fn selection(&self, options: &ListOptions) -> Result<ListOptions, StatusError> {
         check_field_selector(&self.spoke, &options.field_selector)?;
@@ -88,8 +90,8 @@ impl VersionBorder {
 
     /// A page of what the hub's storage did.
     pub(super) async fn page(&self, page: ListPage) -> Result<ListPage, StatusError> {
-        let border = self.clone();
-        page_of(page, move |entry| border.entry(entry)).await
+        let adapter = self.clone();
+        page_of(page, move |entry| adapter.entry(entry)).await
     }
 
     /// A stored object as the spoke gives it, made once for all who read this entry.
@@ -104,7 +106,7 @@ impl VersionBorder {
     }
 
     fn read(&self, entry: &StoredObject, kept: &Arc<EncodingBudget>) -> Result<StoredObject, StatusError> {
-        self.shared(entry, kept).map_err(|error| self.not_sayable(&error))
+        self.shared(entry, kept).map_err(|error| self.conversion_failed(&error))
     }
 
     fn event(&self, event: WatchEvent, kept: &Arc<EncodingBudget>) -> Result<WatchEvent, WatchError> {

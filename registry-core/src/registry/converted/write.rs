@@ -4,14 +4,13 @@ use async_trait::async_trait;
 
 use crate::api::{CreateOptions, DeleteOptions, ListOptions, Object, StatusError, UpdateOptions};
 use crate::context::RequestContext;
-use crate::registry::border::{AdmissionWithin, Border, UpdateWithin};
+use crate::registry::object_adapter::{AdaptedAdmission, AdaptedUpdate, ObjectAdapter};
 use crate::rest::{
-    Answer, CollectionDeleter, Creater, GracefulDeleter, NamedCreater, UpdatedObject, Updater,
-    ValidatingAdmission,
+    Answer, CollectionDeleter, Creater, GracefulDeleter, NamedCreater, UpdatedObject, Updater, ValidateObject,
 };
 use crate::storage::ListPage;
 
-use super::{Converted, VersionBorder};
+use super::{Converted, VersionAdapter};
 
 #[async_trait]
 impl<T: Creater + ?Sized> Creater for Converted<T> {
@@ -19,13 +18,13 @@ impl<T: Creater + ?Sized> Creater for Converted<T> {
         &self,
         context: &RequestContext,
         object: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
-        let border = &self.border;
-        let admission = AdmissionWithin { border, beyond: admission };
-        let created = self.hub.create(context, border.to_hub(object)?, &admission, options).await?;
-        border.answer(created)
+        let adapter = &self.adapter;
+        let admission = AdaptedAdmission { adapter, external: admission };
+        let created = self.hub.create(context, adapter.to_hub(object)?, &admission, options).await?;
+        adapter.answer(created)
     }
 }
 
@@ -36,13 +35,13 @@ impl<T: NamedCreater + ?Sized> NamedCreater for Converted<T> {
         context: &RequestContext,
         name: &str,
         object: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
-        let border = &self.border;
-        let admission = AdmissionWithin { border, beyond: admission };
-        let object = border.to_hub(object)?;
-        border.answer(self.hub.create_named(context, name, object, &admission, options).await?)
+        let adapter = &self.adapter;
+        let admission = AdaptedAdmission { adapter, external: admission };
+        let object = adapter.to_hub(object)?;
+        adapter.answer(self.hub.create_named(context, name, object, &admission, options).await?)
     }
 }
 
@@ -53,14 +52,14 @@ impl<T: Updater + ?Sized> Updater for Converted<T> {
         context: &RequestContext,
         name: &str,
         update: &mut dyn UpdatedObject,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
-        let border = &self.border;
-        let admission = AdmissionWithin { border, beyond: admission };
-        let mut update = UpdateWithin { border, beyond: update };
+        let adapter = &self.adapter;
+        let admission = AdaptedAdmission { adapter, external: admission };
+        let mut update = AdaptedUpdate { adapter, external: update };
         let (answer, created) = self.hub.update(context, name, &mut update, &admission, options).await?;
-        Ok((border.answer(answer)?, created))
+        Ok((adapter.answer(answer)?, created))
     }
 }
 
@@ -70,12 +69,12 @@ impl<T: GracefulDeleter + ?Sized> GracefulDeleter for Converted<T> {
         &self,
         context: &RequestContext,
         name: &str,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &DeleteOptions,
     ) -> Result<Answer, StatusError> {
-        let border = &self.border;
-        let admission = AdmissionWithin { border, beyond: admission };
-        border.answer(self.hub.delete(context, name, &admission, options).await?)
+        let adapter = &self.adapter;
+        let admission = AdaptedAdmission { adapter, external: admission };
+        adapter.answer(self.hub.delete(context, name, &admission, options).await?)
     }
 }
 
@@ -84,23 +83,23 @@ impl<T: CollectionDeleter + ?Sized> CollectionDeleter for Converted<T> {
     async fn delete_collection(
         &self,
         context: &RequestContext,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &DeleteOptions,
         selection: &ListOptions,
     ) -> Result<ListPage, StatusError> {
-        let border = &self.border;
-        let admission = AdmissionWithin { border, beyond: admission };
-        let selection = border.selection(selection)?;
-        border.page(self.hub.delete_collection(context, &admission, options, &selection).await?).await
+        let adapter = &self.adapter;
+        let admission = AdaptedAdmission { adapter, external: admission };
+        let selection = adapter.selection(selection)?;
+        adapter.page(self.hub.delete_collection(context, &admission, options, &selection).await?).await
     }
 }
 
-impl Border for VersionBorder {
-    fn outward(&self, object: &Object) -> Result<Object, StatusError> {
+impl ObjectAdapter for VersionAdapter {
+    fn to_external(&self, object: &Object) -> Result<Object, StatusError> {
         self.to_spoke(object.clone())
     }
 
-    fn inward(&self, wanted: Object, _: Option<&Object>) -> Result<Object, StatusError> {
+    fn to_stored(&self, wanted: Object, _: Option<&Object>) -> Result<Object, StatusError> {
         self.to_hub(wanted)
     }
 

@@ -104,7 +104,8 @@ const fn misnamed(culprit: &Culprit<'_>) -> Option<Message> {
 const fn served_twice(entries: &[MapEntry], version: &WrittenVersion, index: usize) -> Option<Message> {
     let mut earlier = 0;
     while earlier < index {
-        let (first, second) = (&entries[earlier], &entries[index]);
+        let first = &entries[earlier];
+        let second = &entries[index];
         if same(first.resource.plural, second.resource.plural)
             && same_option(first.subresource, second.subresource)
         {
@@ -194,7 +195,8 @@ const fn undeclared(child: &Culprit<'_>, parent: &Culprit<'_>, subresource: &str
 
 /// Whether a path's text is this plural and subresource.
 const fn is_path(text: &str, plural: &str, subresource: Option<&str>) -> bool {
-    let (text, plural) = (text.as_bytes(), plural.as_bytes());
+    let text = text.as_bytes();
+    let plural = plural.as_bytes();
     if text.len() < plural.len() || !message::same_bytes(text.split_at(plural.len()).0, plural) {
         return false;
     }

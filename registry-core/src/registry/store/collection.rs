@@ -5,7 +5,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::api::{DeleteOptions, ListOptions, StatusError};
 use crate::context::RequestContext;
-use crate::rest::{CollectionDeleter, GracefulDeleter, Lister, ValidatingAdmission};
+use crate::rest::{CollectionDeleter, GracefulDeleter, Lister, ValidateObject};
 use crate::storage::{ListPage, StoredObject};
 
 use super::Store;
@@ -15,7 +15,7 @@ const PAGE_OBJECTS: u64 = 10_000;
 
 /// What the answer holds of the deleted objects, in bytes. It reads the others from the store, which still has them at
 /// the list's revision.
-const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 #[async_trait]
 impl CollectionDeleter for Store {
@@ -23,7 +23,7 @@ impl CollectionDeleter for Store {
     async fn delete_collection(
         &self,
         context: &RequestContext,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &DeleteOptions,
         selection: &ListOptions,
     ) -> Result<ListPage, StatusError> {
@@ -55,7 +55,7 @@ impl CollectionDeleter for Store {
                 }
             };
             let Some(next) = next else { return Ok(all) };
-            if listed_bytes > ANSWER_BYTES_MAX && all.rest.is_none() {
+            if listed_bytes > MAX_ANSWER_BYTES && all.rest.is_none() {
                 all.rest = Some(self.rest(context, &selection, next.clone())?);
             }
             listed = Some(all);
@@ -71,7 +71,7 @@ impl Store {
     async fn delete_all(
         &self,
         context: &RequestContext,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &DeleteOptions,
         objects: &[StoredObject],
     ) -> Result<(), StatusError> {
@@ -87,7 +87,7 @@ impl Store {
     async fn delete_listed(
         &self,
         context: &RequestContext,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &DeleteOptions,
         entry: StoredObject,
     ) -> Result<(), StatusError> {

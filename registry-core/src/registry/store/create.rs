@@ -7,7 +7,7 @@ use crate::api::validation::object_meta::{validate_finalizer_names, validate_obj
 use crate::api::{CreateOptions, FieldPath, Object, Reason, StatusError, time};
 use crate::context::RequestContext;
 use crate::registry::errors::Verb;
-use crate::rest::{Answer, Creater, ValidatingAdmission};
+use crate::rest::{Answer, Creater, ValidateObject};
 use crate::storage::{StorageError, StoredObject};
 
 use super::generate_name::generate_name;
@@ -23,7 +23,7 @@ impl Creater for Store {
         &self,
         context: &RequestContext,
         object: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         if wants_generated_name(&object) {
@@ -43,7 +43,7 @@ impl Store {
         &self,
         context: &RequestContext,
         mut object: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         let dry_run = options.dry_run.is_on();

@@ -5,18 +5,18 @@ use async_trait::async_trait;
 use crate::api::{DeleteOptions, Object, Preconditions, StatusError};
 use crate::context::RequestContext;
 use crate::registry::errors::Verb;
-use crate::rest::{Answer, GracefulDeleter, SuccessDetails, SuccessStatus, ValidatingAdmission};
+use crate::rest::{Answer, GracefulDeleter, SuccessDetails, SuccessStatus, ValidateObject};
 use crate::storage::interface::{AnyDeletion, UpdateAction, UpdateOutcome};
 use crate::storage::{StorageError, StoredObject, TryUpdate};
 
 use super::Store;
-use super::deletion::Step;
+use super::deletion::DeletionStep;
 
 /// One delete request, as it is tried against one state after the other.
 struct Attempt<'a> {
     store: &'a Store,
     context: &'a RequestContext,
-    admission: &'a dyn ValidatingAdmission,
+    admission: &'a dyn ValidateObject,
     options: &'a DeleteOptions,
     /// What the last try wants to become of the object.
     plan: Plan,
@@ -41,7 +41,7 @@ impl GracefulDeleter for Store {
         &self,
         context: &RequestContext,
         name: &str,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &DeleteOptions,
     ) -> Result<Answer, StatusError> {
         for warning in self.strategy().warnings_on_delete(options) {
@@ -108,15 +108,15 @@ impl Store {
 // === impl Attempt ===
 
 impl Attempt<'_> {
-    async fn step(&mut self, current: Object) -> Result<Step, StatusError> {
+    async fn step(&mut self, current: Object) -> Result<DeletionStep, StatusError> {
         current.uid().clone_into(&mut self.uid);
         self.store.match_preconditions(&current, self.options)?;
         self.admission.validate(self.context, None, Some(&current)).await?;
         let step = self.store.deletion_step(self.context, current, self.options);
         self.plan = match step {
-            Step::Pending | Step::Remove => Plan::Gone,
-            Step::Mark(_) => Plan::Stays,
-            Step::MarkAndRemove(_) => Plan::RemoveNow,
+            DeletionStep::Pending | DeletionStep::Remove => Plan::Gone,
+            DeletionStep::Mark(_) => Plan::Stays,
+            DeletionStep::MarkAndRemove(_) => Plan::RemoveNow,
         };
         Ok(step)
     }
@@ -131,8 +131,10 @@ impl Attempt<'_> {
             return Err(StatusError::not_found(self.store.named(self.context), name));
         };
         Ok(match self.step(self.store.read(&entry)?).await? {
-            Step::Mark(object) | Step::MarkAndRemove(object) => Answer::Object(object),
-            Step::Pending | Step::Remove => self.store.deleted(self.context, entry, name, &self.uid),
+            DeletionStep::Mark(object) | DeletionStep::MarkAndRemove(object) => Answer::Object(object),
+            DeletionStep::Pending | DeletionStep::Remove => {
+                self.store.deleted(self.context, entry, name, &self.uid)
+            }
         })
     }
 }
@@ -143,9 +145,9 @@ impl TryUpdate for Attempt<'_> {
         let Some(entry) = current else { return Ok(UpdateAction::Keep) };
         let object = self.store.read(entry)?;
         Ok(match self.step(object).await? {
-            Step::Pending => UpdateAction::Keep,
-            Step::Remove => UpdateAction::Delete,
-            Step::Mark(object) | Step::MarkAndRemove(object) => {
+            DeletionStep::Pending => UpdateAction::Keep,
+            DeletionStep::Remove => UpdateAction::Delete,
+            DeletionStep::Mark(object) | DeletionStep::MarkAndRemove(object) => {
                 UpdateAction::Write { value: self.store.new_value(&object), ttl: self.store.time_to_live() }
             }
         })

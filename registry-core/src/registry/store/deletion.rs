@@ -14,7 +14,7 @@ const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
 /// What is to be done about one state of an object.
-pub(super) enum Step {
+pub(super) enum DeletionStep {
     /// Its deletion is on its way and ends no later than asked for.
     Pending,
     /// Remove it.
@@ -44,24 +44,24 @@ impl Store {
         context: &RequestContext,
         mut object: Object,
         options: &DeleteOptions,
-    ) -> Step {
+    ) -> DeletionStep {
         let grace = self.grace(context, &mut object, options);
         if matches!(grace, Grace::Running) {
-            return Step::Pending;
+            return DeletionStep::Pending;
         }
         if let Some(finalizers) = self.collector_finalizers(&object, options) {
             object.set_finalizers(finalizers);
         }
         let finalizing = self.strategy().is_held(&object);
         match grace {
-            Grace::Set(seconds) if finalizing || seconds > 0 => Step::Mark(object),
-            Grace::Set(_) => Step::MarkAndRemove(object),
+            Grace::Set(seconds) if finalizing || seconds > 0 => DeletionStep::Mark(object),
+            Grace::Set(_) => DeletionStep::MarkAndRemove(object),
             _ if finalizing => {
                 mark_as_deleting(&mut object, Timestamp::now());
                 self.strategy().mark_as_deleting(&mut object);
-                Step::Mark(object)
+                DeletionStep::Mark(object)
             }
-            _ => Step::Remove,
+            _ => DeletionStep::Remove,
         }
     }
 

@@ -7,13 +7,13 @@ use uuid::Uuid;
 /// No vowels, no look-alikes: names spell no words and can be read out.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX_CHARACTERS: usize = 5;
-const LONGEST_NAME_BYTES: usize = 63;
+const MAX_NAME_BYTES: usize = 63;
 /// Bytes of a random uuid that carry no version or variant bits.
 const RANDOM_BYTES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13, 14, 15];
 
 /// A name that begins like `base`, with a random end.
 pub fn generate_name(base: &str) -> String {
-    let mut length = base.len().min(LONGEST_NAME_BYTES - SUFFIX_CHARACTERS);
+    let mut length = base.len().min(MAX_NAME_BYTES - SUFFIX_CHARACTERS);
     while !base.is_char_boundary(length) {
         length -= 1;
     }
@@ -40,7 +40,7 @@ mod tests {
         assert_eq!(short.len(), 9);
         assert!(short.starts_with("web-"));
         assert!(short.bytes().skip(4).all(|byte| ALPHABET.contains(&byte)));
-        assert_eq!(generate_name(&"x".repeat(300)).len(), LONGEST_NAME_BYTES);
+        assert_eq!(generate_name(&"x".repeat(300)).len(), MAX_NAME_BYTES);
         assert_ne!(generate_name("web-"), generate_name("web-"));
     }
 }

@@ -117,11 +117,13 @@ impl Store {
         let operation = self.operation(context, Verb::ListPage, "", "");
         let predicate = predicate(options);
         Ok(Rest::new(move || {
-            let (storage, keys) = (storage.clone(), keys.clone());
+            let storage = storage.clone();
+            let keys = keys.clone();
             let request =
                 ListRequest { predicate: predicate.clone(), in_parts: true, ..ListRequest::default() };
             let part_at = move |token: Option<String>| {
-                let (storage, keys) = (storage.clone(), keys.clone());
+                let storage = storage.clone();
+                let keys = keys.clone();
                 let request = ListRequest { continue_token: token, ..request.clone() };
                 async move {
                     if request.continue_token.is_none() {

@@ -10,7 +10,7 @@ use crate::api::{CreateOptions, DeleteOptions, DryRun, GetOptions, Object, Reaso
 use crate::context::RequestContext;
 use crate::registry::testing::{Edit, MemoryStorage, Replace, object_of, widget, widgets};
 use crate::resource::{Deletion, NoStrategy, ObjectStrategy, ResourceDescription};
-use crate::rest::{AdmitAll, Answer, Creater, Getter, GracefulDeleter, Updater, ValidatingAdmission};
+use crate::rest::{AdmitAll, Answer, Creater, Getter, GracefulDeleter, Updater, ValidateObject};
 use crate::storage::StoredObject;
 
 use super::{FinishHook, Store, StoreHooks, StoreOptions};

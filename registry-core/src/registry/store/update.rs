@@ -12,7 +12,7 @@ use crate::api::{
 use crate::context::RequestContext;
 use crate::registry::errors::{OPTIMISTIC_LOCK, Verb};
 use crate::resource::ObjectStrategy;
-use crate::rest::{Answer, UpdatedObject, Updater, ValidatingAdmission};
+use crate::rest::{Answer, UpdatedObject, Updater, ValidateObject};
 use crate::storage::interface::{UpdateAction, UpdateOutcome};
 use crate::storage::{StoredObject, TryUpdate};
 
@@ -27,7 +27,7 @@ struct Attempt<'a> {
     context: &'a RequestContext,
     name: &'a str,
     update: &'a mut dyn UpdatedObject,
-    admission: &'a dyn ValidatingAdmission,
+    admission: &'a dyn ValidateObject,
     rules: &'a dyn UpdateRules,
     dry_run: bool,
     /// What the last try set aside; replaced (and so undone) by the next one.
@@ -51,7 +51,7 @@ impl Updater for Store {
         context: &RequestContext,
         name: &str,
         update: &mut dyn UpdatedObject,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
         self.update_by(context, name, update, admission, options, &MainRules).await
@@ -70,7 +70,7 @@ impl Store {
         context: &RequestContext,
         name: &str,
         update: &mut dyn UpdatedObject,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &UpdateOptions,
         rules: &dyn UpdateRules,
     ) -> Result<(Answer, bool), StatusError> {

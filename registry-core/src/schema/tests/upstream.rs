@@ -94,7 +94,8 @@ fn difference(path: &str, ours: &Value, expected: &Value) -> Option<String> {
         (Value::Object(ours), Value::Object(expected)) => {
             let keys = ours.keys().chain(expected.keys());
             keys.into_iter().find_map(|key| {
-                let (ours, expected) = (ours.get(key), expected.get(key));
+                let ours = ours.get(key);
+                let expected = expected.get(key);
                 let path = format!("{path}/{key}");
                 match (ours, expected) {
                     (Some(Value::Array(ours)), Some(Value::Array(expected)))

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::api::GroupVersionKind;
 
 use super::super::Schema;
-use super::{ANY, Absent, Field, Scalar, Shape, Struct, Type, TypeId, TypeRef, TypeTable, wire};
+use super::{ANY, Absent, Field, Scalar, Struct, Type, TypeId, TypeRef, TypeShape, TypeTable, wire};
 
 // === impl TypeTable ===
 
@@ -58,13 +58,13 @@ impl TypeTable {
     /// The same of a type at hand.
     pub(in crate::schema) fn zero_of(&self, ty: &Type) -> Value {
         match &ty.shape {
-            Shape::Scalar(scalar) => scalar.zero(),
-            Shape::Struct(shape) => {
+            TypeShape::Scalar(scalar) => scalar.zero(),
+            TypeShape::Struct(shape) => {
                 let fields = shape.always_fields();
                 let filled = fields.filter_map(|field| Some((field.name.to_string(), self.absent(field)?)));
                 Value::Object(filled.collect::<Map<_, _>>())
             }
-            Shape::SchemaOr { .. } | Shape::List { .. } | Shape::Map { .. } => Value::Null,
+            TypeShape::SchemaOr { .. } | TypeShape::List { .. } | TypeShape::Map { .. } => Value::Null,
         }
     }
 
@@ -81,7 +81,7 @@ impl TypeTable {
     pub(in crate::schema) fn finish(mut self) -> Self {
         let kinds: Vec<AbsenceClass> = self.types.iter().map(AbsenceClass::of).collect();
         for ty in &mut self.types {
-            let Shape::Struct(shape) = &mut ty.shape else { continue };
+            let TypeShape::Struct(shape) = &mut ty.shape else { continue };
             for field in &mut shape.fields {
                 let class = kinds.get(field.ty.0 as usize).copied().unwrap_or(AbsenceClass::Plain);
                 field.absent = class.absent(field);
@@ -101,14 +101,14 @@ impl TypeTable {
             let mut changed = false;
             for ty in &mut self.types {
                 let found = match &mut ty.shape {
-                    Shape::Struct(shape) => {
+                    TypeShape::Struct(shape) => {
                         shape.defaulted =
                             places(&shape.fields, |field| field.default.is_some() || leads(field.ty));
                         !shape.defaulted.is_empty()
                     }
-                    Shape::List { element, .. } => leads(*element),
-                    Shape::Map { value, .. } => leads(*value),
-                    Shape::Scalar(_) | Shape::SchemaOr { .. } => false,
+                    TypeShape::List { element, .. } => leads(*element),
+                    TypeShape::Map { value, .. } => leads(*value),
+                    TypeShape::Scalar(_) | TypeShape::SchemaOr { .. } => false,
                 };
                 changed |= found != ty.has_defaults;
                 ty.has_defaults = found;
@@ -186,12 +186,12 @@ enum AbsenceClass {
 impl AbsenceClass {
     fn of(ty: &Type) -> Self {
         match &ty.shape {
-            Shape::Scalar(Scalar::Time | Scalar::MicroTime | Scalar::Raw) => Self::NullStruct,
-            Shape::Scalar(scalar) if scalar.is_go_struct() => Self::Struct,
-            Shape::Scalar(Scalar::Any | Scalar::Bytes) => Self::Nilable,
-            Shape::Scalar(_) => Self::Plain,
-            Shape::Struct(_) => Self::Struct,
-            Shape::List { .. } | Shape::Map { .. } | Shape::SchemaOr { .. } => Self::Nilable,
+            TypeShape::Scalar(Scalar::Time | Scalar::MicroTime | Scalar::Raw) => Self::NullStruct,
+            TypeShape::Scalar(scalar) if scalar.is_go_struct() => Self::Struct,
+            TypeShape::Scalar(Scalar::Any | Scalar::Bytes) => Self::Nilable,
+            TypeShape::Scalar(_) => Self::Plain,
+            TypeShape::Struct(_) => Self::Struct,
+            TypeShape::List { .. } | TypeShape::Map { .. } | TypeShape::SchemaOr { .. } => Self::Nilable,
         }
     }
 

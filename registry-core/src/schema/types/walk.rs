@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Dialect, Field, ListKind, PatchStrategy, Scalar, SchemaOr, Shape, Type, TypeTable};
+use super::{Dialect, Field, ListKind, PatchStrategy, Scalar, SchemaOr, Type, TypeShape, TypeTable};
 
 /// One type of a table.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +27,13 @@ pub struct FieldRef<'a> {
 impl<'a> TypeRef<'a> {
     /// The field with this JSON name; `None` when this is no struct or has no such field.
     pub fn field(&self, name: &str) -> Option<FieldRef<'a>> {
-        let Shape::Struct(shape) = &self.ty.shape else { return None };
+        let TypeShape::Struct(shape) = &self.ty.shape else { return None };
         Some(FieldRef { table: self.table, field: shape.field(name)? })
     }
 
     /// The same, for whoever asks for names in their order: `place` is where the last field was found.
     pub(crate) fn next_field(&self, name: &str, place: &mut usize) -> Option<FieldRef<'a>> {
-        let Shape::Struct(shape) = &self.ty.shape else { return None };
+        let TypeShape::Struct(shape) = &self.ty.shape else { return None };
         Some(FieldRef { table: self.table, field: shape.next_field(name, place)? })
     }
 
@@ -41,7 +41,7 @@ impl<'a> TypeRef<'a> {
     pub fn fields(&self) -> impl Iterator<Item = FieldRef<'a>> + use<'a> {
         let table = self.table;
         let fields = match &self.ty.shape {
-            Shape::Struct(shape) => &*shape.fields,
+            TypeShape::Struct(shape) => &*shape.fields,
             _ => &[],
         };
         fields.iter().map(move |field| FieldRef { table, field })
@@ -50,7 +50,7 @@ impl<'a> TypeRef<'a> {
     /// The element type; `None` when this is no list.
     pub fn element(&self) -> Option<TypeRef<'a>> {
         match &self.ty.shape {
-            Shape::List { element, .. } => Some(self.table.type_ref(*element)),
+            TypeShape::List { element, .. } => Some(self.table.type_ref(*element)),
             _ => None,
         }
     }
@@ -58,7 +58,7 @@ impl<'a> TypeRef<'a> {
     /// The type of a map's values; `None` when this is no map.
     pub fn value(&self) -> Option<TypeRef<'a>> {
         match &self.ty.shape {
-            Shape::Map { value, .. } => Some(self.table.type_ref(*value)),
+            TypeShape::Map { value, .. } => Some(self.table.type_ref(*value)),
             _ => None,
         }
     }
@@ -66,7 +66,7 @@ impl<'a> TypeRef<'a> {
     /// The format of a single value; `None` when this is no scalar.
     pub fn scalar(&self) -> Option<Scalar> {
         match &self.ty.shape {
-            Shape::Scalar(scalar) => Some(*scalar),
+            TypeShape::Scalar(scalar) => Some(*scalar),
             _ => None,
         }
     }
@@ -74,7 +74,7 @@ impl<'a> TypeRef<'a> {
     /// The JSON schema type, and what may stand in its place; `None` for all else.
     pub fn schema_or(&self) -> Option<(TypeRef<'a>, SchemaOr)> {
         match &self.ty.shape {
-            Shape::SchemaOr { schema, or } => Some((self.table.type_ref(*schema), *or)),
+            TypeShape::SchemaOr { schema, or } => Some((self.table.type_ref(*schema), *or)),
             _ => None,
         }
     }
@@ -82,7 +82,7 @@ impl<'a> TypeRef<'a> {
     /// How a list's elements are told apart; `None` when this is no list.
     pub fn list_kind(&self) -> Option<ListKind> {
         match &self.ty.shape {
-            Shape::List { kind, .. } => Some(*kind),
+            TypeShape::List { kind, .. } => Some(*kind),
             _ => None,
         }
     }
@@ -90,7 +90,7 @@ impl<'a> TypeRef<'a> {
     /// The fields that tell a keyed list's elements apart, in declared order; empty for all else.
     pub fn list_keys(&self) -> &'a [Arc<str>] {
         match &self.ty.shape {
-            Shape::List { keys, .. } => keys,
+            TypeShape::List { keys, .. } => keys,
             _ => &[],
         }
     }
@@ -98,27 +98,27 @@ impl<'a> TypeRef<'a> {
     /// Whether server-side apply treats the whole value as one: scalars, atomic lists, maps and structs.
     pub fn is_atomic(&self) -> bool {
         match &self.ty.shape {
-            Shape::Scalar(_) | Shape::SchemaOr { .. } => true,
-            Shape::Struct(shape) => self.atomic.unwrap_or(shape.atomic),
-            Shape::List { kind, .. } => *kind == ListKind::Atomic,
-            Shape::Map { atomic, .. } => self.atomic.unwrap_or(*atomic),
+            TypeShape::Scalar(_) | TypeShape::SchemaOr { .. } => true,
+            TypeShape::Struct(shape) => self.atomic.unwrap_or(shape.atomic),
+            TypeShape::List { kind, .. } => *kind == ListKind::Atomic,
+            TypeShape::Map { atomic, .. } => self.atomic.unwrap_or(*atomic),
         }
     }
 
     /// Whether server-side apply takes maps found here apart although nothing is known of them: so it is with
     /// whatever an author's schema leaves open. (Kubernetes' own open fields are one value each.)
     pub fn is_open(&self) -> bool {
-        matches!(self.ty.shape, Shape::Scalar(Scalar::Any)) && self.table.dialect == Dialect::JsonSchema
+        matches!(self.ty.shape, TypeShape::Scalar(Scalar::Any)) && self.table.dialect == Dialect::JsonSchema
     }
 
     /// Whether this is a struct.
     pub fn is_struct(&self) -> bool {
-        matches!(self.ty.shape, Shape::Struct(_))
+        matches!(self.ty.shape, TypeShape::Struct(_))
     }
 
     /// Whether a struct keeps fields the schema does not know.
     pub fn keeps_unknown(&self) -> bool {
-        matches!(&self.ty.shape, Shape::Struct(shape) if shape.keeps_unknown)
+        matches!(&self.ty.shape, TypeShape::Struct(shape) if shape.keeps_unknown)
     }
 
     /// The OpenAPI name, such as `io.k8s.api.core.v1.Pod`; `None` when this is no component of its own.

@@ -1,6 +1,6 @@
 //! Structs as protobuf has them: fields by number, inlined structs as the messages they are on the wire.
 
-use super::{Field, Scalar, SchemaOr, Shape, Struct, TypeRef, TypeTable, walk::FieldRef};
+use super::{Field, Scalar, SchemaOr, Struct, TypeRef, TypeShape, TypeTable, walk::FieldRef};
 
 /// A numbered place in a message.
 #[derive(Clone, Debug)]
@@ -138,11 +138,11 @@ impl<'a> TypeRef<'a> {
     pub(crate) fn form(&self) -> Form<'a> {
         let table = self.table;
         match &self.ty.shape {
-            Shape::Scalar(scalar) => Form::Scalar(*scalar),
-            Shape::Struct(shape) => {
+            TypeShape::Scalar(scalar) => Form::Scalar(*scalar),
+            TypeShape::Struct(shape) => {
                 Form::Struct(Message { table, fields: &shape.fields, wires: &shape.wires })
             }
-            Shape::List { element, .. } => {
+            TypeShape::List { element, .. } => {
                 let element = table.type_ref(*element);
                 let has_own_name = !self.ty.go_name.starts_with("[]");
                 if has_own_name && element.scalar() == Some(Scalar::String) {
@@ -151,8 +151,8 @@ impl<'a> TypeRef<'a> {
                     Form::List(element)
                 }
             }
-            Shape::Map { value, .. } => Form::Map(table.type_ref(*value)),
-            Shape::SchemaOr { schema, or } => Form::SchemaOr(table.type_ref(*schema), *or),
+            TypeShape::Map { value, .. } => Form::Map(table.type_ref(*value)),
+            TypeShape::SchemaOr { schema, or } => Form::SchemaOr(table.type_ref(*schema), *or),
         }
     }
 
@@ -160,7 +160,7 @@ impl<'a> TypeRef<'a> {
     pub(crate) fn always_fields(&self) -> impl Iterator<Item = FieldRef<'a>> + use<'a> {
         let table = self.table;
         let shape: Option<&'a Struct> = match &self.ty.shape {
-            Shape::Struct(shape) => Some(shape),
+            TypeShape::Struct(shape) => Some(shape),
             _ => None,
         };
         let fields = shape.into_iter().flat_map(Struct::always_fields);
@@ -180,7 +180,7 @@ mod tests {
     fn field(path: &[u32]) -> Field {
         let table = "orlop facts 1\ns string - string\nt - a.b.C\n f 0 e 1\n";
         let table = TypeTable::parse(table).unwrap();
-        let Shape::Struct(shape) = &table.types[1].shape else { panic!("no struct") };
+        let TypeShape::Struct(shape) = &table.types[1].shape else { panic!("no struct") };
         Field { proto: path.into(), ..shape.fields[0].clone() }
     }
 

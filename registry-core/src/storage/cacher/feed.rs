@@ -17,7 +17,7 @@ use crate::storage::error::{StorageError, WatchError};
 use crate::storage::interface::{Changed, ChangedStream, Interface, ListRequest, WatchEvent};
 
 use super::filling::Filling;
-use super::state::State;
+use super::state::CacheState;
 
 /// How many changes are taken in under one lock.
 const BATCH: usize = 256;
@@ -32,7 +32,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How many changes are remembered while the objects are taken in again. With more it is tried again later.
-const CHANGES_MAX: usize = 50_000;
+const MAX_CHANGES: usize = 50_000;
 
 /// Why following ended.
 enum Ended {
@@ -47,7 +47,7 @@ enum Ended {
 }
 
 /// Runs until its task is aborted.
-pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<State>, prefix: String) {
+pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefix: String) {
     let mut backoff = BACKOFF.0;
     loop {
         let filling = fill(&*inner, &state, &prefix, None).await;
@@ -87,7 +87,7 @@ pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<State>, prefix: St
 /// Lists everything, page by page: the newest state, or that of a revision. Returns the revision, too.
 async fn fill(
     inner: &dyn Interface,
-    state: &State,
+    state: &CacheState,
     prefix: &str,
     at: Option<Revision>,
 ) -> Result<(Revision, Filling), StorageError> {
@@ -112,7 +112,7 @@ async fn fill(
 }
 
 /// Lets go of the objects if the budget asks for it; whether it did.
-fn evict_if_asked(state: &State, prefix: &str) -> bool {
+fn evict_if_asked(state: &CacheState, prefix: &str) -> bool {
     if !state.share.is_asked() {
         return false;
     }
@@ -130,7 +130,7 @@ fn evict_if_asked(state: &State, prefix: &str) -> bool {
 /// Follows the changes of a resource.
 struct Follower<'a> {
     inner: &'a dyn Interface,
-    state: &'a State,
+    state: &'a CacheState,
     prefix: &'a str,
 }
 
@@ -182,7 +182,7 @@ impl Follower<'_> {
                     }
                 }
             }
-            if since.as_ref().is_some_and(|since| since.len() > CHANGES_MAX) {
+            if since.as_ref().is_some_and(|since| since.len() > MAX_CHANGES) {
                 since = None;
                 returning.set(Fuse::terminated());
             }

@@ -18,15 +18,15 @@ struct Handover {
     cacher: Weak<Cacher>,
     /// What readers of the cache must not be behind. The store's events may be ahead of it: who saw them must find
     /// them in later reads.
-    told: Arc<AtomicU64>,
+    observed: Arc<AtomicU64>,
     prefix: Box<str>,
     request: WatchRequest,
     stream: WatchStream,
-    place: Place,
+    place: HandoverPosition,
 }
 
 /// Where a watch stands.
-enum Place {
+enum HandoverPosition {
     /// In the present state, which is in no order of revisions.
     Initial,
     /// In the store's changes: everything before this revision was seen, and of the revision itself these keys;
@@ -51,14 +51,15 @@ impl Cacher {
         let explicit =
             WatchRequest { send_initial_events: Some(initial), bookmarks: true, ..request.clone() };
         let stream = self.inner.watch(prefix, &explicit).await?;
-        let place = if initial { Place::Initial } else { Place::Store(start, Vec::new()) };
+        let place =
+            if initial { HandoverPosition::Initial } else { HandoverPosition::Store(start, Vec::new()) };
         if !initial {
             // A store that cannot tell says where the watch stands with its next event.
             let _ = self.inner.request_progress().await;
         }
         let handover = Handover {
             cacher: self.own.clone(),
-            told: self.told.clone(),
+            observed: self.observed.clone(),
             prefix: prefix.into(),
             request: request.clone(),
             stream,
@@ -91,8 +92,8 @@ impl Handover {
 
     /// Notes where an event leads; whether the client gets it.
     fn take(&mut self, event: &WatchEvent) -> bool {
-        if !matches!(self.place, Place::Cache(..)) {
-            self.told.fetch_max(event.revision(), Ordering::AcqRel);
+        if !matches!(self.place, HandoverPosition::Cache(..)) {
+            self.observed.fetch_max(event.revision(), Ordering::AcqRel);
         }
         let (key, revision) = match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
@@ -103,8 +104,8 @@ impl Handover {
             }
         };
         match &mut self.place {
-            Place::Initial => true,
-            Place::Store(seen, keys) => {
+            HandoverPosition::Initial => true,
+            HandoverPosition::Store(seen, keys) => {
                 if *seen != revision {
                     keys.clear();
                 }
@@ -112,16 +113,16 @@ impl Handover {
                 keys.push(key.clone());
                 true
             }
-            Place::Cache(seen, keys) => revision != *seen || !keys.contains(key),
+            HandoverPosition::Cache(seen, keys) => revision != *seen || !keys.contains(key),
         }
     }
 
     fn take_bookmark(&mut self, revision: Revision, initial_events_end: bool) -> bool {
         match &mut self.place {
-            // A cache that is behind what the store told must not send the client back.
-            Place::Cache(seen, _) => revision >= *seen,
+            // A cache that is behind what the store observed must not send the client back.
+            HandoverPosition::Cache(seen, _) => revision >= *seen,
             place => {
-                *place = Place::Store(revision, Vec::new());
+                *place = HandoverPosition::Store(revision, Vec::new());
                 if initial_events_end {
                     self.request.send_initial_events == Some(true)
                 } else {
@@ -133,17 +134,17 @@ impl Handover {
 
     /// Goes on in the cache, if its history reaches back to here.
     fn move_in(&mut self) {
-        let Place::Store(seen, keys) = &mut self.place else { return };
+        let HandoverPosition::Store(seen, keys) = &mut self.place else { return };
         let Some(cacher) = self.cacher.upgrade().filter(|_| *seen > 0) else { return };
         // More of a revision may follow of which single keys were seen.
         let after = if keys.is_empty() { *seen } else { *seen - 1 };
         if cacher.state.floor().is_none_or(|floor| floor > after) {
             return;
         }
-        let lane = cacher.lane_of(&self.prefix, &self.request.predicate);
-        if let Ok(attached) = cacher.state.attach(lane, Some(after)) {
+        let channel = cacher.lane_of(&self.prefix, &self.request.predicate);
+        if let Ok(attached) = cacher.state.attach(channel, Some(after)) {
             self.stream = cacher.stream(&self.prefix, &self.request, attached, false, Some(after));
-            self.place = Place::Cache(*seen, std::mem::take(keys));
+            self.place = HandoverPosition::Cache(*seen, std::mem::take(keys));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How a watch begins: with the present objects, given piece by piece as the client takes them.
 //!
 //! The state they are taken from is one snapshot, which costs nothing while nothing changes. What it holds of the past
-//! nobody counts, so a watch may stand in it only as long as the history lasts: a client that stalled longer is told to
+//! nobody counts, so a watch may stand in it only as long as the history lasts: a client that stalled longer is observed to
 //! list again, and what it held is let go although it does not even listen.
 
 use std::collections::VecDeque;
@@ -15,14 +15,14 @@ use crate::storage::mvcc::prefix_end;
 use crate::storage::predicate::Predicate;
 
 use super::snapshots::{Snapshot, StandingSnapshot};
-use super::state::State;
+use super::state::CacheState;
 
 /// How many objects are looked at in one go.
 const BATCH: usize = 64;
 
 /// The present objects a watch begins with, and the bookmark that closes them if it is wanted.
 pub(super) struct Initial {
-    state: Arc<State>,
+    state: Arc<CacheState>,
     standing: Arc<StandingSnapshot>,
     prefix: Box<str>,
     end: Box<str>,
@@ -39,7 +39,7 @@ pub(super) struct Initial {
 impl Initial {
     /// The objects of a snapshot below a prefix that a selector matches.
     pub(super) fn new(
-        state: Arc<State>,
+        state: Arc<CacheState>,
         snapshot: Snapshot,
         prefix: &str,
         predicate: &Predicate,

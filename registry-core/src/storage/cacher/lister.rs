@@ -10,7 +10,7 @@ use crate::storage::mvcc::prefix_end;
 
 use super::Cacher;
 use super::snapshots::Snapshot;
-use super::state::State;
+use super::state::CacheState;
 
 /// What a list is served from.
 pub(super) struct Source {
@@ -59,9 +59,9 @@ impl Cacher {
     }
 }
 
-// === impl State ===
+// === impl CacheState ===
 
-impl State {
+impl CacheState {
     /// One page from a snapshot.
     pub(super) fn page(
         &self,

@@ -13,11 +13,11 @@ use crate::storage::error::StorageError;
 use crate::storage::interface::{Changed, WatchEvent};
 
 use super::CacherOptions;
-use super::bell::Bell;
 use super::budget::{CacheBudget, Share};
+use super::event_channel::{Event, EventChannel};
+use super::event_channels::{EventChannelId, EventChannelKey, EventChannels};
 use super::filling::{Filled, Filling};
-use super::lane::{Event, Lane};
-use super::lanes::{LaneId, LaneKey, Lanes};
+use super::notifier::Notifier;
 use super::snapshots::{Objects, Pages, Snapshot, StandingSnapshots};
 
 /// Events older than this are dropped even when there is room: as long as stores keep their history.
@@ -28,7 +28,7 @@ const HISTORY_AGE_SECONDS: u32 = 5 * 60;
 const OWN_HISTORY_BYTES_MIN: usize = 128 * 1024;
 
 /// A cache's state. Locks are held for pointer work only, never over I/O.
-pub(super) struct State {
+pub(super) struct CacheState {
     contents: RwLock<Contents>,
     /// The revision reached; 0 before the cache is filled.
     reached: watch::Sender<Revision>,
@@ -50,9 +50,9 @@ pub(super) struct State {
 struct Contents {
     snapshot: Snapshot,
     /// Every event after `floor`.
-    log: Lane,
+    log: EventChannel,
     floor: Revision,
-    lanes: Lanes,
+    channels: EventChannels,
     object_bytes: usize,
     history_bytes: usize,
     /// What the snapshot would hold; `None` while it holds the present objects.
@@ -70,28 +70,28 @@ pub(super) struct Absent {
 
 /// Where a watcher begins.
 pub(super) struct Attached {
-    /// The lane it reads.
-    pub(super) lane: LaneId,
-    /// Its place in the lane.
+    /// The channel it reads.
+    pub(super) channel: EventChannelId,
+    /// Its place in the channel.
     pub(super) cursor: u64,
     /// The state at that place.
     pub(super) snapshot: Snapshot,
-    /// Events the lane does not have but the log does, from the wanted revision on.
+    /// Events the channel does not have but the log does, from the wanted revision on.
     pub(super) backlog: Vec<Arc<Event>>,
-    /// Rings when the lane has more.
-    pub(super) bell: Arc<Bell>,
+    /// Rings when the channel has more.
+    pub(super) notifier: Arc<Notifier>,
 }
 
-/// A watcher fell off its lane.
+/// A watcher fell off its channel.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fallen {
+pub(super) struct Lagged {
     /// The oldest revision a watch may begin at.
     pub(super) oldest: Revision,
 }
 
-// === impl State: filling ===
+// === impl CacheState: filling ===
 
-impl State {
+impl CacheState {
     pub(super) fn new(options: &CacherOptions, metrics: CacheMetrics) -> Self {
         Self {
             contents: RwLock::default(),
@@ -132,8 +132,8 @@ impl State {
         contents.history_bytes = 0;
         contents.object_bytes = filled.object_bytes;
         self.set_absent(&mut contents, filled.absent);
-        let mut bells = Vec::from_iter(contents.log.clear());
-        bells.extend(contents.lanes.iter_mut().filter_map(Lane::clear));
+        let mut notifiers = Vec::from_iter(contents.log.clear());
+        notifiers.extend(contents.channels.iter_mut().filter_map(EventChannel::clear));
         contents.floor = revision;
         let before =
             std::mem::replace(&mut contents.snapshot, Snapshot { revision, objects: filled.objects });
@@ -141,31 +141,31 @@ impl State {
         drop(contents);
         drop(before);
         self.reached.send_replace(revision);
-        for bell in bells {
-            bell.ring();
+        for notifier in notifiers {
+            notifier.ring();
         }
     }
 
     /// Takes in what happened, in order, in one step; then wakes whom it concerns.
     pub(super) fn apply(&self, happened: impl IntoIterator<Item = Changed>) {
-        let mut bells = Vec::new();
+        let mut notifiers = Vec::new();
         let mut events = 0;
         let mut contents = self.write();
         for Changed { event, previous } in happened {
             match event {
                 WatchEvent::Bookmark { revision, .. } => {
                     contents.snapshot.revision = contents.snapshot.revision.max(revision);
-                    // Watchers that wait for bookmarks only look at the revision; they need no bell.
+                    // Watchers that wait for bookmarks only look at the revision; they need no notifier.
                 }
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     events += 1;
                     let previous = contents.put(&self.share, &object, previous);
-                    self.take_in(&mut contents, object, false, previous, &mut bells);
+                    self.take_in(&mut contents, object, false, previous, &mut notifiers);
                 }
                 WatchEvent::Deleted(object) => {
                     events += 1;
                     let previous = contents.remove(&self.share, &object);
-                    self.take_in(&mut contents, object, true, previous, &mut bells);
+                    self.take_in(&mut contents, object, true, previous, &mut notifiers);
                 }
             }
         }
@@ -174,8 +174,8 @@ impl State {
         let revision = contents.snapshot.revision;
         drop(contents);
         self.reached.send_replace(revision);
-        for bell in bells {
-            bell.ring();
+        for notifier in notifiers {
+            notifier.ring();
         }
         self.metrics.dispatched(events);
         if self.budget.is_exceeded() {
@@ -189,7 +189,7 @@ impl State {
         object: StoredObject,
         is_deletion: bool,
         previous: Option<StoredObject>,
-        bells: &mut Vec<Arc<Bell>>,
+        notifiers: &mut Vec<Arc<Notifier>>,
     ) {
         contents.snapshot.revision = contents.snapshot.revision.max(object.revision);
         let arrived_seconds = self.age_seconds();
@@ -198,13 +198,13 @@ impl State {
         let event = Arc::new(Event { object, arrived_seconds, is_deletion, previous, is_alone, departed });
         contents.history_bytes += event.size_bytes();
         self.budget.take_history(event.size_bytes());
-        bells.extend(contents.log.push(event.clone()));
-        if contents.lanes.is_empty() {
+        notifiers.extend(contents.log.push(event.clone()));
+        if contents.channels.is_empty() {
             return;
         }
         for key in self.lanes_of(&event) {
-            if let Some(lane) = contents.lanes.about(&key) {
-                bells.extend(lane.push(event.clone()));
+            if let Some(channel) = contents.channels.about(&key) {
+                notifiers.extend(channel.push(event.clone()));
             }
         }
     }
@@ -214,22 +214,22 @@ impl State {
         u32::try_from(self.begun.elapsed().as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// The lanes an event concerns, beside the log itself.
-    fn lanes_of(&self, event: &Event) -> Vec<LaneKey> {
+    /// The channels an event concerns, beside the log itself.
+    fn lanes_of(&self, event: &Event) -> Vec<EventChannelKey> {
         let key = &*event.object.key;
-        let mut lanes = vec![LaneKey::Key(key.into())];
+        let mut channels = vec![EventChannelKey::Key(key.into())];
         if let Some(end) = key.rfind('/') {
-            lanes.push(LaneKey::Below(key.get(..=end).unwrap_or_default().into()));
+            channels.push(EventChannelKey::Below(key.get(..=end).unwrap_or_default().into()));
         }
         for (position, field) in self.indexes.iter().enumerate() {
             let now = event.object.attributes.field(field);
-            lanes.push(LaneKey::Index(position, now.into()));
+            channels.push(EventChannelKey::Index(position, now.into()));
             let before = event.previous.as_ref().map_or(now, |previous| previous.attributes.field(field));
             if before != now {
-                lanes.push(LaneKey::Index(position, before.into()));
+                channels.push(EventChannelKey::Index(position, before.into()));
             }
         }
-        lanes
+        channels
     }
 
     /// Drops the oldest events while there are too many, they are too old, or the budget is exceeded.
@@ -246,13 +246,13 @@ impl State {
             contents.history_bytes -= dropped.size_bytes();
             self.budget.give_back_history(dropped.size_bytes());
             contents.floor = dropped.revision();
-            if contents.lanes.is_empty() {
+            if contents.channels.is_empty() {
                 continue;
             }
-            // Its own lanes only: there may be ten thousand others.
+            // Its own channels only: there may be ten thousand others.
             for key in self.lanes_of(&dropped) {
-                if let Some(lane) = contents.lanes.about(&key) {
-                    lane.drop_until(dropped.revision());
+                if let Some(channel) = contents.channels.about(&key) {
+                    channel.drop_until(dropped.revision());
                 }
             }
         }
@@ -260,9 +260,9 @@ impl State {
     }
 }
 
-// === impl State: the budget ===
+// === impl CacheState: the budget ===
 
-impl State {
+impl CacheState {
     /// Snapshots of a time before the history hold what nobody counts any more: who still stands there begins again.
     fn forget_snapshots(&self, floor: Revision) {
         self.pages.forget_before(floor);
@@ -323,10 +323,10 @@ impl State {
     }
 }
 
-impl CacheSource for State {
+impl CacheSource for CacheState {
     fn numbers(&self) -> CacheNumbers {
         let contents = self.read();
-        let lanes = contents.lanes.iter().map(|lane| lane.watchers);
+        let channels = contents.channels.iter().map(|channel| channel.watchers);
         CacheNumbers {
             revision: self.reached(),
             objects: contents.absent.map_or(contents.snapshot.objects.len(), |absent| absent.objects),
@@ -335,14 +335,14 @@ impl CacheSource for State {
             history_events: contents.log.len(),
             history_bytes: contents.history_bytes,
             capacity_events: self.history_events,
-            watchers: contents.log.watchers + lanes.sum::<usize>(),
+            watchers: contents.log.watchers + channels.sum::<usize>(),
         }
     }
 }
 
-// === impl State: reading ===
+// === impl CacheState: reading ===
 
-impl State {
+impl CacheState {
     /// Whether the cache was filled.
     pub(super) fn is_filled(&self) -> bool {
         self.reached() != 0
@@ -381,12 +381,16 @@ impl State {
         self.reach(1, timeout).await.is_ok()
     }
 
-    /// Attaches a watcher to a lane: with the present state, or with the events after a revision.
+    /// Attaches a watcher to a channel: with the present state, or with the events after a revision.
     ///
     /// # Errors
     /// The oldest revision a watch may begin at, when the wanted one is older, or when the present state is wanted and
     /// not held; 0 while the cache is not filled.
-    pub(super) fn attach(&self, lane: LaneKey, after: Option<Revision>) -> Result<Attached, Revision> {
+    pub(super) fn attach(
+        &self,
+        channel: EventChannelKey,
+        after: Option<Revision>,
+    ) -> Result<Attached, Revision> {
         let mut contents = self.write();
         let contents = &mut *contents;
         let mut backlog = Vec::new();
@@ -401,22 +405,23 @@ impl State {
                 return Err(contents.floor);
             }
             let start = contents.log.position_after(after);
-            if lane != LaneKey::All {
+            if channel != EventChannelKey::All {
                 backlog = contents.log.read(start).into_iter().flatten().cloned().collect();
             }
         }
-        let lane = contents.lanes.open(lane);
-        let own = match lane {
-            LaneId::Log => &mut contents.log,
-            LaneId::Own(place) => contents.lanes.get_mut(place).ok_or(contents.floor)?,
+        let channel = contents.channels.open(channel);
+        let own = match channel {
+            EventChannelId::Log => &mut contents.log,
+            EventChannelId::Own(place) => contents.channels.get_mut(place).ok_or(contents.floor)?,
         };
         own.watchers += 1;
         let cursor = match after {
-            Some(after) if lane == LaneId::Log => own.position_after(after),
+            Some(after) if channel == EventChannelId::Log => own.position_after(after),
             _ => own.end(),
         };
-        let (bell, snapshot) = (own.bell.clone(), contents.snapshot.clone());
-        Ok(Attached { lane, cursor, snapshot, backlog, bell })
+        let notifier = own.notifier.clone();
+        let snapshot = contents.snapshot.clone();
+        Ok(Attached { channel, cursor, snapshot, backlog, notifier })
     }
 
     /// The oldest revision a watch may begin at; `None` while the cache is not filled.
@@ -425,36 +430,36 @@ impl State {
         (contents.snapshot.revision > 0).then_some(contents.floor)
     }
 
-    /// Detaches a watcher; a lane nobody reads is removed.
-    pub(super) fn detach(&self, lane: LaneId) {
+    /// Detaches a watcher; a channel nobody reads is removed.
+    pub(super) fn detach(&self, channel: EventChannelId) {
         let mut contents = self.write();
-        match lane {
-            LaneId::Log => contents.log.watchers -= 1,
-            LaneId::Own(place) => contents.lanes.leave(place),
+        match channel {
+            EventChannelId::Log => contents.log.watchers -= 1,
+            EventChannelId::Own(place) => contents.channels.leave(place),
         }
     }
 
-    /// Shows `see` what a watcher's lane has from its cursor on, at most so many; how many there were. What it does
+    /// Shows `see` what a watcher's channel has from its cursor on, at most so many; how many there were. What it does
     /// keeps others from taking in events: it looks at attributes, and copies pointers.
     pub(super) fn read_lane(
         &self,
-        lane: LaneId,
+        channel: EventChannelId,
         cursor: u64,
         most: usize,
         see: impl FnMut(&Event),
-    ) -> Result<u64, Fallen> {
+    ) -> Result<u64, Lagged> {
         let contents = self.read();
-        let fallen = Fallen { oldest: contents.floor };
-        let events = contents.lane(lane).and_then(|own| own.read(cursor)).ok_or(fallen)?;
+        let lagged = Lagged { oldest: contents.floor };
+        let events = contents.channel(channel).and_then(|own| own.read(cursor)).ok_or(lagged)?;
         let seen = most.min(events.len());
         events.take(most).map(AsRef::as_ref).for_each(see);
         Ok(seen as u64)
     }
 
     /// The revision up to which a watcher has seen everything; `None` when there is something to read.
-    pub(super) fn progress(&self, lane: LaneId, cursor: u64) -> Option<Revision> {
+    pub(super) fn progress(&self, channel: EventChannelId, cursor: u64) -> Option<Revision> {
         let contents = self.read();
-        contents.lane(lane).is_some_and(|own| own.end() == cursor).then_some(contents.snapshot.revision)
+        contents.channel(channel).is_some_and(|own| own.end() == cursor).then_some(contents.snapshot.revision)
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Contents> {
@@ -503,15 +508,15 @@ impl Contents {
         share.exchange(taken_bytes, given_back_bytes);
     }
 
-    fn lane(&self, lane: LaneId) -> Option<&Lane> {
-        match lane {
-            LaneId::Log => Some(&self.log),
-            LaneId::Own(place) => self.lanes.get(place),
+    fn channel(&self, channel: EventChannelId) -> Option<&EventChannel> {
+        match channel {
+            EventChannelId::Log => Some(&self.log),
+            EventChannelId::Own(place) => self.channels.get(place),
         }
     }
 }
 
-impl Drop for State {
+impl Drop for CacheState {
     fn drop(&mut self) {
         let contents = self.read();
         self.budget.give_back_history(contents.history_bytes);

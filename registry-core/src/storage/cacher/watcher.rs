@@ -1,4 +1,4 @@
-//! A watcher: a cursor into a lane, seen through a selector.
+//! A watcher: a cursor into a channel, seen through a selector.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -17,14 +17,14 @@ use crate::storage::interface::{WatchEvent, WatchRequest, WatchStream};
 use crate::storage::predicate::Predicate;
 use crate::storage::versioned::metadata::replace_resource_version;
 
-use super::bell::Listener;
+use super::event_channel::Event;
+use super::event_channels::{EventChannelId, EventChannelKey};
 use super::initial::Initial;
-use super::lane::Event;
-use super::lanes::{LaneId, LaneKey};
-use super::state::{Attached, Fallen, State};
+use super::notifier::Listener;
+use super::state::{Attached, CacheState, Lagged};
 use super::{Cacher, FRESH_TIMEOUT};
 
-/// How many events a watcher takes from its lane at a time.
+/// How many events a watcher takes from its channel at a time.
 const BATCH: usize = 64;
 
 // === impl Cacher ===
@@ -56,30 +56,34 @@ impl Cacher {
         let after = (!initial).then(|| request.revision.filter(|revision| *revision > 0)).flatten();
         // "From now on": nothing of the past, whatever the present is.
         let after = if initial { None } else { Some(after.unwrap_or_else(|| self.now())) };
-        let lane = self.lane_of(prefix, &request.predicate);
-        match self.state.attach(lane, after) {
+        let channel = self.lane_of(prefix, &request.predicate);
+        match self.state.attach(channel, after) {
             Ok(attached) => Ok(self.stream(prefix, request, attached, initial, after)),
             Err(_) => self.watch_store(prefix, request).await,
         }
     }
 
-    /// What "now" is to a watch that begins there: nothing anybody was told of is still to come.
+    /// What "now" is to a watch that begins there: nothing anybody was observed of is still to come.
     fn now(&self) -> Revision {
-        self.state.reached().max(self.told.load(Ordering::Acquire))
+        self.state.reached().max(self.observed.load(Ordering::Acquire))
     }
 
-    /// The most telling lane for a watch.
-    pub(super) fn lane_of(&self, prefix: &str, predicate: &Predicate) -> LaneKey {
+    /// The most telling channel for a watch.
+    pub(super) fn lane_of(&self, prefix: &str, predicate: &Predicate) -> EventChannelKey {
         if !prefix.ends_with('/') {
-            return LaneKey::Key(prefix.into());
+            return EventChannelKey::Key(prefix.into());
         }
         let indexed = self.options.indexes.iter().enumerate();
         let mut values =
             indexed.filter_map(|(position, field)| Some((position, predicate.fields.required_value(field)?)));
         if let Some((position, value)) = values.next() {
-            return LaneKey::Index(position, value.into());
+            return EventChannelKey::Index(position, value.into());
         }
-        if prefix == self.options.prefix { LaneKey::All } else { LaneKey::Below(prefix.into()) }
+        if prefix == self.options.prefix {
+            EventChannelKey::All
+        } else {
+            EventChannelKey::Below(prefix.into())
+        }
     }
 
     /// The events of a watch that was attached: those after a revision, or the present state first.
@@ -92,14 +96,14 @@ impl Cacher {
         after: Option<Revision>,
     ) -> WatchStream {
         let within = match self.lane_of(prefix, &request.predicate) {
-            LaneKey::Index(..) if prefix != self.options.prefix => Some(prefix.into()),
+            EventChannelKey::Index(..) if prefix != self.options.prefix => Some(prefix.into()),
             _ => None,
         };
         let mut ready = VecDeque::new();
         let mut watcher = Watcher {
-            place: Place { state: self.state.clone(), lane: attached.lane },
+            place: WatcherPosition { state: self.state.clone(), channel: attached.channel },
             cursor: attached.cursor,
-            listener: Listener::new(attached.bell),
+            listener: Listener::new(attached.notifier),
             within,
             predicate: request.predicate.clone(),
             after: after.unwrap_or_default(),
@@ -128,23 +132,23 @@ fn is_within(key: &str, watched: &str) -> bool {
 }
 
 /// Where a watcher stands; leaving it detaches.
-struct Place {
-    state: Arc<State>,
-    lane: LaneId,
+struct WatcherPosition {
+    state: Arc<CacheState>,
+    channel: EventChannelId,
 }
 
-impl Drop for Place {
+impl Drop for WatcherPosition {
     fn drop(&mut self) {
-        self.state.detach(self.lane);
+        self.state.detach(self.channel);
     }
 }
 
 /// One watch.
 struct Watcher {
-    place: Place,
+    place: WatcherPosition,
     cursor: u64,
     listener: Listener,
-    /// Below which prefix an event must be, where its lane does not say so already.
+    /// Below which prefix an event must be, where its channel does not say so already.
     within: Option<Box<str>>,
     predicate: Predicate,
     /// Only events after this revision count.
@@ -181,11 +185,12 @@ impl Watcher {
         }
     }
 
-    /// Takes in what the lane has; the first of it, if any is for this watcher.
-    fn read(&mut self) -> Result<Option<WatchEvent>, Fallen> {
-        let (mut first, mut ready) = (None, std::mem::take(&mut self.ready));
+    /// Takes in what the channel has; the first of it, if any is for this watcher.
+    fn read(&mut self) -> Result<Option<WatchEvent>, Lagged> {
+        let mut first = None;
+        let mut ready = std::mem::take(&mut self.ready);
         let place = &self.place;
-        let read = place.state.read_lane(place.lane, self.cursor, BATCH, |event| {
+        let read = place.state.read_lane(place.channel, self.cursor, BATCH, |event| {
             let seen = self.see(event);
             if first.is_none() {
                 first = seen;
@@ -217,7 +222,7 @@ impl Stream for Watcher {
                 match own.read() {
                     Ok(Some(first)) => return Poll::Ready(Some(Ok(first))),
                     Ok(None) => continue,
-                    Err(Fallen { oldest }) => {
+                    Err(Lagged { oldest }) => {
                         own.over = true;
                         own.place.state.metrics.terminated_watcher();
                         let failure = WatchError::Compacted { requested: own.after, oldest };
@@ -231,7 +236,7 @@ impl Stream for Watcher {
                 return Poll::Pending;
             }
             // What arrived since must not be overtaken by a bookmark that covers it.
-            if let Some(revision) = own.place.state.progress(own.place.lane, own.cursor) {
+            if let Some(revision) = own.place.state.progress(own.place.channel, own.cursor) {
                 // A watch may begin ahead of the cache.
                 let revision = revision.max(own.after);
                 own.ready.push_back(WatchEvent::Bookmark { revision, initial_events_end: false });
@@ -259,7 +264,8 @@ impl Bookmarks {
             self.due = Instant::now() + self.period;
             self.timer.as_mut().reset(self.due);
             // What is due at once is due at the next look.
-            let _is_pending = self.poll(context);
+            // Registers the task's waker.
+            let _ = self.poll(context);
         }
         is_due
     }

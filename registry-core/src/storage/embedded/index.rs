@@ -182,7 +182,8 @@ mod tests {
 
     #[test]
     fn old_states_stay_until_they_are_forgotten_in_order() {
-        let (mut index, mut superseded) = (Index::default(), Vec::new());
+        let mut index = Index::default();
+        let mut superseded = Vec::new();
         for (key, revision, kind) in [
             ("a", 2, Kind::Put),
             ("b", 3, Kind::Put),
@@ -210,7 +211,8 @@ mod tests {
 
     #[test]
     fn a_deleted_key_leaves_nothing() {
-        let (mut index, mut superseded) = (Index::default(), Vec::new());
+        let mut index = Index::default();
+        let mut superseded = Vec::new();
         index.apply(&change("a", 2, Kind::Put), 10, &mut superseded);
         index.apply(&change("a", 3, Kind::Delete), 10, &mut superseded);
         assert!(index.get("a").is_none());

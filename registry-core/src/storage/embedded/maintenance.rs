@@ -34,10 +34,10 @@ const MAGIC: &[u8; 8] = b"ORLOPBK1";
 const END: Revision = Revision::MAX;
 
 /// No record is longer; a longer length in a backup is damage.
-const RECORD_BYTES_MAX: u32 = 1 << 30;
+const MAX_RECORD_BYTES: u32 = 1 << 30;
 
 /// A report names so many problems at most.
-const PROBLEMS_MAX: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 
 /// A restore commits when it has so many bytes.
 const RESTORE_BYTES: usize = 4 * 1024 * 1024;
@@ -105,7 +105,7 @@ pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
     let mut loaded = Loaded::default();
     let mut problems = Vec::new();
     let mut note = |problem| {
-        if problems.len() < PROBLEMS_MAX {
+        if problems.len() < MAX_PROBLEMS {
             problems.push(problem);
         }
     };
@@ -315,7 +315,7 @@ fn read_backup(
         if revision == END {
             break;
         }
-        if length > RECORD_BYTES_MAX {
+        if length > MAX_RECORD_BYTES {
             return Err(damaged(path, format!("revision {revision} has an impossible length")));
         }
         let bytes = stream.read_bytes(length).map_err(failed)?;

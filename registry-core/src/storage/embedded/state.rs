@@ -21,20 +21,20 @@ const FIND_CHUNK: usize = 1024;
 const READ_ATTEMPTS: usize = 16;
 
 /// The tail holds so many changes at most.
-const TAIL_CHANGES_MAX: usize = 4096;
+const MAX_TAIL_CHANGES: usize = 4096;
 
 /// The tail holds values of about so many bytes at most.
-const TAIL_BYTES_MAX: usize = 4 * 1024 * 1024;
+const MAX_TAIL_BYTES: usize = 4 * 1024 * 1024;
 
 /// Everything but the writer's own books.
-pub(super) struct Shared {
-    pub(super) state: RwLock<State>,
+pub(super) struct SharedEngine {
+    pub(super) state: RwLock<EngineState>,
     pub(super) log: Box<dyn Log>,
     pub(super) head: watch::Sender<Head>,
 }
 
 /// The state in memory.
-pub(super) struct State {
+pub(super) struct EngineState {
     pub(super) index: Index,
     pub(super) current: Revision,
     pub(super) compacted: Revision,
@@ -69,14 +69,14 @@ pub(super) struct Tail {
     bytes: usize,
 }
 
-// === impl Shared ===
+// === impl SharedEngine ===
 
-impl Shared {
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, State> {
+impl SharedEngine {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, EngineState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn write(&self) -> RwLockWriteGuard<'_, State> {
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, EngineState> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -195,9 +195,9 @@ impl From<LogError> for MvccError {
     }
 }
 
-// === impl State ===
+// === impl EngineState ===
 
-impl State {
+impl EngineState {
     /// Whether the state at a revision is still there.
     pub(super) fn refuse_compacted(&self, revision: Revision) -> Result<(), MvccError> {
         // Nothing was there before the empty store: nothing of it can have been compacted away.
@@ -215,7 +215,7 @@ impl Tail {
     pub(super) fn push(&mut self, change: Change) {
         self.bytes += change_bytes(&change);
         self.changes.push_back(change);
-        while self.changes.len() > TAIL_CHANGES_MAX || (self.bytes > TAIL_BYTES_MAX && self.changes.len() > 1)
+        while self.changes.len() > MAX_TAIL_CHANGES || (self.bytes > MAX_TAIL_BYTES && self.changes.len() > 1)
         {
             let Some(oldest) = self.changes.pop_front() else { break };
             self.bytes = self.bytes.saturating_sub(change_bytes(&oldest));

@@ -12,20 +12,20 @@ use tokio::time::Instant;
 
 use super::log::LogError;
 use super::record::{Kind, Record};
-use super::state::{EMPTY_REVISION, Head, Shared};
+use super::state::{EMPTY_REVISION, Head, SharedEngine};
 use super::{Change, ChangeBatch, ChangeStream, MvccError, Revision};
 
 /// A batch has so many changes at most.
-const BATCH_CHANGES_MAX: usize = 256;
+const MAX_BATCH_CHANGES: usize = 256;
 
 /// A batch out of the log has about so many bytes at most.
-const BATCH_BYTES_MAX: usize = 1024 * 1024;
+const MAX_BATCH_BYTES: usize = 1024 * 1024;
 
 /// So many records are read at a time to find some of the watch's range.
-const SCAN_RECORDS_MAX: u64 = 1024;
+const MAX_SCAN_RECORDS: u64 = 1024;
 
 struct Watcher {
-    shared: Arc<Shared>,
+    shared: Arc<SharedEngine>,
     head: watch::Receiver<Head>,
     start: Arc<str>,
     end: Arc<str>,
@@ -39,7 +39,7 @@ struct Watcher {
 
 /// Starts a watch of `[start, end)`.
 pub(super) fn watch_range(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedEngine>,
     start: &str,
     end: &str,
     after: Revision,
@@ -115,7 +115,8 @@ impl Watcher {
     async fn wait(&mut self) -> ControlFlow<()> {
         let Some(due) = self.progress_due else {
             // The sender lives in what this watcher shares: the channel cannot be closed.
-            let _open = self.head.changed().await;
+            // An error means that the writer ended.
+            let _ = self.head.changed().await;
             return ControlFlow::Continue(());
         };
         tokio::select! {
@@ -126,11 +127,13 @@ impl Watcher {
 
     /// The next changes, moving the cursor past them; none if the records looked at were all of other keys.
     async fn changes(&mut self, newest: Revision) -> Result<Vec<Change>, MvccError> {
-        let tail = self.shared.read().tail.after(self.after, &self.start, &self.end, BATCH_CHANGES_MAX);
+        let tail = self.shared.read().tail.after(self.after, &self.start, &self.end, MAX_BATCH_CHANGES);
         let (upto, changes) = if let Some(recent) = tail {
             recent
         } else {
-            let (shared, start, end) = (self.shared.clone(), self.start.clone(), self.end.clone());
+            let shared = self.shared.clone();
+            let start = self.start.clone();
+            let end = self.end.clone();
             let after = self.after;
             let read = move || shared.history(after, newest, &start, &end);
             let outcome = tokio::task::spawn_blocking(read).await;
@@ -141,9 +144,9 @@ impl Watcher {
     }
 }
 
-// === impl Shared ===
+// === impl SharedEngine ===
 
-impl Shared {
+impl SharedEngine {
     /// Changes after a revision out of the log: a batch's worth, and up to where that is all.
     fn history(
         &self,
@@ -152,9 +155,11 @@ impl Shared {
         start: &str,
         end: &str,
     ) -> Result<(Revision, Vec<Change>), MvccError> {
-        let last = newest.min(after + SCAN_RECORDS_MAX);
+        let last = newest.min(after + MAX_SCAN_RECORDS);
         let mut records = Vec::new();
-        let (mut upto, mut bytes_read, mut damage) = (after, 0, None);
+        let mut upto = after;
+        let mut bytes_read = 0;
+        let mut damage = None;
         self.log.scan(after + 1..=last, &mut |revision, bytes| {
             if revision != upto + 1 {
                 return ControlFlow::Break(());
@@ -171,7 +176,7 @@ impl Shared {
                 }
             }
             upto = revision;
-            if records.len() == BATCH_CHANGES_MAX || bytes_read > BATCH_BYTES_MAX {
+            if records.len() == MAX_BATCH_CHANGES || bytes_read > MAX_BATCH_BYTES {
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())

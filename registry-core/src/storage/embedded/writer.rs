@@ -22,14 +22,14 @@ use crate::metrics::CommitMetrics;
 
 use super::index::Superseded;
 use super::log::{Commit, LogError};
-use super::state::{Expiry, Shared};
+use super::state::{Expiry, SharedEngine};
 use super::{Committed, EmbeddedOptions, MvccError, Revision};
 
 /// One commit has so many writes at most, and removes so many old records.
-const BATCH_WRITES_MAX: usize = 256;
+const MAX_BATCH_WRITES: usize = 256;
 
 /// One commit takes no further write when its values have so many bytes.
-const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
+const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// How long the thread sleeps when there is nothing to wait for.
 const IDLE: Duration = Duration::from_hours(1);
@@ -66,7 +66,7 @@ pub(super) struct Queue {
 
 /// The thread's own books.
 struct Writer {
-    shared: Arc<Shared>,
+    shared: Arc<SharedEngine>,
     requests: Receiver<Request>,
     queued_bytes: Arc<AtomicUsize>,
     /// Records that go when the compaction point passes them, in that order.
@@ -80,7 +80,7 @@ struct Writer {
 
 /// Starts the thread.
 pub(super) fn start(
-    shared: Arc<Shared>,
+    shared: Arc<SharedEngine>,
     options: &EmbeddedOptions,
     superseded: VecDeque<Superseded>,
     expiries: Vec<Expiry>,
@@ -123,7 +123,8 @@ impl Queue {
 
     /// Asks the thread to end after what is queued, waiting for room in the queue.
     pub(super) fn close(&self) {
-        let _already_ended = self.requests.send(Request::Close);
+        // The writer may have ended already.
+        let _ = self.requests.send(Request::Close);
     }
 }
 
@@ -177,7 +178,7 @@ impl Writer {
         let mut bytes = first.bytes();
         requests.push(first);
         let mut is_open = true;
-        while requests.len() < BATCH_WRITES_MAX && bytes < BATCH_BYTES_MAX {
+        while requests.len() < MAX_BATCH_WRITES && bytes < MAX_BATCH_BYTES {
             match self.requests.try_recv() {
                 Ok(Request::Close) => {
                     is_open = false;
@@ -248,13 +249,14 @@ impl Writer {
     }
 
     fn add_expired(&mut self, batch: &mut Batch) {
-        let mut room = BATCH_WRITES_MAX;
+        let mut room = MAX_BATCH_WRITES;
         while let Some(Reverse(expiry)) = self.expiries.peek()
             && expiry.remaining().is_zero()
             && room > 0
         {
             let Some(Reverse(expiry)) = self.expiries.pop() else { break };
-            let (key, expected) = (expiry.key.clone(), expiry.revision);
+            let key = expiry.key.clone();
+            let expected = expiry.revision;
             // Written again since, it is another revision's expiry, if any.
             batch.write(&self.shared, Write { key, expected, action: Action::Delete, reply: None });
             batch.expired.push(expiry);
@@ -265,7 +267,7 @@ impl Writer {
     /// How many old records the next commit may take along.
     fn removable(&self) -> usize {
         let compacted = self.shared.read().compacted;
-        let removable = self.superseded.iter().take(BATCH_WRITES_MAX);
+        let removable = self.superseded.iter().take(MAX_BATCH_WRITES);
         removable.take_while(|gone| gone.at <= compacted).count()
     }
 
@@ -278,7 +280,8 @@ impl Writer {
             let key = state.index.apply(&pending.record, pending.record_bytes, &mut self.superseded);
             let record = pending.record;
             if record.expires_at_seconds != 0 {
-                let (at_seconds, revision) = (record.expires_at_seconds, record.revision);
+                let at_seconds = record.expires_at_seconds;
+                let revision = record.revision;
                 self.expiries.push(Reverse(Expiry { at_seconds, revision, key }));
             }
             state.tail.push(pending.change);

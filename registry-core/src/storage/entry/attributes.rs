@@ -58,7 +58,8 @@ impl Attributes {
 
     /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
-        let (mut low, mut high) = (0, self.label_count());
+        let mut low = 0;
+        let mut high = self.label_count();
         while low < high {
             let middle = low.midpoint(high);
             match self.text(2 * middle).cmp(key) {

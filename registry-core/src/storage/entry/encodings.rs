@@ -171,7 +171,8 @@ mod tests {
     fn each_encoding_is_made_once_whoever_asks() {
         const MESSAGE: Option<Bytes> = Some(Bytes::from_static(b"message"));
         const MAP: Option<Bytes> = Some(Bytes::from_static(b"map"));
-        let (encodings, budget) = (Encodings::default(), Arc::new(EncodingBudget::new(1 << 20)));
+        let encodings = Encodings::default();
+        let budget = Arc::new(EncodingBudget::new(1 << 20));
         let made = AtomicU32::new(0);
         let ask = |encoding, text: &'static [u8]| {
             encodings.get_or_make(encoding, &budget, || {
@@ -188,13 +189,15 @@ mod tests {
             }
         });
         assert_eq!(made.load(Ordering::Relaxed), 2);
-        let (one, other) = (ask(Encoding::Cbor, b""), ask(Encoding::Cbor, b""));
+        let one = ask(Encoding::Cbor, b"");
+        let other = ask(Encoding::Cbor, b"");
         assert_eq!(one.unwrap().as_ptr(), other.unwrap().as_ptr(), "the bytes are shared");
     }
 
     #[test]
     fn what_cannot_be_encoded_is_not_tried_again() {
-        let (encodings, budget) = (Encodings::default(), Arc::new(EncodingBudget::new(1 << 20)));
+        let encodings = Encodings::default();
+        let budget = Arc::new(EncodingBudget::new(1 << 20));
         assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || None), None);
         assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || Some(Bytes::new())), None);
     }
@@ -202,7 +205,8 @@ mod tests {
     #[test]
     fn a_version_is_made_once_and_has_encodings_of_its_own() {
         const BETA: GroupVersion = GroupVersion { group: "zoo.example.dev", version: "v1beta1" };
-        let (encodings, budget) = (Encodings::default(), Arc::new(EncodingBudget::new(1 << 20)));
+        let encodings = Encodings::default();
+        let budget = Arc::new(EncodingBudget::new(1 << 20));
         let make = || {
             let json = Bytes::from_static(b"{}");
             Some(Arc::new(Entry::new("/x".into(), 1, json, 0, Attributes::default())))
@@ -215,9 +219,10 @@ mod tests {
         assert_ne!(of_hub, of_spoke);
         drop((encodings, first, again));
         assert_eq!(budget.used_bytes(), 0);
-        let (encodings, none) = (Encodings::default(), Arc::new(EncodingBudget::new(0)));
-        let (one, other) =
-            (encodings.get_or_convert(BETA, &none, make), encodings.get_or_convert(BETA, &none, make));
+        let encodings = Encodings::default();
+        let none = Arc::new(EncodingBudget::new(0));
+        let one = encodings.get_or_convert(BETA, &none, make);
+        let other = encodings.get_or_convert(BETA, &none, make);
         assert!(!Arc::ptr_eq(&one.unwrap(), &other.unwrap()), "without room nothing is kept");
     }
 

@@ -60,7 +60,8 @@ async fn next_round(connection: &Connection, round: Round) -> Result<Round, Fail
         .or_else([TxnOp::get(COMPACT_REVISION_KEY, None)]);
     let response = connection
         .call(Safety::Write, || {
-            let (mut kv, agree) = (connection.kv(), agree.clone());
+            let mut kv = connection.kv();
+            let agree = agree.clone();
             async move { kv.txn(agree).await }
         })
         .await?;

@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn a_lease_is_shared_while_it_fits() {
-        let (now, hour) = (Instant::now(), Duration::from_hours(1));
+        let now = Instant::now();
+        let hour = Duration::from_hours(1);
         let slack = slack(hour);
         assert_eq!(slack, Duration::from_mins(1));
         assert_eq!(pool(now, 3_660, 1).reuse(now, hour, slack), Some(7));

@@ -58,8 +58,9 @@ impl Watches {
         let opened = self
             .connection
             .call(Safety::Read, || {
-                let (mut client, start, options) =
-                    (self.connection.watch(), start.to_owned(), options.clone());
+                let mut client = self.connection.watch();
+                let start = start.to_owned();
+                let options = options.clone();
                 async move { client.watch(start, Some(options)).await }
             })
             .await?;

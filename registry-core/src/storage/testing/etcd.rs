@@ -75,7 +75,9 @@ impl Etcd {
         for _ in 0..STARTS {
             let directory = std::env::temp_dir().join(format!("orlop-etcd-{}", uuid::Uuid::new_v4()));
             std::fs::create_dir_all(&directory)?;
-            let (client_url, peer_url, tls) = (free_url(scheme)?, free_url("http")?, tls.clone());
+            let client_url = free_url(scheme)?;
+            let peer_url = free_url("http")?;
+            let tls = tls.clone();
             let mut etcd = Self { directory, client_url, peer_url, tls, process: None };
             match etcd.restart().await {
                 Err(EtcdError::Silent(log)) => failure = log,
@@ -143,7 +145,8 @@ impl Etcd {
     fn spawn(&self) -> Result<Child, EtcdError> {
         let program = std::env::var(ETCD_VARIABLE).unwrap_or_else(|_| "etcd".to_owned());
         let log = File::options().create(true).append(true).open(self.directory.join("log"))?;
-        let (client, peer) = (&self.client_url, &self.peer_url);
+        let client = &self.client_url;
+        let peer = &self.peer_url;
         let mut command = Command::new(&program);
         if let Some(files) = &self.tls {
             command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(&files.ca_file);

@@ -140,7 +140,8 @@ async fn follow(
     start: Revision,
     end: Revision,
 ) -> BTreeMap<String, Widget> {
-    let (mut revision, mut state) = (start, BTreeMap::new());
+    let mut revision = start;
+    let mut state = BTreeMap::new();
     while revision < end {
         let request = WatchRequest { revision: Some(revision), ..WatchRequest::default() };
         let Ok(stream) = store.watch(prefix, &request).await else { continue };

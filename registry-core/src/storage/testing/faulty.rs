@@ -81,7 +81,8 @@ impl EngineHooks for Faults {
     }
 
     fn watched(&self, changes: ChangeStream) -> ChangeStream {
-        let (dice, often) = (self.dice.clone(), self.plan.break_watch);
+        let dice = self.dice.clone();
+        let often = self.plan.break_watch;
         stream::unfold((changes, false), move |(mut changes, broken)| {
             let dice = dice.clone();
             async move {

@@ -20,7 +20,7 @@ const READ_BYTES: usize = 2 * 1024 * 1024;
 const PART_BYTES: usize = 512 * 1024;
 
 /// A page that a limit ends is ended before this size, in bytes: clients take the rest as another page.
-const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
+const MAX_PAGE_BYTES: usize = 8 * 1024 * 1024;
 
 /// A list on its way.
 struct Listing<'a> {
@@ -154,8 +154,10 @@ impl Listing<'_> {
 
     /// Begins the next read: the engine works while this list takes in what it has.
     fn read_ahead(&mut self, limit: u64) {
-        let (engine, revision) = (self.store.engine.clone(), self.revision);
-        let (start, end) = (self.start.clone(), self.range.end.clone());
+        let engine = self.store.engine.clone();
+        let revision = self.revision;
+        let start = self.start.clone();
+        let end = self.range.end.clone();
         self.ahead = Some(AbortOnDropHandle::new(tokio::spawn(async move {
             engine.range(RangeRequest { start: &start, end: &end, limit, revision }).await
         })));
@@ -190,7 +192,7 @@ impl Listing<'_> {
         match (self.request.limit, self.request.in_parts) {
             (0, false) => false,
             (0, true) => self.item_bytes >= PART_BYTES,
-            (limit, _) => self.items.len() as u64 >= limit || self.item_bytes >= PAGE_BYTES_MAX,
+            (limit, _) => self.items.len() as u64 >= limit || self.item_bytes >= MAX_PAGE_BYTES,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::storage::mvcc::KeyValue;
 
 /// The most objects one read asks for.
-const OBJECTS_MAX: u64 = 10_000;
+const MAX_OBJECTS: u64 = 10_000;
 
 /// The fewest objects one read asks for, unless fewer are wanted.
 const OBJECTS_MIN: u64 = 4;
@@ -31,7 +31,7 @@ impl PageSize {
     /// How many objects have about so many bytes.
     pub(super) fn objects_of(&self, bytes: usize) -> u64 {
         let average_bytes = self.average_bytes.load(Ordering::Relaxed).max(1);
-        ((bytes / average_bytes) as u64).clamp(OBJECTS_MIN, OBJECTS_MAX)
+        ((bytes / average_bytes) as u64).clamp(OBJECTS_MIN, MAX_OBJECTS)
     }
 
     /// Notes what a read returned; its size in bytes.
@@ -73,7 +73,7 @@ mod tests {
         for _ in 0..100 {
             page_size.note(&read(&[10]));
         }
-        assert_eq!(page_size.objects_of(1 << 20), OBJECTS_MAX);
+        assert_eq!(page_size.objects_of(1 << 20), MAX_OBJECTS);
         assert_eq!(page_size.note(&[]), 0);
     }
 }

@@ -61,7 +61,8 @@ impl Seen {
     ) -> Result<StoredObject, StorageError> {
         let json = metadata::replace_resource_version(&object.json, revision)
             .map_err(|error| corrupt(&object.key, error))?;
-        let (key, attributes) = (Arc::clone(&object.key), object.attributes.clone());
+        let key = Arc::clone(&object.key);
+        let attributes = object.attributes.clone();
         Ok(Arc::new(Entry::new(key, revision, json, object.item_offset, attributes)))
     }
 }

@@ -18,7 +18,7 @@ use super::{VersionedStore, metadata, whole_seconds};
 const MAX_ATTEMPTS: usize = 512;
 
 /// Where one attempt led.
-enum Step<T> {
+enum UpdateStep<T> {
     Done(T),
     /// Something changed in between, or might have; this is the present state.
     Again(Seen),
@@ -52,8 +52,8 @@ pub(super) async fn guaranteed_update(
             }
         };
         match step {
-            Step::Done(updated) => return Ok(updated),
-            Step::Again(newer) => seen = newer,
+            UpdateStep::Done(updated) => return Ok(updated),
+            UpdateStep::Again(newer) => seen = newer,
         }
     }
     Err(StorageError::Conflict)
@@ -79,8 +79,8 @@ pub(super) async fn delete(
             Ok(()) => remove(store, key, &seen).await?,
         };
         match step {
-            Step::Done(removed) => return Ok(removed),
-            Step::Again(newer) => seen = newer,
+            UpdateStep::Done(removed) => return Ok(removed),
+            UpdateStep::Again(newer) => seen = newer,
         }
     }
     Err(StorageError::Conflict)
@@ -110,12 +110,16 @@ async fn doubt<T>(
     key: &str,
     seen: &Seen,
     outcome: impl FnOnce() -> Result<T, StorageError>,
-) -> Result<Step<T>, StorageError> {
+) -> Result<UpdateStep<T>, StorageError> {
     if seen.is_current() {
-        return outcome().map(Step::Done);
+        return outcome().map(UpdateStep::Done);
     }
     let present = store.read(key).await?;
-    if present.revision() == seen.revision() { outcome().map(Step::Done) } else { Ok(Step::Again(present)) }
+    if present.revision() == seen.revision() {
+        outcome().map(UpdateStep::Done)
+    } else {
+        Ok(UpdateStep::Again(present))
+    }
 }
 
 fn unchanged(key: &str, seen: &Seen) -> Result<Updated, StorageError> {
@@ -129,12 +133,12 @@ async fn confirm_unchanged(
     key: &str,
     seen: Seen,
     value: &NewValue,
-) -> Result<Step<Updated>, StorageError> {
+) -> Result<UpdateStep<Updated>, StorageError> {
     let present = if seen.is_current() { seen } else { store.read(key).await? };
     if present.holds(&value.bytes) {
-        unchanged(key, &present).map(Step::Done)
+        unchanged(key, &present).map(UpdateStep::Done)
     } else {
-        Ok(Step::Again(present))
+        Ok(UpdateStep::Again(present))
     }
 }
 
@@ -144,24 +148,28 @@ async fn write(
     seen: &Seen,
     value: NewValue,
     ttl: Option<std::time::Duration>,
-) -> Result<Step<Updated>, StorageError> {
+) -> Result<UpdateStep<Updated>, StorageError> {
     let at_rest = store.at_rest(key, value.bytes.clone()).await?;
     match store.engine.put_if(key, seen.revision(), at_rest, whole_seconds(ttl)).await? {
         Committed::At(revision) => {
             let key = seen.object.as_ref().map_or_else(|| key.into(), |object| object.key.clone());
             let object = entry(key, &value.bytes, revision, value.attributes)?;
             let outcome = if seen.object.is_some() { UpdateOutcome::Changed } else { UpdateOutcome::Created };
-            Ok(Step::Done(Updated { object, outcome }))
+            Ok(UpdateStep::Done(Updated { object, outcome }))
         }
-        Committed::ConditionFailed(got) => Ok(Step::Again(store.seen(key, got).await?)),
+        Committed::ConditionFailed(got) => Ok(UpdateStep::Again(store.seen(key, got).await?)),
     }
 }
 
-async fn remove(store: &VersionedStore, key: &str, seen: &Seen) -> Result<Step<StoredObject>, StorageError> {
+async fn remove(
+    store: &VersionedStore,
+    key: &str,
+    seen: &Seen,
+) -> Result<UpdateStep<StoredObject>, StorageError> {
     let Some(object) = &seen.object else { return Err(not_found(key)) };
     match store.engine.delete_if(key, object.revision).await? {
-        Committed::At(revision) => Seen::removed_at(object, revision).map(Step::Done),
-        Committed::ConditionFailed(got) => Ok(Step::Again(store.seen(key, got).await?)),
+        Committed::At(revision) => Seen::removed_at(object, revision).map(UpdateStep::Done),
+        Committed::ConditionFailed(got) => Ok(UpdateStep::Again(store.seen(key, got).await?)),
     }
 }
 
@@ -202,13 +210,13 @@ fn not_found(key: &str) -> StorageError {
     StorageError::NotFound { key: key.to_owned() }
 }
 
-// === impl Step ===
+// === impl UpdateStep ===
 
-impl<T> Step<T> {
-    fn map<U>(self, then: impl FnOnce(T) -> U) -> Step<U> {
+impl<T> UpdateStep<T> {
+    fn map<U>(self, then: impl FnOnce(T) -> U) -> UpdateStep<U> {
         match self {
-            Self::Done(value) => Step::Done(then(value)),
-            Self::Again(seen) => Step::Again(seen),
+            Self::Done(value) => UpdateStep::Done(then(value)),
+            Self::Again(seen) => UpdateStep::Again(seen),
         }
     }
 }

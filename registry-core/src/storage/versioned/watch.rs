@@ -92,7 +92,8 @@ async fn begin(
     request: &WatchRequest,
     with_previous: bool,
 ) -> Result<Watching, StorageError> {
-    let (range, predicate) = (KeyRange::of(prefix), request.predicate.clone());
+    let range = KeyRange::of(prefix);
+    let predicate = request.predicate.clone();
     let subject = Subject { store: store.clone(), range, predicate, with_previous };
     let mut watching =
         Watching { subject, bookmarks: request.bookmarks, ready: VecDeque::new(), phase: Phase::Ended };

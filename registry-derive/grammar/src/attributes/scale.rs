@@ -33,7 +33,9 @@ impl FromMeta for ScaleAttribute {
 
 impl Parse for ScaleAttribute {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let (mut replicas, mut current, mut selector) = (None, None, None);
+        let mut replicas = None;
+        let mut current = None;
+        let mut selector = None;
         while !input.is_empty() {
             let option: Ident = input.parse()?;
             input.parse::<Token![=]>()?;

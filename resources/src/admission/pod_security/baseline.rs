@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 use super::checks::{Check, PodView, Setters, Texts, Violation, plural, quoted};
 use super::policy::{Level, Version};
@@ -65,7 +65,8 @@ const fn check(
 }
 
 fn apparmor(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
-    let (mut setters, mut values) = (Setters::default(), BTreeSet::new());
+    let mut setters = Setters::default();
+    let mut values = BTreeSet::new();
     pod.each_context(|who, context| {
         let profile = context.get("appArmorProfile");
         let kind = profile.get("type").text();
@@ -103,7 +104,8 @@ fn capabilities(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
 
 /// Who adds capabilities other than these.
 pub(super) fn added_capabilities(pod: &PodView<'_, '_>, allowed: &[&str]) -> Option<String> {
-    let (mut setters, mut added) = (Setters::default(), Texts::new());
+    let mut setters = Setters::default();
+    let mut added = Texts::new();
     pod.each_container(|name, container| {
         let context = container.get("securityContext");
         let capabilities = context.get("capabilities");
@@ -141,7 +143,8 @@ fn host_paths(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
 }
 
 fn host_ports(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
-    let (mut setters, mut ports) = (Setters::default(), BTreeSet::new());
+    let mut setters = Setters::default();
+    let mut ports = BTreeSet::new();
     pod.each_container(|name, container| {
         for port in container.get("ports").elements() {
             if let Some(number) = port.get("hostPort").integer().filter(|number| *number != 0) {
@@ -150,13 +153,15 @@ fn host_ports(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
             }
         }
     });
-    let (verb, word) = (plural(setters.count(), "uses", "use"), plural(ports.len(), "hostPort", "hostPorts"));
+    let verb = plural(setters.count(), "uses", "use");
+    let word = plural(ports.len(), "hostPort", "hostPorts");
     let ports = ports.into_iter().collect::<Vec<_>>().join(", ");
     Violation::by(&setters, "hostPort", |who| format!("{who} {verb} {word} {ports}"))
 }
 
 fn probed_hosts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
-    let (mut setters, mut hosts) = (Setters::default(), Texts::new());
+    let mut setters = Setters::default();
+    let mut hosts = Texts::new();
     pod.each_container(|name, container| {
         let lifecycle = container.get("lifecycle");
         let handlers = [
@@ -197,7 +202,8 @@ fn proc_mounts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     if pod.has_own_users() {
         return None;
     }
-    let (mut setters, mut kinds) = (Setters::default(), Texts::new());
+    let mut setters = Setters::default();
+    let mut kinds = Texts::new();
     pod.each_container(|name, container| {
         let context = container.get("securityContext");
         let kind = context.get("procMount").text();
@@ -212,12 +218,15 @@ fn proc_mounts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
 }
 
 fn selinux(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
-    let (mut setters, mut kinds) = (Setters::default(), Texts::new());
-    let (mut sets_user, mut sets_role) = (false, false);
+    let mut setters = Setters::default();
+    let mut kinds = Texts::new();
+    let mut sets_user = false;
+    let mut sets_role = false;
     pod.each_context(|who, context| {
         let options = context.get("seLinuxOptions");
-        let (kind, user, role) =
-            (options.get("type").text(), options.get("user").text(), options.get("role").text());
+        let kind = options.get("type").text();
+        let user = options.get("user").text();
+        let role = options.get("role").text();
         let bad_kind = !SELINUX_TYPES.contains(&kind);
         if bad_kind {
             kinds.insert(kind);
@@ -244,7 +253,8 @@ fn selinux(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
 }
 
 fn seccomp(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
-    let (mut setters, mut kinds) = (Setters::default(), Texts::new());
+    let mut setters = Setters::default();
+    let mut kinds = Texts::new();
     pod.each_context(|who, context| {
         if let Some(kind) = seccomp_type(context)
             && !is_seccomp_safe(kind)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::collections::HashSet;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 use super::policy::{Level, Version};
 

@@ -68,16 +68,17 @@ fn capabilities(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     if spares_windows(pod, version) {
         return None;
     }
-    let mut keepers = Setters::default();
+    let mut system_writers = Setters::default();
     pod.each_container(|name, container| {
         let context = container.get("securityContext");
         let capabilities = context.get("capabilities");
         if !capabilities.get("drop").elements().any(|one| one.text() == "ALL") {
-            keepers.add(Some(name));
+            system_writers.add(Some(name));
         }
     });
-    let keeps =
-        keepers.text().map(|who| format!("{who} must set securityContext.capabilities.drop=[\"ALL\"]"));
+    let keeps = system_writers
+        .text()
+        .map(|who| format!("{who} must set securityContext.capabilities.drop=[\"ALL\"]"));
     let adds = added_capabilities(pod, &["NET_BIND_SERVICE"]);
     let details: Vec<String> = keeps.into_iter().chain(adds).collect();
     (!details.is_empty())
@@ -85,7 +86,8 @@ fn capabilities(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
 }
 
 fn volumes(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
-    let (mut names, mut kinds) = (Vec::new(), Texts::new());
+    let mut names = Vec::new();
+    let mut kinds = Texts::new();
     let volumes = pod.spec.get("volumes");
     for volume in volumes.elements() {
         let other =
@@ -95,7 +97,8 @@ fn volumes(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
             kinds.insert(kind);
         }
     }
-    let (word, verb) = (plural(names.len(), "volume", "volumes"), plural(names.len(), "uses", "use"));
+    let word = plural(names.len(), "volume", "volumes");
+    let verb = plural(names.len(), "uses", "use");
     let types = plural(kinds.len(), "restricted volume type", "restricted volume types");
     (!names.is_empty()).then(|| Violation {
         reason: "restricted volume types".to_owned(),
@@ -108,7 +111,8 @@ fn non_root(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     if spares_own_users(pod, version) {
         return None;
     }
-    let (mut explicit, mut implicit) = (Setters::default(), Setters::default());
+    let mut explicit = Setters::default();
+    let mut implicit = Setters::default();
     let mut of_pod = None;
     pod.each_context(|who, context| {
         let own = context.get("runAsNonRoot").value().and_then(Value::as_bool);
@@ -145,7 +149,9 @@ fn seccomp(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     if spares_windows(pod, version) {
         return None;
     }
-    let (mut explicit, mut implicit, mut kinds) = (Setters::default(), Setters::default(), Texts::new());
+    let mut explicit = Setters::default();
+    let mut implicit = Setters::default();
+    let mut kinds = Texts::new();
     let mut pod_is_safe = false;
     pod.each_context(|who, context| match (who, seccomp_type(context)) {
         (_, Some(kind)) if !is_seccomp_safe(kind) => {

@@ -163,7 +163,8 @@ async fn writers_at_the_same_time_never_take_more_than_there_is_nor_go_by_an_old
 #[test]
 fn a_pod_that_comes_to_have_a_deadline_is_charged_to_the_quota_of_such_pods() {
     let pod = |spec: Value| object(json!({"metadata": {"name": "p"}, "spec": spec}));
-    let (plain, ending) = (pod(json!({})), pod(json!({"activeDeadlineSeconds": 60})));
+    let plain = pod(json!({}));
+    let ending = pod(json!({"activeDeadlineSeconds": 60}));
     assert!(usage::changes(usage::PODS, "", &ending, Some(&plain)));
     assert!(!usage::changes(usage::PODS, "", &ending, Some(&ending)));
     assert!(usage::changes(usage::PODS, usage::RESIZE, &plain, Some(&plain)));

@@ -6,8 +6,8 @@ use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::matching;
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// What is changed, and how.
 pub(super) struct MutatingPolicyStrategy;
@@ -26,9 +26,9 @@ impl ObjectStrategy for MutatingPolicyStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with(&mut object.0, "spec", |spec| {
-            edit::fill(spec, "failurePolicy", "Fail");
-            edit::with(spec, "matchConstraints", matching::default_constraints);
+        defaulting::with(&mut object.0, "spec", |spec| {
+            defaulting::fill(spec, "failurePolicy", "Fail");
+            defaulting::with(spec, "matchConstraints", matching::default_constraints);
         });
     }
 

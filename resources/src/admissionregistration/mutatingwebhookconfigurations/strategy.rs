@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::matching;
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// Whom to ask, about what, and for how long.
 pub(super) struct MutatingWebhookStrategy;
@@ -26,9 +26,9 @@ impl ObjectStrategy for MutatingWebhookStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        edit::each(&mut object.0, &["webhooks"], |webhook| {
+        defaulting::each(&mut object.0, &["webhooks"], |webhook| {
             matching::default_webhook(webhook);
-            edit::fill(webhook, "reinvocationPolicy", "Never");
+            defaulting::fill(webhook, "reinvocationPolicy", "Never");
         });
     }
 

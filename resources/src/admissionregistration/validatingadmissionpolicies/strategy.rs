@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::matching;
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// What is validated, and how.
 pub(super) struct ValidatingPolicyStrategy;
@@ -30,13 +30,13 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        edit::keep_metadata(new, old);
+        defaulting::keep_metadata(new, old);
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with(&mut object.0, "spec", |spec| {
-            edit::fill(spec, "failurePolicy", "Fail");
-            edit::with(spec, "matchConstraints", matching::default_constraints);
+        defaulting::with(&mut object.0, "spec", |spec| {
+            defaulting::fill(spec, "failurePolicy", "Fail");
+            defaulting::with(spec, "matchConstraints", matching::default_constraints);
         });
     }
 
@@ -44,7 +44,8 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         matching::check_policy(&spec, &mut errors);
-        let (validations, audits) = (spec.get("validations"), spec.get("auditAnnotations"));
+        let validations = spec.get("validations");
+        let audits = spec.get("auditAnnotations");
         if validations.len() + audits.len() == 0 {
             errors.push(validations.required("validations or auditAnnotations must be specified"));
             errors.push(audits.required("validations or auditAnnotations must be specified"));

@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::matching;
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// Which policy, with which parameters, for what.
 pub(super) struct ValidatingBindingStrategy;
@@ -26,7 +26,7 @@ impl ObjectStrategy for ValidatingBindingStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with_at(object, &["spec", "matchResources"], matching::default_constraints);
+        defaulting::with_at(object, &["spec", "matchResources"], matching::default_constraints);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::matching;
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// Whom to ask, about what, and for how long.
 pub(super) struct ValidatingWebhookStrategy;
@@ -26,7 +26,7 @@ impl ObjectStrategy for ValidatingWebhookStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        edit::each(&mut object.0, &["webhooks"], matching::default_webhook);
+        defaulting::each(&mut object.0, &["webhooks"], matching::default_webhook);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -9,8 +9,8 @@ use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// Named as its group and version; a local one is always available.
 pub(super) struct APIServiceStrategy;
@@ -21,7 +21,7 @@ impl ObjectStrategy for APIServiceStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        edit::keep_metadata(new, old);
+        defaulting::keep_metadata(new, old);
     }
 
     fn requires_qualified_finalizers(&self) -> bool {
@@ -38,7 +38,7 @@ impl ObjectStrategy for APIServiceStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with_at(object, &["spec", "service"], |service| edit::fill(service, "port", 443));
+        defaulting::with_at(object, &["spec", "service"], |service| defaulting::fill(service, "port", 443));
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

@@ -6,7 +6,7 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// A revision's data is an object, and stays as it was made.
 pub(super) struct ControllerRevisionStrategy;

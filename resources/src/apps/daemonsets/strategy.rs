@@ -7,8 +7,8 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::edit::fill_at;
-use crate::field::Field;
+use crate::support::defaulting::fill_at;
+use crate::support::field::Field;
 
 /// Counts the changes of the template; once a field of the spec.
 const TEMPLATE_GENERATION: [&str; 3] =
@@ -54,7 +54,8 @@ impl ObjectStrategy for DaemonSetStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
         errors
     }
@@ -96,7 +97,8 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
         "OnDelete" => {}
         "RollingUpdate" => {
             let rolling = strategy.get("rollingUpdate");
-            let (surge, unavailable) = (rolling.get("maxSurge"), rolling.get("maxUnavailable"));
+            let surge = rolling.get("maxSurge");
+            let unavailable = rolling.get("maxUnavailable");
             for amount in [&surge, &unavailable] {
                 workload::check_amount(amount, errors);
                 if workload::percent(amount).is_some_and(|percent| percent > 100) {

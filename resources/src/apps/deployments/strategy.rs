@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::edit::fill_at;
-use crate::field::Field;
+use crate::support::defaulting::fill_at;
+use crate::support::field::Field;
 
 /// Defaults and validation; the selector stays as it was made.
 pub(super) struct DeploymentStrategy;
@@ -52,7 +52,8 @@ impl ObjectStrategy for DeploymentStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
         errors
     }
@@ -106,7 +107,8 @@ fn check_rollout(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_rolling_update(rolling: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (surge, unavailable) = (rolling.get("maxSurge"), rolling.get("maxUnavailable"));
+    let surge = rolling.get("maxSurge");
+    let unavailable = rolling.get("maxUnavailable");
     for field in [&unavailable, &surge] {
         workload::check_amount(field, errors);
     }

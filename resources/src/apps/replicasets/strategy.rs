@@ -7,8 +7,8 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::edit::fill_at;
-use crate::field::Field;
+use crate::support::defaulting::fill_at;
+use crate::support::field::Field;
 
 /// Defaults and validation; the selector stays as it was made.
 pub(super) struct ReplicaSetStrategy;
@@ -30,7 +30,8 @@ impl ObjectStrategy for ReplicaSetStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
         errors
     }

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::edit::{each, fill, fill_at, with};
-use crate::field::Field;
-use crate::go_text::{NUMBER, OPTIONAL, Shape};
+use crate::support::defaulting::{each, fill, fill_at, with};
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, NUMBER, OPTIONAL};
 
 /// What may change of a spec.
 const MUTABLE: [&str; 7] = [
@@ -26,8 +26,8 @@ const MUTABLE: [&str; 7] = [
 const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
 /// How messages show a rolling update.
-const ROLLING_UPDATE: Shape =
-    Shape::Struct(&[("Partition", "partition", NUMBER), ("MaxUnavailable", "maxUnavailable", OPTIONAL)]);
+const ROLLING_UPDATE: GoShape =
+    GoShape::Struct(&[("Partition", "partition", NUMBER), ("MaxUnavailable", "maxUnavailable", OPTIONAL)]);
 
 /// Defaults and validation; most of the spec stays as it was made.
 pub(super) struct StatefulSetStrategy;

@@ -7,8 +7,8 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use crate::autoscaling::round_trip;
-use crate::edit::{Fields, fill, fill_at, is_empty_at, with, with_at};
-use crate::field::Field;
+use crate::support::defaulting::{Fields, fill, fill_at, is_empty_at, with, with_at};
+use crate::support::field::Field;
 
 use super::validation::{self, Lenience};
 

@@ -7,7 +7,7 @@ use registry_core::api::validation::names;
 use registry_core::api::validation::{ErrorList, FieldError};
 use registry_core::schema::Quantity;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// The longest period of a scaling policy.
 const MAX_PERIOD_SECONDS: i64 = 1800;
@@ -72,7 +72,8 @@ pub(super) fn check(object: &Object, lenience: Lenience) -> ErrorList {
 }
 
 fn check_replicas(spec: &Field<'_, '_>, lenience: Lenience, errors: &mut ErrorList) {
-    let (least, most) = (spec.get("minReplicas"), spec.get("maxReplicas"));
+    let least = spec.get("minReplicas");
+    let most = spec.get("maxReplicas");
     let lower_bound = i64::from(!lenience.scales_to_zero);
     if least.integer().is_some_and(|count| count < lower_bound) {
         errors.push(least.invalid(format!("must be greater than or equal to {lower_bound}")));
@@ -159,8 +160,10 @@ fn check_metric(metric: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_source(source: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
-    let (metric, target) = (source.get("metric"), source.get("target"));
-    let (value, average) = (target.get("value"), target.get("averageValue"));
+    let metric = source.get("metric");
+    let target = source.get("target");
+    let value = target.get("value");
+    let average = target.get("averageValue");
     match kind {
         "object" => {
             let about = source.get("describedObject");
@@ -217,7 +220,8 @@ fn check_resource_name(source: &Field<'_, '_>, errors: &mut ErrorList) {
 
 fn check_resource_target(target: &Field<'_, '_>, errors: &mut ErrorList) {
     check_target(target, errors);
-    let (utilization, average) = (target.get("averageUtilization"), target.get("averageValue"));
+    let utilization = target.get("averageUtilization");
+    let average = target.get("averageValue");
     if !utilization.exists() && !average.exists() {
         errors.push(utilization.required("must set either a target raw value or a target utilization"));
     }

@@ -8,11 +8,11 @@ use registry_core::resource::ObjectStrategy;
 use super::schedule;
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
-use crate::edit::fill_at;
-use crate::field::Field;
+use crate::support::defaulting::fill_at;
+use crate::support::field::Field;
 
 /// A job's name is the CronJob's and eleven more characters, and fits a label.
-const MOST_NAME_CHARACTERS: usize = 52;
+const MAX_NAME_CHARACTERS: usize = 52;
 
 /// Defaults and validation.
 pub(super) struct CronJobStrategy;
@@ -36,9 +36,9 @@ impl ObjectStrategy for CronJobStrategy {
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = self.validate_update(context, object, object);
-        if object.name().len() > MOST_NAME_CHARACTERS {
+        if object.name().len() > MAX_NAME_CHARACTERS {
             let path = FieldPath::new("metadata").child("name");
-            let detail = format!("must be no more than {MOST_NAME_CHARACTERS} characters");
+            let detail = format!("must be no more than {MAX_NAME_CHARACTERS} characters");
             errors.push(FieldError::invalid(path, object.name(), detail));
         }
         errors
@@ -47,7 +47,8 @@ impl ObjectStrategy for CronJobStrategy {
     fn validate_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(new, "spec");
-        let (written, zone) = (spec.get("schedule"), spec.get("timeZone"));
+        let written = spec.get("schedule");
+        let zone = spec.get("timeZone");
         if written.text().is_empty() {
             errors.push(written.required(""));
         } else if written.text().contains("TZ") {

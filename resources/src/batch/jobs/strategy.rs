@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
-use crate::edit::{fill_at, is_empty_at};
-use crate::field::Field;
-use crate::label_selector;
+use crate::support::defaulting::{fill_at, is_empty_at};
+use crate::support::field::Field;
+use crate::support::label_selector;
 
 /// Which job a pod belongs to; the second name is from before labels had prefixes.
 const UID_LABELS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
@@ -60,7 +60,8 @@ impl ObjectStrategy for JobStrategy {
         if is_manual(object) {
             return;
         }
-        let (name, uid) = (object.name().to_owned(), object.uid().to_owned());
+        let name = object.name().to_owned();
+        let uid = object.uid().to_owned();
         for (labels, value) in [(UID_LABELS, &uid), (NAME_LABELS, &name)] {
             for label in labels {
                 let path = [&TEMPLATE_LABELS[..], &[label]].concat();
@@ -96,7 +97,8 @@ impl ObjectStrategy for JobStrategy {
                 comparable.copy_field(old, &["spec", "template", "metadata", field]);
             }
         }
-        let (after, before) = (Field::of(&comparable, "spec"), Field::of(old, "spec"));
+        let after = Field::of(&comparable, "spec");
+        let before = Field::of(old, "spec");
         for field in [
             "selector",
             "template",

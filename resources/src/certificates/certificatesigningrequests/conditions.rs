@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object, time};
 use serde_json::Value;
 
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// Decisions that stand once they are made; they are only ever true.
 const DECISIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
@@ -15,14 +15,14 @@ const DECISIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
 /// Dates conditions that are not dated: one that says what it said before keeps its date.
 pub(super) fn set_times(new: &mut Object, old: &Object) {
     let before = old.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
-    edit::with(&mut new.0, "status", |status| {
-        edit::each(status, &["conditions"], |condition| {
+    defaulting::with(&mut new.0, "status", |status| {
+        defaulting::each(status, &["conditions"], |condition| {
             let same = before
                 .iter()
                 .find(|one| ["type", "status"].iter().all(|field| one.get(field) == condition.get(*field)));
             let since = same.and_then(|one| one.get("lastTransitionTime")).cloned();
-            edit::fill(condition, "lastTransitionTime", since.unwrap_or_else(|| time::now().into()));
-            edit::fill(condition, "lastUpdateTime", time::now());
+            defaulting::fill(condition, "lastTransitionTime", since.unwrap_or_else(|| time::now().into()));
+            defaulting::fill(condition, "lastUpdateTime", time::now());
         });
     });
 }
@@ -46,8 +46,10 @@ pub(super) fn keep_decisions(new: &mut Object, old: &Object) {
 
 /// Checks the conditions of a changed request.
 pub(super) fn check(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let (new_status, old_status) = (Field::of(new, "status"), Field::of(old, "status"));
-    let (new, old) = (new_status.get("conditions"), old_status.get("conditions"));
+    let new_status = Field::of(new, "status");
+    let old_status = Field::of(old, "status");
+    let new = new_status.get("conditions");
+    let old = old_status.get("conditions");
     check_each(&new, errors);
     let count = |conditions: &Field<'_, '_>, kind: &str| {
         conditions.elements().filter(|condition| condition.get("type").text() == kind).count()
@@ -62,7 +64,8 @@ pub(super) fn check(new: &Object, old: &Object, errors: &mut ErrorList) {
 fn check_each(conditions: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut seen: HashSet<&str> = HashSet::new();
     for condition in conditions.elements() {
-        let (kind, status) = (condition.get("type"), condition.get("status"));
+        let kind = condition.get("type");
+        let status = condition.get("status");
         kind.check_present(errors);
         let accepted: &[&str] =
             if DECISIONS.contains(&kind.text()) { &["True"] } else { &["False", "True", "Unknown"] };

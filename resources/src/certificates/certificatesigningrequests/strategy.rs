@@ -12,8 +12,8 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
 use super::conditions;
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// The shortest time a certificate may be asked for.
 const LEAST_SECONDS: i64 = 600;
@@ -49,7 +49,7 @@ pub(super) struct CertificateSigningRequestStrategy;
 
 impl ObjectStrategy for CertificateSigningRequestStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        if edit::is_empty_at(object, &["spec", "usages"]) {
+        if defaulting::is_empty_at(object, &["spec", "usages"]) {
             object.remove(&["spec", "usages"]);
         }
     }

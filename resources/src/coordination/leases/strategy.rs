@@ -5,7 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::resource::ObjectStrategy;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// A lease lasts some time; its holders are counted.
 pub(super) struct LeaseStrategy;
@@ -39,7 +39,8 @@ impl ObjectStrategy for LeaseStrategy {
 /// How a leader is chosen by those who want to be it: in a way Kubernetes knows, or one of a domain's own.
 fn check_election(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     const KNOWN: [&str; 1] = ["OldestEmulationVersion"];
-    let (strategy, preferred) = (spec.get("strategy"), spec.get("preferredHolder"));
+    let strategy = spec.get("strategy");
+    let preferred = spec.get("preferredHolder");
     if strategy.exists() {
         // Told below the field itself.
         let place = strategy.path().child("strategy");

@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
 use crate::core::config_data;
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// Keys, size, and immutability on demand.
 pub(super) struct ConfigMapStrategy;
@@ -15,7 +15,8 @@ pub(super) struct ConfigMapStrategy;
 impl ObjectStrategy for ConfigMapStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let (data, binary) = (Field::of(object, "data"), Field::of(object, "binaryData"));
+        let data = Field::of(object, "data");
+        let binary = Field::of(object, "binaryData");
         config_data::check_keys(&data, &mut errors);
         config_data::check_keys(&binary, &mut errors);
         for (key, field) in data.entries() {
@@ -26,8 +27,8 @@ impl ObjectStrategy for ConfigMapStrategy {
         let texts = data.entries().map(|(_, value)| value.text().len()).sum::<usize>();
         let bytes =
             binary.entries().map(|(_, value)| config_data::decoded_length(value.text())).sum::<usize>();
-        if texts + bytes > config_data::MOST_BYTES {
-            errors.push(FieldError::too_long(FieldPath::root(), config_data::MOST_BYTES));
+        if texts + bytes > config_data::MAX_BYTES {
+            errors.push(FieldError::too_long(FieldPath::root(), config_data::MAX_BYTES));
         }
         errors
     }

@@ -6,8 +6,8 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
 
 use crate::core::address;
-use crate::edit::{each, fill};
-use crate::field::Field;
+use crate::support::defaulting::{each, fill};
+use crate::support::field::Field;
 
 /// Addresses and ports.
 pub(super) struct EndpointsStrategy;
@@ -37,8 +37,9 @@ impl ObjectStrategy for EndpointsStrategy {
 }
 
 fn check_subset(subset: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (ready, not_ready, ports) =
-        (subset.get("addresses"), subset.get("notReadyAddresses"), subset.get("ports"));
+    let ready = subset.get("addresses");
+    let not_ready = subset.get("notReadyAddresses");
+    let ports = subset.get("ports");
     if ready.len() + not_ready.len() == 0 {
         errors.push(subset.required("must specify `addresses` or `notReadyAddresses`"));
     }

@@ -1,10 +1,10 @@
-//! The table of events: the same cells from both versions, which name their fields differently.
+//! The table of events: the same printers from both versions, which name their fields differently.
 
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// What a version calls the fields that tables show.
 pub(crate) trait Layout {
@@ -28,12 +28,12 @@ pub(crate) trait Layout {
 pub(crate) const fn of<L: Layout>() -> [Column; 10] {
     [
         Column::text("Last Seen", last_seen::<L>),
-        Column::text("Type", |object| cells::text(object, &["type"])),
-        Column::text("Reason", |object| cells::text(object, &["reason"])),
+        Column::text("Type", |object| printers::text(object, &["type"])),
+        Column::text("Reason", |object| printers::text(object, &["reason"])),
         Column::text("Object", about::<L>),
-        Column::text("Subobject", |object| cells::text(object, &[L::ABOUT, "fieldPath"])).wide(),
+        Column::text("Subobject", |object| printers::text(object, &[L::ABOUT, "fieldPath"])).wide(),
         Column::text("Source", source::<L>).wide(),
-        Column::text("Message", |object| cells::trimmed(object, &[L::MESSAGE])),
+        Column::text("Message", |object| printers::trimmed(object, &[L::MESSAGE])),
         Column::text("First Seen", first_seen::<L>).wide(),
         Column::text("Count", count::<L>).wide(),
         Column { priority: 1, ..Column::NAME },
@@ -43,12 +43,12 @@ pub(crate) const fn of<L: Layout>() -> [Column; 10] {
 /// When it happened last.
 fn last_seen<L: Layout>(object: &Object) -> Value {
     let paths: [&[&str]; 4] = [&["series", "lastObservedTime"], &[L::LAST], &[L::FIRST], &["eventTime"]];
-    cells::age_of(paths.iter().find_map(|path| object.get_str(path)))
+    printers::age_of(paths.iter().find_map(|path| object.get_str(path)))
 }
 
 /// When it happened first.
 fn first_seen<L: Layout>(object: &Object) -> Value {
-    cells::age_of(object.get_str(&[L::FIRST]).or_else(|| object.get_str(&["eventTime"])))
+    printers::age_of(object.get_str(&[L::FIRST]).or_else(|| object.get_str(&["eventTime"])))
 }
 
 /// What it happened to, as `kind/name`; the kind alone when nothing is named.

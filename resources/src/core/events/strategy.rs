@@ -9,7 +9,7 @@ use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// How many characters who reports, what was done and why may have.
 const SHORT_TEXT_BYTES: usize = 128;

@@ -9,8 +9,8 @@ use registry_core::resource::ObjectStrategy;
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
-use crate::edit::{Fields, each, with};
-use crate::field::Field;
+use crate::support::defaulting::{Fields, each, with};
+use crate::support::field::Field;
 
 /// Billionths in a whole.
 const NANOS: i128 = 1_000_000_000;
@@ -117,7 +117,9 @@ const ORDER: [(&str, &str, &str, bool, &str, &str); 6] = [
 
 fn check_order(limit: &Field<'_, '_>, errors: &mut ErrorList) {
     for (low, high, place, shows_low, low_word, high_word) in ORDER {
-        let (lows, highs, place) = (limit.get(low), limit.get(high), limit.get(place));
+        let lows = limit.get(low);
+        let highs = limit.get(high);
+        let place = limit.get(place);
         for (resource, least) in lows.entries() {
             let most = highs.get(resource);
             let (Ok(one), Ok(other)) = (Quantity::parse(least.text()), Quantity::parse(most.text())) else {
@@ -138,7 +140,8 @@ fn check_order(limit: &Field<'_, '_>, errors: &mut ErrorList) {
 
 /// A limit is at least what is requested, and not further from it than the bounds are apart.
 fn check_ratios(limit: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (least, most) = (limit.get("min"), limit.get("max"));
+    let least = limit.get("min");
+    let most = limit.get("max");
     let nanos = |field: &Field<'_, '_>| Quantity::parse(field.text()).ok()?.nanos();
     for (resource, ratio) in limit.get("maxLimitRequestRatio").entries() {
         let Some(number) = nanos(&ratio) else { continue };

@@ -7,7 +7,7 @@ use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// The finalizer every namespace gets: the namespace controller removes it when the namespace is empty.
 const KUBERNETES: &str = "kubernetes";
@@ -28,7 +28,7 @@ impl ObjectStrategy for NamespaceStrategy {
         if !name.is_empty() {
             object.set(&["metadata", "labels", NAME_LABEL], name.into());
         }
-        crate::edit::fill_at(object, &["status", "phase"], "Active");
+        crate::support::defaulting::fill_at(object, &["status", "phase"], "Active");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

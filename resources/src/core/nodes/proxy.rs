@@ -8,14 +8,15 @@ use registry_core::api::{GroupVersionKind, StatusError};
 use registry_core::capabilities;
 use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
 use registry_core::rest::Capabilities;
-use registry_core::rest::connect::{Accepted, ConnectRequest, Connection, Exchange};
+use registry_core::rest::connect::{ConnectRequest, ConnectSpec, Connection, Exchange};
 
 use super::Nodes;
 use crate::core::kubelet::Kubelet;
-use crate::core::proxying::{Target, accepted, path_of, port_number};
-use crate::lookup::read_newest;
+use crate::core::proxying::{Target, connect_spec, path_of, port_number};
+use crate::support::lookup::read_newest;
 
-static ACCEPTED: Accepted = accepted(GroupVersionKind { group: "", version: "v1", kind: "NodeProxyOptions" });
+static CONNECT_SPEC: ConnectSpec =
+    connect_spec(GroupVersionKind { group: "", version: "v1", kind: "NodeProxyOptions" });
 
 /// The `proxy` subresource of nodes.
 pub struct NodeProxy {
@@ -35,8 +36,8 @@ impl Subresource for NodeProxy {
 
 #[async_trait]
 impl ConnectRules for NodeProxy {
-    fn accepts(&self) -> &'static Accepted {
-        &ACCEPTED
+    fn connect_spec(&self) -> &'static ConnectSpec {
+        &CONNECT_SPEC
     }
 
     async fn connect(

@@ -9,14 +9,14 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use crate::core::address;
-use crate::edit::is_empty_at;
-use crate::field::Field;
-use crate::go_text::{OPTIONAL, Shape, TEXT};
+use crate::support::defaulting::is_empty_at;
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// Kubelets were once configured through the API; what says so is kept where it is, and not taken any more.
 const KUBELET_CONFIG: [[&str; 2]; 2] = [["spec", "configSource"], ["status", "config"]];
 /// How messages show a taint.
-const TAINT: Shape = Shape::Struct(&[
+const TAINT: GoShape = GoShape::Struct(&[
     ("Key", "key", TEXT),
     ("Value", "value", TEXT),
     ("Effect", "effect", TEXT),
@@ -92,7 +92,8 @@ impl ObjectStrategy for NodeStrategy {
 fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut seen: HashSet<(&str, &str)> = HashSet::new();
     for (place, taint) in taints.elements().enumerate() {
-        let (key, effect) = (taint.get("key"), taint.get("effect"));
+        let key = taint.get("key");
+        let effect = taint.get("effect");
         key.check(names::qualified_name, errors);
         taint.get("value").check(names::label_value, errors);
         let accepted = ["NoSchedule", "PreferNoSchedule", "NoExecute"];

@@ -8,9 +8,9 @@ use registry_core::schema::Quantity;
 use serde_json::{Value, json};
 
 use crate::core::volume_claim;
-use crate::edit::{fill_at, is_empty_at};
-use crate::field::Field;
-use crate::label_selector;
+use crate::support::defaulting::{fill_at, is_empty_at};
+use crate::support::field::Field;
+use crate::support::label_selector;
 
 const IMMUTABLE: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const STORAGE: [&str; 4] = ["spec", "resources", "requests", "storage"];
@@ -81,7 +81,8 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
 
 /// What is cloned or restored has an old and a new field, which say the same.
 fn align_sources(claim: &mut Object) {
-    let (old, new) = (["spec", "dataSource"], ["spec", "dataSourceRef"]);
+    let old = ["spec", "dataSource"];
+    let new = ["spec", "dataSourceRef"];
     match (claim.get(&old).cloned(), claim.get(&new).cloned()) {
         (Some(source), None) if is_known_source(&source) => claim.set(&new, source),
         (None, Some(source)) if is_known_source(&source) && source.get("namespace").is_none() => {

@@ -8,8 +8,8 @@ use registry_core::schema::Quantity;
 use serde_json::{Value, json};
 
 use crate::core::volume_claim;
-use crate::edit::{fill_at, with};
-use crate::field::Field;
+use crate::support::defaulting::{fill_at, with};
+use crate::support::field::Field;
 
 /// Billionths in a whole.
 const NANOS: i128 = 1_000_000_000;
@@ -52,7 +52,7 @@ impl ObjectStrategy for PersistentVolumeStrategy {
         fill_at(object, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
         fill_at(object, &["spec", "volumeMode"], "Filesystem");
         with(&mut object.0, "spec", |spec| {
-            with(spec, "hostPath", |path| crate::edit::fill(path, "type", ""));
+            with(spec, "hostPath", |path| crate::support::defaulting::fill(path, "type", ""));
         });
     }
 
@@ -91,7 +91,8 @@ impl ObjectStrategy for PersistentVolumeStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
         let differs = |field: &&&str| new.get(field).value() != old.get(field).value();
         if SOURCES.iter().any(|field| differs(&field)) {
             let detail = "spec.persistentvolumesource is immutable after creation";

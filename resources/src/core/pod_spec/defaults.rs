@@ -5,7 +5,7 @@
 use registry_core::api::Object;
 use serde_json::{Value, json};
 
-use crate::edit::{Fields, each, fill, fill_zero, with};
+use crate::support::defaulting::{Fields, each, fill, fill_zero, with};
 
 /// How files of projected volumes are made unless told otherwise: `0644`.
 const FILE_MODE: i64 = 0o644;

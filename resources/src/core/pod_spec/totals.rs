@@ -67,7 +67,8 @@ pub(crate) fn of_pod(pod: &Object, kind: &str) -> Amounts {
     for container in containers("containers") {
         add(&mut total, &amounts(container));
     }
-    let (mut sidecars, mut starting) = (Amounts::new(), Amounts::new());
+    let mut sidecars = Amounts::new();
+    let mut starting = Amounts::new();
     for container in containers("initContainers") {
         let own = amounts(container);
         if container.get("restartPolicy").and_then(Value::as_str) == Some("Always") {

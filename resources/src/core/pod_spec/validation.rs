@@ -13,21 +13,21 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
 
-use crate::field::Field;
-use crate::go_text::{OPTIONAL, Shape, TEXT};
-use crate::label_selector;
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
+use crate::support::label_selector;
 
 pub(crate) use volumes::Volumes;
 
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const RESTART_POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
 /// How messages show a reference to a resource claim.
-const RESOURCE_CLAIM: Shape = Shape::Struct(&[
+const RESOURCE_CLAIM: GoShape = GoShape::Struct(&[
     ("Name", "name", TEXT),
     ("ResourceClaimName", "resourceClaimName", OPTIONAL),
     ("ResourceClaimTemplateName", "resourceClaimTemplateName", OPTIONAL),
 ]);
-const MOST_NAMESERVERS: usize = 3;
+const MAX_NAMESERVERS: usize = 3;
 
 /// What is wrong with a pod spec.
 pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>) -> ErrorList {
@@ -70,8 +70,8 @@ fn check_dns(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         errors
             .push(nameservers.required("must provide at least one DNS nameserver when `dnsPolicy` is None"));
     }
-    if nameservers.len() > MOST_NAMESERVERS {
-        errors.push(nameservers.invalid(format!("must not have more than {MOST_NAMESERVERS} nameservers")));
+    if nameservers.len() > MAX_NAMESERVERS {
+        errors.push(nameservers.invalid(format!("must not have more than {MAX_NAMESERVERS} nameservers")));
     }
     for address in nameservers.elements() {
         check_address(&address, errors);
@@ -112,13 +112,13 @@ fn check_host_alias(alias: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_security_context(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    const MOST_ID: i64 = i32::MAX as i64;
+    const MAX_ID: i64 = i32::MAX as i64;
     let context = spec.get("securityContext");
     for id in ["runAsUser", "runAsGroup", "fsGroup"] {
-        context.get(id).check_between(0, MOST_ID, errors);
+        context.get(id).check_between(0, MAX_ID, errors);
     }
     for group in context.get("supplementalGroups").elements() {
-        group.check_between(0, MOST_ID, errors);
+        group.check_between(0, MAX_ID, errors);
     }
     for sysctl in context.get("sysctls").elements() {
         check_sysctl(&sysctl.get("name"), errors);
@@ -137,7 +137,7 @@ fn check_security_context(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_sysctl(name: &Field<'_, '_>, errors: &mut ErrorList) {
-    const MOST_CHARACTERS: usize = 253;
+    const MAX_CHARACTERS: usize = 253;
     if !name.check_present(errors) {
         return;
     }
@@ -147,9 +147,9 @@ fn check_sysctl(name: &Field<'_, '_>, errors: &mut ErrorList) {
             && edge(part.chars().last())
             && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_')
     };
-    if name.text().len() > MOST_CHARACTERS || !name.text().split(['.', '/']).all(word) {
+    if name.text().len() > MAX_CHARACTERS || !name.text().split(['.', '/']).all(word) {
         errors.push(name.invalid(format!(
-            "must have at most {MOST_CHARACTERS} characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
+            "must have at most {MAX_CHARACTERS} characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
         )));
     }
 }
@@ -180,8 +180,9 @@ fn check_scheduling(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_toleration(toleration: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (key, operator, effect) =
-        (toleration.get("key"), toleration.get("operator"), toleration.get("effect"));
+    let key = toleration.get("key");
+    let operator = toleration.get("operator");
+    let effect = toleration.get("effect");
     if !key.text().is_empty() {
         key.check(names::qualified_name, errors);
     } else if operator.text() != "Exists" {
@@ -227,7 +228,8 @@ fn check_spread(constraint: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_operating_system(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (system, name) = (spec.get("os"), spec.get("os"));
+    let system = spec.get("os");
+    let name = spec.get("os");
     let name = name.get("name");
     if !system.exists() {
         return;

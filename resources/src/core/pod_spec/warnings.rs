@@ -8,7 +8,7 @@ use registry_core::api::validation::names;
 use registry_core::api::{FieldPath, Object};
 use registry_core::schema::Quantity;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// Labels of nodes that have a new name, or no meaning any more.
 const OLD_NODE_LABELS: [(&str, &str); 8] = [
@@ -250,7 +250,8 @@ impl Warnings {
     fn environment(&mut self, variables: &Field<'_, '_>) {
         let mut seen = HashSet::new();
         for variable in variables.elements() {
-            let (name, value) = (variable.get("name").text(), variable.get("value").text());
+            let name = variable.get("name").text();
+            let value = variable.get("value").text();
             if seen.insert(name) {
                 continue;
             }

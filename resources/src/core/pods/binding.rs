@@ -15,7 +15,7 @@ use registry_core::capabilities;
 use registry_core::registry::{Services, Store, Subresource, UpdateRules};
 use registry_core::resource::ResourceType;
 use registry_core::rest::{
-    AdmitAll, Answer, Capabilities, NamedCreater, Storage, SuccessStatus, UpdatedObject, ValidatingAdmission,
+    AdmitAll, Answer, Capabilities, NamedCreater, Storage, SuccessStatus, UpdatedObject, ValidateObject,
 };
 use registry_core::schema::Schema;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl NamedCreater for PodBinding {
         context: &RequestContext,
         name: &str,
         object: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         if object.name() != name {
@@ -85,7 +85,7 @@ pub(crate) async fn bind(
     pods: &Store,
     context: &RequestContext,
     binding: &Object,
-    admission: &dyn ValidatingAdmission,
+    admission: &dyn ValidateObject,
     options: &CreateOptions,
 ) -> Result<Answer, StatusError> {
     let name = binding.name();

@@ -8,7 +8,7 @@ use registry_core::api::{Object, time};
 use registry_core::resource::{Column, RowCondition, RowConditionType, duration_text};
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 pub(super) static COLUMNS: &[Column] = &[
     Column::NAME,
@@ -19,8 +19,8 @@ pub(super) static COLUMNS: &[Column] = &[
     ),
     Column::AGE,
     Column::text("IP", pod_ip).documented_by(&["status", "podIP"]).wide(),
-    Column::text("Node", |object| cells::text_or(object, &["spec", "nodeName"], "<none>")).documented_by(&["spec", "nodeName"]).wide(),
-    Column::text("Nominated Node", |object| cells::text_or(object, &["status", "nominatedNodeName"], "<none>")).documented_by(&["status", "nominatedNodeName"]).wide(),
+    Column::text("Node", |object| printers::text_or(object, &["spec", "nodeName"], "<none>")).documented_by(&["spec", "nodeName"]).wide(),
+    Column::text("Nominated Node", |object| printers::text_or(object, &["status", "nominatedNodeName"], "<none>")).documented_by(&["status", "nominatedNodeName"]).wide(),
     Column::text("Readiness Gates", readiness_gates).documented_by(&["spec", "readinessGates"]).wide(),
 ];
 
@@ -59,7 +59,7 @@ fn is_true(value: &Value, field: &str) -> bool {
 
 /// The names of init containers that keep running.
 fn sidecars(object: &Object) -> HashSet<&str> {
-    cells::elements(object, &["spec", "initContainers"])
+    printers::elements(object, &["spec", "initContainers"])
         .filter(|container| is_sidecar(container))
         .map(|container| text(container, "/name"))
         .collect()
@@ -68,7 +68,7 @@ fn sidecars(object: &Object) -> HashSet<&str> {
 /// Ready of all containers that keep running: `1/2`.
 fn ready(object: &Object) -> Value {
     let sidecars = sidecars(object);
-    let all = cells::length(object, &["spec", "containers"]) + sidecars.len();
+    let all = printers::length(object, &["spec", "containers"]) + sidecars.len();
     let main = statuses(object, "containerStatuses")
         .filter(|status| is_true(status, "ready") && status.pointer("/state/running").is_some())
         .count();
@@ -88,7 +88,7 @@ fn status(object: &Object) -> Value {
         object.get_str(&["status", "reason"]).filter(|reason| !reason.is_empty()).map(str::to_owned);
     let mut word =
         word.take().unwrap_or_else(|| object.get_str(&["status", "phase"]).unwrap_or_default().to_owned());
-    if cells::elements(object, &["status", "conditions"])
+    if printers::elements(object, &["status", "conditions"])
         .any(|one| text(one, "/type") == "PodScheduled" && text(one, "/reason") == "SchedulingGated")
     {
         "SchedulingGated".clone_into(&mut word);
@@ -127,7 +127,7 @@ fn initializing(object: &Object) -> Option<String> {
         if !waiting.is_empty() && waiting != "PodInitializing" {
             return Some(format!("Init:{waiting}"));
         }
-        return Some(format!("Init:{index}/{}", cells::length(object, &["spec", "initContainers"])));
+        return Some(format!("Init:{index}/{}", printers::length(object, &["spec", "initContainers"])));
     }
     None
 }
@@ -147,7 +147,7 @@ fn containers_word(object: &Object, phase: String) -> String {
         }
     }
     if word == "Completed" && has_running {
-        let ready = cells::condition(object, "Ready") == Some("True");
+        let ready = printers::condition(object, "Ready") == Some("True");
         return if ready { "Running" } else { "NotReady" }.to_owned();
     }
     word
@@ -173,7 +173,8 @@ fn restarts(object: &Object) -> Value {
     let init = statuses(object, "initContainerStatuses")
         .filter(|status| initializing || sidecars.contains(&text(status, "/name")));
     let main = statuses(object, "containerStatuses").filter(|_| !initializing);
-    let (mut count, mut last) = (0, None);
+    let mut count = 0;
+    let mut last = None;
     for status in init.chain(main) {
         count += number(status, "/restartCount");
         last = last.max(time::parse(text(status, "/lastState/terminated/finishedAt")));
@@ -189,17 +190,17 @@ fn restarts(object: &Object) -> Value {
 
 /// Its first address.
 fn pod_ip(object: &Object) -> Value {
-    let mut addresses = cells::elements(object, &["status", "podIPs"]).map(|address| text(address, "/ip"));
+    let mut addresses = printers::elements(object, &["status", "podIPs"]).map(|address| text(address, "/ip"));
     match addresses.next() {
         Some(address) => address.into(),
-        None => cells::text_or(object, &["status", "podIP"], "<none>"),
+        None => printers::text_or(object, &["status", "podIP"], "<none>"),
     }
 }
 
 /// Readiness gates that are open, of all: `1/2`.
 fn readiness_gates(object: &Object) -> Value {
-    let gates = cells::elements(object, &["spec", "readinessGates"]);
-    let open = |gate: &Value| cells::condition(object, text(gate, "/conditionType")) == Some("True");
+    let gates = printers::elements(object, &["spec", "readinessGates"]);
+    let open = |gate: &Value| printers::condition(object, text(gate, "/conditionType")) == Some("True");
     let (all, opened) = gates.fold((0, 0), |(all, opened), gate| (all + 1, opened + usize::from(open(gate))));
     if all == 0 { "<none>".into() } else { format!("{opened}/{all}").into() }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::core::kubelet::Kubelet;
 use crate::core::nodes::Nodes;
-use crate::lookup::{Lookup, read_newest};
+use crate::support::lookup::{Lookup, read_newest};
 
 pub mod log;
 pub mod proxy;
@@ -25,9 +25,9 @@ struct Kubelets {
     address_types: Arc<[String]>,
 }
 
-/// What a kubelet is asked for about a pod.
+/// What a kubelet is request shape for about a pod.
 #[derive(Clone, Copy)]
-struct Asked {
+struct KubeletRequest {
     /// What kubelets call it: how its path begins.
     path: &'static str,
     /// Whether it is about one container.
@@ -51,12 +51,12 @@ impl Kubelets {
         pods: &Store,
         context: &RequestContext,
         name: &str,
-        asked: Asked,
+        request_shape: KubeletRequest,
         options: &Object,
     ) -> Result<Option<Destination>, StatusError> {
         let pod = read_newest(pods, context, name).await?;
-        let mut path = format!("/{}/{}/{name}", asked.path, context.namespace);
-        if asked.is_in_container {
+        let mut path = format!("/{}/{}/{name}", request_shape.path, context.namespace);
+        if request_shape.is_in_container {
             path.push('/');
             path.push_str(container_of(&pod, options)?);
         }
@@ -65,7 +65,7 @@ impl Kubelets {
             return Ok(None);
         }
         let node = Lookup::within::<Nodes>(&self.stores)?.newest("", node).await?;
-        Ok(Some(Kubelet::of(&node, &self.address_types)?.destination(path, asked.exchange)))
+        Ok(Some(Kubelet::of(&node, &self.address_types)?.destination(path, request_shape.exchange)))
     }
 }
 

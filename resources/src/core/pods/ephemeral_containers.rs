@@ -13,9 +13,9 @@ use registry_core::registry::{Services, Store, Subresource, SubresourceStore, Up
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
 
-use super::{Pods, part};
+use super::{Pods, partial_update};
 use crate::core::pod_spec::validation;
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// The `ephemeralcontainers` subresource of pods: only these change, and only by additions.
 pub struct EphemeralContainers;
@@ -38,15 +38,15 @@ impl UpdateRules for EphemeralContainersRules {
     }
 
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
-        let asked = part::keep_old(new, old);
+        let asked = partial_update::keep_old(new, old);
         new.copy_field(&asked, &["spec", "ephemeralContainers"]);
-        part::count_change(new, old);
+        partial_update::count_change(new, old);
     }
 
     fn validate(&self, _: &ResourceType, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        if part::is_static(old) {
+        if partial_update::is_static(old) {
             return FieldError::forbidden(
-                part::pod_itself(),
+                partial_update::pod_itself(),
                 "static pods do not support ephemeral containers",
             )
             .into();

@@ -15,14 +15,14 @@ use registry_core::registry::{Services, StatusRules, Store, Stores, Subresource}
 use registry_core::resource::Resource;
 use registry_core::rest::{
     AdmitAll, Answer, Capabilities, GracefulDeleter, NamedCreater, Storage, SuccessStatus, UpdatedObject,
-    ValidatingAdmission,
+    ValidateObject,
 };
 use registry_core::schema::Schema;
 use serde_json::{Value, json};
 
 use super::Pods;
 use super::conditions::set_condition;
-use crate::lookup::read_newest;
+use crate::support::lookup::read_newest;
 
 mod budget;
 mod options;
@@ -81,7 +81,7 @@ impl NamedCreater for PodEviction {
         context: &RequestContext,
         name: &str,
         object: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         if object.name() != name {

@@ -15,9 +15,9 @@ use registry_core::rest::Capabilities;
 use serde_json::Value;
 
 use super::strategy::quality_of_service;
-use super::{Pods, part};
+use super::{Pods, partial_update};
 use crate::core::pod_spec::validation;
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// The lists of a pod's containers whose resources may change.
 const LISTS: [&str; 2] = ["containers", "initContainers"];
@@ -50,19 +50,21 @@ impl UpdateRules for ResizeRules {
     }
 
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
-        let asked = part::keep_old(new, old);
+        let asked = partial_update::keep_old(new, old);
         for list in LISTS {
             resize_list(new, &asked, list);
         }
-        part::count_change(new, old);
+        partial_update::count_change(new, old);
     }
 
     fn validate(&self, _: &ResourceType, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        if part::is_static(old) {
-            return FieldError::forbidden(part::pod_itself(), "static pods cannot be resized").into();
+        if partial_update::is_static(old) {
+            return FieldError::forbidden(partial_update::pod_itself(), "static pods cannot be resized")
+                .into();
         }
         if old.get_str(&["spec", "os", "name"]) == Some("windows") {
-            return FieldError::forbidden(part::pod_itself(), "windows pods cannot be resized").into();
+            return FieldError::forbidden(partial_update::pod_itself(), "windows pods cannot be resized")
+                .into();
         }
         let (spec, before) = (Field::of(new, "spec"), Field::of(old, "spec"));
         let mut errors = validation::validate(context, &spec);
@@ -75,7 +77,8 @@ impl UpdateRules for ResizeRules {
             errors.push(spec.forbidden("Pod running on node without support for resize"));
         }
         for list in LISTS {
-            let (now, then) = (spec.get(list), before.get(list));
+            let now = spec.get(list);
+            let then = before.get(list);
             for (container, old) in now.elements().zip(then.elements()) {
                 check_container(&spec, &container, &old, list == "initContainers", &mut errors);
             }
@@ -125,7 +128,8 @@ fn check_container(
     is_init: bool,
     errors: &mut ErrorList,
 ) {
-    let (now, before) = (container.get("resources"), old.get("resources"));
+    let now = container.get("resources");
+    let before = old.get("resources");
     if is_init && container.get("restartPolicy").text() != "Always" {
         if now.value() != before.value() {
             errors.push(spec.forbidden("resources for non-sidecar init containers are immutable"));
@@ -134,7 +138,8 @@ fn check_container(
     }
     let mut changes_others = now.get("claims").value() != before.get("claims").value();
     for amounts in ["limits", "requests"] {
-        let (now, before) = (now.get(amounts), before.get(amounts));
+        let now = now.get(amounts);
+        let before = before.get(amounts);
         if before.entries().any(|(name, _)| !now.get(name).exists()) {
             errors.push(now.forbidden(format!("resource {amounts} cannot be removed")));
         }

@@ -9,7 +9,7 @@ use registry_core::resource::{Deletion, ObjectStrategy};
 use serde_json::{Map, Value, json};
 
 use crate::core::pod_spec::{defaults, validation, warnings};
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// What may change in a pod's spec after it was made.
 const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
@@ -165,10 +165,12 @@ pub(crate) fn quality_of_service(pod: &Object) -> &'static str {
         .iter()
         .filter_map(|list| pod.get(&["spec", list])?.as_array())
         .flatten();
-    let (mut any, mut all_guaranteed) = (false, true);
+    let mut any = false;
+    let mut all_guaranteed = true;
     for container in containers {
         let of = |kind: &str| container.pointer(&format!("/resources/{kind}")).and_then(Value::as_object);
-        let (requests, limits) = (of("requests"), of("limits"));
+        let requests = of("requests");
+        let limits = of("limits");
         let counts = |map: Option<&Map<String, Value>>, resource: &str| {
             map.and_then(|map| map.get(resource))
                 .and_then(Value::as_str)
@@ -176,7 +178,8 @@ pub(crate) fn quality_of_service(pod: &Object) -> &'static str {
                 .map(str::to_owned)
         };
         for resource in ["cpu", "memory"] {
-            let (request, limit) = (counts(requests, resource), counts(limits, resource));
+            let request = counts(requests, resource);
+            let limit = counts(limits, resource);
             any |= request.is_some() || limit.is_some();
             all_guaranteed &= limit.is_some() && (request.is_none() || request == limit);
         }

@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload;
 use crate::core::pod_spec::{defaults, warnings};
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// Defaults and validation of the template.
 pub(super) struct PodTemplateStrategy;

@@ -7,9 +7,9 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::edit::{fill_at, is_empty_at};
-use crate::field::Field;
-use crate::label_selector;
+use crate::support::defaulting::{fill_at, is_empty_at};
+use crate::support::field::Field;
+use crate::support::label_selector;
 
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 
@@ -35,7 +35,8 @@ impl ObjectStrategy for ReplicationControllerStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         spec.get("minReadySeconds").check_not_negative(&mut errors);
-        let (selector, template) = (spec.get("selector"), spec.get("template"));
+        let selector = spec.get("selector");
+        let template = spec.get("template");
         if selector.len() == 0 {
             errors.push(selector.required(""));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use registry_core::api::validation::ErrorList;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 const OF_PODS: [&str; 6] = [
     "BestEffort",
@@ -38,7 +38,8 @@ const MAX_ERRORS: usize = 16;
 
 /// Checks the scopes of a quota, listed and selected.
 pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (hard, scopes) = (spec.get("hard"), spec.get("scopes"));
+    let hard = spec.get("hard");
+    let scopes = spec.get("scopes");
     let mut unfit = Unfit { hard: &hard, known: BTreeMap::new() };
     let most_errors = errors.0.len() + MAX_ERRORS;
     let mut names = Vec::new();
@@ -73,8 +74,9 @@ pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 
 /// What is wrong with a requirement is told at the list, without saying at which.
 fn check_requirement(list: &Field<'_, '_>, requirement: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (name, operator, values) =
-        (requirement.get("scopeName"), requirement.get("operator"), requirement.get("values"));
+    let name = requirement.get("scopeName");
+    let operator = requirement.get("operator");
+    let values = requirement.get("values");
     let mut complain = |field: &Field<'_, '_>, child: &str, detail: &str| {
         let mut error = field.invalid(detail);
         error.field = list.path().child(child);

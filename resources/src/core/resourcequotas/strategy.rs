@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 use registry_core::schema::Quantity;
 
 use super::scopes;
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// What a quota may bound beside requests, limits and counts.
 const STANDARD: [&str; 14] = [
@@ -43,7 +43,8 @@ impl ObjectStrategy for ResourceQuotaStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
         new.get("scopes").check_immutable(&old.get("scopes"), &mut errors);
         errors
     }

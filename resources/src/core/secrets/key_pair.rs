@@ -60,7 +60,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_told() {
         let block = |kind: &str| format!("-----BEGIN {kind}-----\nAAAA\n-----END {kind}-----\n").into_bytes();
-        let (certificate, key) = (block("CERTIFICATE"), block("RSA PRIVATE KEY"));
+        let certificate = block("CERTIFICATE");
+        let key = block("RSA PRIVATE KEY");
         assert_eq!(complaint(&certificate, &key), None);
         let starts = |certificate: &[u8], key: &[u8], text: &str| {
             let found = complaint(certificate, key).unwrap();

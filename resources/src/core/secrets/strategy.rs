@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::key_pair;
 use crate::core::config_data;
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// Data by type, size, and immutability on demand.
 pub(super) struct SecretStrategy;
@@ -34,8 +34,8 @@ impl ObjectStrategy for SecretStrategy {
         let data = Field::of(object, "data");
         config_data::check_keys(&data, &mut errors);
         let total = data.entries().map(|(_, value)| config_data::decoded_length(value.text())).sum::<usize>();
-        if total > config_data::MOST_BYTES {
-            errors.push(FieldError::too_long(FieldPath::new("data"), config_data::MOST_BYTES));
+        if total > config_data::MAX_BYTES {
+            errors.push(FieldError::too_long(FieldPath::new("data"), config_data::MAX_BYTES));
         }
         check_type(object, &data, &mut errors);
         errors

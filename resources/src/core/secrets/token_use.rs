@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::Store;
 
-use crate::keeper::Keeper;
+use crate::support::system_writer::SystemWriter;
 
 const LAST_USED: [&str; 3] = ["metadata", "labels", "kubernetes.io/legacy-token-last-used"];
 
@@ -32,5 +32,5 @@ pub async fn note_token_use(store: &Arc<Store>, secret: &Object) -> Result<(), S
         }
         noted
     };
-    Keeper::new(store.clone()).change(secret.namespace(), secret.name(), note).await
+    SystemWriter::new(store.clone()).change(secret.namespace(), secret.name(), note).await
 }

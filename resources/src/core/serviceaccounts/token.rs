@@ -14,7 +14,7 @@ use registry_core::registry::store::new_uid;
 use registry_core::registry::{Services, Store, Stores, Subresource};
 use registry_core::resource::Resource;
 use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenIssuer, TokenObject};
-use registry_core::rest::{Answer, Capabilities, NamedCreater, Storage, ValidatingAdmission};
+use registry_core::rest::{Answer, Capabilities, NamedCreater, Storage, ValidateObject};
 use registry_core::schema::Schema;
 use serde_json::{Value, json};
 
@@ -22,14 +22,14 @@ use super::ServiceAccounts;
 use crate::core::nodes::Nodes;
 use crate::core::pods::Pods;
 use crate::core::secrets::Secrets;
-use crate::lookup::{Lookup, read_newest};
+use crate::support::lookup::{Lookup, read_newest};
 
 const REQUEST: GroupVersionKind =
     GroupVersionKind { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 
 const DEFAULT_SECONDS: i64 = 60 * 60;
 const LEAST_SECONDS: i64 = 10 * 60;
-const MOST_SECONDS: i64 = 1 << 32;
+const MAX_SECONDS: i64 = 1 << 32;
 /// What kubelets ask for when a pod mounts its token: by it such tokens are known.
 const MOUNTED_SECONDS: i64 = 60 * 60 + 7;
 /// So long those are really good, for clients that do not read them anew.
@@ -48,7 +48,8 @@ impl Subresource for Token {
     const NAME: &'static str = "token";
 
     fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
-        let (accounts, stores) = (parent.clone(), services.stores.clone());
+        let accounts = parent.clone();
+        let stores = services.stores.clone();
         capabilities!(Arc::new(Self { accounts, stores, issuer: services.tokens.clone() }); named_creater)
     }
 }
@@ -84,7 +85,7 @@ impl NamedCreater for Token {
         context: &RequestContext,
         name: &str,
         mut request: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         _options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         check_place(&request, name, &context.namespace)?;
@@ -159,7 +160,8 @@ impl Token {
             return Ok(None);
         }
         let text = |field: &str| request.get_str(&["spec", "boundObjectRef", field]).unwrap_or_default();
-        let (name, namespace) = (text("name"), context.namespace.as_str());
+        let name = text("name");
+        let namespace = context.namespace.as_str();
         let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
         let (binding, uid) = match (group, text("kind")) {
             ("", "Pod") => {
@@ -253,7 +255,7 @@ fn validate(request: &Object) -> ErrorList {
     if seconds < LEAST_SECONDS {
         let detail = "may not specify a duration less than 10 minutes";
         errors.push(FieldError::invalid(field, seconds, detail));
-    } else if seconds > MOST_SECONDS {
+    } else if seconds > MAX_SECONDS {
         let detail = "may not specify a duration larger than 2^32 seconds";
         errors.push(FieldError::invalid(field, seconds, detail));
     }

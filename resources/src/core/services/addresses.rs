@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::taken::{Taken, Uses};
-use crate::keeper::{self, Keeper};
+use crate::support::system_writer::{self, SystemWriter};
 
 const FAMILY_LABEL: &str = "ipaddress.kubernetes.io/ip-family";
 const MANAGED_BY_LABEL: &str = "ipaddress.kubernetes.io/managed-by";
@@ -50,7 +50,7 @@ pub(super) enum Claimed {
 
 /// The IPAddress objects of services.
 pub(super) struct AddressObjects {
-    pub(super) keeper: Keeper,
+    pub(super) system_writer: SystemWriter,
     services: Weak<Store>,
     taken: Arc<Mutex<Taken>>,
     removals: Mutex<Removals>,
@@ -99,9 +99,9 @@ impl Holder {
 // === impl AddressObjects ===
 
 impl AddressObjects {
-    pub(super) fn new(keeper: Keeper, services: Weak<Store>, taken: Arc<Mutex<Taken>>) -> Self {
+    pub(super) fn new(system_writer: SystemWriter, services: Weak<Store>, taken: Arc<Mutex<Taken>>) -> Self {
         Self {
-            keeper,
+            system_writer,
             services,
             taken,
             removals: Mutex::default(),
@@ -112,13 +112,13 @@ impl AddressObjects {
 
     /// Makes the object of an address, of which none is being removed.
     pub(super) async fn claim(&self, address: IpAddr, holder: &Holder) -> Result<Claimed, StatusError> {
-        match self.keeper.claim(object_of(address, holder)).await {
+        match self.system_writer.claim(object_of(address, holder)).await {
             Ok(()) => Ok(Claimed::Made),
             Err(failure) if failure.reason == Reason::AlreadyExists => {
                 if !holder.is_own_service() {
                     return Ok(Claimed::Foreign);
                 }
-                let present = self.keeper.get_newest("", &address.to_string()).await?;
+                let present = self.system_writer.get_newest("", &address.to_string()).await?;
                 let is_same = present.and_then(|object| Holder::of_address(&object)).as_ref() == Some(holder);
                 Ok(if is_same { Claimed::Adopted } else { Claimed::Foreign })
             }
@@ -193,7 +193,9 @@ impl AddressObjects {
         if self.keeps_if_held(address, &holder).await? {
             return Ok(());
         }
-        let Some(present) = self.keeper.get_newest("", &address.to_string()).await? else { return Ok(()) };
+        let Some(present) = self.system_writer.get_newest("", &address.to_string()).await? else {
+            return Ok(());
+        };
         let is_known = uid.is_none_or(|first| first == present.uid());
         if !is_known || Holder::of_address(&present).as_ref() != Some(&holder) {
             return Ok(());
@@ -201,7 +203,7 @@ impl AddressObjects {
         if let Some(pending) = self.removals().pending.get_mut(&address).filter(|one| one.number == number) {
             pending.uid = Some(present.uid().to_owned());
         }
-        self.keeper.remove_exactly(present.name(), present.uid()).await?;
+        self.system_writer.remove_exactly(present.name(), present.uid()).await?;
         // A write of the service that was still queued when it was read is made by now.
         self.keeps_if_held(address, &holder).await.map(drop)
     }
@@ -209,12 +211,12 @@ impl AddressObjects {
     /// Whether the service has the address; then its object is made if there is none.
     async fn keeps_if_held(&self, address: IpAddr, holder: &Holder) -> Result<bool, StatusError> {
         let Some(services) = self.services.upgrade() else { return Ok(false) };
-        let service = keeper::get_newest(&services, &holder.namespace, &holder.name).await?;
+        let service = system_writer::get_newest(&services, &holder.namespace, &holder.name).await?;
         let uses = service.as_ref().map(Uses::of).unwrap_or_default();
         if !uses.addresses.contains(&address) {
             return Ok(false);
         }
-        self.keeper.create(object_of(address, holder)).await?;
+        self.system_writer.create(object_of(address, holder)).await?;
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).added(&uses);
         Ok(true)
     }

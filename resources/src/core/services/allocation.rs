@@ -21,12 +21,12 @@ use serde_json::{Value, json};
 use super::Services;
 use super::addresses::{AddressObjects, Holder};
 use super::claim::Claim;
-use super::facts::{has_cluster_ip, has_node_ports, kind};
 use super::range::ServiceRange;
+use super::service_type::{has_cluster_ip, has_node_ports, kind};
 use super::taken::{FIRST_NODE_PORT, LAST_NODE_PORT, Taken, Uses, node_port};
-use crate::edit::is_empty_at;
-use crate::keeper::Keeper;
 use crate::networking::ipaddresses::IPAddresses;
+use crate::support::defaulting::is_empty_at;
+use crate::support::system_writer::SystemWriter;
 
 /// Maximum number of addresses that are tried for one service when other servers take them first.
 const ADDRESS_ATTEMPTS: usize = 16;
@@ -37,8 +37,9 @@ pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) -> Option<Ar
     let store = installed.store(Services::TYPE)?;
     let taken: Arc<Mutex<Taken>> = Arc::default();
     // Where IPAddresses are not served, no objects are made.
-    let objects = Keeper::of::<IPAddresses>(installed)
-        .map(|keeper| Arc::new(AddressObjects::new(keeper, Arc::downgrade(&store), taken.clone())));
+    let objects = SystemWriter::of::<IPAddresses>(installed).map(|system_writer| {
+        Arc::new(AddressObjects::new(system_writer, Arc::downgrade(&store), taken.clone()))
+    });
     let allocator = Arc::new(Allocator {
         store: Arc::downgrade(&store),
         range,
@@ -189,7 +190,7 @@ fn set_families(service: &mut Object, range: ServiceRange, errors: &mut ErrorLis
         let detail = "this cluster is not configured for dual-stack services";
         errors.push(FieldError::invalid(path, "RequireDualStack", detail));
     }
-    crate::edit::fill_at(service, &["spec", "ipFamilyPolicy"], policy);
+    crate::support::defaulting::fill_at(service, &["spec", "ipFamilyPolicy"], policy);
     if is_empty_at(service, &["spec", "ipFamilies"]) {
         service.set(&["spec", "ipFamilies"], json!(families));
     }

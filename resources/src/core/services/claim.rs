@@ -28,7 +28,8 @@ pub(super) struct Claim {
 impl Claim {
     /// A claim of nothing yet.
     pub(super) fn new(allocator: Arc<Allocator>, holder: Holder) -> Self {
-        let (uses, given_up) = (Uses::default(), Uses::default());
+        let uses = Uses::default();
+        let given_up = Uses::default();
         Self { allocator, holder, uses, made: HashSet::new(), given_up }
     }
 

@@ -10,21 +10,21 @@ use registry_core::registry::{
     ConnectRules, ConnectStore, Services as ServerServices, Store, Stores, Subresource,
 };
 use registry_core::rest::Capabilities;
-use registry_core::rest::connect::{Accepted, ConnectRequest, Connection};
+use registry_core::rest::connect::{ConnectRequest, ConnectSpec, Connection};
 use serde_json::Value;
 
 use super::Services;
 use crate::core::endpoints::Endpoints;
 use crate::core::pods::Pods;
-use crate::core::proxying::{Target, accepted};
+use crate::core::proxying::{Target, connect_spec};
 use crate::discovery::endpointslices::EndpointSlices;
-use crate::lookup::{Lookup, read_newest};
+use crate::support::lookup::{Lookup, read_newest};
 
 /// The label by which a slice names its service.
 const SERVICE_LABEL: &str = "kubernetes.io/service-name";
 
-static ACCEPTED: Accepted =
-    accepted(GroupVersionKind { group: "", version: "v1", kind: "ServiceProxyOptions" });
+static CONNECT_SPEC: ConnectSpec =
+    connect_spec(GroupVersionKind { group: "", version: "v1", kind: "ServiceProxyOptions" });
 
 /// The `proxy` subresource of services.
 pub struct ServiceProxy {
@@ -52,8 +52,8 @@ impl Subresource for ServiceProxy {
 
 #[async_trait]
 impl ConnectRules for ServiceProxy {
-    fn accepts(&self) -> &'static Accepted {
-        &ACCEPTED
+    fn connect_spec(&self) -> &'static ConnectSpec {
+        &CONNECT_SPEC
     }
 
     async fn connect(

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 /// Of a large range so many addresses are given out; nobody has more services.
-const MOST_ADDRESSES: u128 = 1 << 20;
+const MAX_ADDRESSES: u128 = 1 << 20;
 
 /// The range that service addresses are taken from (`--service-cluster-ip-range`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl ServiceRange {
     /// lower part, which are for services that ask for them by name, come last.
     pub(super) fn candidates(self, start: u32) -> impl Iterator<Item = IpAddr> {
         let reserved = self.reserved();
-        let count = self.last_offset().min(MOST_ADDRESSES) - reserved;
+        let count = self.last_offset().min(MAX_ADDRESSES) - reserved;
         let upper = (0..count).map(move |step| 1 + reserved + (u128::from(start) + step) % count.max(1));
         upper.chain(1..=reserved).map(move |offset| self.address(offset))
     }

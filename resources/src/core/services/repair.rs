@@ -16,7 +16,7 @@ use super::addresses::{AddressObjects, Holder, has_labels, is_managed, object_of
 use super::allocation::Allocator;
 use super::taken::Uses;
 use crate::bootstrap::PostStartHook;
-use crate::keeper::Keeper;
+use crate::support::system_writer::SystemWriter;
 
 /// Time between two repairs.
 const PERIOD: Duration = Duration::from_mins(3);
@@ -95,7 +95,7 @@ impl Allocator {
             let service = known.holder.as_ref().and_then(|holder| by_holder.get(holder).copied());
             if !self.is_in_progress(known.address) && known.is_leaked(service) {
                 tracing::warn!(address = %known.address, "removing an IPAddress that no service has");
-                objects.keeper.remove_exactly(&known.name, &known.uid).await?;
+                objects.system_writer.remove_exactly(&known.name, &known.uid).await?;
             }
         }
         Ok(())
@@ -110,11 +110,11 @@ impl Allocator {
         let refresh = Refresh(self);
         // The objects first: the service of each that is committed is listed then.
         let addresses = match &self.objects {
-            Some(objects) => objects.keeper.list_newest(|object| KnownAddress::of(&object)).await?,
+            Some(objects) => objects.system_writer.list_newest(|object| KnownAddress::of(&object)).await?,
             None => Vec::new(),
         };
         let addresses: Vec<KnownAddress> = addresses.into_iter().flatten().collect();
-        let services = Keeper::new(store).list_newest(|service| Known::of(&service)).await?;
+        let services = SystemWriter::new(store).list_newest(|service| Known::of(&service)).await?;
         let mut listed = Uses::default();
         for service in &services {
             listed.addresses.extend(&service.uses.addresses);
@@ -146,7 +146,7 @@ async fn repair_service(
 ) -> Result<(), StatusError> {
     let wanted = object_of(address, &service.holder);
     let Some(present) = present else {
-        return objects.keeper.create(wanted).await;
+        return objects.system_writer.create(wanted).await;
     };
     let is_own = present.holder.as_ref() == Some(&service.holder);
     if is_own && present.has_labels {
@@ -158,8 +158,8 @@ async fn repair_service(
         tracing::warn!(%address, namespace, name, "two services have this cluster IP: please recreate this one");
         return Ok(());
     }
-    objects.keeper.remove_exactly(&present.name, &present.uid).await?;
-    objects.keeper.create(wanted).await
+    objects.system_writer.remove_exactly(&present.name, &present.uid).await?;
+    objects.system_writer.create(wanted).await
 }
 
 // === impl KnownAddress ===

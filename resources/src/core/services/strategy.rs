@@ -9,10 +9,10 @@ use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
-use super::facts::{has_cluster_ip, has_node_ports, is_external_name, kind};
+use super::service_type::{has_cluster_ip, has_node_ports, is_external_name, kind};
 use crate::core::address;
-use crate::edit::{each, fill, fill_at, with};
-use crate::field::Field;
+use crate::support::defaulting::{each, fill, fill_at, with};
+use crate::support::field::Field;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const AFFINITY_SECONDS: i64 = 10_800;
@@ -152,9 +152,13 @@ fn check_ports(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
     if ports.len() == 0 && !headless && !is_external_name(object) {
         errors.push(ports.required(""));
     }
-    let (mut port_names, mut numbers, mut node_ports) = (HashSet::new(), HashSet::new(), HashSet::new());
+    let mut port_names = HashSet::new();
+    let mut numbers = HashSet::new();
+    let mut node_ports = HashSet::new();
     for port in ports.elements() {
-        let (name, protocol, number) = (port.get("name"), port.get("protocol"), port.get("port"));
+        let name = port.get("name");
+        let protocol = port.get("protocol");
+        let number = port.get("port");
         if name.text().is_empty() {
             if ports.len() > 1 {
                 errors.push(name.required(""));
@@ -241,7 +245,8 @@ fn check_type(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_cluster_ips(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (ip, ips) = (spec.get("clusterIP"), spec.get("clusterIPs"));
+    let ip = spec.get("clusterIP");
+    let ips = spec.get("clusterIPs");
     if !has_cluster_ip(object) {
         return;
     }

@@ -18,8 +18,8 @@ use super::addresses::{Holder, object_of};
 use super::repair::AllocationRepair;
 use super::{ServiceRange, Services};
 use crate::bootstrap::PostStartHook as _;
-use crate::keeper::Keeper;
 use crate::networking::ipaddresses::IPAddresses;
+use crate::support::system_writer::SystemWriter;
 use crate::testing::{installed, installed_over};
 
 /// 14 addresses.
@@ -42,8 +42,8 @@ impl Cluster {
         Self { installed, services, repair }
     }
 
-    fn addresses(&self) -> Keeper {
-        Keeper::of::<IPAddresses>(&self.installed).unwrap()
+    fn addresses(&self) -> SystemWriter {
+        SystemWriter::of::<IPAddresses>(&self.installed).unwrap()
     }
 
     async fn create(&self, name: &str, spec: Value) -> Result<(), StatusError> {
@@ -70,7 +70,7 @@ impl Cluster {
         }
         let refused = self.create("one-more", spec()).await.unwrap_err();
         assert!(refused.message.contains("range is full"), "{}", refused.message);
-        let mut services = Keeper::new(self.services.clone())
+        let mut services = SystemWriter::new(self.services.clone())
             .list_newest(|service| service.get_str(&["spec", "clusterIP"]).unwrap_or_default().to_owned())
             .await
             .unwrap();
@@ -174,7 +174,7 @@ async fn storage_that_loses_answers_gives_no_address_twice_and_leaks_none() {
         // A server after it, with storage that works: what is younger than the grace is the first one's own.
         let cluster = Cluster::new(installed_over(below, PLURALS));
         cluster.repair.run().await.unwrap();
-        let addresses = Keeper::new(cluster.services.clone())
+        let addresses = SystemWriter::new(cluster.services.clone())
             .list_newest(|service| service.get_str(&["spec", "clusterIP"]).unwrap_or_default().to_owned())
             .await
             .unwrap();

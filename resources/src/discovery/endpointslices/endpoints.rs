@@ -6,25 +6,25 @@ use std::net::IpAddr;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 
 use crate::core::address;
-use crate::field::Field;
-use crate::label_selector;
+use crate::support::field::Field;
+use crate::support::label_selector;
 
-const MOST_ENDPOINTS: usize = 1000;
-const MOST_ADDRESSES: usize = 100;
-const MOST_HINTS: usize = 8;
+const MAX_ENDPOINTS: usize = 1000;
+const MAX_ADDRESSES: usize = 100;
+const MAX_HINTS: usize = 8;
 
 /// Checks the endpoints of a slice whose addresses are of a kind.
 pub(super) fn check(endpoints: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
-    if endpoints.len() > MOST_ENDPOINTS {
-        errors.push(FieldError::too_many(endpoints.path(), endpoints.len(), MOST_ENDPOINTS));
+    if endpoints.len() > MAX_ENDPOINTS {
+        errors.push(FieldError::too_many(endpoints.path(), endpoints.len(), MAX_ENDPOINTS));
         return;
     }
     for endpoint in endpoints.elements() {
         let addresses = endpoint.get("addresses");
         if addresses.len() == 0 {
             errors.push(addresses.required("must contain at least 1 address"));
-        } else if addresses.len() > MOST_ADDRESSES {
-            errors.push(FieldError::too_many(addresses.path(), addresses.len(), MOST_ADDRESSES));
+        } else if addresses.len() > MAX_ADDRESSES {
+            errors.push(FieldError::too_many(addresses.path(), addresses.len(), MAX_ADDRESSES));
         }
         for address in addresses.elements() {
             check_address(&address, kind, errors);
@@ -72,8 +72,8 @@ fn check_domain(name: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_hints(hints: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
-    if hints.len() > MOST_HINTS {
-        errors.push(FieldError::too_many(hints.path(), hints.len(), MOST_HINTS));
+    if hints.len() > MAX_HINTS {
+        errors.push(FieldError::too_many(hints.path(), hints.len(), MAX_HINTS));
         return;
     }
     let mut seen = HashSet::new();

@@ -9,17 +9,17 @@ use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 
 use super::endpoints;
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// The type of its addresses never changes; labels count as content.
 pub(super) struct EndpointSliceStrategy;
 
 impl ObjectStrategy for EndpointSliceStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        edit::each(&mut object.0, &["ports"], |port| {
-            edit::fill(port, "name", "");
-            edit::fill(port, "protocol", "TCP");
+        defaulting::each(&mut object.0, &["ports"], |port| {
+            defaulting::fill(port, "name", "");
+            defaulting::fill(port, "protocol", "TCP");
         });
     }
 

@@ -5,32 +5,36 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::resource::ObjectStrategy;
 
-use crate::edit;
-use crate::field::Field;
 use crate::flowcontrol::{conditions, mandatory};
-use crate::go_text::{NUMBER, OPTIONAL, Shape, TEXT};
+use crate::support::defaulting;
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, NUMBER, OPTIONAL, TEXT};
 
-const MOST_PRECEDENCE: i64 = 10_000;
+const MAX_PRECEDENCE: i64 = 10_000;
 const DISTINGUISHERS: [&str; 2] = ["ByNamespace", "ByUser"];
 const KINDS: [&str; 3] = ["Group", "ServiceAccount", "User"];
 const VERBS: [&str; 9] =
     ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
 
 /// How messages show the spec.
-const SPEC: Shape = Shape::Struct(&[
+const SPEC: GoShape = GoShape::Struct(&[
     ("PriorityLevelConfiguration", "priorityLevelConfiguration", NAMED),
     ("MatchingPrecedence", "matchingPrecedence", NUMBER),
-    ("DistinguisherMethod", "distinguisherMethod", Shape::Pointer(&Shape::Struct(&[("Type", "type", TEXT)]))),
+    (
+        "DistinguisherMethod",
+        "distinguisherMethod",
+        GoShape::Pointer(&GoShape::Struct(&[("Type", "type", TEXT)])),
+    ),
     (
         "Rules",
         "rules",
-        Shape::List(&Shape::Struct(&[
-            ("Subjects", "subjects", Shape::List(&SUBJECT)),
-            ("ResourceRules", "resourceRules", Shape::List(&RESOURCE_RULE)),
+        GoShape::List(&GoShape::Struct(&[
+            ("Subjects", "subjects", GoShape::List(&SUBJECT)),
+            ("ResourceRules", "resourceRules", GoShape::List(&RESOURCE_RULE)),
             (
                 "NonResourceRules",
                 "nonResourceRules",
-                Shape::List(&Shape::Struct(&[
+                GoShape::List(&GoShape::Struct(&[
                     ("Verbs", "verbs", OPTIONAL),
                     ("NonResourceURLs", "nonResourceURLs", OPTIONAL),
                 ])),
@@ -38,22 +42,22 @@ const SPEC: Shape = Shape::Struct(&[
         ])),
     ),
 ]);
-const NAMED: Shape = Shape::Struct(&[("Name", "name", TEXT)]);
-const SUBJECT: Shape = Shape::Struct(&[
+const NAMED: GoShape = GoShape::Struct(&[("Name", "name", TEXT)]);
+const SUBJECT: GoShape = GoShape::Struct(&[
     ("Kind", "kind", TEXT),
-    ("User", "user", Shape::Pointer(&NAMED)),
-    ("Group", "group", Shape::Pointer(&NAMED)),
+    ("User", "user", GoShape::Pointer(&NAMED)),
+    ("Group", "group", GoShape::Pointer(&NAMED)),
     (
         "ServiceAccount",
         "serviceAccount",
-        Shape::Pointer(&Shape::Struct(&[("Namespace", "namespace", TEXT), ("Name", "name", TEXT)])),
+        GoShape::Pointer(&GoShape::Struct(&[("Namespace", "namespace", TEXT), ("Name", "name", TEXT)])),
     ),
 ]);
-const RESOURCE_RULE: Shape = Shape::Struct(&[
+const RESOURCE_RULE: GoShape = GoShape::Struct(&[
     ("Verbs", "verbs", OPTIONAL),
     ("APIGroups", "apiGroups", OPTIONAL),
     ("Resources", "resources", OPTIONAL),
-    ("ClusterScope", "clusterScope", Shape::Plain("false")),
+    ("ClusterScope", "clusterScope", GoShape::Plain("false")),
     ("Namespaces", "namespaces", OPTIONAL),
 ]);
 
@@ -66,11 +70,13 @@ impl ObjectStrategy for FlowSchemaStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        edit::keep_metadata(new, old);
+        defaulting::keep_metadata(new, old);
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with(&mut object.0, "spec", |spec| edit::fill_zero(spec, "matchingPrecedence", 1000));
+        defaulting::with(&mut object.0, "spec", |spec| {
+            defaulting::fill_zero(spec, "matchingPrecedence", 1000);
+        });
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -112,8 +118,8 @@ fn check_precedence(precedence: &Field<'_, '_>, name: &str, errors: &mut ErrorLi
             errors.push(precedence.invalid("only the schema named 'exempt' may have matchingPrecedence 1"));
         }
         Some(number) if number <= 0 => errors.push(precedence.invalid("must be a positive value")),
-        Some(number) if number > MOST_PRECEDENCE => {
-            errors.push(precedence.invalid(format!("must not be greater than {MOST_PRECEDENCE}")));
+        Some(number) if number > MAX_PRECEDENCE => {
+            errors.push(precedence.invalid(format!("must not be greater than {MAX_PRECEDENCE}")));
         }
         _ => {}
     }
@@ -127,7 +133,8 @@ fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     for subject in subjects.elements() {
         check_subject(&subject, errors);
     }
-    let (resources, urls) = (rule.get("resourceRules"), rule.get("nonResourceRules"));
+    let resources = rule.get("resourceRules");
+    let urls = rule.get("nonResourceRules");
     if resources.len() + urls.len() == 0 {
         errors.push(rule.required("at least one of resourceRules and nonResourceRules has to be non-empty"));
     }
@@ -168,7 +175,8 @@ fn check_subject(subject: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_account(account: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (name, namespace) = (account.get("name"), account.get("namespace"));
+    let name = account.get("name");
+    let namespace = account.get("namespace");
     if name.text() != "*" {
         name.check_named(names::dns_subdomain, errors);
     }
@@ -180,8 +188,9 @@ fn check_account(account: &Field<'_, '_>, errors: &mut ErrorList) {
 
 fn check_resource_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     check_verbs(&rule.get("verbs"), errors);
-    let (groups, resources, namespaces) =
-        (rule.get("apiGroups"), rule.get("resources"), rule.get("namespaces"));
+    let groups = rule.get("apiGroups");
+    let resources = rule.get("resources");
+    let namespaces = rule.get("namespaces");
     check_list(&groups, "resource rules must supply at least one api group", "api groups", errors);
     check_list(&resources, "resource rules must supply at least one resource", "resources", errors);
     if namespaces.len() == 0 && !rule.get("clusterScope").is_true() {

@@ -6,11 +6,11 @@ use registry_core::api::validation::{ErrorList, FieldError};
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
-use crate::edit;
-use crate::field::Field;
 use crate::flowcontrol::{conditions, mandatory};
+use crate::support::defaulting;
+use crate::support::field::Field;
 
-const MOST_QUEUES: i64 = 10_000_000;
+const MAX_QUEUES: i64 = 10_000_000;
 /// A request's flow is hashed to so many bits, from which its hand of queues is dealt.
 const HASH_BITS: u32 = 60;
 
@@ -23,19 +23,19 @@ impl ObjectStrategy for PriorityLevelStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        edit::keep_metadata(new, old);
+        defaulting::keep_metadata(new, old);
     }
 
     fn apply_defaults(&self, object: &mut Object) {
         for (kind, shares) in [("limited", 30), ("exempt", 0)] {
-            edit::with_at(object, &["spec", kind], |spec| {
-                edit::fill(spec, "nominalConcurrencyShares", shares);
-                edit::fill(spec, "lendablePercent", 0);
+            defaulting::with_at(object, &["spec", kind], |spec| {
+                defaulting::fill(spec, "nominalConcurrencyShares", shares);
+                defaulting::fill(spec, "lendablePercent", 0);
             });
         }
-        edit::with_at(object, &["spec", "limited", "limitResponse", "queuing"], |queuing| {
+        defaulting::with_at(object, &["spec", "limited", "limitResponse", "queuing"], |queuing| {
             for (field, default) in [("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)] {
-                edit::fill_zero(queuing, field, default);
+                defaulting::fill_zero(queuing, field, default);
             }
         });
     }
@@ -57,7 +57,9 @@ impl ObjectStrategy for PriorityLevelStrategy {
 }
 
 fn check_type(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
-    let (kind, limited, exempt) = (spec.get("type"), spec.get("limited"), spec.get("exempt"));
+    let kind = spec.get("type");
+    let limited = spec.get("limited");
+    let exempt = spec.get("exempt");
     if (name == "exempt") != (kind.text() == "Exempt") {
         errors.push(kind.invalid("must be 'Exempt' if and only if `name` is 'exempt'"));
     }
@@ -106,7 +108,8 @@ fn check_limited(limited: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(borrowing.invalid("if specified, must be a non-negative integer"));
     }
     let response = limited.get("limitResponse");
-    let (kind, queuing) = (response.get("type"), response.get("queuing"));
+    let kind = response.get("type");
+    let queuing = response.get("queuing");
     match kind.text() {
         "Reject" if queuing.exists() => {
             errors.push(queuing.forbidden("must be nil if limited.limitResponse.type is not Limited"));
@@ -122,16 +125,18 @@ fn check_limited(limited: &Field<'_, '_>, errors: &mut ErrorList) {
 
 fn check_queuing(queuing: &Field<'_, '_>, errors: &mut ErrorList) {
     let number = |field: &Field<'_, '_>| field.integer().unwrap_or_default();
-    let (length, queues, hand) =
-        (queuing.get("queueLengthLimit"), queuing.get("queues"), queuing.get("handSize"));
-    let (queue_count, hand_size) = (number(&queues), number(&hand));
+    let length = queuing.get("queueLengthLimit");
+    let queues = queuing.get("queues");
+    let hand = queuing.get("handSize");
+    let queue_count = number(&queues);
+    let hand_size = number(&hand);
     if number(&length) <= 0 {
         errors.push(length.invalid("must be positive"));
     }
     if queue_count <= 0 {
         errors.push(queues.invalid("must be positive"));
-    } else if queue_count > MOST_QUEUES {
-        errors.push(queues.invalid(format!("must not be greater than {MOST_QUEUES}")));
+    } else if queue_count > MAX_QUEUES {
+        errors.push(queues.invalid(format!("must not be greater than {MAX_QUEUES}")));
     }
     if hand_size <= 0 {
         errors.push(hand.invalid("must be positive"));

@@ -5,11 +5,11 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::resource::ObjectStrategy;
 
-use crate::edit;
-use crate::field::Field;
 use crate::networking::references;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
-const MOST_CONTROLLER_BYTES: usize = 250;
+const MAX_CONTROLLER_BYTES: usize = 250;
 const SCOPES: [&str; 2] = ["Cluster", "Namespace"];
 
 /// Who serves ingresses of the class never changes; with what may.
@@ -17,8 +17,8 @@ pub(super) struct IngressClassStrategy;
 
 impl ObjectStrategy for IngressClassStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with_at(object, &["spec", "parameters"], |parameters| {
-            edit::fill(parameters, "scope", "Cluster");
+        defaulting::with_at(object, &["spec", "parameters"], |parameters| {
+            defaulting::fill(parameters, "scope", "Cluster");
         });
     }
 
@@ -26,8 +26,8 @@ impl ObjectStrategy for IngressClassStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         let controller = spec.get("controller");
-        if controller.text().len() > MOST_CONTROLLER_BYTES {
-            errors.push(FieldError::too_long(controller.path(), MOST_CONTROLLER_BYTES));
+        if controller.text().len() > MAX_CONTROLLER_BYTES {
+            errors.push(FieldError::too_long(controller.path(), MAX_CONTROLLER_BYTES));
         }
         controller.check_named(names::domain_prefixed_path, &mut errors);
         let parameters = spec.get("parameters");
@@ -39,7 +39,8 @@ impl ObjectStrategy for IngressClassStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let (after, before) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        let after = Field::of(new, "spec");
+        let before = Field::of(old, "spec");
         after.get("controller").check_immutable(&before.get("controller"), &mut errors);
         errors.append(self.validate(context, new));
         errors
@@ -48,7 +49,8 @@ impl ObjectStrategy for IngressClassStrategy {
 
 fn check_parameters(parameters: &Field<'_, '_>, errors: &mut ErrorList) {
     references::check_typed(parameters, errors);
-    let (scope, namespace) = (parameters.get("scope"), parameters.get("namespace"));
+    let scope = parameters.get("scope");
+    let namespace = parameters.get("namespace");
     match scope.text() {
         "Namespace" if namespace.exists() => namespace.check(names::dns_label, errors),
         "Namespace" => errors.push(namespace.required("`parameters.scope` is set to 'Namespace'")),

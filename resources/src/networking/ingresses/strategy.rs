@@ -9,8 +9,8 @@ use registry_core::resource::ObjectStrategy;
 
 use super::CLASS_ANNOTATION;
 use crate::core::address;
-use crate::field::Field;
 use crate::networking::references;
+use crate::support::field::Field;
 
 const PATH_TYPES: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
 /// What a path may not contain, and what it may not end with: it would name another path.
@@ -38,7 +38,8 @@ impl ObjectStrategy for IngressStrategy {
     fn validate_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(new, "spec");
-        let (backend, rules) = (spec.get("defaultBackend"), spec.get("rules"));
+        let backend = spec.get("defaultBackend");
+        let rules = spec.get("rules");
         if rules.len() == 0 && !backend.exists() {
             let detail = "either `defaultBackend` or `rules` must be specified";
             errors.push(FieldError::invalid(spec.path(), rules.value().cloned().unwrap_or_default(), detail));
@@ -67,7 +68,8 @@ impl ObjectStrategy for IngressStrategy {
         let status = Field::of(new, "status");
         let balancer = status.get("loadBalancer");
         for point in balancer.get("ingress").elements() {
-            let (address, host) = (point.get("ip"), point.get("hostname"));
+            let address = point.get("ip");
+            let host = point.get("hostname");
             if !address.text().is_empty() {
                 address::check_address(&address, &mut errors);
             }
@@ -125,7 +127,8 @@ fn check_no_address(host: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_path(rule: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (kind, path) = (rule.get("pathType"), rule.get("path"));
+    let kind = rule.get("pathType");
+    let path = rule.get("path");
     if !kind.exists() {
         errors.push(kind.required("pathType must be specified"));
         return;
@@ -148,7 +151,8 @@ fn check_path(rule: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_backend(backend: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (resource, service) = (backend.get("resource"), backend.get("service"));
+    let resource = backend.get("resource");
+    let service = backend.get("service");
     let complain = |detail: &str| FieldError::invalid(backend.path(), "", detail);
     match (resource.exists(), service.exists()) {
         (true, true) => errors.push(complain("cannot set both resource and service backends")),
@@ -157,7 +161,8 @@ fn check_backend(backend: &Field<'_, '_>, errors: &mut ErrorList) {
         (false, true) => {
             service.get("name").check_named(names::dns_label, errors);
             let port = service.get("port");
-            let (name, number) = (port.get("name"), port.get("number"));
+            let name = port.get("name");
+            let number = port.get("number");
             let is_numbered = number.integer().is_some_and(|number| number != 0);
             match (!name.text().is_empty(), is_numbered) {
                 (true, true) => errors.push(complain("cannot set both port name & port number")),

@@ -9,11 +9,11 @@ use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 
 use crate::core::address;
-use crate::field::Field;
-use crate::go_text::{Shape, TEXT};
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, TEXT};
 
 /// How messages show whose address it is.
-const PARENT: Shape = Shape::Pointer(&Shape::Struct(&[
+const PARENT: GoShape = GoShape::Pointer(&GoShape::Struct(&[
     ("Group", "group", TEXT),
     ("Resource", "resource", TEXT),
     ("Namespace", "namespace", TEXT),
@@ -61,8 +61,10 @@ impl ObjectStrategy for IPAddressStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
-        let (new, old) = (new.get("parentRef"), old.get("parentRef"));
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
+        let new = new.get("parentRef");
+        let old = old.get("parentRef");
         if new.value() != old.value() {
             errors.push(new.invalid("field is immutable").shown_as(new.go_text(PARENT)));
         }

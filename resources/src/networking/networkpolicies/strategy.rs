@@ -7,23 +7,23 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::json;
 
 use crate::core::address::{self, Network};
-use crate::edit;
-use crate::field::Field;
-use crate::label_selector;
+use crate::support::defaulting;
+use crate::support::field::Field;
+use crate::support::label_selector;
 
 /// Which directions it rules, and who may talk over what.
 pub(super) struct NetworkPolicyStrategy;
 
 impl ObjectStrategy for NetworkPolicyStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with(&mut object.0, "spec", |spec| {
-            if edit::is_empty(spec.get("policyTypes")) {
-                let has_egress = !edit::is_empty(spec.get("egress"));
+        defaulting::with(&mut object.0, "spec", |spec| {
+            if defaulting::is_empty(spec.get("policyTypes")) {
+                let has_egress = !defaulting::is_empty(spec.get("egress"));
                 let directions = if has_egress { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
                 spec.insert("policyTypes".to_owned(), directions);
             }
-            edit::each(spec, &["ingress", "egress"], |rule| {
-                edit::each(rule, &["ports"], |port| edit::fill(port, "protocol", "TCP"));
+            defaulting::each(spec, &["ingress", "egress"], |rule| {
+                defaulting::each(rule, &["ports"], |port| defaulting::fill(port, "protocol", "TCP"));
             });
         });
     }
@@ -49,7 +49,8 @@ impl ObjectStrategy for NetworkPolicyStrategy {
 
 fn check_port(port: &Field<'_, '_>, errors: &mut ErrorList) {
     port.get("protocol").check_one_of(&["TCP", "UDP", "SCTP"], errors);
-    let (first, last) = (port.get("port"), port.get("endPort"));
+    let first = port.get("port");
+    let last = port.get("endPort");
     first.check_port(errors);
     if first.exists() && first.integer().is_none() {
         first.check(names::port_name, errors);
@@ -72,8 +73,9 @@ fn check_port(port: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_peer(peer: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (pods, namespaces, block) =
-        (peer.get("podSelector"), peer.get("namespaceSelector"), peer.get("ipBlock"));
+    let pods = peer.get("podSelector");
+    let namespaces = peer.get("namespaceSelector");
+    let block = peer.get("ipBlock");
     label_selector::check(&pods, errors);
     label_selector::check(&namespaces, errors);
     if block.exists() {

@@ -5,12 +5,12 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::edit;
-use crate::field::Field;
-use crate::go_text::{OPTIONAL, Shape};
+use crate::support::defaulting;
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, OPTIONAL};
 
 /// How messages show the spec.
-const SPEC: Shape = Shape::Struct(&[("CIDRs", "cidrs", OPTIONAL)]);
+const SPEC: GoShape = GoShape::Struct(&[("CIDRs", "cidrs", OPTIONAL)]);
 
 /// One range a family; a range never changes.
 pub(super) struct ServiceCIDRStrategy;
@@ -21,7 +21,7 @@ impl ObjectStrategy for ServiceCIDRStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        edit::keep_metadata(new, old);
+        defaulting::keep_metadata(new, old);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -43,8 +43,10 @@ impl ObjectStrategy for ServiceCIDRStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
-        let (new, old) = (new.get("cidrs"), old.get("cidrs"));
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
+        let new = new.get("cidrs");
+        let old = old.get("cidrs");
         for (new, old) in new.elements().zip(old.elements()) {
             new.check_immutable(&old, &mut errors);
         }

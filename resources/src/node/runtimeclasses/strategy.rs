@@ -8,12 +8,12 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 
-use crate::field::Field;
-use crate::go_text::{OPTIONAL, Shape, TEXT};
-use crate::label_selector;
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
+use crate::support::label_selector;
 
 /// How messages show a toleration.
-const TOLERATION: Shape = Shape::Struct(&[
+const TOLERATION: GoShape = GoShape::Struct(&[
     ("Key", "key", TEXT),
     ("Operator", "operator", TEXT),
     ("Value", "value", TEXT),

@@ -5,14 +5,14 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::field::Field;
-use crate::go_text::{LABEL_SELECTOR, OPTIONAL, Shape};
-use crate::label_selector;
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, LABEL_SELECTOR, OPTIONAL};
+use crate::support::label_selector;
 
 /// How messages show the spec.
-const SPEC: Shape = Shape::Struct(&[
+const SPEC: GoShape = GoShape::Struct(&[
     ("MinAvailable", "minAvailable", OPTIONAL),
-    ("Selector", "selector", Shape::Pointer(&LABEL_SELECTOR)),
+    ("Selector", "selector", GoShape::Pointer(&LABEL_SELECTOR)),
     ("MaxUnavailable", "maxUnavailable", OPTIONAL),
     ("UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy", OPTIONAL),
 ]);
@@ -36,7 +36,8 @@ impl ObjectStrategy for PodDisruptionBudgetStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
-        let (least, most) = (spec.get("minAvailable"), spec.get("maxUnavailable"));
+        let least = spec.get("minAvailable");
+        let most = spec.get("maxUnavailable");
         if least.exists() && most.exists() {
             let error = spec.invalid("minAvailable and maxUnavailable cannot be both set");
             errors.push(error.shown_as(spec.go_text(SPEC)));

@@ -6,9 +6,9 @@ use registry_core::api::validation::names::NameRule;
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 
-use crate::field::Field;
-use crate::label_selector;
 use crate::rbac::rules;
+use crate::support::field::Field;
+use crate::support::label_selector;
 
 /// Every rule names verbs, and resources or URLs.
 pub(super) struct ClusterRoleStrategy;

@@ -5,8 +5,8 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::resource::ObjectStrategy;
 
-use crate::field::Field;
 use crate::resource::requests;
+use crate::support::field::Field;
 
 /// How many selectors, and how many configurations, a class may have.
 const MOST: usize = 32;
@@ -18,7 +18,8 @@ impl ObjectStrategy for DeviceClassStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
-        let (selectors, configurations) = (spec.get("selectors"), spec.get("config"));
+        let selectors = spec.get("selectors");
+        let configurations = spec.get("config");
         for list in [&selectors, &configurations] {
             if list.len() > MOST {
                 errors.push(FieldError::too_many(list.path(), list.len(), MOST));

@@ -5,9 +5,9 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::edit;
-use crate::field::Field;
 use crate::resource::requests;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// What is claimed never changes.
 pub(super) struct ResourceClaimStrategy;
@@ -18,11 +18,11 @@ impl ObjectStrategy for ResourceClaimStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        edit::keep_metadata(new, old);
+        defaulting::keep_metadata(new, old);
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with_at(object, &["spec", "devices"], requests::apply_defaults);
+        defaulting::with_at(object, &["spec", "devices"], requests::apply_defaults);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -5,16 +5,16 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::edit;
-use crate::field::Field;
 use crate::resource::requests;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// What its claims are made of never changes.
 pub(super) struct ResourceClaimTemplateStrategy;
 
 impl ObjectStrategy for ResourceClaimTemplateStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with_at(object, &["spec", "spec", "devices"], requests::apply_defaults);
+        defaulting::with_at(object, &["spec", "spec", "devices"], requests::apply_defaults);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -8,7 +8,7 @@ use registry_core::api::validation::names;
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// Whose devices, in which pool, on which node.
 pub(super) struct ResourceSliceStrategy;
@@ -45,7 +45,8 @@ impl ObjectStrategy for ResourceSliceStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
         for field in ["driver", "nodeName"] {
             new.get(field).check_immutable(&old.get(field), &mut errors);
         }

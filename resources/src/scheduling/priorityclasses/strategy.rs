@@ -5,8 +5,8 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// The highest priority that is not the system's.
 const HIGHEST: i64 = 1_000_000_000;
@@ -16,7 +16,7 @@ pub(super) struct PriorityClassStrategy;
 
 impl ObjectStrategy for PriorityClassStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        edit::fill(&mut object.0, "preemptionPolicy", "PreemptLowerPriority");
+        defaulting::fill(&mut object.0, "preemptionPolicy", "PreemptLowerPriority");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

@@ -8,8 +8,8 @@ use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::json;
 
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// What a driver can do; whether it attaches never changes.
 pub(super) struct CSIDriverStrategy;
@@ -20,13 +20,13 @@ impl ObjectStrategy for CSIDriverStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        edit::with(&mut object.0, "spec", |spec| {
-            edit::fill(spec, "attachRequired", true);
+        defaulting::with(&mut object.0, "spec", |spec| {
+            defaulting::fill(spec, "attachRequired", true);
             for flag in ["podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"] {
-                edit::fill(spec, flag, false);
+                defaulting::fill(spec, flag, false);
             }
-            edit::fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
-            if edit::is_empty(spec.get("volumeLifecycleModes")) {
+            defaulting::fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+            if defaulting::is_empty(spec.get("volumeLifecycleModes")) {
                 spec.insert("volumeLifecycleModes".to_owned(), json!(["Persistent"]));
             }
         });
@@ -46,7 +46,8 @@ impl ObjectStrategy for CSIDriverStrategy {
         spec.get("fsGroupPolicy").check_one_of(&policies, &mut errors);
         let mut audiences = HashSet::new();
         for request in spec.get("tokenRequests").elements() {
-            let (audience, seconds) = (request.get("audience"), request.get("expirationSeconds"));
+            let audience = request.get("audience");
+            let seconds = request.get("expirationSeconds");
             if audiences.contains(&audience.text()) {
                 errors.push(audience.duplicate());
             }
@@ -60,7 +61,8 @@ impl ObjectStrategy for CSIDriverStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
         if new.get("attachRequired").value() != old.get("attachRequired").value() {
             let path = new.get("attachedRequired").path();
             let value = new.get("attachRequired").value().cloned().unwrap_or_default();

@@ -8,10 +8,10 @@ use registry_core::api::validation::names;
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// How long a driver's name of a node may be.
-const MOST_NODE_ID_BYTES: usize = 256;
+const MAX_NODE_ID_BYTES: usize = 256;
 
 /// Each driver is there once and knows the node.
 pub(super) struct CSINodeStrategy;
@@ -26,12 +26,13 @@ impl ObjectStrategy for CSINodeStrategy {
         let spec = Field::of(object, "spec");
         let mut drivers = HashSet::new();
         for driver in spec.get("drivers").elements() {
-            let (name, node) = (driver.get("name"), driver.get("nodeID"));
+            let name = driver.get("name");
+            let node = driver.get("nodeID");
             if name.check_present(&mut errors) {
                 name.check(names::dns_subdomain, &mut errors);
             }
-            if node.check_present(&mut errors) && node.text().len() > MOST_NODE_ID_BYTES {
-                errors.push(node.invalid(format!("must be {MOST_NODE_ID_BYTES} characters or less")));
+            if node.check_present(&mut errors) && node.text().len() > MAX_NODE_ID_BYTES {
+                errors.push(node.invalid(format!("must be {MAX_NODE_ID_BYTES} characters or less")));
             }
             let mut keys = HashSet::new();
             for key in driver.get("topologyKeys").elements() {
@@ -53,8 +54,10 @@ impl ObjectStrategy for CSINodeStrategy {
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
         // A driver may come and go; while it is there, it stays as it said it was.
-        let (new, old) = (Field::of(new, "spec"), Field::of(old, "spec"));
-        let (new, old) = (new.get("drivers"), old.get("drivers"));
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
+        let new = new.get("drivers");
+        let old = old.get("drivers");
         let mut by_name = HashMap::new();
         for driver in old.elements() {
             by_name.entry(driver.get("name").text()).or_insert(driver.value());

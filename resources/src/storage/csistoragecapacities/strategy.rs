@@ -7,8 +7,8 @@ use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 use registry_core::schema::Quantity;
 
-use crate::field::Field;
-use crate::label_selector;
+use crate::support::field::Field;
+use crate::support::label_selector;
 
 /// Where and of which class never changes.
 pub(super) struct CSIStorageCapacityStrategy;

@@ -7,16 +7,16 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::resource::ObjectStrategy;
 
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// What volumes of the class are made by never changes.
 pub(super) struct StorageClassStrategy;
 
 impl ObjectStrategy for StorageClassStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        edit::fill(&mut object.0, "reclaimPolicy", "Delete");
-        edit::fill(&mut object.0, "volumeBindingMode", "Immediate");
+        defaulting::fill(&mut object.0, "reclaimPolicy", "Delete");
+        defaulting::fill(&mut object.0, "volumeBindingMode", "Immediate");
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -47,7 +47,8 @@ impl ObjectStrategy for StorageClassStrategy {
 fn check_term(term: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut keys = HashSet::new();
     for expression in term.get("matchLabelExpressions").elements() {
-        let (key, values) = (expression.get("key"), expression.get("values"));
+        let key = expression.get("key");
+        let values = expression.get("values");
         if values.len() == 0 {
             errors.push(values.required(""));
         }

@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// What is attached where never changes.
 pub(super) struct VolumeAttachmentStrategy;
@@ -26,7 +26,7 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        edit::keep_metadata(new, old);
+        defaulting::keep_metadata(new, old);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -5,15 +5,15 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::edit;
-use crate::field::Field;
+use crate::support::defaulting;
+use crate::support::field::Field;
 
 /// Protected from removal while in use; nothing of it changes.
 pub(super) struct VolumeAttributesClassStrategy;
 
 impl ObjectStrategy for VolumeAttributesClassStrategy {
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        edit::add_finalizer(object, "kubernetes.io/vac-protection");
+        defaulting::add_finalizer(object, "kubernetes.io/vac-protection");
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

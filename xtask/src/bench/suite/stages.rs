@@ -36,7 +36,7 @@ pub(super) struct Stages<'a> {
 }
 
 /// Where a server keeps what it has.
-struct Place {
+struct StoragePlace {
     data: PathBuf,
     prefix: String,
 }
@@ -115,13 +115,13 @@ impl<'a> Stages<'a> {
     }
 
     /// A new place for a server.
-    fn place(&mut self) -> Place {
+    fn place(&mut self) -> StoragePlace {
         self.servers += 1;
         let name = format!("{}-{}", self.backend.name(), self.servers);
-        Place { data: self.directory.join(&name), prefix: format!("/{name}") }
+        StoragePlace { data: self.directory.join(&name), prefix: format!("/{name}") }
     }
 
-    async fn server(&self, place: &Place) -> Result<ServerProcess, String> {
+    async fn server(&self, place: &StoragePlace) -> Result<ServerProcess, String> {
         let etcd = self.etcd.as_ref().map(|etcd| (&*etcd.url, &*place.prefix));
         ServerProcess::start(Launch { data: &place.data, etcd }).await
     }

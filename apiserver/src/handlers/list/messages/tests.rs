@@ -38,8 +38,10 @@ async fn pieces(messages: &Messages, items: &[StoredObject]) -> Vec<Bytes> {
 #[tokio::test]
 async fn lists_come_in_pieces_whether_their_messages_are_kept_or_not() {
     let items: Vec<_> = (0..300).map(|n| entry(&format!("c{n}"), n * 100)).collect();
-    let (large, none) = (Arc::new(EncodingBudget::new(usize::MAX)), Arc::new(EncodingBudget::new(0)));
-    let (kept, made_twice) = (messages(&large), messages(&none));
+    let large = Arc::new(EncodingBudget::new(usize::MAX));
+    let none = Arc::new(EncodingBudget::new(0));
+    let kept = messages(&large);
+    let made_twice = messages(&none);
     let again = pieces(&made_twice, &items).await;
     let all = pieces(&kept, &items).await;
     assert!(all.len() > 100 && all.iter().all(|piece| piece.len() < 100_000));

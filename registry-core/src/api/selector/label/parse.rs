@@ -10,7 +10,7 @@
 use crate::api::selector::SelectorError;
 use crate::api::validation::{FieldPath, names};
 
-use super::{LabelRequirement, Operation, invalid};
+use super::{LabelRequirement, OperatorKeyword, invalid};
 
 /// A piece of the text. What follows the end is the end again.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,25 +77,25 @@ impl<'a> Parser<'a> {
             return Err(SelectorError(error.to_string()));
         }
         if negated {
-            return LabelRequirement::new(key, Operation::DoesNotExist, Vec::new());
+            return LabelRequirement::new(key, OperatorKeyword::DoesNotExist, Vec::new());
         }
         if self.at_end_of_requirement() {
-            return LabelRequirement::new(key, Operation::Exists, Vec::new());
+            return LabelRequirement::new(key, OperatorKeyword::Exists, Vec::new());
         }
         let operation = match self.advance() {
-            Token::Word("in") => Operation::In,
-            Token::Word("notin") => Operation::NotIn,
-            Token::Symbol("=" | "==") => return self.exact(key, Operation::In),
-            Token::Symbol("!=") => return self.exact(key, Operation::NotIn),
-            Token::Symbol(">") => return self.exact(key, Operation::GreaterThan),
-            Token::Symbol("<") => return self.exact(key, Operation::LessThan),
+            Token::Word("in") => OperatorKeyword::In,
+            Token::Word("notin") => OperatorKeyword::NotIn,
+            Token::Symbol("=" | "==") => return self.exact(key, OperatorKeyword::In),
+            Token::Symbol("!=") => return self.exact(key, OperatorKeyword::NotIn),
+            Token::Symbol(">") => return self.exact(key, OperatorKeyword::GreaterThan),
+            Token::Symbol("<") => return self.exact(key, OperatorKeyword::LessThan),
             other => return refuse(other, ", expected: in, notin, =, ==, !=, gt, lt"),
         };
         let values = self.value_set()?;
         LabelRequirement::new(key, operation, values)
     }
 
-    fn exact(&mut self, key: &str, operation: Operation) -> Result<LabelRequirement, SelectorError> {
+    fn exact(&mut self, key: &str, operation: OperatorKeyword) -> Result<LabelRequirement, SelectorError> {
         let value = if self.at_end_of_requirement() {
             ""
         } else {

@@ -65,7 +65,7 @@ fn new_objects() {
             ],
         ),
         (
-            json!({"annotations": {"a": "x".repeat(ANNOTATIONS_MAX_BYTES)}}),
+            json!({"annotations": {"a": "x".repeat(MAX_ANNOTATIONS_BYTES)}}),
             &["metadata.annotations FieldValueTooLong: may not be more than 262144 bytes"],
         ),
         (

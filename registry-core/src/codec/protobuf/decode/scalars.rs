@@ -104,7 +104,9 @@ fn quantity(name: &str, message: &[u8]) -> Result<Value, DecodeError> {
 
 fn int_or_string(name: &str, message: &[u8]) -> Result<Value, DecodeError> {
     let mut reader = Reader::new(message);
-    let (mut kind, mut number, mut text) = (0, 0, String::new());
+    let mut kind = 0;
+    let mut number = 0;
+    let mut text = String::new();
     while let Some(key) = reader.key()? {
         match key.number {
             1 => kind = varint(name, key, &mut reader)?,
@@ -127,7 +129,8 @@ fn time(scalar: Scalar, name: &str, message: &[u8]) -> Result<Value, DecodeError
         return Ok(Value::Null);
     }
     let mut reader = Reader::new(message);
-    let (mut seconds, mut nanos) = (0, 0);
+    let mut seconds = 0;
+    let mut nanos = 0;
     while let Some(key) = reader.key()? {
         match key.number {
             1 => seconds = varint(name, key, &mut reader)?.cast_signed(),

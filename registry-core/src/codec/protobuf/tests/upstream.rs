@@ -30,7 +30,8 @@ fn read(path: &Path) -> (Value, Vec<u8>) {
 fn full_objects_are_byte_exact_both_ways() {
     let Some(directory) = testdata("full_objects_are_byte_exact_both_ways") else { return };
     let table = table();
-    let (mut checked, mut unknown) = (0, Vec::new());
+    let mut checked = 0;
+    let mut unknown = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "pb") {
@@ -38,7 +39,8 @@ fn full_objects_are_byte_exact_both_ways() {
         }
         let (json, protobuf) = read(&path);
         let envelope = Envelope::parse(&protobuf).unwrap();
-        let (api_version, kind) = (envelope.api_version, envelope.kind);
+        let api_version = envelope.api_version;
+        let kind = envelope.kind;
         let schema = match kind {
             // The one object that does not say what it is.
             "" => table.schema_named("io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent"),

@@ -13,7 +13,8 @@ pub(super) const fn collision(
     this: usize,
     other: usize,
 ) -> Option<Message> {
-    let (version, earlier) = (&map.versions[this], &map.versions[other]);
+    let version = &map.versions[this];
+    let earlier = &map.versions[other];
     if !same(version.group, earlier.group) {
         return None;
     }
@@ -43,7 +44,8 @@ pub(super) const fn collision(
 
 /// A collision between two resources of a group.
 pub(super) const fn between(a: &Culprit<'_>, b: &Culprit<'_>, versions_differ: bool) -> Option<Message> {
-    let (first, second) = (a.entry.resource, b.entry.resource);
+    let first = a.entry.resource;
+    let second = b.entry.resource;
     if versions_differ && same(first.plural, second.plural) && same(first.kind.kind, second.kind.kind) {
         if first.is_namespaced() == second.is_namespaced() {
             return None;

@@ -19,7 +19,8 @@ pub struct MapConflict(String);
 pub fn check_declarations(maps: &[&StorageMap]) -> Result<(), MapConflict> {
     let mains = maps.iter().flat_map(|map| entries(map)).filter(|entry| entry.subresource.is_none());
     for resource in mains.map(|entry| entry.resource) {
-        let (kind, place) = (resource.kind.kind, resource.declared_at);
+        let kind = resource.kind.kind;
+        let place = resource.declared_at;
         let problems = declaration::problems(resource);
         if !problems.is_empty() {
             return Err(MapConflict(format!("`{kind}` (declared at {place}): {}", problems.join("; "))));
@@ -65,8 +66,10 @@ fn entries(map: &StorageMap) -> impl Iterator<Item = &'static MapEntry> {
 }
 
 fn between(first: &'static MapEntry, second: &'static MapEntry) -> Option<Message> {
-    let (a, b) = (culprit(first), culprit(second));
-    let (one, other) = (first.resource, second.resource);
+    let a = culprit(first);
+    let b = culprit(second);
+    let one = first.resource;
+    let other = second.resource;
     if one.resource() == other.resource() && same_option(first.subresource, second.subresource) {
         let message = Message::new().text("both serve `").path(second).text("` of `");
         let message = message.group_version(other.kind.group, other.kind.version).text("`: ");

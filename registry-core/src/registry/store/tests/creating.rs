@@ -152,7 +152,7 @@ async fn objects_live_as_long_as_the_operator_says() {
 struct Refuse;
 
 #[async_trait]
-impl ValidatingAdmission for Refuse {
+impl ValidateObject for Refuse {
     async fn validate(
         &self,
         _: &RequestContext,

@@ -168,7 +168,8 @@ async fn collections_are_deleted_as_they_are_selected() {
         fixture.create(widget(&format!("w{at:02}"), &json!({}))).await.unwrap();
     }
     let delete = |options: DeleteOptions, selection: ListOptions| {
-        let (store, context) = (fixture.store.clone(), &fixture.context);
+        let store = fixture.store.clone();
+        let context = &fixture.context;
         async move { store.delete_collection(context, &AdmitAll, &options, &selection).await }
     };
     let wrong = Preconditions { uid: Some("a".to_owned()), resource_version: None };

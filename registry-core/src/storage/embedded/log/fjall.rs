@@ -29,7 +29,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 const KEYSPACE: &str = "log";
 
 /// Sealed journals are kept until their memtables are flushed; fjall takes no smaller limit than 64 MiB.
-const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
+const MAX_JOURNAL_BYTES: u64 = 128 * 1024 * 1024;
 
 /// Flushes wait for a compaction to end (the memtable grows a little meanwhile), but of two threads one would spin
 /// for as long as the other compacts.
@@ -292,7 +292,7 @@ impl Handles {
             // None for a log that is only read: it has nothing to flush or compact.
             .worker_threads_unchecked(threads)
             .max_cached_files(Some(64))
-            .max_journaling_size(JOURNAL_BYTES_MAX)
+            .max_journaling_size(MAX_JOURNAL_BYTES)
             // Nothing is handed to the operating system but by the commit that then waits for the disk.
             .manual_journal_persist(true)
             .open()

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::super::log::Commit;
 use super::super::record::{Kind, META_REVISION, Record};
-use super::super::state::{Expiry, Shared};
+use super::super::state::{Expiry, SharedEngine};
 use super::super::{Change, Committed, Got, KeyValue, MvccError, Revision};
 use super::{Action, Write};
 
@@ -66,7 +66,7 @@ impl Batch {
     }
 
     /// Takes in a write: its condition is held against the state that the writes before it leave.
-    pub(super) fn write(&mut self, shared: &Shared, write: Write) {
+    pub(super) fn write(&mut self, shared: &SharedEngine, write: Write) {
         let Write { key, expected, action, reply } = write;
         let outcome = self.present(shared, &key).map(|present| {
             let revision = present.as_ref().map_or(0, |present| present.mod_revision);
@@ -112,7 +112,7 @@ impl Batch {
     }
 
     /// The key as the batch so far leaves it.
-    fn present(&self, shared: &Shared, key: &str) -> Result<Option<KeyValue>, MvccError> {
+    fn present(&self, shared: &SharedEngine, key: &str) -> Result<Option<KeyValue>, MvccError> {
         match self.overlay.get(key) {
             Some(present) => Ok(present.clone()),
             None => Ok(shared.get(key)?.key_value),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::super::state::{Expiry, Shared};
+use super::super::state::{Expiry, SharedEngine};
 use super::super::{AutoCompaction, Revision};
 use super::IDLE;
 
@@ -67,7 +67,7 @@ impl Housekeeping {
     }
 
     /// Lets the log give space back, in a thread of its own.
-    pub(super) fn reclaim(&mut self, shared: &Arc<Shared>, live_bytes: u64) {
+    pub(super) fn reclaim(&mut self, shared: &Arc<SharedEngine>, live_bytes: u64) {
         let is_running = self.reclaim.as_ref().is_some_and(|thread| !thread.is_finished());
         if is_running || self.last_reclaim.elapsed() < RECLAIM_INTERVAL {
             return;
@@ -81,7 +81,8 @@ impl Housekeeping {
     /// Waits until the log is left alone.
     pub(super) fn wait_for_reclaim(&mut self) {
         if let Some(thread) = self.reclaim.take() {
-            let _panicked_threads_have_said_so = thread.join();
+            // A panic of the thread is already reported.
+            let _ = thread.join();
         }
     }
 }

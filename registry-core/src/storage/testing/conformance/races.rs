@@ -11,7 +11,8 @@ pub(super) async fn no_update_is_lost(fixture: Fixture) {
     let created = fixture.create(&Widget::named("a")).await;
     let mut tasks = Vec::new();
     for number in 0..TASKS {
-        let (fixture, created) = (fixture.clone(), created.clone());
+        let fixture = fixture.clone();
+        let created = created.clone();
         tasks.push(tokio::spawn(async move {
             for _ in 0..ROUNDS {
                 // Half of the writers come with a hint that soon is hopelessly old.
@@ -51,7 +52,8 @@ pub(super) async fn one_deletion_wins(fixture: Fixture) {
     let created = fixture.create(&Widget::named("a")).await;
     let mut tasks = Vec::new();
     for number in 0..TASKS {
-        let (fixture, hint) = (fixture.clone(), (number % 2 == 0).then(|| created.clone()));
+        let fixture = fixture.clone();
+        let hint = (number % 2 == 0).then(|| created.clone());
         tasks.push(tokio::spawn(async move {
             let any = &mut crate::storage::interface::AnyDeletion;
             fixture.store.delete(&fixture.key("a"), &crate::api::Preconditions::default(), any, hint).await

@@ -216,7 +216,8 @@ pub(super) async fn every_event_comes_exactly_once(fixture: Fixture) {
     let mut wanted = Vec::new();
     let mut seen = Vec::new();
     let mut state = BTreeMap::new();
-    let (mut revision, mut watcher) = (start, fixture.watch_after(start).await);
+    let mut revision = start;
+    let mut watcher = fixture.watch_after(start).await;
     while seen.len() < WRITERS * ROUNDS {
         if seen.len() % 23 == 22 {
             watcher = fixture.watch_after(revision).await;

@@ -9,14 +9,16 @@ pub(super) async fn ranges_are_ordered_limited_and_counted(fixture: EngineFixtur
         fixture.put(suffix, "1").await;
     }
     assert_eq!(fixture.values(None).await.unwrap(), ["a=1", "a/z=1", "aa=1", "b=1", "c=1"]);
-    let (start, end) = (fixture.key("a/"), fixture.end());
+    let start = fixture.key("a/");
+    let end = fixture.end();
     let request = RangeRequest { start: &start, end: &end, limit: 2, revision: None };
     let ranged = fixture.engine.range(request).await.unwrap();
     let keys: Vec<_> = ranged.key_values.iter().map(|found| found.key.to_string()).collect();
     assert_eq!(keys, [fixture.key("a/z"), fixture.key("aa")]);
     assert_eq!(ranged.count, 4, "the count is of the whole range");
     assert_eq!(fixture.engine.count(&start, &end).await.unwrap(), 4);
-    let (start, end) = (fixture.key("x"), fixture.key("y"));
+    let start = fixture.key("x");
+    let end = fixture.key("y");
     assert_eq!(fixture.engine.count(&start, &end).await.unwrap(), 0);
 }
 

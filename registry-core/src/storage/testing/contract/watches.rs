@@ -39,7 +39,8 @@ pub(super) async fn a_watch_begins_after_its_revision(fixture: EngineFixture) {
 
 pub(super) async fn a_watch_sees_only_its_range(fixture: EngineFixture) {
     let start = fixture.engine.current_revision().await.unwrap();
-    let (from, to) = (fixture.key("b"), fixture.key("c"));
+    let from = fixture.key("b");
+    let to = fixture.key("c");
     let stream = fixture.engine.watch(&from, &to, start).await.unwrap();
     let mut changes = super::Changes { stream, revision: start };
     for suffix in ["a", "b", "bb", "c", "b/x"] {

@@ -9,7 +9,8 @@ use crate::storage::mvcc::{Committed, Got};
 use super::{EngineFixture, at};
 
 pub(super) async fn put_is_conditional(fixture: EngineFixture) {
-    let (engine, key) = (&fixture.engine, fixture.key("a"));
+    let engine = &fixture.engine;
+    let key = fixture.key("a");
     let one = Bytes::from_static(b"1");
     let created = at(&engine.put_if(&key, 0, one.clone(), None).await.unwrap());
     let Committed::ConditionFailed(Got { revision, key_value: Some(found) }) =
@@ -31,7 +32,8 @@ pub(super) async fn put_is_conditional(fixture: EngineFixture) {
 }
 
 pub(super) async fn delete_is_conditional(fixture: EngineFixture) {
-    let (engine, key) = (&fixture.engine, fixture.key("a"));
+    let engine = &fixture.engine;
+    let key = fixture.key("a");
     let first = fixture.put("a", "1").await;
     let second = fixture.put("a", "2").await;
     let stale = engine.delete_if(&key, first).await.unwrap();
@@ -53,7 +55,8 @@ pub(super) async fn one_of_many_writers_wins(fixture: EngineFixture) {
     let key = fixture.key("a");
     let mut tasks = Vec::new();
     for number in 0..16 {
-        let (engine, key) = (fixture.engine.clone(), key.clone());
+        let engine = fixture.engine.clone();
+        let key = key.clone();
         tasks.push(tokio::spawn(async move {
             engine.put_if(&key, 0, Bytes::from(number.to_string()), None).await.unwrap()
         }));
@@ -81,7 +84,8 @@ pub(super) async fn revisions_grow_without_gaps_for_one_writer(fixture: EngineFi
 }
 
 pub(super) async fn values_expire(fixture: EngineFixture) {
-    let (engine, key) = (&fixture.engine, fixture.key("a"));
+    let engine = &fixture.engine;
+    let key = fixture.key("a");
     let mut changes = fixture.watch(engine.current_revision().await.unwrap()).await;
     let ttl = Some(Duration::from_secs(1));
     let written = at(&engine.put_if(&key, 0, Bytes::from_static(b"1"), ttl).await.unwrap());
@@ -94,7 +98,8 @@ pub(super) async fn values_expire(fixture: EngineFixture) {
 }
 
 pub(super) async fn a_write_without_time_to_live_ends_an_older_one(fixture: EngineFixture) {
-    let (engine, key) = (&fixture.engine, fixture.key("a"));
+    let engine = &fixture.engine;
+    let key = fixture.key("a");
     let ttl = Some(Duration::from_secs(1));
     let written = at(&engine.put_if(&key, 0, Bytes::from_static(b"1"), ttl).await.unwrap());
     at(&engine.put_if(&key, written, Bytes::from_static(b"2"), None).await.unwrap());
@@ -111,6 +116,7 @@ pub(super) async fn large_values_and_odd_keys_are_kept(fixture: EngineFixture) {
         assert_eq!(&*found.key, key);
         assert!(found.value == value, "the value of {suffix} is kept");
     }
-    let (start, end) = (&fixture.prefix, fixture.end());
+    let start = &fixture.prefix;
+    let end = fixture.end();
     assert_eq!(fixture.engine.count(start, &end).await.unwrap(), 5);
 }

@@ -6,7 +6,7 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::context::ClusterPolicy;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 use super::volumes::Volumes;
 use super::{ephemeral, handlers, resources};
@@ -151,10 +151,10 @@ fn check_ports<'a>(ports: &Field<'a, '_>, host_network: bool, used: &mut Names<'
 }
 
 fn check_port_name(name: &Field<'_, '_>, errors: &mut ErrorList) {
-    const MOST_CHARACTERS: usize = 15;
+    const MAX_CHARACTERS: usize = 15;
     let text = name.text();
-    if text.len() > MOST_CHARACTERS {
-        errors.push(name.invalid(format!("must be no more than {MOST_CHARACTERS} characters")));
+    if text.len() > MAX_CHARACTERS {
+        errors.push(name.invalid(format!("must be no more than {MAX_CHARACTERS} characters")));
         return;
     }
     if !text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
@@ -172,7 +172,8 @@ fn check_port_name(name: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn check_variable(variable: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (name, source) = (variable.get("name"), variable.get("valueFrom"));
+    let name = variable.get("name");
+    let source = variable.get("valueFrom");
     if name.check_present(errors) && !name.text().chars().all(|c| (' '..='~').contains(&c) && c != '=') {
         errors.push(
             name.invalid("a valid environment variable name must consist only of printable ASCII characters other than '='"),
@@ -225,7 +226,8 @@ fn check_field_path(path: &Field<'_, '_>, errors: &mut ErrorList) {
 fn check_mounts(mounts: &Field<'_, '_>, volumes: &Volumes<'_>, errors: &mut ErrorList) {
     let mut paths = HashSet::new();
     for mount in mounts.elements() {
-        let (name, path) = (mount.get("name"), mount.get("mountPath"));
+        let name = mount.get("name");
+        let path = mount.get("mountPath");
         if name.check_present(errors) && !volumes.has(name.text()) {
             errors.push(FieldError::not_found(name.path(), name.text()));
         }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 const NOT_HERE: &str = "cannot be set for an Ephemeral Container";
 
@@ -23,7 +23,8 @@ const FORBIDDEN: [&str; 8] = [
 
 /// Returns the names of the containers that an ephemeral one may target.
 pub(super) fn targets<'v>(spec: &Field<'v, '_>) -> HashSet<&'v str> {
-    let (main, init) = (spec.get("containers"), spec.get("initContainers"));
+    let main = spec.get("containers");
+    let init = spec.get("initContainers");
     main.elements().chain(init.elements()).map(|one| one.get("name").text()).collect()
 }
 

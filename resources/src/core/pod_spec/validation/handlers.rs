@@ -2,7 +2,7 @@
 
 use registry_core::api::validation::ErrorList;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// Checks a probe. Liveness and startup probes take one success.
 pub(super) fn check_probe(probe: &Field<'_, '_>, takes_one_success: bool, errors: &mut ErrorList) {

@@ -4,7 +4,7 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::schema::Quantity;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 const STANDARD: &[&str] = &["cpu", "memory", "ephemeral-storage", "storage"];
 const OF_CONTAINERS: &[&str] = &["cpu", "memory", "ephemeral-storage"];
@@ -12,7 +12,8 @@ const HUGE_PAGES: &str = "hugepages-";
 
 /// Checks requests and limits, alone and against each other.
 pub(super) fn validate(resources: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (limits, requests) = (resources.get("limits"), resources.get("requests"));
+    let limits = resources.get("limits");
+    let requests = resources.get("requests");
     for (name, limit) in limits.entries() {
         check_resource(name, &limit, errors);
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use registry_core::api::validation::{ErrorList, names};
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// The names of the volumes of a pod spec.
 pub(crate) struct Volumes<'a> {

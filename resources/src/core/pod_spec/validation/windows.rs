@@ -3,12 +3,13 @@
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// Checks that all containers of a pod run on the host or none does, and that this is allowed.
 pub(super) fn check_host_processes(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let of_pod = host_process(spec);
-    let (mut containers, mut on_host) = (0, 0);
+    let mut containers = 0;
+    let mut on_host = 0;
     for list in ["initContainers", "containers", "ephemeralContainers"] {
         for container in spec.get(list).elements() {
             containers += 1;

@@ -11,16 +11,16 @@ use registry_core::capabilities;
 use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
 use registry_core::rest::Capabilities;
 use registry_core::rest::connect::{
-    Accepted, ConnectRequest, Connection, Exchange, OptionType, Peer, encode_query,
+    ConnectRequest, ConnectSpec, Connection, Exchange, OptionType, Peer, encode_query,
 };
 
-use super::{Asked, Kubelets};
+use super::{KubeletRequest, Kubelets};
 use crate::core::pods::Pods;
 use crate::schema;
 
 const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "PodLogOptions" };
 
-static ACCEPTED: Accepted = Accepted {
+static CONNECT_SPEC: ConnectSpec = ConnectSpec {
     verbs: &["get"],
     options_kind: OPTIONS,
     schema_of: schema::of_kind,
@@ -58,8 +58,8 @@ impl Subresource for Log {
 
 #[async_trait]
 impl ConnectRules for Log {
-    fn accepts(&self) -> &'static Accepted {
-        &ACCEPTED
+    fn connect_spec(&self) -> &'static ConnectSpec {
+        &CONNECT_SPEC
     }
 
     async fn connect(
@@ -74,8 +74,9 @@ impl ConnectRules for Log {
         if !errors.is_empty() {
             return Err(StatusError::invalid(OPTIONS, name, &errors));
         }
-        let asked = Asked { path: "containerLogs", is_in_container: true, exchange: Exchange::Text };
-        let found = self.kubelets.destination(pods, context, name, asked, options).await?;
+        let request_shape =
+            KubeletRequest { path: "containerLogs", is_in_container: true, exchange: Exchange::Text };
+        let found = self.kubelets.destination(pods, context, name, request_shape, options).await?;
         // Nobody runs it yet, so it has written nothing.
         let Some(mut destination) = found else { return Ok(Connection::Nobody) };
         destination.query = Some(query(options));

@@ -8,14 +8,15 @@ use registry_core::api::{GroupVersionKind, Object, StatusError};
 use registry_core::capabilities;
 use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
 use registry_core::rest::Capabilities;
-use registry_core::rest::connect::{Accepted, ConnectRequest, Connection};
+use registry_core::rest::connect::{ConnectRequest, ConnectSpec, Connection};
 use serde_json::Value;
 
 use crate::core::pods::Pods;
-use crate::core::proxying::{Target, accepted, not_allowed, port_number};
-use crate::lookup::read_newest;
+use crate::core::proxying::{Target, connect_spec, not_allowed, port_number};
+use crate::support::lookup::read_newest;
 
-static ACCEPTED: Accepted = accepted(GroupVersionKind { group: "", version: "v1", kind: "PodProxyOptions" });
+static CONNECT_SPEC: ConnectSpec =
+    connect_spec(GroupVersionKind { group: "", version: "v1", kind: "PodProxyOptions" });
 
 /// The `proxy` subresource of pods.
 pub struct PodProxy;
@@ -32,8 +33,8 @@ impl Subresource for PodProxy {
 
 #[async_trait]
 impl ConnectRules for PodProxy {
-    fn accepts(&self) -> &'static Accepted {
-        &ACCEPTED
+    fn connect_spec(&self) -> &'static ConnectSpec {
+        &CONNECT_SPEC
     }
 
     async fn connect(

@@ -11,11 +11,11 @@ use registry_core::capabilities;
 use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
 use registry_core::rest::Capabilities;
 use registry_core::rest::connect::{
-    Accepted, ConnectRequest, Connection, Exchange, OptionType, encode_query,
+    ConnectRequest, ConnectSpec, Connection, Exchange, OptionType, encode_query,
 };
 use serde_json::Value;
 
-use super::{Asked, Kubelets};
+use super::{KubeletRequest, Kubelets};
 use crate::core::pods::Pods;
 use crate::schema;
 
@@ -28,13 +28,13 @@ pub struct PortForward;
 
 /// What such a subresource is by itself.
 struct Facts {
-    accepted: Accepted,
-    /// What the kubelet is asked for.
-    asked: Asked,
+    connect_spec: ConnectSpec,
+    /// What the kubelet is request shape for.
+    request_shape: KubeletRequest,
 }
 
 static ATTACH: Facts = Facts {
-    accepted: Accepted {
+    connect_spec: ConnectSpec {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodAttachOptions" },
         schema_of: schema::of_kind,
@@ -48,11 +48,11 @@ static ATTACH: Facts = Facts {
         ],
         has_path: false,
     },
-    asked: Asked { path: "attach", is_in_container: true, exchange: Exchange::Upgrade },
+    request_shape: KubeletRequest { path: "attach", is_in_container: true, exchange: Exchange::Upgrade },
 };
 
 static EXEC: Facts = Facts {
-    accepted: Accepted {
+    connect_spec: ConnectSpec {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodExecOptions" },
         schema_of: schema::of_kind,
@@ -67,11 +67,11 @@ static EXEC: Facts = Facts {
         ],
         has_path: false,
     },
-    asked: Asked { path: "exec", is_in_container: true, exchange: Exchange::Upgrade },
+    request_shape: KubeletRequest { path: "exec", is_in_container: true, exchange: Exchange::Upgrade },
 };
 
 static PORT_FORWARD: Facts = Facts {
-    accepted: Accepted {
+    connect_spec: ConnectSpec {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodPortForwardOptions" },
         schema_of: schema::of_kind,
@@ -79,7 +79,11 @@ static PORT_FORWARD: Facts = Facts {
         options: &[("ports", OptionType::Integers)],
         has_path: false,
     },
-    asked: Asked { path: "portForward", is_in_container: false, exchange: Exchange::Upgrade },
+    request_shape: KubeletRequest {
+        path: "portForward",
+        is_in_container: false,
+        exchange: Exchange::Upgrade,
+    },
 };
 
 /// Serves one of them.
@@ -129,8 +133,8 @@ impl Streams {
 
 #[async_trait]
 impl ConnectRules for Streams {
-    fn accepts(&self) -> &'static Accepted {
-        &self.facts.accepted
+    fn connect_spec(&self) -> &'static ConnectSpec {
+        &self.facts.connect_spec
     }
 
     async fn connect(
@@ -141,7 +145,7 @@ impl ConnectRules for Streams {
         request: &ConnectRequest<'_>,
     ) -> Result<Connection, StatusError> {
         let options = request.options;
-        let found = self.kubelets.destination(pods, context, name, self.facts.asked, options).await?;
+        let found = self.kubelets.destination(pods, context, name, self.facts.request_shape, options).await?;
         let Some(mut destination) = found else {
             return Err(StatusError::bad_request(format!("pod {name} does not have a host assigned")));
         };

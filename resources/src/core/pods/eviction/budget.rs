@@ -9,8 +9,8 @@ use registry_core::registry::{StatusRules, Stores};
 use registry_core::rest::{AdmitAll, UpdatedObject};
 use serde_json::{Map, Value, json};
 
-use crate::lookup::Lookup;
 use crate::policy::poddisruptionbudgets::PodDisruptionBudgets;
+use crate::support::lookup::Lookup;
 
 use super::is_ready;
 
@@ -18,7 +18,7 @@ const BUDGET: GroupResource = GroupResource { group: "policy", resource: "poddis
 const VIOLATION: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
 const RETRY_SECONDS: u32 = 10;
 /// With more evictions than this not yet seen by the budget's controller, no further one is allowed.
-const MOST_DISRUPTED_PODS: usize = 2000;
+const MAX_DISRUPTED_PODS: usize = 2000;
 
 /// The disruption budgets of a server.
 pub(super) struct Budgets(Lookup);
@@ -144,11 +144,12 @@ fn check(budget: &Object) -> Result<(), StatusError> {
         return forbidden("pdb disruptions allowed is negative");
     }
     let disrupted = budget.get(&["status", "disruptedPods"]).and_then(Value::as_object).map_or(0, Map::len);
-    if disrupted > MOST_DISRUPTED_PODS {
+    if disrupted > MAX_DISRUPTED_PODS {
         return forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller");
     }
     if allowed == 0 {
-        let (wanted, healthy) = (count(budget, "desiredHealthy"), count(budget, "currentHealthy"));
+        let wanted = count(budget, "desiredHealthy");
+        let healthy = count(budget, "currentHealthy");
         return Err(refused(format!(
             "The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently"
         )));

@@ -20,7 +20,8 @@ const LIST_BUDGET_OBJECTS: usize = 5_000;
 impl Stages<'_> {
     /// Durable creations by many clients, and what the store gives without a server: one after the other.
     pub(in super::super) async fn throughput(&mut self) -> Result<(), String> {
-        let (load, place) = (self.load(WRITERS), self.place());
+        let load = self.load(WRITERS);
+        let place = self.place();
         let bare = match &self.etcd {
             Some(etcd) => bare::etcd(&etcd.url, WRITERS, load.seconds).await,
             None => bare::embedded(&self.directory.join("bare"), WRITERS, load.seconds).await,
@@ -53,7 +54,9 @@ impl Stages<'_> {
         }
         let collection = Kind::ConfigMap.collection("objects");
         // What is created by the workload at one size is there, unlisted, at the next.
-        let (mut filled, mut unlisted, mut list_bytes) = (0, 0, 0.0);
+        let mut filled = 0;
+        let mut unlisted = 0;
+        let mut list_bytes = 0.0;
         for size in self.options.objects.clone() {
             objects::fill(&client, Kind::ConfigMap, "objects", filled, size).await?;
             filled = filled.max(size);
@@ -62,7 +65,8 @@ impl Stages<'_> {
             if Some(&size) == self.options.objects.last() {
                 tokio::time::sleep(QUIET).await;
             }
-            let (resident_mebibytes, objects) = (server.resident_mebibytes(), size + unlisted);
+            let resident_mebibytes = server.resident_mebibytes();
+            let objects = size + unlisted;
             let listed = workload::list(&client, &server, &collection, "list", size, one).await?;
             list_bytes = listed.bytes_per_operation();
             self.measured(listed);

@@ -35,7 +35,8 @@ impl Stages<'_> {
         tokio::time::sleep(QUIET).await;
         let grown_mebibytes = server.resident_mebibytes() - idle_mebibytes;
         let client = server.client()?;
-        let (collection, load) = (Kind::Pod.collection("pods"), Load { clients: LISTERS, seconds: 1 });
+        let collection = Kind::Pod.collection("pods");
+        let load = Load { clients: LISTERS, seconds: 1 };
         let listing = workload::list(&client, &server, &collection, "list pods by 16", pods, load);
         let (listed, growth) = workload::memory_growth(&server, listing).await;
         let listed = listed?;
@@ -45,7 +46,8 @@ impl Stages<'_> {
         let what = format!("memory added by {LISTERS} clients listing {mebibytes:.0} MiB at once");
         self.fact(what, growth, "MiB", Limit::Most(100.0));
         let objects = f64::from(u32::try_from(pods).unwrap_or(u32::MAX));
-        let (json, taken) = (list_bytes / objects, grown_mebibytes * 1024.0 * 1024.0 / objects);
+        let json = list_bytes / objects;
+        let taken = grown_mebibytes * 1024.0 * 1024.0 / objects;
         let what = format!("memory per pod of {json:.0} bytes of JSON, {pods} pods, after the restart");
         self.fact(what, taken, "bytes", Limit::Most(1.3 * json + 200.0));
         server.stop().await;

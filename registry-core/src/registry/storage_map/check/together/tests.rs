@@ -27,7 +27,8 @@ fn map(declared_in: &'static str, resources: Vec<ResourceDescription>) -> Storag
 
 /// What is said of a map that has this beside one with pods, nodes and ships.
 fn refusal(resource: ResourceDescription) -> String {
-    let (first, second) = (map("one::map", vec![PODS, NODES, SHIPS]), map("two::map", vec![resource]));
+    let first = map("one::map", vec![PODS, NODES, SHIPS]);
+    let second = map("two::map", vec![resource]);
     check_together(&[&first, &second]).map_or_else(|conflict| conflict.to_string(), |()| String::new())
 }
 

@@ -69,7 +69,9 @@ pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// A journal without the zeros at its end, which are tens of megabytes as a rule.
 fn read_written(mut file: File) -> std::io::Result<Vec<u8>> {
-    let (mut written, mut block, mut zeros) = (Vec::new(), vec![0; READ_BYTES], 0);
+    let mut written = Vec::new();
+    let mut block = vec![0; READ_BYTES];
+    let mut zeros = 0;
     loop {
         let read = match file.read(&mut block) {
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -92,7 +94,8 @@ fn is_zero(bytes: &[u8]) -> bool {
 
 /// Reads on only as far as a batch goes: a journal may be larger than what the server has of memory.
 fn verify_batches(source: impl Read) -> Result<(), Problem> {
-    let (mut window, mut sequence) = (Window::over(source), None);
+    let mut window = Window::over(source);
+    let mut sequence = None;
     loop {
         if let Some((number, behind)) = split_batch(window.rest()) {
             if sequence.is_some_and(|before| number <= before) {
@@ -233,7 +236,8 @@ mod tests {
 
     #[test]
     fn a_torn_end_is_fine_and_anything_broken_before_it_is_not() {
-        let (first, second) = (batch(1, &[b'x'; 500]), batch(2, b"second"));
+        let first = batch(1, &[b'x'; 500]);
+        let second = batch(2, b"second");
         let whole = [&first[..], &second, &[0; 1000]].concat();
         verify_batches(&whole[..]).unwrap();
         for cut in 0..first.len() + second.len() {
@@ -281,7 +285,8 @@ mod tests {
             batch.commit().unwrap();
         }
         let bytes = std::fs::read(directory.path().join("log/0.jnl")).unwrap();
-        let (mut rest, mut batches) = (&bytes[..], 0);
+        let mut rest = &bytes[..];
+        let mut batches = 0;
         while let Some((_, behind)) = split_batch(rest) {
             (rest, batches) = (behind, batches + 1);
         }

@@ -50,7 +50,7 @@ pub(super) struct Subscription {
     pub(super) queue: queue::Receiver,
     /// What happened after this revision is told.
     pub(super) after: Revision,
-    /// The engine has to tell what happened until here; `None`: the hub tells everything.
+    /// The engine has to tell what happened until here; `None`: the shared watch tells everything.
     pub(super) missing_until: Option<Revision>,
 }
 

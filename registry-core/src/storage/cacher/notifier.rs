@@ -1,4 +1,4 @@
-//! The bell of a lane: wakes its watchers.
+//! The notifier of a channel: wakes its watchers.
 //!
 //! A watcher registers once and stays registered for as long as the same task runs it: an event costs it a wake-up and
 //! one look at a number, and no lock to wait again.
@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
-/// Wakes the watchers of a lane.
+/// Wakes the watchers of a channel.
 #[derive(Debug, Default)]
-pub(super) struct Bell {
-    /// The number the lane's next event will have: who has read up to it has nothing to look for.
+pub(super) struct Notifier {
+    /// The number the channel's next event will have: who has read up to it has nothing to look for.
     end: AtomicU64,
     /// Whether somebody is about to ring.
     is_claimed: AtomicBool,
@@ -24,18 +24,18 @@ struct Listeners {
     free: Vec<usize>,
 }
 
-/// A watcher's place at a bell.
+/// A watcher's place at a notifier.
 #[derive(Debug)]
 pub(super) struct Listener {
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
     /// Its place, and the task that is woken there.
     registered: Option<(usize, Waker)>,
 }
 
-// === impl Bell ===
+// === impl Notifier ===
 
-impl Bell {
-    /// Notes that the lane's next event will have this number. To be called before the events can be read.
+impl Notifier {
+    /// Notes that the channel's next event will have this number. To be called before the events can be read.
     pub(super) fn set_end(&self, end: u64) {
         self.end.store(end, Ordering::Release);
     }
@@ -61,9 +61,9 @@ impl Bell {
 // === impl Listener ===
 
 impl Listener {
-    /// A place at a bell, taken when it is first waited at.
-    pub(super) fn new(bell: Arc<Bell>) -> Self {
-        Self { bell, registered: None }
+    /// A place at a notifier, taken when it is first waited at.
+    pub(super) fn new(notifier: Arc<Notifier>) -> Self {
+        Self { notifier, registered: None }
     }
 
     /// Has this task woken from now on; true when it was another one, or none, before.
@@ -73,12 +73,12 @@ impl Listener {
             Some((_, own)) if own.will_wake(waker) => return false,
             Some((place, own)) => {
                 own.clone_from(waker);
-                if let Some(known) = self.bell.listeners().wakers.get_mut(*place) {
+                if let Some(known) = self.notifier.listeners().wakers.get_mut(*place) {
                     *known = Some(waker.clone());
                 }
             }
             None => {
-                let mut listeners = self.bell.listeners();
+                let mut listeners = self.notifier.listeners();
                 let place = listeners.free.pop().unwrap_or(listeners.wakers.len());
                 match listeners.wakers.get_mut(place) {
                     Some(free) => *free = Some(waker.clone()),
@@ -91,20 +91,20 @@ impl Listener {
         true
     }
 
-    /// The number the lane's next event will have.
+    /// The number the channel's next event will have.
     pub(super) fn end(&self) -> u64 {
-        self.bell.end.load(Ordering::Acquire)
+        self.notifier.end.load(Ordering::Acquire)
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
         let Some((place, _)) = self.registered.take() else { return };
-        let mut listeners = self.bell.listeners();
+        let mut listeners = self.notifier.listeners();
         let waker = listeners.wakers.get_mut(place).and_then(Option::take);
         listeners.free.push(place);
         drop(listeners);
-        // What a waker's end sets going must find the bell unlocked.
+        // What a waker's end sets going must find the notifier unlocked.
         drop(waker);
     }
 }

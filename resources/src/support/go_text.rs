@@ -5,55 +5,55 @@ use serde_json::Value;
 
 /// What a value is to Go.
 #[derive(Clone, Copy)]
-pub(crate) enum Shape {
+pub(crate) enum GoShape {
     /// A scalar, or anything that is shown as its JSON; with the text of its zero.
     Plain(&'static str),
     /// A struct: the Go names, the JSON names and the shapes of its fields.
-    Struct(&'static [(&'static str, &'static str, Shape)]),
+    Struct(&'static [(&'static str, &'static str, GoShape)]),
     /// A pointer to something.
-    Pointer(&'static Shape),
+    Pointer(&'static GoShape),
     /// A list of things.
-    List(&'static Shape),
+    List(&'static GoShape),
     /// A struct with names for JSON that leaves out what is not set: the order of its fields, and their shapes.
-    Json(&'static [(&'static str, Shape)]),
+    Json(&'static [(&'static str, GoShape)]),
 }
 
 /// A text that is empty when unset.
-pub(crate) const TEXT: Shape = Shape::Plain("\"\"");
+pub(crate) const TEXT: GoShape = GoShape::Plain("\"\"");
 /// A number that is 0 when unset.
-pub(crate) const NUMBER: Shape = Shape::Plain("0");
+pub(crate) const NUMBER: GoShape = GoShape::Plain("0");
 /// What may be nothing at all.
-pub(crate) const OPTIONAL: Shape = Shape::Plain("null");
+pub(crate) const OPTIONAL: GoShape = GoShape::Plain("null");
 
 /// `metav1.LabelSelector`.
-pub(crate) const LABEL_SELECTOR: Shape = Shape::Json(&[
+pub(crate) const LABEL_SELECTOR: GoShape = GoShape::Json(&[
     ("matchLabels", OPTIONAL),
     (
         "matchExpressions",
-        Shape::List(&Shape::Json(&[("key", TEXT), ("operator", TEXT), ("values", OPTIONAL)])),
+        GoShape::List(&GoShape::Json(&[("key", TEXT), ("operator", TEXT), ("values", OPTIONAL)])),
     ),
 ]);
 
 /// A value as messages show it.
-pub(crate) fn text(value: Option<&Value>, shape: Shape) -> String {
+pub(crate) fn text(value: Option<&Value>, shape: GoShape) -> String {
     let value = value.filter(|value| !value.is_null());
     match (shape, value) {
-        (Shape::Plain(zero), None) => zero.to_owned(),
-        (Shape::Plain(_), Some(value)) => value.to_string(),
-        (Shape::Pointer(_) | Shape::List(_), None) => "null".to_owned(),
-        (Shape::Pointer(inner), value) => text(value, *inner),
-        (Shape::List(inner), Some(list)) => {
+        (GoShape::Plain(zero), None) => zero.to_owned(),
+        (GoShape::Plain(_), Some(value)) => value.to_string(),
+        (GoShape::Pointer(_) | GoShape::List(_), None) => "null".to_owned(),
+        (GoShape::Pointer(inner), value) => text(value, *inner),
+        (GoShape::List(inner), Some(list)) => {
             let elements = list.as_array().into_iter().flatten();
             let texts: Vec<_> = elements.map(|element| text(Some(element), *inner)).collect();
             format!("[{}]", texts.join(","))
         }
-        (Shape::Struct(fields), value) => {
+        (GoShape::Struct(fields), value) => {
             let texts = fields.iter().map(|(name, json, shape)| {
                 format!("\"{name}\":{}", text(value.and_then(|value| value.get(json)), *shape))
             });
             format!("{{{}}}", texts.collect::<Vec<_>>().join(","))
         }
-        (Shape::Json(fields), value) => {
+        (GoShape::Json(fields), value) => {
             let set = fields.iter().filter_map(|(name, shape)| Some((name, value?.get(name)?, shape)));
             let texts = set.map(|(name, value, shape)| format!("\"{name}\":{}", text(Some(value), *shape)));
             format!("{{{}}}", texts.collect::<Vec<_>>().join(","))
@@ -68,9 +68,11 @@ mod tests {
 
     #[test]
     fn fields_keep_their_names_and_order() {
-        const INNER: Shape = Shape::Struct(&[("B", "b", TEXT), ("A", "a", OPTIONAL)]);
-        const OUTER: Shape =
-            Shape::Struct(&[("Many", "many", Shape::List(&INNER)), ("One", "one", Shape::Pointer(&INNER))]);
+        const INNER: GoShape = GoShape::Struct(&[("B", "b", TEXT), ("A", "a", OPTIONAL)]);
+        const OUTER: GoShape = GoShape::Struct(&[
+            ("Many", "many", GoShape::List(&INNER)),
+            ("One", "one", GoShape::Pointer(&INNER)),
+        ]);
         assert_eq!(text(None, OUTER), r#"{"Many":null,"One":null}"#);
         let value = json!({"one": {"a": 1}, "many": [{"b": "x"}]});
         let expected = r#"{"Many":[{"B":"x","A":null}],"One":{"B":"","A":1}}"#;

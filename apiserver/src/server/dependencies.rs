@@ -16,8 +16,8 @@ use crate::storage::Engine;
 
 use super::{kubeconfig, pki};
 
-/// The edges of one server.
-pub(super) struct Edges {
+/// The dependencies of one server.
+pub(super) struct ServerDependencies {
     /// Who comes in.
     pub(super) authenticator: Arc<Authenticator>,
     /// What resources may ask of the server.
@@ -26,9 +26,9 @@ pub(super) struct Edges {
     peer_tls: PeerTls,
 }
 
-// === impl Edges ===
+// === impl ServerDependencies ===
 
-impl Edges {
+impl ServerDependencies {
     /// As the options say. Keys and certificates are read or made.
     pub(super) fn new(
         options: &Options,

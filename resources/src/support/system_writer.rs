@@ -23,7 +23,7 @@ use registry_core::storage::StoredObject;
 const FIELD_MANAGER: &str = "kube-apiserver";
 
 /// Writes the objects of one resource.
-pub(crate) struct Keeper {
+pub(crate) struct SystemWriter {
     store: Arc<Store>,
     api_version: String,
     blank: Object,
@@ -34,7 +34,7 @@ pub(crate) struct Present(HashMap<(String, String), StoredObject>);
 
 /// An update by a function of the present object, noted in the object's managers.
 struct Change<'a, F> {
-    keeper: &'a Keeper,
+    system_writer: &'a SystemWriter,
     subresource: &'static str,
     make: F,
 }
@@ -53,9 +53,9 @@ impl Present {
     }
 }
 
-// === impl Keeper ===
+// === impl SystemWriter ===
 
-impl Keeper {
+impl SystemWriter {
     /// Of an installed resource; `None` when it is not served.
     pub(crate) fn of<R: Resource>(installed: &InstalledApi) -> Option<Self> {
         installed.store(R::TYPE).map(Self::new)
@@ -64,9 +64,9 @@ impl Keeper {
     /// Of the resource of a store.
     pub(crate) fn new(store: Arc<Store>) -> Self {
         let api_version = store.resource().kind.group_version().api_version();
-        let mut keeper = Self { store, api_version, blank: Object::default() };
-        keeper.blank = keeper.conformed(Object::default());
-        keeper
+        let mut system_writer = Self { store, api_version, blank: Object::default() };
+        system_writer.blank = system_writer.conformed(Object::default());
+        system_writer
     }
 
     /// All that is stored, as cached: the caches are read for the first time here, and so up to date.
@@ -161,7 +161,8 @@ impl Keeper {
 
     /// Writes an object that was made from the present one; fails with a conflict when that has changed since.
     pub(crate) async fn replace(&self, object: Object) -> Result<(), StatusError> {
-        let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
+        let namespace = object.namespace().to_owned();
+        let name = object.name().to_owned();
         self.change(&namespace, &name, |_| object.clone()).await
     }
 
@@ -173,7 +174,7 @@ impl Keeper {
         change: impl Fn(&Object) -> Object + Send + Sync,
     ) -> Result<(), StatusError> {
         let context = RequestContext::system(namespace);
-        let mut change = Change { keeper: self, subresource: "", make: change };
+        let mut change = Change { system_writer: self, subresource: "", make: change };
         self.store.update(&context, name, &mut change, &AdmitAll, &UpdateOptions::default()).await.map(drop)
     }
 
@@ -185,7 +186,7 @@ impl Keeper {
         change: impl Fn(&Object) -> Object + Send + Sync,
     ) -> Result<(), StatusError> {
         let context = RequestContext::system(namespace);
-        let mut change = Change { keeper: self, subresource: "status", make: change };
+        let mut change = Change { system_writer: self, subresource: "status", make: change };
         let store = SubresourceStore::status(self.store.clone());
         store.update(&context, name, &mut change, &AdmitAll, &UpdateOptions::default()).await.map(drop)
     }
@@ -286,10 +287,10 @@ impl<F: Fn(&Object) -> Object + Send + Sync> UpdatedObject for Change<'_, F> {
         current: Option<&Object>,
     ) -> Result<Object, StatusError> {
         let absent = Object::default();
-        let mut new = self.keeper.with_defaults((self.make)(current.unwrap_or(&absent)));
+        let mut new = self.system_writer.with_defaults((self.make)(current.unwrap_or(&absent)));
         // The managers are what they were, not what the new object says of them.
         new.remove(&["metadata", "managedFields"]);
-        let manager = self.keeper.manager(self.subresource);
+        let manager = self.system_writer.manager(self.subresource);
         manager.track_update(current, &mut new, FIELD_MANAGER, &time::now());
         Ok(new)
     }

@@ -2,11 +2,11 @@
 //!
 //! A cache per resource, each with a watch of its own on the engine, costs one wake-up per kind for every write,
 //! and over etcd leaves most of them without knowing how far they have come: a resource that nobody writes hears
-//! nothing. The hub watches the whole key space once, and hands each change to whom it concerns. So every event of
+//! nothing. The shared watch watches the whole key space once, and hands each change to whom it concerns. So every event of
 //! any resource tells how far all of them are, and a consistent read needs etcd's newest revision only, which
 //! one read tells to all who wait for it.
 //!
-//! Each resource has a [client](Hub::client) of its own, which is an engine like the one below.
+//! Each resource has a [client](SharedWatch::client) of its own, which is an engine like the one below.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,38 +32,38 @@ use routes::{PAST, Routes};
 /// How long to wait before watching again, at least and at most.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// How long a new watch waits for the hub to begin before it goes its own way.
+/// How long a new watch waits for the shared watch to begin before it goes its own way.
 const BEGIN_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The one watch, and who listens to it.
-pub struct Hub {
-    shared: Arc<Shared>,
+pub struct SharedWatch {
+    shared: Arc<SharedWatchState>,
     watching: AbortHandle,
 }
 
 /// What the watch and its listeners share.
-struct Shared {
+struct SharedWatchState {
     inner: Arc<dyn Mvcc>,
     newest: Newest,
     routes: Routes,
     prefix: String,
 }
 
-/// A resource's view of the engine through the hub.
+/// A resource's view of the engine through the shared_watch.
 struct Client {
-    hub: Arc<Hub>,
+    shared_watch: Arc<SharedWatch>,
     /// Tells the client's watches from others'.
     number: u64,
     /// Whether some of its watches are the engine's own: only the engine tells those how far they are.
     watches_engine: AtomicBool,
 }
 
-// === impl Hub ===
+// === impl SharedWatch ===
 
-impl Hub {
+impl SharedWatch {
     /// Begins to watch all keys below a prefix (with a slash at its end). Must be called within a Tokio runtime.
     pub fn new(inner: Arc<dyn Mvcc>, prefix: &str) -> Arc<Self> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedWatchState {
             newest: Newest::new(inner.clone()),
             inner,
             routes: Routes::default(),
@@ -81,11 +81,11 @@ impl Hub {
     /// The engine for one more resource.
     pub fn client(self: &Arc<Self>) -> Arc<dyn Mvcc> {
         let number = self.shared.routes.next_number();
-        Arc::new(Client { hub: self.clone(), number, watches_engine: AtomicBool::new(false) })
+        Arc::new(Client { shared_watch: self.clone(), number, watches_engine: AtomicBool::new(false) })
     }
 }
 
-impl Drop for Hub {
+impl Drop for SharedWatch {
     fn drop(&mut self) {
         self.watching.abort();
     }
@@ -93,7 +93,7 @@ impl Drop for Hub {
 
 /// Watches until its task is aborted. Begins a little in the past: who watched a server that ended goes on where that
 /// was, and finds it remembered here.
-async fn run(shared: Arc<Shared>) {
+async fn run(shared: Arc<SharedWatchState>) {
     let end = prefix_end(&shared.prefix);
     let mut backoff = BACKOFF.0;
     loop {
@@ -121,7 +121,7 @@ async fn run(shared: Arc<Shared>) {
     }
 }
 
-async fn follow(shared: &Shared, end: &str, after: Revision, backoff: &mut Duration) -> MvccError {
+async fn follow(shared: &SharedWatchState, end: &str, after: Revision, backoff: &mut Duration) -> MvccError {
     let mut stream = match shared.inner.watch(&shared.prefix, end, after).await {
         Ok(stream) => stream,
         Err(error) => return error,
@@ -141,8 +141,8 @@ async fn follow(shared: &Shared, end: &str, after: Revision, backoff: &mut Durat
 // === impl Client ===
 
 impl Client {
-    fn shared(&self) -> &Shared {
-        &self.hub.shared
+    fn shared(&self) -> &SharedWatchState {
+        &self.shared_watch.shared
     }
 
     fn saw(&self, committed: Committed) -> Committed {
@@ -184,7 +184,7 @@ impl Mvcc for Client {
         Ok(self.saw(self.shared().inner.delete_if(key, expected).await?))
     }
 
-    /// Through the hub for whole directories below its prefix; other ranges are watched on their own.
+    /// Through the shared watch for whole directories below its prefix; other ranges are watched on their own.
     async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
         let shared = self.shared();
         let is_directory = start.ends_with('/') && prefix_end(start) == end;
@@ -194,15 +194,17 @@ impl Mvcc for Client {
         }
         let begun = tokio::time::timeout(BEGIN_PATIENCE, shared.routes.begun()).await.is_ok();
         let subscribed = begun.then(|| shared.routes.subscribe(self.number, start, after)).flatten();
-        let hub = self.hub.clone();
+        let shared_watch = self.shared_watch.clone();
         match subscribed {
-            Some(subscription) if subscription.missing_until.is_none() => Ok(listen(hub, subscription, None)),
-            // Begins before what the hub remembers: the engine tells what was, up to where the hub goes on.
+            Some(subscription) if subscription.missing_until.is_none() => {
+                Ok(listen(shared_watch, subscription, None))
+            }
+            // Begins before what the shared watch remembers: the engine tells what was, up to where the shared watch goes on.
             Some(subscription) => {
                 let past = shared.inner.watch(start, end, after).await?;
                 // Not on an etcd too old to tell; there the next change of the range does.
                 let _ = shared.inner.request_progress().await;
-                Ok(listen(hub, subscription, Some(past)))
+                Ok(listen(shared_watch, subscription, Some(past)))
             }
             None => {
                 self.watches_engine.store(true, Ordering::Relaxed);
@@ -211,7 +213,7 @@ impl Mvcc for Client {
         }
     }
 
-    /// This client's watches are told when the hub has come to what is the newest revision known now.
+    /// This client's watches are told when the shared watch has come to what is the newest revision known now.
     async fn request_progress(&self) -> Result<(), MvccError> {
         let shared = self.shared();
         let told = shared.routes.progress(self.number, shared.newest.known());

@@ -16,7 +16,7 @@ const QUEUE_BYTES: usize = 32 * 1024 * 1024;
 /// What a listener is sent.
 pub(super) type Delivery = Result<ChangeBatch, MvccError>;
 
-/// The hub's end.
+/// The shared watch's end.
 pub(super) struct Sender {
     deliveries: mpsc::Sender<Delivery>,
     queued_bytes: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! What the cells of built-in tables are made of.
+//! What the printers of built-in tables are made of.
 //!
 //! Kubernetes concept: the printers of `pkg/printers/internalversion`.
 

@@ -46,7 +46,8 @@ async fn each_revision_is_decoded_once_and_none_is_stale() {
     }
     assert_eq!(seen().await, ("a b".to_owned(), 2));
     assert_eq!(seen().await, ("a b".to_owned(), 2), "nothing is decoded twice");
-    let (store, context) = (installed.store(ConfigMaps::TYPE).unwrap(), RequestContext::system("default"));
+    let store = installed.store(ConfigMaps::TYPE).unwrap();
+    let context = RequestContext::system("default");
     store.update(&context, "a", &mut SetData("c"), &AdmitAll, &UpdateOptions::default()).await.unwrap();
     assert_eq!(seen().await, ("c b".to_owned(), 3), "a change is seen at once");
     store.delete(&context, "a", &AdmitAll, &DeleteOptions::default()).await.unwrap();

@@ -5,7 +5,7 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use serde_json::Value;
 
-use crate::field::Field;
+use crate::support::field::Field;
 
 /// Checks the keys and values of a map of labels.
 pub(crate) fn check_labels(labels: &Field<'_, '_>, errors: &mut ErrorList) {
@@ -23,8 +23,9 @@ pub(crate) fn check_labels(labels: &Field<'_, '_>, errors: &mut ErrorList) {
 pub(crate) fn check(selector: &Field<'_, '_>, errors: &mut ErrorList) {
     check_labels(&selector.get("matchLabels"), errors);
     for expression in selector.get("matchExpressions").elements() {
-        let (key, operator, values) =
-            (expression.get("key"), expression.get("operator"), expression.get("values"));
+        let key = expression.get("key");
+        let operator = expression.get("operator");
+        let values = expression.get("values");
         key.check(names::qualified_name, errors);
         match operator.text() {
             "In" | "NotIn" if values.len() == 0 => {

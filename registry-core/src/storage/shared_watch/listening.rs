@@ -6,22 +6,26 @@ use futures::StreamExt as _;
 
 use crate::storage::mvcc::{ChangeBatch, ChangeStream, MvccError};
 
-use super::Hub;
+use super::SharedWatch;
 use super::queue::Delivery;
 use super::routes::Subscription;
 
-/// A watch through the hub.
+/// A watch through the shared_watch.
 struct Listening {
-    hub: Arc<Hub>,
+    shared_watch: Arc<SharedWatch>,
     subscription: Subscription,
-    /// The engine's own watch, until it has come to where the hub goes on.
+    /// The engine's own watch, until it has come to where the shared watch goes on.
     past: Option<ChangeStream>,
     is_over: bool,
 }
 
-/// What a subscription is told, as a stream; first what the engine has to tell of the past, where the hub has it not.
-pub(super) fn listen(hub: Arc<Hub>, subscription: Subscription, past: Option<ChangeStream>) -> ChangeStream {
-    let listening = Listening { hub, subscription, past, is_over: false };
+/// What a subscription is told, as a stream; first what the engine has to tell of the past, where the shared watch has it not.
+pub(super) fn listen(
+    shared_watch: Arc<SharedWatch>,
+    subscription: Subscription,
+    past: Option<ChangeStream>,
+) -> ChangeStream {
+    let listening = Listening { shared_watch, subscription, past, is_over: false };
     futures::stream::unfold(listening, |mut listening| async move {
         let item = listening.next().await?;
         Some((item, listening))
@@ -58,7 +62,7 @@ impl Listening {
         let had_changes = !batch.changes.is_empty();
         batch.changes.retain(|change| change.revision > after);
         if from_past && self.subscription.missing_until.is_none_or(|until| batch.revision >= until) {
-            // From here on the hub tells everything; what it told twice is dropped above.
+            // From here on the shared watch tells everything; what it told twice is dropped above.
             self.past = None;
         }
         let is_stale = batch.revision < after || (had_changes && batch.changes.is_empty());
@@ -69,6 +73,6 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.hub.shared.routes.unsubscribe(&self.subscription.directory, self.subscription.number);
+        self.shared_watch.shared.routes.unsubscribe(&self.subscription.directory, self.subscription.number);
     }
 }

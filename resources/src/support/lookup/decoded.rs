@@ -9,7 +9,7 @@ use registry_core::storage::{Revision, StoredObject};
 use super::Lookup;
 
 /// So many are kept at most; when there are more, all are made anew as they are asked for.
-const KEPT_MAX: usize = 4096;
+const MAX_KEPT: usize = 4096;
 
 /// The objects of one resource in a form that takes work to make.
 ///
@@ -46,7 +46,7 @@ impl<T> Decoded<T> {
         }
         let made = Arc::new((self.decode)(self.lookup.store.read(entry)?));
         let mut kept = self.kept();
-        if kept.len() >= KEPT_MAX && !kept.contains_key(&entry.key) {
+        if kept.len() >= MAX_KEPT && !kept.contains_key(&entry.key) {
             kept.clear();
         }
         kept.insert(entry.key.clone(), (entry.revision, made.clone()));

@@ -5,18 +5,18 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use serde_json::Value;
 
-use crate::go_text::{self, Shape};
+use crate::support::go_text::{self, GoShape};
 
 /// A field that may be there or not, and its place. The value outlives the path to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Field<'v, 'p> {
     value: Option<&'v Value>,
     parent: Option<&'p Field<'v, 'p>>,
-    step: Step<'p>,
+    step: PathStep<'p>,
 }
 
 #[derive(Clone, Copy)]
-enum Step<'p> {
+enum PathStep<'p> {
     Name(&'p str),
     Index(usize),
     Key(&'p str),
@@ -31,13 +31,13 @@ fn something(value: Option<&Value>) -> Option<&Value> {
 impl<'v, 'p> Field<'v, 'p> {
     /// A top-level field of an object.
     pub(crate) fn of(object: &'v Object, name: &'p str) -> Self {
-        Self { value: something(object.0.get(name)), parent: None, step: Step::Name(name) }
+        Self { value: something(object.0.get(name)), parent: None, step: PathStep::Name(name) }
     }
 
     /// A field below this one.
     pub(crate) fn get(&'p self, name: &'p str) -> Self {
         let value = something(self.value.and_then(|value| value.get(name)));
-        Self { value, parent: Some(self), step: Step::Name(name) }
+        Self { value, parent: Some(self), step: PathStep::Name(name) }
     }
 
     /// The elements of this list; none when it is absent.
@@ -46,7 +46,7 @@ impl<'v, 'p> Field<'v, 'p> {
         elements.enumerate().map(|(index, value)| Field {
             value: Some(value),
             parent: Some(self),
-            step: Step::Index(index),
+            step: PathStep::Index(index),
         })
     }
 
@@ -57,7 +57,7 @@ impl<'v, 'p> Field<'v, 'p> {
     {
         let entries = self.value.and_then(Value::as_object).into_iter().flatten();
         entries.map(|(key, value)| {
-            let field = Field { value: Some(value), parent: Some(self), step: Step::Key(key) };
+            let field = Field { value: Some(value), parent: Some(self), step: PathStep::Key(key) };
             (key.as_str(), field)
         })
     }
@@ -72,7 +72,7 @@ impl<'v> Field<'v, '_> {
     }
 
     /// Its value as messages show one that Kubernetes keeps in a Go struct of this shape.
-    pub(crate) fn go_text(&self, shape: Shape) -> String {
+    pub(crate) fn go_text(&self, shape: GoShape) -> String {
         go_text::text(self.value, shape)
     }
 
@@ -115,9 +115,9 @@ impl<'v> Field<'v, '_> {
     pub(crate) fn path(&self) -> FieldPath {
         let above = self.parent.map(Field::path).unwrap_or_default();
         match self.step {
-            Step::Name(name) => above.child(name),
-            Step::Index(index) => above.index(index),
-            Step::Key(key) => above.key(key),
+            PathStep::Name(name) => above.child(name),
+            PathStep::Index(index) => above.index(index),
+            PathStep::Key(key) => above.key(key),
         }
     }
 }

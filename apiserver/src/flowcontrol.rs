@@ -17,10 +17,10 @@ use registry_core::context::UserInfo;
 
 use crate::request_info::{RequestInfo, Verb};
 
-mod feed;
+mod informer;
 mod rules;
 
-pub use feed::SchemaFeed;
+pub use informer::FlowSchemaInformer;
 pub use rules::CompiledSchema;
 
 const SCHEMA_HEADER: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");

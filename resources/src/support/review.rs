@@ -13,7 +13,7 @@ use registry_core::context::UserInfo;
 use registry_core::registry::Services;
 use registry_core::resource::ResourceType;
 use registry_core::rest::access::AccessReviewer;
-use registry_core::rest::{Answer, Capabilities, Creater, Storage, ValidatingAdmission};
+use registry_core::rest::{Answer, Capabilities, Creater, Storage, ValidateObject};
 use registry_core::schema::Schema;
 use serde_json::{Map, Value};
 
@@ -74,7 +74,7 @@ impl<R: Review> Creater for ReviewStorage<R> {
         &self,
         context: &RequestContext,
         mut object: Object,
-        admission: &dyn ValidatingAdmission,
+        admission: &dyn ValidateObject,
         _options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         let status = R::answer(self.access.as_ref(), context, &object).await?;

@@ -24,16 +24,16 @@ const BACKOFF: Duration = Duration::from_secs(1);
 const GATHER: Duration = Duration::from_millis(20);
 
 /// Keeps the schemas in force as they are stored.
-pub struct SchemaFeed {
+pub struct FlowSchemaInformer {
     schemas: Arc<Store>,
     levels: Arc<Store>,
     status: DanglingStatus,
     in_force: Arc<FlowSchemas>,
 }
 
-// === impl SchemaFeed ===
+// === impl FlowSchemaInformer ===
 
-impl SchemaFeed {
+impl FlowSchemaInformer {
     /// Over an installed API; `None` where schemas or levels are not served.
     pub fn new(installed: &InstalledApi, in_force: Arc<FlowSchemas>) -> Option<Self> {
         let store = |plural: &str| {
@@ -96,7 +96,7 @@ impl SchemaFeed {
             found.push((object, uid.is_some()));
         }
         self.in_force.replace(compiled);
-        self.status.tell(found).await
+        self.status.write(found).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! The hub: an engine like the one below it, of which all caches share one watch.
+//! The shared_watch: an engine like the one below it, of which all caches share one watch.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -15,9 +15,9 @@ use futures::StreamExt as _;
 use registry_core::storage::Interface;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::Embedded;
-use registry_core::storage::hub::Hub;
 use registry_core::storage::interface::ListRequest;
 use registry_core::storage::mvcc::{ChangeStream, Mvcc, MvccError};
+use registry_core::storage::shared_watch::SharedWatch;
 use registry_core::storage::testing::{
     Call, EngineFixture, EngineHooks, Fixture, Hooked, Widget, conformance, contract, widget_store,
 };
@@ -58,15 +58,15 @@ impl EngineHooks for Counting {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_of_the_hub_keeps_every_promise_of_an_engine() {
-    let hub = Hub::new(Embedded::in_memory(), PREFIX);
-    contract(async |prefix| EngineFixture { engine: hub.client(), prefix }).await;
+    let shared_watch = SharedWatch::new(Embedded::in_memory(), PREFIX);
+    contract(async |prefix| EngineFixture { engine: shared_watch.client(), prefix }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn caches_on_a_hub_keep_every_guarantee() {
-    let hub = Hub::new(Embedded::in_memory(), PREFIX);
+    let shared_watch = SharedWatch::new(Embedded::in_memory(), PREFIX);
     conformance(async |prefix| {
-        let engine = hub.client();
+        let engine = shared_watch.client();
         Fixture { store: cached(engine.clone(), &prefix), engine, prefix }
     })
     .await;
@@ -76,9 +76,9 @@ async fn caches_on_a_hub_keep_every_guarantee() {
 async fn many_caches_share_one_watch_and_one_question_and_read_nothing() {
     let inner = Embedded::in_memory();
     let engine = Hooked::over(inner.clone(), Counting::default());
-    let hub = Hub::new(engine.clone(), PREFIX);
+    let shared_watch = SharedWatch::new(engine.clone(), PREFIX);
     let caches: Vec<_> =
-        (0..20).map(|number| cached(hub.client(), &format!("{PREFIX}kind-{number}/"))).collect();
+        (0..20).map(|number| cached(shared_watch.client(), &format!("{PREFIX}kind-{number}/"))).collect();
     while !caches.iter().all(|cache| cache.readiness().is_ok()) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -89,8 +89,8 @@ async fn many_caches_share_one_watch_and_one_question_and_read_nothing() {
     for cache in &caches {
         cache.list(&prefix_of(cache, &caches), &ListRequest::default()).await.unwrap();
     }
-    let (reads, asked) =
-        (engine.hooks.reads.load(Ordering::SeqCst), engine.hooks.revisions.load(Ordering::SeqCst));
+    let reads = engine.hooks.reads.load(Ordering::SeqCst);
+    let asked = engine.hooks.revisions.load(Ordering::SeqCst);
     let lists = caches.iter().enumerate().map(|(number, cache)| async move {
         let page = cache.list(&format!("{PREFIX}kind-{number}/"), &ListRequest::default()).await.unwrap();
         (page.revision, page.items.len())

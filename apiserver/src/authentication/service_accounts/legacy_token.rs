@@ -26,7 +26,7 @@ const INVALIDATED: &str = "Token has been invalidated";
 
 /// The claims of a token that is kept in a Secret.
 #[derive(Debug, Deserialize)]
-pub(super) struct KeptClaims {
+pub(super) struct LegacyClaims {
     iss: String,
     #[serde(default)]
     sub: String,
@@ -42,9 +42,9 @@ pub(super) struct KeptClaims {
     account_uid: String,
 }
 
-// === impl KeptClaims ===
+// === impl LegacyClaims ===
 
-impl KeptClaims {
+impl LegacyClaims {
     /// The claims of such a token; `None` when it is of another sort.
     pub(super) fn of(token: &Unverified<'_>) -> Option<Self> {
         let claims: Self = serde_json::from_slice(&token.claims).ok()?;
@@ -78,12 +78,14 @@ impl KeptClaims {
             .find(ServiceAccounts::TYPE, &self.namespace, &self.account_name, is_own)
             .await?
             .ok_or_else(|| format!("serviceaccounts {:?} not found", self.account_name))?;
-        let (namespace, name) = (&self.namespace, &self.account_name);
+        let namespace = &self.namespace;
+        let name = &self.account_name;
         if account.deletion_timestamp().is_some() {
             return Err(format!("ServiceAccount {namespace}/{name} has been deleted"));
         }
         if !is_own(&account) {
-            let (uid, claimed) = (account.uid(), &self.account_uid);
+            let uid = account.uid();
+            let claimed = &self.account_uid;
             return Err(format!("ServiceAccount UID ({uid}) does not match claim ({claimed})"));
         }
         objects.note_use(&secret).await;

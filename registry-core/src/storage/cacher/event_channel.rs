@@ -1,4 +1,4 @@
-//! A lane: the events that concern one group of watchers, in order, and the bell that wakes them.
+//! A channel: the events that concern one group of watchers, in order, and the notifier that wakes them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
 
-use super::bell::Bell;
+use super::notifier::Notifier;
 
-/// One change of one object, shared by the log, its lanes and every watcher that is reading it.
+/// One change of one object, shared by the log, its channels and every watcher that is reading it.
 #[derive(Debug)]
 pub(super) struct Event {
     /// The state after the change; of a deletion the last state. Its revision is that of the change.
@@ -28,13 +28,13 @@ pub(super) struct Event {
 
 /// Events in order, from some point on.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
+pub(super) struct EventChannel {
     events: VecDeque<Arc<Event>>,
-    /// The number of the first event still here; a cursor below it has fallen off.
+    /// The number of the first event still here; a cursor below it has lagged off.
     first: u64,
     /// Rings when events have arrived.
-    pub(super) bell: Arc<Bell>,
-    /// How many watchers read this lane.
+    pub(super) notifier: Arc<Notifier>,
+    /// How many watchers read this channel.
     pub(super) watchers: usize,
 }
 
@@ -55,17 +55,17 @@ impl Event {
     }
 }
 
-impl Lane {
+impl EventChannel {
     /// The number the next event will have.
     pub(super) fn end(&self) -> u64 {
         self.first + self.events.len() as u64
     }
 
-    /// Takes an event in; the bell, if the caller has to ring it.
-    pub(super) fn push(&mut self, event: Arc<Event>) -> Option<Arc<Bell>> {
+    /// Takes an event in; the notifier, if the caller has to ring it.
+    pub(super) fn push(&mut self, event: Arc<Event>) -> Option<Arc<Notifier>> {
         self.events.push_back(event);
-        self.bell.set_end(self.end());
-        self.bell.claim().then(|| self.bell.clone())
+        self.notifier.set_end(self.end());
+        self.notifier.claim().then(|| self.notifier.clone())
     }
 
     /// The oldest event.
@@ -87,12 +87,12 @@ impl Lane {
         }
     }
 
-    /// Drops all events, so that every cursor has fallen off; the bell, if the caller has to ring it.
-    pub(super) fn clear(&mut self) -> Option<Arc<Bell>> {
+    /// Drops all events, so that every cursor has lagged off; the notifier, if the caller has to ring it.
+    pub(super) fn clear(&mut self) -> Option<Arc<Notifier>> {
         self.first = self.end() + 1;
         self.events.clear();
-        self.bell.set_end(self.end());
-        self.bell.claim().then(|| self.bell.clone())
+        self.notifier.set_end(self.end());
+        self.notifier.claim().then(|| self.notifier.clone())
     }
 
     /// All events.
@@ -110,7 +110,7 @@ impl Lane {
         self.first + self.events.partition_point(|event| event.revision() <= revision) as u64
     }
 
-    /// The events from a cursor on; `None` when the cursor has fallen off.
+    /// The events from a cursor on; `None` when the cursor has lagged off.
     pub(super) fn read(&self, cursor: u64) -> Option<impl ExactSizeIterator<Item = &Arc<Event>>> {
         let skip = usize::try_from(cursor.checked_sub(self.first)?).ok()?;
         Some(self.events.range(skip.min(self.events.len())..))

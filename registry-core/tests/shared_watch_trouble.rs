@@ -1,4 +1,4 @@
-//! The hub when the watch it lives on breaks, what it missed is compacted, a listener stands still, or much happens at
+//! The shared watch when the watch it lives on breaks, what it missed is compacted, a listener stands still, or much happens at
 //! once: over the embedded engine, and over a real etcd.
 #![allow(
     clippy::unwrap_used,
@@ -18,9 +18,9 @@ use futures::{FutureExt as _, StreamExt as _};
 use registry_core::api::Preconditions;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::Embedded;
-use registry_core::storage::hub::Hub;
 use registry_core::storage::interface::{AnyDeletion, ListRequest};
 use registry_core::storage::mvcc::{ChangeStream, Committed, Mvcc, MvccError, prefix_end};
+use registry_core::storage::shared_watch::SharedWatch;
 use registry_core::storage::testing::etcd::Etcd;
 use registry_core::storage::testing::{Call, EngineHooks, Hooked, Watcher, Widget, widget_store};
 use registry_core::storage::{Interface, Revision, WatchError, WatchEvent};
@@ -54,10 +54,10 @@ impl EngineHooks for Breakable {
     }
 }
 
-/// Caches of some kinds on one hub, and another server that writes to the same engine.
+/// Caches of some kinds on one shared watch, and another server that writes to the same engine.
 struct House {
     engine: Arc<Hooked<Breakable>>,
-    hub: Arc<Hub>,
+    shared_watch: Arc<SharedWatch>,
     caches: Vec<Arc<dyn Interface>>,
     other: Arc<dyn Interface>,
 }
@@ -68,9 +68,9 @@ impl House {
     async fn build(inner: Arc<dyn Mvcc>) -> Self {
         let other = widget_store(inner.clone());
         let engine = Hooked::over(inner, Breakable::default());
-        let hub = Hub::new(engine.clone(), ROOT);
-        let caches: Vec<_> = (0..KINDS).map(|kind| cached(hub.client(), &prefix(kind))).collect();
-        let house = Self { engine, hub, caches, other };
+        let shared_watch = SharedWatch::new(engine.clone(), ROOT);
+        let caches: Vec<_> = (0..KINDS).map(|kind| cached(shared_watch.client(), &prefix(kind))).collect();
+        let house = Self { engine, shared_watch, caches, other };
         house.settle().await;
         house
     }
@@ -102,7 +102,8 @@ impl House {
                 let key = format!("{}r{round}-{turn}", prefix(kind));
                 last = self.other.create(&key, Widget::named("w").value(), None).await.unwrap().revision;
                 if turn % 2 == 1 {
-                    let (any, mut deletion) = (Preconditions::default(), AnyDeletion);
+                    let any = Preconditions::default();
+                    let mut deletion = AnyDeletion;
                     let gone = self.other.delete(&key, &any, &mut deletion, None);
                     last = gone.await.unwrap().revision;
                 }
@@ -202,8 +203,10 @@ async fn what_was_compacted_meanwhile_is_listed_again(inner: Arc<dyn Mvcc>) {
 /// A listener that does not read is dropped once its queue is full, and misses nothing when it listens again.
 async fn a_listener_that_stands_still_is_let_go(inner: Arc<dyn Mvcc>) {
     let house = House::build(inner).await;
-    let (client, start) = (house.hub.client(), house.engine.inner.current_revision().await.unwrap());
-    let (from, end) = (prefix(1), prefix_end(&prefix(1)));
+    let client = house.shared_watch.client();
+    let start = house.engine.inner.current_revision().await.unwrap();
+    let from = prefix(1);
+    let end = prefix_end(&prefix(1));
     let mut changes = client.watch(&from, &end, start).await.unwrap();
     let mut revisions = Vec::new();
     let value = Bytes::from(vec![b'x'; 1_000_000]);
@@ -214,10 +217,11 @@ async fn a_listener_that_stands_still_is_let_go(inner: Arc<dyn Mvcc>) {
         };
         revisions.push(revision);
     }
-    // Writes are acknowledged before the hub sees them. Only once it has handed out all of them is it certain that they
+    // Writes are acknowledged before the shared watch sees them. Only once it has handed out all of them is it certain that they
     // do not fit into the queue: a reader that begins before then may keep up.
     handed_out(&house, *revisions.last().unwrap()).await;
-    let (mut seen, mut interruptions) = (Vec::new(), 0);
+    let mut seen = Vec::new();
+    let mut interruptions = 0;
     while seen.len() < revisions.len() {
         match tokio::time::timeout(PATIENCE, changes.next()).await.expect("something comes") {
             Some(Ok(batch)) => seen.extend(batch.changes.iter().map(|change| change.revision)),
@@ -233,15 +237,16 @@ async fn a_listener_that_stands_still_is_let_go(inner: Arc<dyn Mvcc>) {
     assert!(interruptions > 0, "so much does not wait for anybody");
 }
 
-/// Waits until the hub has handed out everything up to a revision.
+/// Waits until the shared watch has handed out everything up to a revision.
 async fn handed_out(house: &House, revision: Revision) {
-    let observer = house.hub.client();
+    let observer = house.shared_watch.client();
     let idle = prefix(KINDS);
     let start = house.engine.inner.current_revision().await.unwrap();
     let mut changes = observer.watch(&idle, &prefix_end(&idle), start).await.unwrap();
     observer.request_progress().await.unwrap();
     loop {
-        let batch = tokio::time::timeout(PATIENCE, changes.next()).await.expect("the hub gets there");
+        let batch =
+            tokio::time::timeout(PATIENCE, changes.next()).await.expect("the shared_watch gets there");
         if batch.unwrap().unwrap().revision >= revision {
             return;
         }
@@ -267,7 +272,8 @@ async fn a_new_hub_knows_what_was_just_before(inner: Arc<dyn Mvcc>) {
 /// A lease ends with all its keys at one revision: readers see all of that or nothing.
 async fn what_happens_at_once_is_seen_at_once(inner: Arc<dyn Mvcc>) {
     let house = House::build(inner).await;
-    let (cache, keys) = (&house.caches[3], prefix(3));
+    let cache = &house.caches[3];
+    let keys = prefix(3);
     let mut watcher =
         Watcher::after(cache.as_ref(), &keys, house.engine.current_revision().await.unwrap()).await;
     let mut present = BTreeSet::new();
@@ -279,7 +285,8 @@ async fn what_happens_at_once_is_seen_at_once(inner: Arc<dyn Mvcc>) {
         }
     });
     present.extend(futures::future::join_all(creations).await);
-    let (begun, mut lists) = (Instant::now(), BTreeMap::new());
+    let begun = Instant::now();
+    let mut lists = BTreeMap::new();
     while lists.values().last().is_none_or(|last: &BTreeSet<String>| !last.is_empty()) {
         assert!(begun.elapsed() < PATIENCE, "they expire");
         let page = cache.list(&keys, &ListRequest::default()).await.unwrap();

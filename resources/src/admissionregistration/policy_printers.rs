@@ -3,7 +3,7 @@
 use registry_core::api::Object;
 use serde_json::Value;
 
-use crate::cells;
+use crate::support::printers;
 
 /// The kind of parameters, as `apiVersion/kind`.
 pub(super) fn parameter_kind(object: &Object) -> Value {
@@ -22,7 +22,7 @@ pub(super) fn parameters(object: &Object) -> Value {
         (Some(namespace), Some(name)) => format!("{namespace}/{name}").into(),
         (None, Some(name)) => format!("*/{name}").into(),
         (namespace, None) => {
-            let labels = cells::selector_text(reference.get("selector"));
+            let labels = printers::selector_text(reference.get("selector"));
             format!("{}/{labels}", namespace.unwrap_or("*")).into()
         }
     }

@@ -1,0 +1,10 @@
+//! What the API groups share: reading and writing other objects, defaulting, field errors, and table cells.
+
+pub(crate) mod defaulting;
+pub(crate) mod field;
+pub(crate) mod go_text;
+pub(crate) mod label_selector;
+pub(crate) mod lookup;
+pub(crate) mod printers;
+pub(crate) mod review;
+pub(crate) mod system_writer;
