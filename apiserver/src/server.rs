@@ -166,7 +166,6 @@ impl ServerBuilder {
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
         let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas);
         let health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
-
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
         let authenticator = dependencies.authenticator.clone();

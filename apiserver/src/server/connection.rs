@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::ClientCertificate;
 use crate::filters::{Dispatch, Filters, Peer};
 use crate::handlers::{LongRunning, Pieces, WatchBody};
+use crate::metrics::ServerMetrics;
 
 use super::coalesced::Coalesced;
 use super::progress::Progress;
@@ -112,21 +113,12 @@ pub(super) async fn serve<D: Dispatch>(
     // Small answers must not wait for the acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
     let tls = serving.tls.current();
-    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.acceptor.accept(stream));
+    let handshake = handshake(&tls, stream, serving.filters.metrics());
     let stream = tokio::select! {
         () = stopping.cancelled() => return,
-        stream = handshake => match stream {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => {
-                serving.filters.metrics().failed_tls_handshake();
-                return tracing::debug!("TLS handshake failed: {error}");
-            }
-            Err(_) => {
-                serving.filters.metrics().failed_tls_handshake();
-                return tracing::debug!("TLS handshake took too long");
-            }
-        },
+        stream = handshake => stream,
     };
+    let Some(stream) = stream else { return };
     let peer = Arc::new(Peer::new(client_certificate(&stream, &tls), address));
     let streams = Streams::default();
     let mut tasks = ConnectionTasks::new(&streams);
@@ -181,6 +173,22 @@ pub(super) async fn serve<D: Dispatch>(
     if let Err(error) = ended {
         tracing::debug!("connection ended: {error}");
     }
+}
+
+/// Shakes hands; `None` when that fails or takes too long.
+async fn handshake(
+    tls: &ServerTls,
+    stream: TcpStream,
+    metrics: &ServerMetrics,
+) -> Option<TlsStream<TcpStream>> {
+    let reason = match tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => return Some(stream),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "it took too long".to_owned(),
+    };
+    metrics.failed_tls_handshake();
+    tracing::debug!("TLS handshake failed: {reason}");
+    None
 }
 
 /// Waits for a reason to take no further request: the server stops, or nothing happened for long.

@@ -23,6 +23,48 @@ fn traversal(size: SizeEstimate) -> CostEstimate {
     size.factor(STRING_TRAVERSAL_FACTOR)
 }
 
+/// Functions whose cost does not depend on their arguments.
+const CONSTANT_COST: &[&str] = &[
+    "serviceAccount",
+    "path",
+    "group",
+    "resource",
+    "subresource",
+    "namespace",
+    "name",
+    "allowed",
+    "reason",
+    "error",
+    "errored",
+    "masked",
+    "prefixLength",
+    "family",
+    "isUnspecified",
+    "isLoopback",
+    "isLinkLocalMulticast",
+    "isLinkLocalUnicast",
+    "isGlobalUnicast",
+    "format.named",
+    "sign",
+    "asInteger",
+    "isInteger",
+    "asApproximateFloat",
+    "isGreaterThan",
+    "isLessThan",
+    "compareTo",
+    "add",
+    "sub",
+    "major",
+    "minor",
+    "patch",
+    "getScheme",
+    "getHostname",
+    "getHost",
+    "getPort",
+    "getEscapedPath",
+    "getQuery",
+];
+
 // === impl Estimator: Kubernetes' libraries ===
 
 impl<'e> Estimator<'e> {
@@ -48,44 +90,7 @@ impl<'e> Estimator<'e> {
         let target_size = || call.target.map(Self::known_size);
         match call.function {
             "check" => cost(CostEstimate::fixed(350_000)),
-            "serviceAccount"
-            | "path"
-            | "group"
-            | "resource"
-            | "subresource"
-            | "namespace"
-            | "name"
-            | "allowed"
-            | "reason"
-            | "error"
-            | "errored"
-            | "masked"
-            | "prefixLength"
-            | "family"
-            | "isUnspecified"
-            | "isLoopback"
-            | "isLinkLocalMulticast"
-            | "isLinkLocalUnicast"
-            | "isGlobalUnicast"
-            | "format.named"
-            | "sign"
-            | "asInteger"
-            | "isInteger"
-            | "asApproximateFloat"
-            | "isGreaterThan"
-            | "isLessThan"
-            | "compareTo"
-            | "add"
-            | "sub"
-            | "major"
-            | "minor"
-            | "patch"
-            | "getScheme"
-            | "getHostname"
-            | "getHost"
-            | "getPort"
-            | "getEscapedPath"
-            | "getQuery" => cost(CostEstimate::fixed(1)),
+            name if CONSTANT_COST.contains(&name) => cost(CostEstimate::fixed(1)),
             "fieldSelector" | "labelSelector" => {
                 let size = first_size()?;
                 cost(CostEstimate { min: selector_cost(size.min), max: selector_cost(size.max) })

@@ -67,7 +67,7 @@ fn schema() -> Schema {
 }
 
 /// What is wrong with a berth of this spec, once it has the form that the server keeps.
-fn wrong(spec: Value) -> Vec<String> {
+fn wrong(spec: &Value) -> Vec<String> {
     let mut berth =
         json!({"apiVersion": "sea.example.dev/v1", "kind": "Berth", "metadata": {"name": "a"}, "spec": spec});
     schema().conform(&mut berth, &mut Vec::new()).unwrap();
@@ -81,7 +81,7 @@ fn values_of_enums_with_data_are_checked_against_the_struct() {
         json!({"cargo": "empty", "anchor": {"weight": 1, "chain": {"links": 9}}}),
         json!({"cargo": {"crates": {"count": 3}}, "lamps": [{"type": "oil", "litres": 2}]}),
     ] {
-        assert_eq!(wrong(good), Vec::<String>::new());
+        assert_eq!(wrong(&good), Vec::<String>::new());
     }
     for (bad, field, reason) in [
         (json!({"cargo": "gold"}), "spec.cargo: ", "unknown variant `gold`"),
@@ -91,7 +91,7 @@ fn values_of_enums_with_data_are_checked_against_the_struct() {
         (json!({"cargo": "empty", "lamps": [{"type": "gas"}]}), "spec.lamps[0]", "unknown variant `gas`"),
         (json!({"cargo": "empty", "lamps": [{"type": "oil"}]}), "spec.lamps[0]", "missing field `litres`"),
     ] {
-        let told = wrong(bad);
+        let told = wrong(&bad);
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(
             told[0].starts_with(field) && told[0].contains("Invalid value") && told[0].contains(reason),

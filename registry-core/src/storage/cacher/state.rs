@@ -2,14 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::watch;
 
 use crate::metrics::{CacheMetrics, CacheNumbers, CacheSource};
 use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
-use crate::storage::error::StorageError;
 use crate::storage::interface::{Changed, WatchEvent};
 
 use super::CacherOptions;
@@ -19,6 +18,8 @@ use super::event_channels::{EventChannelId, EventChannelKey, EventChannels};
 use super::filling::{Filled, Filling};
 use super::notifier::Notifier;
 use super::snapshots::{Objects, Pages, Snapshot, StandingSnapshots};
+
+mod reading;
 
 /// Events older than this are dropped even when there is room: as long as stores keep their history.
 const HISTORY_AGE_SECONDS: u32 = 5 * 60;
@@ -343,125 +344,6 @@ impl CacheSource for CacheState {
 // === impl CacheState: reading ===
 
 impl CacheState {
-    /// Whether the cache was filled.
-    pub(super) fn is_filled(&self) -> bool {
-        self.reached() != 0
-    }
-
-    /// The revision the cache has come to; 0 before it is filled.
-    pub(super) fn reached(&self) -> Revision {
-        *self.reached.borrow()
-    }
-
-    /// Everything there is now, in one step; `None` while the cache does not hold it.
-    pub(super) fn snapshot(&self) -> Option<Snapshot> {
-        let contents = self.read();
-        let is_held = contents.snapshot.revision > 0 && contents.absent.is_none();
-        is_held.then(|| contents.snapshot.clone())
-    }
-
-    /// Waits until the cache has reached a revision.
-    pub(super) async fn reach(&self, revision: Revision, timeout: Duration) -> Result<(), StorageError> {
-        if *self.reached.borrow() >= revision {
-            self.metrics.waited(Duration::ZERO);
-            return Ok(());
-        }
-        let begun = Instant::now();
-        let mut reached = self.reached.subscribe();
-        let arrival = tokio::time::timeout(timeout, reached.wait_for(|reached| *reached >= revision)).await;
-        self.metrics.waited(begun.elapsed());
-        match arrival {
-            Ok(Ok(_)) => Ok(()),
-            _ => Err(StorageError::FutureRevision { requested: revision, current: *self.reached.borrow() }),
-        }
-    }
-
-    /// Waits until the cache was filled.
-    pub(super) async fn filled(&self, timeout: Duration) -> bool {
-        self.reach(1, timeout).await.is_ok()
-    }
-
-    /// Attaches a watcher to a channel: with the present state, or with the events after a revision.
-    ///
-    /// # Errors
-    /// The oldest revision a watch may begin at, when the wanted one is older, or when the present state is wanted and
-    /// not held; 0 while the cache is not filled.
-    pub(super) fn attach(
-        &self,
-        channel: EventChannelKey,
-        after: Option<Revision>,
-    ) -> Result<Attached, Revision> {
-        let mut contents = self.write();
-        let contents = &mut *contents;
-        let mut backlog = Vec::new();
-        if contents.snapshot.revision == 0 {
-            return Err(0);
-        }
-        if after.is_none() && contents.absent.is_some() {
-            return Err(contents.floor);
-        }
-        if let Some(after) = after {
-            if after < contents.floor {
-                return Err(contents.floor);
-            }
-            let start = contents.log.position_after(after);
-            if channel != EventChannelKey::All {
-                backlog = contents.log.read(start).into_iter().flatten().cloned().collect();
-            }
-        }
-        let channel = contents.channels.open(channel);
-        let own = match channel {
-            EventChannelId::Log => &mut contents.log,
-            EventChannelId::Own(place) => contents.channels.get_mut(place).ok_or(contents.floor)?,
-        };
-        own.watchers += 1;
-        let cursor = match after {
-            Some(after) if channel == EventChannelId::Log => own.position_after(after),
-            _ => own.end(),
-        };
-        let notifier = own.notifier.clone();
-        let snapshot = contents.snapshot.clone();
-        Ok(Attached { channel, cursor, snapshot, backlog, notifier })
-    }
-
-    /// The oldest revision a watch may begin at; `None` while the cache is not filled.
-    pub(super) fn floor(&self) -> Option<Revision> {
-        let contents = self.read();
-        (contents.snapshot.revision > 0).then_some(contents.floor)
-    }
-
-    /// Detaches a watcher; a channel nobody reads is removed.
-    pub(super) fn detach(&self, channel: EventChannelId) {
-        let mut contents = self.write();
-        match channel {
-            EventChannelId::Log => contents.log.watchers -= 1,
-            EventChannelId::Own(place) => contents.channels.leave(place),
-        }
-    }
-
-    /// Shows `see` what a watcher's channel has from its cursor on, at most so many; how many there were. What it does
-    /// keeps others from taking in events: it looks at attributes, and copies pointers.
-    pub(super) fn read_lane(
-        &self,
-        channel: EventChannelId,
-        cursor: u64,
-        most: usize,
-        see: impl FnMut(&Event),
-    ) -> Result<u64, Lagged> {
-        let contents = self.read();
-        let lagged = Lagged { oldest: contents.floor };
-        let events = contents.channel(channel).and_then(|own| own.read(cursor)).ok_or(lagged)?;
-        let seen = most.min(events.len());
-        events.take(most).map(AsRef::as_ref).for_each(see);
-        Ok(seen as u64)
-    }
-
-    /// The revision up to which a watcher has seen everything; `None` when there is something to read.
-    pub(super) fn progress(&self, channel: EventChannelId, cursor: u64) -> Option<Revision> {
-        let contents = self.read();
-        contents.channel(channel).is_some_and(|own| own.end() == cursor).then_some(contents.snapshot.revision)
-    }
-
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Contents> {
         self.contents.read().unwrap_or_else(PoisonError::into_inner)
     }
