@@ -323,8 +323,10 @@ async fn a_missing_file_is_named_with_the_way_out() {
             Embedded::open(options(&original)).map(|_| ()).unwrap_err().to_string(),
             check(&original).unwrap_err().to_string(),
         ] {
-            // A missing directory of tables is reported by the first table.
-            assert!(error.contains(path.to_str().unwrap()), "{}: {error}", path.display());
+            // A missing directory of tables is reported by the first table, and one of a keyspace by its parent: its number is
+            // not known without it.
+            let reported = if path.ends_with("keyspaces/1") { path.parent().unwrap() } else { &path };
+            assert!(error.contains(reported.to_str().unwrap()), "{}: {error}", path.display());
             assert!(error.contains("apiserver storage restore"), "{error}");
         }
         fs::rename(&aside, &path).unwrap();

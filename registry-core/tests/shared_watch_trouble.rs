@@ -246,7 +246,7 @@ async fn handed_out(house: &House, revision: Revision) {
     observer.request_progress().await.unwrap();
     loop {
         let batch =
-            tokio::time::timeout(PATIENCE, changes.next()).await.expect("the shared_watch gets there");
+            tokio::time::timeout(PATIENCE, changes.next()).await.expect("the shared watch gets there");
         if batch.unwrap().unwrap().revision >= revision {
             return;
         }

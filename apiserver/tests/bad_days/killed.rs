@@ -31,8 +31,11 @@ async fn create_until_it_is_gone(
         let name = format!("r{round}-c{client}-{turn}");
         let labels = json!({"round": round.to_string()});
         let map = json!({"metadata": {"name": name, "labels": labels}, "data": {"name": name}});
-        let created = maps.create(&PostParams::default(), &serde_json::from_value(map).unwrap()).await;
-        let Ok(created) = created else { break };
+        let map = serde_json::from_value(map).unwrap();
+        let parameters = PostParams::default();
+        // A request that is sent just when the connection ends may be lost in the client, which then waits for ever.
+        let created = tokio::time::timeout(PATIENCE, maps.create(&parameters, &map)).await;
+        let Ok(Ok(created)) = created else { break };
         let version = created.metadata.resource_version.unwrap().parse().unwrap();
         acknowledged.insert(name, version);
         count.fetch_add(1, Ordering::Relaxed);

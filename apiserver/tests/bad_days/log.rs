@@ -72,7 +72,8 @@ async fn an_orderly_end_logs_nothing_alarming_and_without_verbosity_no_requests(
     assert!(process.ended().await.success());
     drop(watched);
     let logged = process.logged();
-    let lines: Vec<&str> = logged.lines().collect();
+    // A first start also says which certificates it has made.
+    let lines: Vec<&str> = logged.lines().filter(|line| !line.contains("made a certificate")).collect();
     assert!(lines.len() == 1 && lines[0].contains("stopping; a second signal ends"), "{logged}");
 }
 

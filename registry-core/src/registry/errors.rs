@@ -229,7 +229,7 @@ mod tests {
         let message = "Precondition failed: UID in precondition: a, UID in object meta: b".to_owned();
         assert_eq!(
             told(Verb::Update, StorageError::Precondition { message }).message,
-            "StoreOperation cannot be fulfilled on pods \"web\": StorageError: invalid object, Code: 4, Key: \
+            "Operation cannot be fulfilled on pods \"web\": StorageError: invalid object, Code: 4, Key: \
              /registry/pods/default/web, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
              precondition: a, UID in object meta: b"
         );

@@ -36,7 +36,7 @@ impl From<EnclosureV1beta1> for Enclosure {
 )]
 pub struct Foreign;
 
-fn schema() -> &'static registry_core::schema::Schema {
+fn schema() -> registry_core::schema::Schema {
     unimplemented!()
 }
 

@@ -35,6 +35,11 @@ const MAP_COST: u64 = 30;
 /// What it costs to make an object.
 const OBJECT_COST: u64 = 40;
 
+/// Size of a made text up to which its operator's own cost is enough, in bytes.
+const MAX_FREE_BYTES: usize = 1024;
+/// Bytes of a larger one that cost 1, as the concatenation of texts of known types does.
+const BYTES_PER_COST: u64 = 10;
+
 // === impl Program: evaluation ===
 
 impl Program {
@@ -81,9 +86,7 @@ impl<'a> Machine<'a, '_> {
                 let result = super::operators::binary(*operator, &left, &right);
                 let charge = cost.of_two(&left, &right);
                 self.budget.charge(charge)?;
-                if let Ok(Value::List(made)) = &result {
-                    self.budget.work(made.len() as u64)?;
-                }
+                self.charge_made(result.as_ref().ok(), cost.is_fixed())?;
                 result
             }
             Node::InSet { element, set } => {
@@ -99,6 +102,22 @@ impl<'a> Machine<'a, '_> {
             Node::OptionalOr { operands, unwrap } => self.optional_or(*operands, *unwrap),
             Node::Fold(fold) => self.fold(fold),
             _ => self.eval_aggregate(id),
+        }
+    }
+
+    /// Charges for what an operator has made: the costs of operators on operands of unknown types do not depend on sizes, so
+    /// that repeated doubling would take all memory.
+    fn charge_made(&mut self, made: Option<&Value<'a>>, is_fixed: bool) -> Result<(), Box<EvaluationError>> {
+        match made {
+            Some(Value::List(list)) => self.budget.work(list.len() as u64),
+            _ if !is_fixed => Ok(()),
+            Some(Value::String(text)) if text.as_str().len() > MAX_FREE_BYTES => {
+                self.budget.charge(text.as_str().len() as u64 / BYTES_PER_COST)
+            }
+            Some(Value::Bytes(bytes)) if bytes.len() > MAX_FREE_BYTES => {
+                self.budget.charge(bytes.len() as u64 / BYTES_PER_COST)
+            }
+            _ => Ok(()),
         }
     }
 

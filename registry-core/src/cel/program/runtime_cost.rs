@@ -136,6 +136,11 @@ impl CallCost {
         }
     }
 
+    /// Whether the cost is the same for operands of any size.
+    pub(super) fn is_fixed(self) -> bool {
+        matches!(self, Self::Fixed(_))
+    }
+
     /// The cost of a call.
     pub(super) fn of(self, args: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
         let size = |index: usize| args.get(index).map_or(1, Value::cost_size);
