@@ -181,7 +181,7 @@ pub(super) fn probe_disk(directory: &Path) -> Result<(), LogError> {
 
 /// Returns the remedy for a file system error, for the end of a message.
 fn remedy(error: &std::io::Error) -> &'static str {
-    /// `ENFILE` and `EMFILE` limits: the machine or the process has too many open files.
+    /// `EMFILE` and `ENFILE`: the process or the machine has too many open files.
     const TOO_MANY_OPEN_FILES: [i32; 2] = [24, 23];
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
