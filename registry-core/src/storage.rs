@@ -6,7 +6,7 @@
 //! | [`interface`] | [`Interface`]: what the registry requires of a store; one instance per resource |
 //! | [`versioned`] | the one implementation over any [`mvcc::Mvcc`] engine: retries, paging, selection, watch transitions |
 //! | [`cacher`] | the watch cache: a decorator of any [`Interface`] |
-//! | [`hub`] | one watch of the engine, shared by the caches of all resources |
+//! | [`shared_watch`] | one watch of the engine, shared by the caches of all resources |
 //! | [`measured`] | an engine with request metrics for one resource |
 //! | [`transform`] | transformation of values at rest: identity, encryption |
 //! | [`mvcc`] | the contract of a multi-version key-value engine, etcd's |

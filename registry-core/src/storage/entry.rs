@@ -68,7 +68,7 @@ pub trait AttributesOf: Send + Sync + 'static {
 // === impl Entry ===
 
 impl Entry {
-    /// Creates an entry from JSON; everything else is computed on demand.
+    /// Creates an entry with its JSON; other encodings are created on demand.
     pub fn new(
         key: Arc<str>,
         revision: Revision,

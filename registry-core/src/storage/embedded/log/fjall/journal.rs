@@ -16,7 +16,8 @@ use crate::storage::embedded::log::LogError;
 
 const TRAILER: &[u8] = b"FJL\x03";
 
-/// Number of bytes searched for further batches after a broken one: more than a batch and its neighbours take.
+/// Maximum size of a batch with its neighbours, in bytes: the distance searched for further batches after a broken
+/// one.
 const SEARCH_BYTES: usize = 16 * 1024 * 1024;
 
 /// Size of the blocks in which zeros are skipped, in bytes.
