@@ -248,7 +248,6 @@ struct Batch {
 /// etcd expires, all its keys do): readers must see all of those changes or none. A store delivers the events of a
 /// revision together, so that a batch that ends where nothing is ready ends with a whole revision; a batch that is
 /// large enough continues to the end of its last revision.
-/// enough goes on to the end of its last one.
 async fn next_batch(stream: &mut Peekable<ChangedStream>) -> Option<Batch> {
     let mut batch = Batch::default();
     let mut next = stream.next().await;

@@ -59,8 +59,8 @@ pub(super) fn lock_to_read(directory: &Path) -> Result<DirectoryLock, OpenError>
 /// Makes a directory accessible to its owner only. The files in it need no check of their own then.
 ///
 /// # Errors
-/// Fails if other users have access and the process may not change that. Access of the group alone is tolerated then:
-/// volumes of containers are made so by administrators.
+/// Fails if other users have access and the process may not change that. Access of the group alone is tolerated in
+/// that case: administrators set up container volumes that way.
 fn restrict_directory(directory: &Path) -> std::io::Result<()> {
     let directory = directory.canonicalize()?;
     match durable_file::restrict(&directory) {
