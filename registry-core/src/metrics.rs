@@ -1,18 +1,18 @@
-//! What is counted and measured below HTTP.
+//! Metrics of the layers below HTTP.
 //!
-//! Names, labels and buckets are Kubernetes' where it has them; what only this engine has begins with `orlop_`. A
-//! server has one set of [`Families`] and hands what counts to whoever counts: there is no global state, so that a
-//! process can have many servers. Label sets are resolved once, when a store is opened ([`Bound`]): to count is then
-//! an atomic addition or a few. What can be read where it is kept is read when somebody asks ([`CacheSource`]),
-//! instead of being counted twice.
+//! Names, labels and buckets are those of Kubernetes where it has them; metrics specific to this engine begin with
+//! `orlop_`. A server has one set of [`Families`] and passes it to the components that record metrics: there is no
+//! global state, so that a process can run several servers. Label sets are resolved once, when a store is opened
+//! ([`Bound`]): recording is then a few atomic additions. Values that a component already holds are read when metrics
+//! are collected ([`CacheSource`]), instead of being counted twice.
 //!
 //! | part | what it does |
 //! |---|---|
-//! | `names` | every metric of storage by name: one place to look |
+//! | `names` | the definitions of all storage metrics |
 //! | `families` | registers, describes and writes out metrics |
-//! | `cache` | what one resource's watch cache counts |
-//! | `gauges` | what is read from all caches when somebody asks |
-//! | `engine` | what is asked of the engine, and what its commits take |
+//! | `cache` | the metrics of one resource's watch cache |
+//! | `gauges` | the values read from all caches when metrics are collected |
+//! | `engine` | the metrics of engine requests and commits |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/cacher/metrics`, `…/storage/etcd3/metrics`.
 
@@ -51,10 +51,10 @@ pub struct StorageMetrics {
 // === impl StorageMetrics ===
 
 impl StorageMetrics {
-    /// Registers all of them.
+    /// Registers all metrics.
     ///
     /// # Errors
-    /// A name is taken already: a server has them once.
+    /// Fails if a name is registered already: a server has one set.
     pub fn new(families: &mut Families) -> Result<Self, MetricsError> {
         Ok(Self {
             cache: CacheFamilies::new(families)?,
@@ -65,37 +65,37 @@ impl StorageMetrics {
         })
     }
 
-    /// What the watch cache of a resource counts.
+    /// Returns the metrics of a resource's watch cache.
     pub fn cache(&self, resource: GroupResource) -> CacheMetrics {
         self.cache.of(resource)
     }
 
-    /// What is asked of the engine for a resource.
+    /// Returns the metrics of engine requests for a resource.
     pub fn engine(&self, resource: GroupResource) -> EngineMetrics {
         self.engine.of(resource)
     }
 
-    /// What the embedded engine's commits take.
+    /// Returns the metrics of the embedded engine's commits.
     pub fn commits(&self) -> CommitMetrics {
         self.commits.clone()
     }
 
-    /// Reads a resource's cache whenever somebody asks for metrics.
+    /// Registers a resource's cache, which is read when metrics are collected.
     pub fn observe_cache(&self, resource: GroupResource, source: Weak<dyn CacheSource>) {
         self.gauges.observe_cache(resource, source);
     }
 
-    /// Reads the caches' common budget whenever somebody asks for metrics.
+    /// Registers the caches' common budget, which is read when metrics are collected.
     pub fn observe_budget(&self, source: Weak<dyn BudgetSource>) {
         self.gauges.observe_budget(source);
     }
 
-    /// Notes how many objects a resource without a cache has; `None` when that cannot be found out.
+    /// Sets the number of objects of a resource without a cache; `None` if it cannot be determined.
     pub fn set_objects(&self, resource: GroupResource, objects: Option<u64>) {
         self.gauges.set_objects(resource, objects);
     }
 
-    /// Notes how large the engine's data is on its disk.
+    /// Sets the size of the engine's data on disk, in bytes.
     pub fn set_size_bytes(&self, storage_cluster_id: &str, bytes: u64) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.size_bytes.with_label_values(&[storage_cluster_id]).set(bytes);

@@ -1,19 +1,19 @@
-//! Storage: keys, revisions and bytes, with the attributes selectors look at. No Rust type of any resource,
-//! no HTTP.
+//! Storage: keys, revisions and bytes, with the attributes that selectors evaluate. Independent of the Rust types of
+//! resources and of HTTP.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`interface`] | [`Interface`]: what the registry asks of a store; one instance per resource |
+//! | [`interface`] | [`Interface`]: what the registry requires of a store; one instance per resource |
 //! | [`versioned`] | the one implementation over any [`mvcc::Mvcc`] engine: retries, paging, selection, watch transitions |
 //! | [`cacher`] | the watch cache: a decorator of any [`Interface`] |
-//! | [`hub`] | one watch of the engine, shared by the caches of all resources |
-//! | [`measured`] | an engine, counted and measured for one resource |
-//! | [`transform`] | what a value looks like at rest: identity, encrypted |
+//! | [`shared_watch`] | one watch of the engine, shared by the caches of all resources |
+//! | [`measured`] | an engine with request metrics for one resource |
+//! | [`transform`] | transformation of values at rest: identity, encryption |
 //! | [`mvcc`] | the contract of a multi-version key-value engine, etcd's |
-//! | `etcd3` | that contract by a real etcd (feature `etcd3`) |
-//! | `embedded` | that contract in this process, durable (feature `embedded`) |
-//! | [`factory`] | a storage type's name to a backend |
-//! | [`testing`] | the conformance suite every backend and decorator passes |
+//! | `etcd3` | implements the contract on etcd (feature `etcd3`) |
+//! | `embedded` | implements the contract in this process, durably (feature `embedded`) |
+//! | [`factory`] | opens the backend for a storage type |
+//! | [`testing`] | the conformance suite that every backend and decorator passes |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage`.
 
@@ -43,5 +43,5 @@ pub use interface::{
 };
 pub use predicate::Predicate;
 
-/// A point in the store's one history. 0 is before the first write.
+/// A revision of the store's single history. 0 is before the first write.
 pub type Revision = u64;

@@ -1,4 +1,4 @@
-//! The watch cache itself: whom an event wakes, what falls off, what a budget does, and a model of all of it.
+//! Tests of the watch cache: which watchers an event wakes, lagging watchers, the budget, and a model test.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -61,7 +61,7 @@ async fn create(cacher: &Cacher, widget: Widget) -> Revision {
     revision
 }
 
-/// Writes this, whatever is there.
+/// Writes this widget unconditionally.
 struct Put(Widget);
 
 #[async_trait::async_trait]
@@ -106,7 +106,7 @@ impl Wake for WakeCount {
     }
 }
 
-/// What a watch has at hand; then it waits, and wakes `count`.
+/// Returns the items that are ready on a watch; then the watch waits, and wakes `count`.
 fn drain(watch: &mut WatchStream, count: &Arc<WakeCount>) -> Vec<Result<WatchEvent, WatchError>> {
     let waker = Waker::from(count.clone());
     let mut context = Context::from_waker(&waker);
@@ -183,7 +183,7 @@ async fn what_is_held_is_counted_to_the_byte_and_given_back() {
     }
     assert!(budget.used_bytes() < 3 * 4_000, "two events: {}", budget.used_bytes());
     drop(cacher);
-    // The task that fills it has it, too, until it notices.
+    // The task that fills it also holds it, until it notices.
     while budget.used_bytes() > 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -194,7 +194,7 @@ fn holds_objects(cacher: &Cacher) -> bool {
     cacher.source().upgrade().unwrap().numbers().holds_objects
 }
 
-/// Waits until the cache holds the objects, or no longer does.
+/// Waits until the cache holds, or does not hold, the objects.
 async fn until_it_holds_objects(cacher: &Cacher, wanted: bool) {
     while holds_objects(cacher) != wanted {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -227,7 +227,7 @@ async fn beyond_the_budget_objects_are_read_from_the_store_and_watches_go_on() {
     }
     assert!(matches!(late.next().await, Some(Ok(WatchEvent::Bookmark { initial_events_end: true, .. }))));
 
-    // The state before a change still tells who sees it go.
+    // The previous state still determines which watchers see the object go.
     put(&cacher, "a", big("a", "blue")).await;
     delete(&cacher, "b").await;
     for _ in 0..6 {
@@ -338,7 +338,7 @@ async fn a_read_not_older_than_a_consistent_list_is_answered_although_no_progres
     options.consistency = Consistency::Store;
     let cacher = Cacher::new(widget_store(without_progress), options);
     cacher.create(&format!("{PREFIX}a"), Widget::named("a").value(), None).await.unwrap();
-    // Another resource moves the revision on; the watch behind the cache does not hear of it.
+    // A write of another resource advances the revision; the watch behind the cache receives no event.
     engine.put_if("/registry/others/b", 0, "{}".into(), None).await.unwrap();
     let consistent = cacher.list(PREFIX, &ListRequest::default()).await.unwrap();
     assert_eq!(consistent.revision, engine.current_revision().await.unwrap());
@@ -361,15 +361,15 @@ async fn a_read_not_older_than_a_consistent_list_is_answered_although_no_progres
     assert!(matches!(refused, Err(StorageError::FutureRevision { .. })), "{refused:?}");
 }
 
-/// One step of the model.
+/// A step of the model.
 #[derive(Clone, Debug)]
 enum Step {
     Put(u8, u8),
     Delete(u8),
     Compact,
-    /// The watch is dropped and resumed where it was.
+    /// The watch is dropped and resumed at its revision.
     Resume,
-    /// What the watch has is read.
+    /// The available events are read.
     Read,
 }
 
@@ -384,7 +384,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..60)
 }
 
-/// A client as client-go is one: it lists, watches, and lists again when it is told to.
+/// A client like client-go's: it lists, watches, and lists again when required.
 struct Reflector {
     cacher: Arc<Cacher>,
     request: WatchRequest,

@@ -1,4 +1,4 @@
-//! Expressions as a real kube-apiserver answered them, evaluated without a server.
+//! Evaluates recorded expressions without a server, and compares the results with those of a real kube-apiserver.
 //!
 //! Skipped if the recordings are not there: `ORLOP_CELCORPUS` names their directory.
 
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// The cases of some sections; `None`, with a message, if there are no recordings.
+/// Returns the cases of some sections; `None`, with a message, if there are no recordings.
 fn cases(sections: &[&str]) -> Option<Vec<Value>> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/celcorpus");
     let directory = std::env::var_os("ORLOP_CELCORPUS").map_or_else(|| PathBuf::from(default), PathBuf::from);
@@ -27,7 +27,7 @@ fn cases(sections: &[&str]) -> Option<Vec<Value>> {
     Some(cases.filter(|case| sections.contains(&case["section"].as_str().unwrap_or_default())).collect())
 }
 
-/// Runs the cases of some sections, and fails if fewer than a part of a hundred of them agree.
+/// Runs the cases of some sections, and fails if fewer than `floor_percent` of them agree.
 fn run(sections: &[&str], floor_percent: usize, check: impl Fn(&Value) -> Result<(), String>) {
     let Some(cases) = cases(sections) else {
         return;

@@ -1,4 +1,4 @@
-//! Everything the suites check, on the embedded engine: on disk, in memory, and behind the watch cache.
+//! Runs the suites on the embedded engine: on disk, in memory, and behind the watch cache.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

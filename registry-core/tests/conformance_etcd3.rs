@@ -1,4 +1,4 @@
-//! Everything the suites check, on a real etcd.
+//! Runs the suites on a real etcd.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,6 +1,6 @@
-//! Hostile inputs, by the thousand, on every run: a fixed sequence of mutations of a small corpus.
+//! Hostile inputs: a fixed sequence of thousands of mutations of a small corpus.
 //!
-//! The same invariants run under libFuzzer in `/fuzz`, for as long as one likes.
+//! The same invariants run under libFuzzer in `/fuzz`, without a time limit.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 #[path = "decoder_fuzz/invariants.rs"]
 mod invariants;
 
-/// A mutated input larger than this is cut.
+/// Maximum size of a mutated input, in bytes; longer ones are truncated.
 const MAX_INPUT_BYTES: usize = 4096;
 
-/// No input this small may take longer, on any machine however busy.
+/// Maximum time for an input of this size, even on a busy machine.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// Bytes that mean something to one of the decoders.
+/// Tokens that have a meaning for one of the decoders.
 const TOKENS: &[&str] = &[
     "{",
     "}",
@@ -73,7 +73,7 @@ const TOKENS: &[&str] = &[
     "\"name\":\"a\",",
 ];
 
-/// A small generator of the same numbers on every run (xorshift).
+/// A small deterministic generator of numbers (xorshift).
 struct Numbers(u64);
 
 impl Numbers {
@@ -157,7 +157,7 @@ fn yaml() {
     run(invariants::yaml, YAML, 20_000);
 }
 
-/// One object with every type of field, and one as other encoders write: packed, in parts, with a group.
+/// An object with every type of field, and one as written by other encoders: packed, in parts, with a group.
 const PROTOBUF: &[&[u8]] = &[
     b"k8s\0\x0a\x10\x0a\x02v1\x12\x0aEverything\x12\x7b\x0a\x03\0\x01\x02\x12\x06\x0a\x01b\x12\x01\xff\x18\0\
       \x22\x0a\x0a\x01e\x12\x05\x0a\x01x\x0a\0\x28\x01\x32\x0e\x0a\x01n\x10\xfd\xff\xff\xff\xff\xff\xff\xff\xff\x01\

@@ -1,5 +1,5 @@
-//! The embedded engine is killed in the middle of its work, again and again: what was acknowledged is there, and the
-//! history has no gap.
+//! Kills the embedded engine repeatedly while it works: acknowledged writes must be present, and the history must
+//! have no gap.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,12 +25,12 @@ const DIRECTORY: &str = "EMBEDDED_CRASH_DIRECTORY";
 
 fn open(directory: &Path) -> Arc<Embedded> {
     let mut options = EmbeddedOptions::new(directory);
-    // Tables are written, and journals sealed, in these short lives too.
+    // Small, so that tables are written and journals sealed during the short lifetimes.
     options.memtable_bytes = 64 * 1024;
     Embedded::open(options).unwrap()
 }
 
-/// Writes without end from 16 tasks, each to its own keys, and prints every acknowledged write.
+/// Writes endlessly from 16 tasks, each to its own keys, and prints every acknowledged write.
 #[test]
 #[ignore = "the child process of the crash test"]
 fn child() {
@@ -66,7 +66,7 @@ async fn write_forever(store: Arc<Embedded>, writer: u64) {
     }
 }
 
-/// Lets a child work for a moment, kills it, and gives what it had acknowledged.
+/// Lets a child process work for a moment, kills it, and returns its acknowledged writes.
 #[allow(
     clippy::zombie_processes,
     reason = "killed and waited for below; a panic in between ends the test process"
@@ -87,13 +87,13 @@ fn crash(directory: &Path, lifetime: Duration) -> Vec<(u64, String, bool)> {
         let first = lines.find(|line| line.starts_with("acknowledged"));
         for line in first.into_iter().chain(lines) {
             if std::mem::take(&mut is_first) {
-                // The lifetime begins when it works.
+                // The lifetime begins when the child starts to write.
                 std::thread::sleep(lifetime);
                 child.kill().unwrap();
                 child.wait().unwrap();
             }
             let words: Vec<_> = line.split(' ').collect();
-            // The last line may be cut short by the kill.
+            // The kill may truncate the last line.
             if let ["acknowledged", revision, key, is_deletion @ ("true" | "false")] = words[..] {
                 acknowledged.push((revision.parse().unwrap(), key.to_owned(), is_deletion == "true"));
             }
@@ -140,7 +140,7 @@ async fn no_acknowledged_write_is_lost_however_often_the_process_is_killed() {
         for (key, (revision, is_deletion)) in &newest {
             let found = store.get(key).await.unwrap().key_value;
             let found = found.map_or(0, |found| found.mod_revision);
-            // Later writes may be there whose acknowledgement reached nobody, of each writer one.
+            // Each writer may have one later write whose acknowledgement was lost.
             let is_as_acknowledged = found == if *is_deletion { 0 } else { *revision };
             let is_later = found > *revision || (found == 0 && changed_after(&history, key, *revision));
             assert!(is_as_acknowledged || is_later, "round {round}: {key} is lost");

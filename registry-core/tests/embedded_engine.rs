@@ -1,4 +1,4 @@
-//! The embedded engine, on disk and in memory, as its users see it.
+//! Tests of the embedded engine's interface, on disk and in memory.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -41,7 +41,7 @@ async fn value(store: &Embedded, key: &str) -> Option<String> {
     got.key_value.map(|key_value| String::from_utf8(key_value.value.to_vec()).unwrap())
 }
 
-/// What a range held at a revision (0: now).
+/// Returns the content of a range at a revision (0: now).
 async fn state(store: &Embedded, revision: u64) -> Result<BTreeMap<String, String>, MvccError> {
     let revision = (revision != 0).then_some(revision);
     let ranged = store.range(RangeRequest { start: ALL.0, end: ALL.1, limit: 0, revision }).await?;
@@ -50,7 +50,7 @@ async fn state(store: &Embedded, revision: u64) -> Result<BTreeMap<String, Strin
     Ok(ranged.key_values.iter().map(|found| (found.key.to_string(), text(&found.value))).collect())
 }
 
-/// The next `count` changes as `(revision, key, value, previous)`.
+/// Returns the next `count` changes as `(revision, key, value, previous)`.
 async fn changes(watch: &mut ChangeStream, count: usize) -> Vec<(u64, String, Option<Bytes>, Option<Bytes>)> {
     let mut seen = Vec::new();
     while seen.len() < count {
@@ -69,7 +69,7 @@ async fn changes(watch: &mut ChangeStream, count: usize) -> Vec<(u64, String, Op
     seen
 }
 
-/// A value, as a change carries one.
+/// A value in the form that changes use.
 #[allow(clippy::unnecessary_wraps, reason = "compared with what changes hold")]
 fn bytes(text: &'static str) -> Option<Bytes> {
     Some(Bytes::from_static(text.as_bytes()))
@@ -214,7 +214,7 @@ async fn a_watch_tells_values_before_and_after_from_the_log_as_from_the_tail() {
         (deleted, key, None, bytes("2")),
     ];
     assert_eq!(changes(&mut live, 3).await, expected);
-    // Progress: everything up to the newest revision has been delivered, also of other keys.
+    // Progress: everything up to the newest revision has been delivered, including changes of other keys.
     store.request_progress().await.unwrap();
     let batch = live.next().await.unwrap().unwrap();
     assert_eq!((batch.revision, batch.changes.len()), (deleted, 0));
@@ -236,7 +236,7 @@ async fn quiet_watches_get_progress_by_themselves_when_asked_to() {
     changes(&mut watch, 1).await;
     let progress = watch.next().await.unwrap().unwrap();
     assert_eq!((progress.revision, progress.changes.len()), (revision, 0));
-    // A watch of the future stays silent until its time has come.
+    // A watch from a future revision stays silent until that revision.
     let mut future = store.watch(ALL.0, ALL.1, revision + 1).await.unwrap();
     assert!(tokio::time::timeout(Duration::from_millis(60), future.next()).await.is_err());
     put(&store, "/b", 0, "1").await;
@@ -250,7 +250,7 @@ async fn quiet_watches_get_progress_by_themselves_when_asked_to() {
     }
 }
 
-/// Follows all changes and checks that they come in order, each once; stops after `last`.
+/// Follows all changes and checks that each comes once and in order; stops after `last`.
 async fn follow(store: Arc<Embedded>, after: u64, last: u64, pause: Duration) {
     let mut watch = store.watch(ALL.0, ALL.1, after).await.unwrap();
     let mut expected = after + 1;
@@ -261,7 +261,7 @@ async fn follow(store: Arc<Embedded>, after: u64, last: u64, pause: Duration) {
             assert_eq!(change.previous.is_some(), change.key.starts_with("/own/") && expected > 200);
             expected += 1;
         }
-        // Some are too slow for the shared tail and go on from the log.
+        // Some are too slow for the shared tail and continue from the log.
         tokio::time::sleep(pause).await;
     }
 }
@@ -289,7 +289,7 @@ async fn watches_under_load_deliver_everything_once_in_order_also_when_slow_or_r
             })
         })
         .collect();
-    // Resumed in the middle, again and again.
+    // Resumed in the middle, repeatedly.
     for _ in 0..5 {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let now = store.current_revision().await.unwrap();
@@ -357,7 +357,7 @@ async fn compaction_frees_records_and_keeps_the_newest_of_each_key() {
     assert_eq!(put(&store, "/next", 0, "1").await, last + 1);
 }
 
-/// What is overwritten and compacted is given back: the disk holds what is live, and journals up to their bound.
+/// Space of overwritten and compacted records is reclaimed: the disk holds live data, and journals up to their limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn disk_use_stays_bounded_while_history_is_compacted() {
     const CHURN_BYTES: u64 = 128 << 20;

@@ -1,4 +1,4 @@
-//! Check, backup, restore, and damage of an embedded store.
+//! Tests of check, backup, restore, and damage of an embedded store.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -31,7 +31,8 @@ async fn everything(store: &Embedded) -> Ranged {
     try_everything(store).await.unwrap()
 }
 
-/// A store with keys that were created, changed, deleted, and compacted; partly in tables, partly in the journal.
+/// Fills a store with keys that were created, changed, deleted, and compacted; partly in tables, partly in the
+/// journal.
 async fn fill(directory: &Path) -> Ranged {
     let store = Embedded::open(options(directory)).unwrap();
     let value = Bytes::from("x".repeat(700));
@@ -132,8 +133,8 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a store opens and has everything; if not, that must be said when it is opened, or at the latest when it is
-/// read (damage of what only single reads use).
+/// Whether a store opens and has all its content. If not, opening must report it, or at the latest a read (for damage
+/// of parts that only single reads use).
 async fn is_harmless(directory: &Path, expected: &Ranged, place: &str) -> bool {
     let store = match Embedded::open(options(directory)) {
         Ok(store) => store,
@@ -163,7 +164,7 @@ async fn a_flipped_byte_anywhere_is_refused_or_harmless_but_never_loses_data_sil
     let home = TempDir::new().unwrap();
     let original = home.path().join("original");
     let expected = fill(&original).await;
-    // Opened again, the journal ends where its data does.
+    // After another open, the journal ends where its data does.
     Embedded::open(options(&original)).unwrap().close().await;
 
     let mut refused = 0;
@@ -183,7 +184,7 @@ async fn a_flipped_byte_anywhere_is_refused_or_harmless_but_never_loses_data_sil
                 harmless += 1;
             } else {
                 refused += 1;
-                // It stays so, and a check tells it too.
+                // The damage persists, and a check reports it too.
                 let report = check(&damaged);
                 assert!(report.is_err() || !report.unwrap().problems.is_empty(), "{place}");
             }
@@ -194,7 +195,7 @@ async fn a_flipped_byte_anywhere_is_refused_or_harmless_but_never_loses_data_sil
     assert!(refused > 50);
 }
 
-/// Content, mode and time of the last change of everything in a directory; of directories the names in them.
+/// Returns content, mode and modification time of everything in a directory; for directories the names in them.
 fn snapshot(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64)> {
     let mut all = BTreeMap::new();
     let mut paths = vec![directory.to_owned()];
@@ -245,7 +246,7 @@ impl Damage {
     }
 }
 
-/// A store with tables, an old manifest and journals of more than one generation.
+/// Fills a store with tables, an old manifest and journals of more than one generation.
 async fn fill_with_tables(directory: &Path) -> Ranged {
     fill(directory).await;
     for round in 0..4 {
@@ -291,7 +292,7 @@ async fn no_damage_to_a_single_file_lets_a_check_or_a_start_delete_data() {
             } else {
                 assert!(report.is_err() || !report.unwrap().problems.is_empty(), "{place}");
                 refused.push(place.clone());
-                // With the file brought back, everything is there.
+                // With the file restored, all content is present.
                 fs::copy(&file, &target).unwrap();
                 assert!(is_harmless(&damaged, &expected, &place).await, "{place}: data is lost");
             }
@@ -332,7 +333,7 @@ async fn a_missing_file_is_named_with_the_way_out() {
         fs::rename(&aside, &path).unwrap();
     }
     let after = snapshot(&original);
-    // But for the lock and the times of what was moved.
+    // Except for the lock and the times of moved files.
     for (path, (content, ..)) in before.iter().filter(|(path, _)| !path.ends_with("LOCK")) {
         assert_eq!(&after[path].0, content, "{}", path.display());
     }
@@ -358,7 +359,7 @@ async fn a_store_that_was_never_completed_is_created_again() {
     fs::remove_dir_all(&directory).unwrap();
 
     leftovers(&directory);
-    // What an earlier version left there after a power loss.
+    // The remains of an earlier version after a power loss.
     fs::write(directory.join("acknowledged"), [0; 16]).unwrap();
     let store = Embedded::open(options(&directory)).unwrap();
     assert_eq!(store.current_revision().await.unwrap(), 1);
@@ -379,7 +380,7 @@ async fn a_backup_does_not_follow_links_and_is_private() {
     let error = backup(Source::Directory(&original), &link).unwrap_err().to_string();
     assert!(error.contains("symbolic link"), "{error}");
     assert_eq!(fs::read(&victim).unwrap(), b"victim");
-    // An older backup that everybody can read is replaced by one that nobody else can.
+    // An older backup that all users can read is replaced by a backup that only its owner can read.
     fs::set_permissions(&victim, fs::Permissions::from_mode(0o666)).unwrap();
     backup(Source::Directory(&original), &victim).unwrap();
     assert_eq!(victim.metadata().unwrap().mode() & 0o777, 0o600);

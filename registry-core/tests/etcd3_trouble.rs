@@ -1,4 +1,4 @@
-//! etcd in trouble: killed, partly dead, asked for too much, shared, and behind TLS.
+//! Failures of etcd: killed, partly unavailable, overloaded, shared, and behind TLS.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
 use std::path::Path;
@@ -21,7 +21,7 @@ use registry_core::storage::{Interface, StorageError, StoredObject, TryUpdate, W
 
 const PREFIX: &str = "/orlop-test/trouble/";
 
-/// Adds one to a widget's count.
+/// Increments a widget's count.
 struct Increment;
 
 #[async_trait]
@@ -33,7 +33,7 @@ impl TryUpdate for Increment {
     }
 }
 
-/// What one writer was told.
+/// The results that a writer received.
 #[derive(Default)]
 struct Told {
     acknowledged: AtomicU64,
@@ -49,7 +49,7 @@ async fn increment(store: &dyn Interface, key: &str) -> Result<u64, StorageError
     Ok(Widget::of(&updated.object).count)
 }
 
-/// Counts until told to stop; only unavailability is forgiven.
+/// Increments until stopped; only unavailability is tolerated.
 async fn count(store: Arc<dyn Interface>, key: String, told: Arc<Told>, stop: Arc<AtomicBool>) {
     while !stop.load(Ordering::Relaxed) {
         told.tried.fetch_add(1, Ordering::Relaxed);
@@ -124,7 +124,7 @@ async fn etcd_is_killed_and_comes_back() {
     assert_eq!(store.current_revision().await.unwrap(), watcher.revision, "every change was seen, once");
 }
 
-/// Takes one change off a watch, later than all before.
+/// Returns the next change of a watch, which must be newer than all before.
 async fn modified(watcher: &mut Watcher) -> Result<u64, WatchError> {
     match watcher.item().await.expect("the watch goes on")? {
         WatchEvent::Modified(object) => {
@@ -155,7 +155,7 @@ async fn a_hanging_etcd_does_not_hang_its_callers() {
     assert_eq!(engine.health().await, Ok(()));
 }
 
-/// etcd trusts only clients with a certificate, and its own must be signed by the authority given.
+/// etcd trusts only clients with a certificate, and its own must be signed by the given authority.
 #[tokio::test(flavor = "multi_thread")]
 async fn etcd_is_reached_over_mutual_tls() {
     let directory = tempfile::tempdir().unwrap();
@@ -184,7 +184,7 @@ async fn etcd_is_reached_over_mutual_tls() {
     assert!(matches!(missing, Err(ConnectError::File { .. })));
 }
 
-/// An authority and one certificate that serves for both sides.
+/// Creates an authority and a certificate that serves for both sides.
 fn certificates(directory: &Path) -> TlsFiles {
     let authority_key = rcgen::KeyPair::generate().unwrap();
     let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
@@ -252,7 +252,7 @@ async fn too_much_is_refused_and_does_no_harm() {
     assert!(matches!(other, Err(MvccError::Overloaded)), "{other:?}");
 }
 
-/// Two servers share an etcd: old revisions are forgotten, once per interval and not once per server.
+/// Two servers share an etcd: old revisions are compacted once per interval, not once per server.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_several_servers_compacts() {
     let etcd = started().await;
@@ -308,7 +308,7 @@ async fn without_progress_requests_a_list_not_older_than_a_consistent_one_is_the
     let cacher = Cacher::new(widget_store(shared_watch.client()), options);
     let key = format!("{PREFIX}w");
     cacher.create(&key, Widget::named("w").value(), None).await.unwrap();
-    // Outside of the prefix: no watch reports this revision.
+    // Outside the prefix: no watch reports this revision.
     engine.put_if("/elsewhere/a", 0, "{}".into(), None).await.unwrap();
     let consistent = cacher.list(PREFIX, &ListRequest::default()).await.unwrap();
     let not_older = ListRequest { revision: Some(consistent.revision), ..ListRequest::default() };

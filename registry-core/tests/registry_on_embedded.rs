@@ -1,4 +1,4 @@
-//! The registry over a real engine, behind a cache: one object's life as its users see it.
+//! Tests of the registry over a real engine, behind a cache: the life cycle of an object.
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -66,7 +66,7 @@ fn animal_schema() -> Schema {
     SCHEMA.clone()
 }
 
-/// A patch in all but name.
+/// An update equivalent to a patch.
 struct Edit<F>(F);
 
 #[async_trait]
@@ -98,7 +98,7 @@ fn object_of(answer: &Answer) -> Object {
     }
 }
 
-/// The same store twice: straight on the engine, and behind a cache.
+/// Returns two stores: directly on the engine, and behind a cache.
 fn stores(directory: &tempfile::TempDir) -> [Arc<Store>; 2] {
     let open = |directory: std::path::PathBuf| {
         let engine = Embedded::open(EmbeddedOptions::new(directory)).unwrap();

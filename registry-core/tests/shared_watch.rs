@@ -1,4 +1,4 @@
-//! The shared_watch: an engine like the one below it, of which all caches share one watch.
+//! Tests of the shared watch: an engine on which all caches share one watch of the underlying engine.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -24,7 +24,7 @@ use registry_core::storage::testing::{
 
 const PREFIX: &str = "/orlop-test/";
 
-/// Counts what reaches the engine; refuses to tell progress, as an old etcd does.
+/// Counts the calls that reach the engine; refuses to report progress, as an old etcd does.
 #[derive(Default)]
 struct Counting {
     watches: AtomicUsize,
@@ -82,10 +82,10 @@ async fn many_caches_share_one_watch_and_one_question_and_read_nothing() {
     while !caches.iter().all(|cache| cache.readiness().is_ok()) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    // Another server writes one kind; none of the others' keys ever change.
+    // Another server writes one kind; the keys of the other kinds never change.
     let other = widget_store(inner);
     let written = other.create(&format!("{PREFIX}kind-0/a"), Widget::named("a").value(), None).await.unwrap();
-    // Caches that have begun.
+    // The caches have started.
     for cache in &caches {
         cache.list(&prefix_of(cache, &caches), &ListRequest::default()).await.unwrap();
     }
@@ -105,7 +105,7 @@ async fn many_caches_share_one_watch_and_one_question_and_read_nothing() {
     assert_eq!(engine.hooks.watches.load(Ordering::SeqCst), 1);
 }
 
-/// The keys of the cache, by its place among the others.
+/// Returns the key prefix of a cache, by its position among the others.
 fn prefix_of(cache: &Arc<dyn Interface>, caches: &[Arc<dyn Interface>]) -> String {
     let number = caches.iter().position(|own| Arc::ptr_eq(own, cache)).unwrap();
     format!("{PREFIX}kind-{number}/")

@@ -1,5 +1,5 @@
-//! The shared watch when the watch it lives on breaks, what it missed is compacted, a listener stands still, or much happens at
-//! once: over the embedded engine, and over a real etcd.
+//! Failures of the shared watch: its own watch breaks, missed changes are compacted, a listener stalls, or many
+//! changes happen at once. Runs over the embedded engine and over a real etcd.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -30,7 +30,7 @@ const ROOT: &str = "/orlop-test/";
 const KINDS: usize = 12;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Watches that can be broken, and are counted.
+/// Counts watches, and can break them.
 #[derive(Default)]
 struct Breakable {
     broken: watch::Sender<bool>,
@@ -75,7 +75,7 @@ impl House {
         house
     }
 
-    /// Every cache shows what the engine has, as the engine orders it.
+    /// Checks that every cache has the content of the engine, in the engine's order.
     async fn settle(&self) {
         let newest = self.engine.inner.current_revision().await.unwrap();
         for (kind, cache) in self.caches.iter().enumerate() {
@@ -94,7 +94,7 @@ impl House {
         }
     }
 
-    /// Another server writes the even kinds; the others stay idle. The last revision.
+    /// Lets another server write the even kinds; the others stay idle. Returns the last revision.
     async fn write(&self, round: usize) -> Revision {
         let mut last = 0;
         for turn in 0..4 {
@@ -138,7 +138,7 @@ fn cached(engine: Arc<dyn Mvcc>, prefix: &str) -> Arc<dyn Interface> {
     Cacher::new(widget_store(engine), options)
 }
 
-/// The next change, or why there is none; changes come in order.
+/// Returns the next change, or the error that ends the watch; changes come in order.
 async fn next(watcher: &mut Watcher) -> Result<WatchEvent, WatchError> {
     loop {
         let event = watcher.item().await.expect("a watch says why it ends")?;
@@ -190,7 +190,7 @@ async fn what_was_compacted_meanwhile_is_listed_again(inner: Arc<dyn Mvcc>) {
         assert!(watcher.revision < gone, "kind {kind} lost nothing");
     }
     house.settle().await;
-    // And everything works as before.
+    // Everything works as before.
     let mut watchers = house.watchers().await;
     house.write(3).await;
     for watcher in watchers.iter_mut().step_by(2) {
@@ -200,7 +200,7 @@ async fn what_was_compacted_meanwhile_is_listed_again(inner: Arc<dyn Mvcc>) {
     }
 }
 
-/// A listener that does not read is dropped once its queue is full, and misses nothing when it listens again.
+/// A listener that does not read is dropped once its queue is full, and misses nothing when it watches again.
 async fn a_listener_that_stands_still_is_let_go(inner: Arc<dyn Mvcc>) {
     let house = House::build(inner).await;
     let client = house.shared_watch.client();
@@ -217,8 +217,8 @@ async fn a_listener_that_stands_still_is_let_go(inner: Arc<dyn Mvcc>) {
         };
         revisions.push(revision);
     }
-    // Writes are acknowledged before the shared watch sees them. Only once it has handed out all of them is it certain that they
-    // do not fit into the queue: a reader that begins before then may keep up.
+    // Writes are acknowledged before the shared watch sees them. Only once it has delivered all of them is it certain
+    // that they do not fit into the queue: a reader that begins before then may keep up.
     handed_out(&house, *revisions.last().unwrap()).await;
     let mut seen = Vec::new();
     let mut interruptions = 0;
@@ -237,7 +237,7 @@ async fn a_listener_that_stands_still_is_let_go(inner: Arc<dyn Mvcc>) {
     assert!(interruptions > 0, "so much does not wait for anybody");
 }
 
-/// Waits until the shared watch has handed out everything up to a revision.
+/// Waits until the shared watch has delivered everything up to a revision.
 async fn handed_out(house: &House, revision: Revision) {
     let observer = house.shared_watch.client();
     let idle = prefix(KINDS);
@@ -253,7 +253,7 @@ async fn handed_out(house: &House, revision: Revision) {
     }
 }
 
-/// Clients of a server that ended come back with revisions from before the next one's start.
+/// Clients of a previous server resume from revisions from before the start of the next one.
 async fn a_new_hub_knows_what_was_just_before(inner: Arc<dyn Mvcc>) {
     let house = House::build(inner.clone()).await;
     let start = inner.current_revision().await.unwrap();
@@ -269,7 +269,7 @@ async fn a_new_hub_knows_what_was_just_before(inner: Arc<dyn Mvcc>) {
     assert_eq!(house.engine.hooks.watches.load(Ordering::SeqCst), 1, "nobody has to ask the engine");
 }
 
-/// A lease ends with all its keys at one revision: readers see all of that or nothing.
+/// When a lease expires, all its keys are deleted at one revision: readers see all of those deletions or none.
 async fn what_happens_at_once_is_seen_at_once(inner: Arc<dyn Mvcc>) {
     let house = House::build(inner).await;
     let cache = &house.caches[3];

@@ -1,8 +1,8 @@
-//! Random histories against a model that remembers every state there ever was: what a store lists is the state of the
-//! revision it names, and what it watches is exactly what happened, each event once and in order.
+//! Random histories against a model that records every state: a list must return the state of its revision, and a
+//! watch exactly the events that happened, each once and in order.
 //!
-//! The same histories are played to a store over the embedded engine, to one behind the watch cache, and to a cache on
-//! a shared watch over an engine that fails, dawdles and breaks watches off.
+//! The same histories run against a store over the embedded engine, a store behind the watch cache, and a cache on a
+//! shared watch over an engine that fails, delays calls and breaks watches.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -32,32 +32,32 @@ use watch_model::pager::Pager;
 
 const ROOT: &str = "/registry/";
 const PREFIX: &str = "/registry/widgets/";
-/// Reads and watches fail now and then, and so do writes, which then did nothing: so the history stays known.
+/// Reads, watches and writes fail now and then. Failed writes have no effect, so that the history stays known.
 const FAULTS: FaultPlan = FaultPlan { fail: 40, lose_answer: 0, delay: 60, break_watch: 60 };
 
-/// One step of a history.
+/// A step of a history.
 #[derive(Clone, Debug)]
 enum Step {
     /// Creates or changes a widget: name, color, tier.
     Put(u8, u8, u8),
     Delete(u8),
-    /// Forgets what is older than so many revisions.
+    /// Compacts all but this many of the newest revisions.
     Compact(u8),
-    /// A client reads at most so many events.
+    /// A client reads at most this many events.
     Read(u8, u8),
-    /// A client watches again from a revision it remembers: so many events ago.
+    /// A client watches again from a remembered revision, this many events ago.
     Resume(u8, u8),
-    /// A client begins with the present state, told by the watch; at least as new as what it knows, or any.
+    /// A client starts a watch with the initial state; at least as new as its last revision, or any.
     Begin(u8, bool),
     /// A client lists, and watches from there.
     Relist(u8),
-    /// A list of whatever is at hand.
+    /// Lists any available state.
     ListAny,
-    /// A list of the state so many revisions ago.
+    /// Lists the state of this many revisions ago.
     ListExact(u8),
-    /// Goes on with a paged list, or begins one.
+    /// Continues a paged list, or begins one.
     Page(u8),
-    /// Somebody else's key changes.
+    /// Another server changes a key of another resource.
     Foreign,
 }
 
@@ -78,7 +78,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..70)
 }
 
-/// What is under test.
+/// The store under test.
 #[derive(Clone, Copy, Debug)]
 enum Subject {
     Store,
@@ -86,7 +86,7 @@ enum Subject {
     CacheOnFaultyHub,
 }
 
-/// The store under test, and the engine below all of it.
+/// Opens the store under test, and the engine below it.
 fn open(subject: Subject, seed: u64) -> (Arc<dyn Interface>, Arc<Embedded>) {
     let engine = Embedded::in_memory();
     let store = match subject {
@@ -100,7 +100,7 @@ fn open(subject: Subject, seed: u64) -> (Arc<dyn Interface>, Arc<Embedded>) {
     (store, engine)
 }
 
-/// A cache with a history so short that clients fall off it.
+/// Creates a cache with a short history, so that clients fall off it.
 fn cached(engine: Arc<dyn Mvcc>, consistency: Consistency) -> Arc<dyn Interface> {
     let options = CacherOptions {
         prefix: PREFIX.to_owned(),

@@ -1,4 +1,4 @@
-//! What one resource's watch cache counts.
+//! Metrics of one resource's watch cache.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::api::GroupResource;
 use super::families::{Bound, Families, MetricsError};
 use super::names;
 
-/// What one resource's watch cache counts. The default counts nothing.
+/// Metrics of one resource's watch cache. The default records nothing.
 #[derive(Clone, Default)]
 pub struct CacheMetrics(Option<Arc<Counters>>);
 
@@ -29,7 +29,7 @@ pub(super) struct CacheFamilies {
     read_wait: HistogramVec,
 }
 
-/// Those of one cache.
+/// The metrics of one cache.
 struct Counters {
     lists: Bound<IntCounterVec, 3>,
     list_fetched: Bound<IntCounterVec, 3>,
@@ -84,7 +84,7 @@ impl CacheFamilies {
 // === impl CacheMetrics ===
 
 impl CacheMetrics {
-    /// A list was answered: so many objects were looked at, and so many given.
+    /// Records a list: the number of objects examined, and the number returned.
     pub fn listed(&self, fetched: usize, returned: usize) {
         let Some(counters) = &self.0 else { return };
         counters.lists.get().inc();
@@ -92,44 +92,44 @@ impl CacheMetrics {
         counters.list_returned.get().inc_by(returned as u64);
     }
 
-    /// A watch began with so many objects.
+    /// Records the start of a watch, with the number of its initial objects.
     pub fn initialized_watch(&self, events: usize) {
         let Some(counters) = &self.0 else { return };
         counters.init_events.get().inc_by(events as u64);
     }
 
-    /// So many events came from the store.
+    /// Records events received from the store.
     pub fn received(&self, events: usize) {
         let Some(counters) = &self.0 else { return };
         counters.events_received.get().inc_by(events as u64);
     }
 
-    /// So many events were shown to watchers.
+    /// Records events sent to watchers.
     pub fn dispatched(&self, events: usize) {
         let Some(counters) = &self.0 else { return };
         counters.events_dispatched.get().inc_by(events as u64);
     }
 
-    /// A watcher fell behind what is kept.
+    /// Records a watcher that fell behind the kept history.
     pub fn terminated_watcher(&self) {
         let Some(counters) = &self.0 else { return };
         counters.terminated_watchers.get().inc();
     }
 
-    /// The cache was filled.
+    /// Records that the cache was filled.
     pub fn filled(&self) {
         let Some(counters) = &self.0 else { return };
         counters.initializations.get().inc();
     }
 
-    /// A consistent read was answered from the cache, or went to the store because the cache came too late.
+    /// Records a consistent read: answered from the cache, or by the store because the cache was too late.
     pub fn read_consistently(&self, from_cache: bool) {
         let Some(counters) = &self.0 else { return };
         let reads = if from_cache { &counters.consistent_reads } else { &counters.inconsistent_reads };
         reads.get().inc();
     }
 
-    /// A read waited so long for the cache.
+    /// Records the time a read waited for the cache.
     pub fn waited(&self, wait: Duration) {
         let Some(counters) = &self.0 else { return };
         counters.read_wait.get().observe(wait.as_secs_f64());

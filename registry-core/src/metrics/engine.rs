@@ -1,4 +1,4 @@
-//! What is asked of the engine, and what its commits take.
+//! Metrics of the requests to the engine, and of its commits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,26 +10,26 @@ use crate::api::GroupResource;
 use super::families::{Bound, Families, MetricsError};
 use super::names;
 
-/// What is asked of the engine for one resource. The default counts nothing.
+/// Metrics of the engine requests for one resource. The default records nothing.
 #[derive(Clone, Default)]
 pub struct EngineMetrics(Option<Arc<Counters>>);
 
-/// What the embedded engine's commits take. The default counts nothing.
+/// Metrics of the embedded engine's commits. The default records nothing.
 #[derive(Clone, Debug, Default)]
 pub struct CommitMetrics(Option<Commits>);
 
-/// What an engine is asked for.
+/// A request to an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineOperation {
-    /// One key.
+    /// Read one key.
     Get,
-    /// A range of keys.
+    /// Read a range of keys.
     List,
-    /// A new key.
+    /// Create a key.
     Create,
-    /// A new value.
+    /// Update a key.
     Update,
-    /// The end of a key.
+    /// Delete a key.
     Delete,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct EngineFamilies {
     list_returned: IntCounterVec,
 }
 
-/// Those of one resource.
+/// The metrics of one resource.
 struct Counters {
     get: OperationCounters,
     list: OperationCounters,
@@ -112,7 +112,7 @@ impl EngineFamilies {
 // === impl EngineMetrics ===
 
 impl EngineMetrics {
-    /// Something was asked of the engine, and took so long.
+    /// Records a request to the engine, with its duration.
     pub fn asked(&self, operation: EngineOperation, took: Duration, failed: bool) {
         let Some(counters) = &self.0 else { return };
         let counters = match operation {
@@ -129,7 +129,7 @@ impl EngineMetrics {
         }
     }
 
-    /// A list was answered from the engine: so many objects were read, tested by a selector, and given.
+    /// Records a list answered from the engine: the number of objects read, tested by a selector, and returned.
     pub fn listed(&self, fetched: usize, evaluated: usize, returned: usize) {
         let Some(counters) = &self.0 else { return };
         counters.lists.get().inc();
@@ -148,7 +148,7 @@ impl CommitMetrics {
         Ok(Self(Some(Commits { seconds, writes })))
     }
 
-    /// A commit of so many writes took so long.
+    /// Records a commit, with the number of its writes and its duration.
     #[allow(clippy::cast_precision_loss, reason = "a commit has some hundred writes")]
     pub fn committed(&self, writes: usize, took: Duration) {
         let Some(commits) = &self.0 else { return };

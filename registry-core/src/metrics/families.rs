@@ -1,14 +1,14 @@
-//! Registers, describes and writes out metrics.
+//! Registers, describes and encodes metrics.
 
 use std::sync::OnceLock;
 
 use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 
-/// A metric cannot be registered or written: a mistake of the program, not of its use.
+/// A metric cannot be registered or encoded: a programming error.
 pub type MetricsError = prometheus::Error;
 
-/// What a metric is.
+/// Definition of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
     name: &'static str,
@@ -17,14 +17,14 @@ pub struct Definition {
     buckets: &'static [f64],
 }
 
-/// All metrics of one server, or of one of its endpoints.
+/// All metrics of a server, or of one of its endpoints.
 #[derive(Default)]
 pub struct Families {
     registry: Registry,
     described: Vec<Described>,
 }
 
-/// What a registered metric is, for the reference.
+/// Description of a registered metric, for the reference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Described {
     /// Its name.
@@ -33,20 +33,20 @@ pub struct Described {
     pub kind: &'static str,
     /// Its labels.
     pub labels: Vec<String>,
-    /// What it says.
+    /// Its help text.
     pub help: String,
 }
 
-/// A family of metrics, one for each set of labels.
+/// A family of metrics, one per set of labels.
 pub trait Family: Clone {
-    /// One of them.
+    /// The type of a single metric.
     type Metric: Clone;
 
-    /// The one with these labels.
+    /// Returns the metric with these labels.
     fn metric(&self, labels: &[&'static str]) -> Self::Metric;
 }
 
-/// A metric with one set of labels, looked up when it is first used.
+/// A metric with a fixed set of labels, looked up on first use.
 pub struct Bound<F: Family, const LABELS: usize> {
     family: F,
     labels: [&'static str; LABELS],
@@ -56,12 +56,12 @@ pub struct Bound<F: Family, const LABELS: usize> {
 // === impl Definition ===
 
 impl Definition {
-    /// A metric with this name and these labels.
+    /// Defines a metric with this name and these labels.
     pub const fn new(name: &'static str, help: &'static str, labels: &'static [&'static str]) -> Self {
         Self { name, help, labels, buckets: &[] }
     }
 
-    /// With these upper bounds: a histogram.
+    /// Sets the upper bounds of a histogram's buckets.
     pub const fn with_buckets(self, buckets: &'static [f64]) -> Self {
         Self { buckets, ..self }
     }
@@ -74,35 +74,35 @@ impl Definition {
 // === impl Families ===
 
 impl Families {
-    /// A family of counters.
+    /// Registers a family of counters.
     pub fn counter(&mut self, definition: &Definition) -> Result<IntCounterVec, MetricsError> {
         let family = IntCounterVec::new(definition.options(), definition.labels)?;
         self.register("counter", Box::new(family.clone()))?;
         Ok(family)
     }
 
-    /// A family of gauges.
+    /// Registers a family of gauges.
     pub fn gauge(&mut self, definition: &Definition) -> Result<IntGaugeVec, MetricsError> {
         let family = self.unregistered_gauge(definition)?;
         self.registry.register(Box::new(family.clone()))?;
         Ok(family)
     }
 
-    /// A family of gauges that a collector of one's own gives.
+    /// Describes a family of gauges that a custom collector exports.
     pub fn unregistered_gauge(&mut self, definition: &Definition) -> Result<IntGaugeVec, MetricsError> {
         let family = IntGaugeVec::new(definition.options(), definition.labels)?;
         self.describe("gauge", &family);
         Ok(family)
     }
 
-    /// A family of counters that a collector of one's own gives.
+    /// Describes a family of counters that a custom collector exports.
     pub fn unregistered_counter(&mut self, definition: &Definition) -> Result<IntCounterVec, MetricsError> {
         let family = IntCounterVec::new(definition.options(), definition.labels)?;
         self.describe("counter", &family);
         Ok(family)
     }
 
-    /// A family of histograms.
+    /// Registers a family of histograms.
     pub fn histogram(&mut self, definition: &Definition) -> Result<HistogramVec, MetricsError> {
         let options = HistogramOpts::from(definition.options()).buckets(definition.buckets.to_vec());
         let family = HistogramVec::new(options, definition.labels)?;
@@ -110,12 +110,12 @@ impl Families {
         Ok(family)
     }
 
-    /// Gauges and counters that a library's collector gives.
+    /// Registers a library's collector of gauges and counters.
     pub fn foreign(&mut self, collector: Box<dyn Collector>) -> Result<(), MetricsError> {
         self.register("gauge", collector)
     }
 
-    /// A collector of [gauges](Self::unregistered_gauge) and [counters](Self::unregistered_counter).
+    /// Registers a collector of [gauges](Self::unregistered_gauge) and [counters](Self::unregistered_counter).
     pub fn collect(&mut self, collector: Box<dyn Collector>) -> Result<(), MetricsError> {
         self.registry.register(collector)
     }
@@ -126,7 +126,7 @@ impl Families {
     }
 
     fn describe(&mut self, kind: &'static str, collector: &dyn Collector) {
-        // Collectors do not say what their metrics are, but names do.
+        // Collectors do not report the type of their metrics, but the names imply it.
         let kind = |name: &str| if name.ends_with("_total") { "counter" } else { kind };
         self.described.extend(collector.desc().into_iter().map(|one| Described {
             name: one.fq_name.clone(),
@@ -136,14 +136,14 @@ impl Families {
         }));
     }
 
-    /// What there is, by name.
+    /// Returns the descriptions of all metrics, sorted by name.
     pub fn described(&self) -> Vec<Described> {
         let mut described = self.described.clone();
         described.sort();
         described
     }
 
-    /// All values, in Prometheus' text format.
+    /// Encodes all values in Prometheus' text format.
     pub fn write(&self) -> Result<String, MetricsError> {
         TextEncoder::new().encode_to_string(&self.registry.gather())
     }
@@ -160,12 +160,12 @@ impl<B: MetricVecBuilder> Family for MetricVec<B> {
 }
 
 impl<F: Family, const LABELS: usize> Bound<F, LABELS> {
-    /// The metric of a family that has these labels.
+    /// Binds the metric of a family that has these labels.
     pub fn new(family: &F, labels: [&'static str; LABELS]) -> Self {
         Self { family: family.clone(), labels, metric: OnceLock::new() }
     }
 
-    /// The metric.
+    /// Returns the metric.
     #[inline]
     pub fn get(&self) -> &F::Metric {
         self.metric.get_or_init(|| self.family.metric(&self.labels))

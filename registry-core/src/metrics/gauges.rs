@@ -1,4 +1,4 @@
-//! What is read from all caches when somebody asks for metrics.
+//! Values read from all caches when metrics are collected.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -11,56 +11,56 @@ use crate::api::GroupResource;
 use super::families::{Families, MetricsError};
 use super::names;
 
-/// So much of a revision is shown, as Kubernetes does: a gauge is a float, exact below 2^53 only.
+/// Revisions are exported modulo this, as Kubernetes does: a gauge is a float, exact below 2^53 only.
 const REVISION_MODULUS: u64 = 1_000_000_000_000_000;
 
-/// A watch cache, as far as metrics go.
+/// A source of a watch cache's metrics.
 pub trait CacheSource: Send + Sync {
-    /// How it is now.
+    /// Returns the current numbers.
     fn numbers(&self) -> CacheNumbers;
 }
 
-/// How a watch cache is.
+/// The state of a watch cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CacheNumbers {
-    /// The revision it has come to; 0 before it is filled.
+    /// The revision the cache has reached; 0 before it is filled.
     pub revision: u64,
-    /// How many objects there are.
+    /// Number of objects.
     pub objects: usize,
     /// Whether the cache holds them.
     pub holds_objects: bool,
-    /// What those it holds take, in bytes.
+    /// Size of the held objects, in bytes.
     pub object_bytes: usize,
-    /// How many events are in its history.
+    /// Number of events in the history.
     pub history_events: usize,
-    /// What the history takes beside the present objects, in bytes.
+    /// Size of the history without the current objects, in bytes.
     pub history_bytes: usize,
-    /// How many events the history may have.
+    /// Maximum number of events in the history.
     pub capacity_events: usize,
-    /// How many watches it serves.
+    /// Number of watches that the cache serves.
     pub watchers: usize,
 }
 
-/// What all caches share, as far as metrics go.
+/// A source of the metrics of the budget that all caches share.
 pub trait BudgetSource: Send + Sync {
-    /// How it is now.
+    /// Returns the current numbers.
     fn numbers(&self) -> BudgetNumbers;
 }
 
-/// How much the caches may take, and do.
+/// The limit and the use of the caches' budget.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BudgetNumbers {
-    /// What they may take, in bytes.
+    /// Limit, in bytes.
     pub limit_bytes: usize,
-    /// What they take, in bytes.
+    /// Memory in use, in bytes.
     pub used_bytes: usize,
-    /// What of it encodings other than JSON take, in bytes.
+    /// The part of it used by encodings other than JSON, in bytes.
     pub encoding_bytes: usize,
-    /// How often a cache let go of its objects since the start.
+    /// Number of times a cache released its objects since the start.
     pub evictions: u64,
 }
 
-/// The gauges, and where they are read.
+/// The gauges, and the sources they are read from.
 pub(super) struct Gauges {
     sources: Mutex<Vec<(GroupResource, Weak<dyn CacheSource>)>>,
     budget: Mutex<Option<Weak<dyn BudgetSource>>>,
@@ -79,7 +79,7 @@ pub(super) struct Gauges {
     evictions: IntCounterVec,
 }
 
-/// What the registry holds of them.
+/// The collector that the registry holds.
 struct Reader(Arc<Gauges>);
 
 // === impl Gauges ===

@@ -1,18 +1,18 @@
-//! The metrics of storage, each with its name, what it says, its labels and its buckets.
+//! The metrics of storage: name, help text, labels and buckets.
 
 use super::families::Definition;
 
-/// How long requests take, in seconds: finely where service levels are set.
+/// Buckets for request durations, in seconds: finer around usual service levels.
 pub const REQUEST_SECONDS: &[f64] = &[
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
     20.0, 30.0, 45.0, 60.0,
 ];
-/// How long reads wait for a cache, in seconds.
+/// Buckets for the time reads wait for a cache, in seconds.
 const READ_WAIT_SECONDS: &[f64] = &[0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0];
-/// How long durable commits take, in seconds: from a fast disk's to a dying one's.
+/// Buckets for durations of durable commits, in seconds: from fast disks to failing ones.
 const COMMIT_SECONDS: &[f64] =
     &[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
-/// How many writes share a commit.
+/// Buckets for the number of writes per commit.
 const WRITES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
 const NONE: &[&str] = &[];

@@ -1,11 +1,11 @@
 //! The watch cache: a decorator that serves reads and watches of one resource from memory.
 //!
-//! - CacheState: a persistent ordered map, so that a list, and every further page of it, is a snapshot taken in one step;
+//! - CacheState: a persistent ordered map, so that a list, and every further page of it, is an atomic snapshot;
 //!   nothing is locked while it streams.
-//! - History: one bounded log of events, shared by all watchers. A watcher is a cursor into it: it costs no buffer,
-//!   and only one that falls off the log's old end is observed to list again.
-//! - Watchers of one key, one namespace or one value of an indexed field have a channel of their own, and are woken
-//!   only by what concerns them.
+//! - History: one bounded log of events, shared by all watchers. A watcher is a cursor into it: it needs no buffer,
+//!   and only a watcher whose cursor falls off the log's old end must list again.
+//! - Watchers of one key, one namespace or one value of an indexed field have their own channel, and are woken only
+//!   by its events.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/cacher`.
 
@@ -43,60 +43,60 @@ use super::interface::{
 pub use budget::CacheBudget;
 use state::CacheState;
 
-/// How long a read waits for the cache to reach a revision before it fails (as Kubernetes does).
+/// Time that a read waits for the cache to reach a revision before it fails (as in Kubernetes).
 const FRESH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long a consistent read waits for the cache before it goes to the store.
+/// Time that a consistent read waits for the cache before it is sent to the store.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How a read without a revision makes sure that it misses nothing.
+/// How reads without a revision are kept consistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
-    /// Every write of the store goes through this process: a read of one object waits for the writes made here.
+    /// All writes go through this process: a read of one object waits for the writes made here.
     OwnWrites,
-    /// Others write too: every read asks the store for its newest revision, waits until the cache has come to it,
-    /// and goes to the store when that takes too long.
+    /// Other processes write too: every read asks the store for its newest revision, waits until the cache has
+    /// reached it, and is sent to the store when that takes too long.
     Store,
 }
 
-/// How a cache is set up.
+/// Options of a cache.
 #[derive(Clone, Debug)]
 pub struct CacherOptions {
-    /// The resource's key prefix, with a slash at its end.
+    /// The resource's key prefix, with a trailing slash.
     pub prefix: String,
     /// How reads are kept consistent.
     pub consistency: Consistency,
-    /// Which selectable fields have channels of their own.
+    /// Selectable fields that have their own channels.
     pub indexes: &'static [&'static str],
-    /// What all caches together may hold.
+    /// Memory budget of all caches together.
     pub budget: Arc<CacheBudget>,
-    /// At most so many events are kept for watchers to resume from.
+    /// Maximum number of events kept for watchers to resume from.
     pub history_events: usize,
-    /// How often watchers that want bookmarks get one.
+    /// Interval between bookmarks, for watchers that request them.
     pub bookmark_period: Duration,
 }
 
-/// A store of one resource behind a cache of it.
+/// A cache in front of a store of one resource.
 pub struct Cacher {
     inner: Arc<dyn Interface>,
     state: Arc<CacheState>,
     options: CacherOptions,
-    /// The newest revision anybody was observed of past the cache: by a write, or by the store itself.
+    /// The newest revision known from outside the cache: from a write, or from the store itself.
     observed: Arc<AtomicU64>,
-    /// The newest revision a read has waited for in vain.
+    /// The newest revision that a read has waited for without success.
     stalled: AtomicU64,
     feed: AbortHandle,
-    /// For watches that may move in here later.
+    /// For watches that may later move from the store to the cache.
     own: Weak<Self>,
 }
 
 impl Cacher {
-    /// Puts a cache before a store, and begins to fill it. Must be called within a Tokio runtime.
+    /// Creates a cache in front of a store, and starts to fill it. Must be called within a Tokio runtime.
     pub fn new(inner: Arc<dyn Interface>, options: CacherOptions) -> Arc<Self> {
         Self::with_metrics(inner, options, CacheMetrics::default())
     }
 
-    /// The same, and counts what it does.
+    /// Like [`new`](Self::new), with metrics.
     pub fn with_metrics(
         inner: Arc<dyn Interface>,
         options: CacherOptions,
@@ -116,22 +116,22 @@ impl Cacher {
         })
     }
 
-    /// How the cache is, for metrics.
+    /// Returns the source of the cache's metrics.
     pub fn source(&self) -> Weak<dyn CacheSource> {
         let state: Arc<dyn CacheSource> = self.state.clone();
         Arc::downgrade(&state)
     }
 
-    /// Notes what somebody is observed of.
+    /// Records a revision that was observed outside the cache.
     fn tell(&self, revision: Revision) {
         self.observed.fetch_max(revision, Ordering::AcqRel);
     }
 
-    /// Waits until the cache has come to the newest revision of the whole store, which is what a list shows: clients
-    /// go on from it with other resources too. `false` sends the read to the store.
+    /// Waits until the cache has reached the newest revision of the whole store. A list shows that revision, and
+    /// clients use it for other resources too. `false` sends the read to the store.
     ///
     /// # Errors
-    /// The store does not tell its newest revision: it would not answer the read itself either.
+    /// Fails if the store does not return its newest revision: it could not serve the read itself either.
     async fn catch_up(&self) -> Result<bool, StorageError> {
         if !self.state.is_filled() || !self.state.holds_objects() {
             return Ok(false);
@@ -142,7 +142,7 @@ impl Cacher {
         Ok(caught_up)
     }
 
-    /// The same for a read of objects without their revision: it must see every write to this resource.
+    /// Like `catch_up`, for a read of objects without the list's revision: it must see every write to this resource.
     async fn catch_up_with_writes(&self) -> Result<bool, StorageError> {
         match self.options.consistency {
             Consistency::Store => self.catch_up().await,
@@ -154,19 +154,19 @@ impl Cacher {
         }
     }
 
-    /// The same for a read of whatever is at hand: it must not be behind what anybody was observed of.
+    /// Like `catch_up`, for a read of any available state: it must not be older than any observed revision.
     async fn catch_up_with_told(&self) -> bool {
         self.catch_up_to(self.observed.load(Ordering::Acquire)).await
     }
 
-    /// Waits until the cache has reached a revision that a client named, and everything anybody was observed of. `false`
-    /// sends the read to the store: the store has that revision, but the cache does not get there in time.
+    /// Waits until the cache has reached the revision that a client requested, and every observed revision. `false`
+    /// sends the read to the store: the store has that revision, but the cache does not reach it in time.
     ///
     /// # Errors
-    /// [`StorageError::FutureRevision`]: nobody has reached the revision in time.
+    /// [`StorageError::FutureRevision`] if neither the cache nor the store reaches the revision in time.
     async fn catch_up_with_named(&self, revision: Revision) -> Result<bool, StorageError> {
         if self.state.reached() < revision {
-            // A store that does not report its progress leaves the cache behind while nothing is written.
+            // If the store does not report progress, the cache stays behind while nothing is written.
             let exists = self.inner.current_revision().await.is_ok_and(|newest| newest >= revision);
             if exists && !self.catch_up_to(revision).await {
                 return Ok(false);
@@ -184,7 +184,7 @@ impl Cacher {
         if reached >= revision {
             return true;
         }
-        // A store that cannot tell how far its watches are lets nobody wait for it twice.
+        // If the store cannot report the progress of its watches, no read waits for the same revision twice.
         if reached < self.stalled.load(Ordering::Acquire) || self.inner.request_progress().await.is_err() {
             return false;
         }
@@ -195,7 +195,7 @@ impl Cacher {
         in_time
     }
 
-    /// The object the cache has under a key, as a hint for writes.
+    /// Returns the cached object under a key, as a hint for writes.
     fn hint(&self, key: &str) -> Option<StoredObject> {
         self.state.snapshot()?.objects.get(key).cloned()
     }

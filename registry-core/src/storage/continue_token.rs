@@ -1,4 +1,4 @@
-//! Where a paged list goes on: kube-apiserver's token, so that one server's page continues at the other.
+//! Continue tokens of paged lists, in kube-apiserver's format: each server accepts the other's tokens.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,7 +9,7 @@ use super::error::StorageError;
 
 const API_VERSION: &str = "meta.k8s.io/v1";
 
-/// A token's content.
+/// Content of a token.
 #[derive(Debug, Deserialize, Serialize)]
 struct Token {
     #[serde(rename = "v", default)]
@@ -20,16 +20,16 @@ struct Token {
     start: String,
 }
 
-/// Where to go on.
+/// The position at which a list continues.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::storage) struct Position {
     /// The first key of the page.
     pub(in crate::storage) start: String,
-    /// The revision all pages show; `None`: the newest (after the old one was compacted).
+    /// The revision that all pages show; `None`: the newest (after the original one was compacted).
     pub(in crate::storage) revision: Option<Revision>,
 }
 
-/// The token for a page that begins at `start`, a key below `prefix`.
+/// Returns the token for a page that begins at `start`, a key below `prefix`.
 pub(in crate::storage) fn encode(
     start: &str,
     prefix: &str,
@@ -49,7 +49,7 @@ pub(in crate::storage) fn encode(
     Ok(URL_SAFE_NO_PAD.encode(json))
 }
 
-/// Reads a token back. Refusals are in kube-apiserver's words.
+/// Decodes a token. Errors use kube-apiserver's wording.
 pub(in crate::storage) fn decode(token: &str, prefix: &str) -> Result<Position, StorageError> {
     let json =
         URL_SAFE_NO_PAD.decode(token).map_err(|error| not_valid(&format!(": {}", base64_text(&error))))?;
@@ -66,7 +66,7 @@ pub(in crate::storage) fn decode(token: &str, prefix: &str) -> Result<Position, 
     if token.start.is_empty() {
         return Err(not_valid(": encoded start key empty (version meta.k8s.io/v1)"));
     }
-    // A start like `../secrets/` would leave the prefix the caller may read.
+    // A start like `../secrets/` would escape the prefix that the caller may read.
     let start = token.start.strip_prefix('/').unwrap_or(&token.start);
     if !is_clean(start) {
         return Err(not_valid(&format!(": {}", token.start)));
@@ -74,7 +74,7 @@ pub(in crate::storage) fn decode(token: &str, prefix: &str) -> Result<Position, 
     Ok(Position { start: format!("{prefix}{start}"), revision })
 }
 
-/// Whether a relative path has no empty, `.` or `..` step, and so stays where it is put.
+/// Whether a relative path has no empty, `.` or `..` segment, and so stays below its parent.
 fn is_clean(path: &str) -> bool {
     !path.is_empty() && path.split('/').all(|step| !matches!(step, "" | "." | ".."))
 }
@@ -93,7 +93,7 @@ fn base64_text(error: &base64::DecodeError) -> String {
     }
 }
 
-/// What Go's decoder says of bytes that do not even begin as JSON (each byte read as a character).
+/// Returns the error of Go's decoder for bytes that do not begin as JSON (each byte read as a character).
 fn json_text(json: &[u8], error: &serde_json::Error) -> String {
     match json.first() {
         None => "unexpected end of JSON input".to_owned(),

@@ -1,18 +1,19 @@
 //! The durable engine in this process: [`Mvcc`] over a log on disk, with the key index in memory.
 //!
-//! Every change is one record under its revision in an append-only log; which revisions of a key there are is kept in
-//! memory and rebuilt by one scan at the start. One thread writes: it takes all that is queued, checks the conditions,
-//! gives revisions, and makes one commit with a real fsync of it before anybody hears of it. Readers look up the index
-//! and read one record; they never wait for a disk's write. Watches are cursors over the log and its shared tail.
+//! Every change is a record under its revision in an append-only log; an index in memory holds the revisions of each
+//! key and is rebuilt by a scan at the start. A single thread writes: it takes all queued requests, checks their
+//! conditions, assigns revisions, and commits them with an fsync before it acknowledges any of them. Readers look up
+//! the index and read one record; they never wait for disk writes. Watches are cursors over the log and its shared
+//! tail.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `log` | what is needed of a log engine; `fjall` on disk, `memory` without |
-//! | `record` | one change at rest |
-//! | `index` | which revisions of which keys there are |
-//! | `state` | what readers, watchers and the writer share |
-//! | `load` | from records to state, finding damage |
-//! | `writer` | the one thread that writes: group commit, expiry, compaction, recovery |
+//! | `log` | the interface of a log engine; `fjall` on disk, `memory` without |
+//! | `record` | the encoding of a change at rest |
+//! | `index` | the revisions of each key |
+//! | `state` | state shared by readers, watchers and the writer |
+//! | `load` | rebuilds the state from records, detects damage |
+//! | `writer` | the single writer thread: group commit, expiry, compaction, recovery |
 //! | `watcher` | a watch's cursor |
 //! | `directory` | the lock and the high-water mark |
 //! | [`maintenance`] | check, backup, restore |
@@ -54,58 +55,58 @@ use super::mvcc::{
     Change, ChangeBatch, ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged,
 };
 
-/// Rewriting the log for less is not worth it: its journals take as much.
+/// Minimum gain of rewriting the log, in bytes; its journals take as much.
 const RECLAIM_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
-/// How many reads of many records run at once. Each runs on a thread of its own, whose allocator keeps what the read left:
-/// at a start every resource is read at the same time.
+/// Maximum number of concurrent reads of many records. Each runs on its own thread, whose allocator keeps the memory
+/// of the read: at a start every resource is read at the same time.
 const RANGES_AT_ONCE: usize = 4;
 
-/// How an embedded store is opened. [`EmbeddedOptions::new`] gives the defaults.
+/// Options of an embedded store. [`EmbeddedOptions::new`] returns the defaults.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
-    /// Where the data is; made if it is not there. One process at a time uses it.
+    /// The data directory; created if missing. Only one process at a time may use it.
     pub directory: PathBuf,
-    /// A key and its value together have so many bytes at most. Default 1.5 MiB, what etcd takes: a store stays one
-    /// that can move to etcd.
+    /// Maximum size of a key with its value, in bytes. Default 1.5 MiB, as in etcd, so that the data can be moved to
+    /// etcd.
     pub write_bytes_max: usize,
-    /// So many requests wait for the writer at most, others are refused as overload. Default 4,096.
+    /// Maximum number of requests queued for the writer; further ones are refused as overload. Default 4,096.
     pub queue_writes_max: usize,
-    /// The waiting requests have so many bytes at most. Default 64 MiB.
+    /// Maximum size of the queued requests, in bytes. Default 64 MiB.
     pub queue_bytes_max: usize,
-    /// How often a quiet watch gets a progress notification. Default `None`: on request only.
+    /// Interval between progress notifications of a watch without events. Default `None`: on request only.
     pub progress_interval: Option<Duration>,
-    /// Compaction by the store itself; `None` leaves it to [`Mvcc::compact`] and `history_revisions_max`.
+    /// Automatic compaction by the store; `None` leaves it to [`Mvcc::compact`] and `history_revisions_max`.
     pub auto_compaction: Option<AutoCompaction>,
-    /// Longer history is compacted away whatever its age, because the index has it in memory (some 100 bytes each).
-    /// Default 500,000 revisions.
+    /// Maximum number of revisions of history; older ones are compacted regardless of their age, because the index
+    /// holds them in memory (about 100 bytes each). Default 500,000 revisions.
     pub history_revisions_max: u64,
-    /// What the log's cache of disk blocks takes of memory at most. Default 8 MiB.
+    /// Maximum size of the log's block cache in memory, in bytes. Default 8 MiB.
     pub block_cache_bytes: u64,
-    /// What the log gathers in memory before it writes a table (it may hold some of these at once, and what a written
-    /// one leaves behind is scattered among what stays). Default 8 MiB.
+    /// Size of the log's memtable at which it writes a table, in bytes (several memtables may exist at once, and a
+    /// flushed one leaves fragmented memory behind). Default 8 MiB.
     pub memtable_bytes: u64,
-    /// What is told of commits. Default: nothing.
+    /// Metrics of commits. Default: none.
     pub metrics: CommitMetrics,
 }
 
-/// Compaction by the store itself.
+/// Automatic compaction by the store.
 ///
 /// Kubernetes concept: `--etcd-compaction-interval`.
 #[derive(Clone, Copy, Debug)]
 pub struct AutoCompaction {
-    /// How often to look. Default one minute.
+    /// Interval between compactions. Default one minute.
     pub interval: Duration,
-    /// History so young is kept. Default five minutes.
+    /// Age up to which history is kept. Default five minutes.
     pub retain: Duration,
-    /// At least so many revisions are kept, whatever their age. Default 1,000.
+    /// Minimum number of revisions kept, regardless of their age. Default 1,000.
     pub retain_revisions: u64,
 }
 
-/// Why a store could not be opened.
+/// The reason that a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process uses the directory. Retryable, once that has ended.
+    /// Another process uses the directory. Retryable, once that process has ended.
     #[error(
         "the data directory {} is in use by another process (id {holder}): stop that process, or use another directory",
         directory.display()
@@ -116,7 +117,7 @@ pub enum OpenError {
         /// The other process's id, if it is known.
         holder: String,
     },
-    /// What is on disk is not what was written. Not retryable.
+    /// The data on disk differs from what was written. Not retryable.
     #[error(
         "the store in {} is damaged: {reason}. It is not opened, so that no data is lost: `apiserver storage check` \
          reports all damage and changes nothing; to recover, move the directory away and restore the newest backup \
@@ -126,31 +127,31 @@ pub enum OpenError {
     Damaged {
         /// The data directory.
         directory: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// The operating system refuses. Retryable, once the cause is gone.
+    /// The operating system returned an error. Retryable, once its cause is removed.
     #[error("the data directory {} cannot be used: {source}", directory.display())]
     Io {
         /// The data directory.
         directory: PathBuf,
-        /// The operating system's words.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }
 
-/// Numbers about a store.
+/// Statistics of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// The newest revision.
     pub revision: Revision,
-    /// The compaction point: the oldest revision that can be read.
+    /// The compaction revision: the oldest revision that can be read.
     pub compacted_revision: Revision,
-    /// How many keys the index has, just deleted ones included.
+    /// Number of keys in the index, including recently deleted ones.
     pub keys: usize,
-    /// What all records take, without overhead.
+    /// Size of all records without overhead, in bytes.
     pub record_bytes: u64,
-    /// What the log takes on disk.
+    /// Size of the log on disk, in bytes.
     pub disk_bytes: u64,
 }
 
@@ -167,7 +168,7 @@ pub struct Embedded {
 // === impl EmbeddedOptions ===
 
 impl EmbeddedOptions {
-    /// The defaults, for a directory.
+    /// Returns the default options for a directory.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -225,8 +226,8 @@ impl OpenError {
 // === impl Embedded ===
 
 impl Embedded {
-    /// Opens the store in a directory, or makes a new one. Reads the whole log to rebuild the index: some 100 ms for
-    /// 100,000 objects.
+    /// Opens the store in a directory, or creates a new one. Reads the whole log to rebuild the index: about 100 ms
+    /// for 100,000 objects.
     pub fn open(options: EmbeddedOptions) -> Result<Arc<Self>, OpenError> {
         let lock = directory::lock(&options.directory)?;
         let log = Self::open_log(&options).map_err(|error| OpenError::new(&options.directory, error))?;
@@ -242,10 +243,10 @@ impl Embedded {
         FjallLog::open(&options.directory, options.disk())
     }
 
-    /// A store that is gone with the process: the same engine without a disk.
+    /// Creates a store in memory: the same engine without a disk.
     ///
     /// # Panics
-    /// When the operating system gives no thread.
+    /// Panics if the operating system cannot create a thread.
     pub fn in_memory() -> Arc<Self> {
         match Self::in_memory_with(EmbeddedOptions::new(PathBuf::new())) {
             Ok(store) => store,
@@ -253,7 +254,7 @@ impl Embedded {
         }
     }
 
-    /// A store that is gone with the process, with options (those about the disk do not matter).
+    /// Creates a store in memory, with options (those about the disk have no effect).
     pub fn in_memory_with(options: EmbeddedOptions) -> Result<Arc<Self>, OpenError> {
         Self::start(Box::new(MemoryLog::default()), None, options)
     }
@@ -264,7 +265,7 @@ impl Embedded {
         options: EmbeddedOptions,
     ) -> Result<Arc<Self>, OpenError> {
         let loaded = Loaded::from_log(&*log).map_err(|error| OpenError::new(&options.directory, error))?;
-        // What is found is served from here on.
+        // The loaded data is served from here on.
         log.note_acknowledged(loaded.current);
         let state = EngineState {
             index: loaded.index,
@@ -283,16 +284,16 @@ impl Embedded {
         Ok(Arc::new(Self { shared, queue, ranges, options, writer, lock }))
     }
 
-    /// Finishes what is queued, ends all watches, closes the log and gives the directory up. Later calls fail as
-    /// [`MvccError::Unavailable`]; closing again does nothing.
+    /// Finishes the queued requests, ends all watches, closes the log and releases the directory. Later calls fail
+    /// with [`MvccError::Unavailable`]; closing again has no effect.
     pub async fn close(self: &Arc<Self>) {
         let store = self.clone();
-        // Joining the thread waits for its last fsync: not on the runtime's threads.
-        // A panic of the thread is already reported.
+        // Joining the thread waits for its last fsync: not on the runtime's threads. A panic of the thread is already
+        // reported.
         let _ = tokio::task::spawn_blocking(move || store.close_blocking()).await;
     }
 
-    /// Numbers for metrics.
+    /// Returns statistics for metrics.
     pub fn statistics(&self) -> Statistics {
         let disk_bytes = self.shared.log.disk_bytes();
         let state = self.shared.read();
@@ -405,7 +406,7 @@ impl Mvcc for Embedded {
 }
 
 impl Embedded {
-    /// Reads many records off the runtime's threads.
+    /// Reads many records outside the runtime's threads.
     async fn blocking<T: Send + 'static>(
         &self,
         read: impl FnOnce(&SharedEngine) -> Result<T, MvccError> + Send + 'static,
@@ -414,7 +415,7 @@ impl Embedded {
         let permit = self.ranges.clone().acquire_owned().await;
         let permit = permit.map_err(|error| MvccError::Unavailable(error.to_string().into()))?;
         let outcome = tokio::task::spawn_blocking(move || {
-            // Held until the read ends, also when nobody waits for it any more.
+            // Held until the read ends, even if its caller has gone.
             let _permit = permit;
             read(&shared)
         })
@@ -423,7 +424,7 @@ impl Embedded {
     }
 }
 
-/// When a time to live that begins now ends, in whole seconds since 1970, rounded up.
+/// Returns when a time to live that begins now ends, in whole seconds since 1970, rounded up.
 fn expires_at_seconds(ttl: Duration) -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let end = now.saturating_add(ttl);

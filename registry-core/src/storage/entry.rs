@@ -1,4 +1,4 @@
-//! One stored object at one revision: bytes encoded once, attributes extracted once, shared by everyone.
+//! A stored object at one revision: encoded once, attributes extracted once, shared by all readers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,47 +18,45 @@ pub use attributes::Attributes;
 use encodings::Encodings;
 pub use encodings::{Encoding, EncodingBudget};
 
-/// A stored object, cheap to clone and to hand around.
+/// A stored object; cheap to clone.
 pub type StoredObject = Arc<Entry>;
 
-/// One object at one revision.
+/// An object at one revision.
 #[derive(Debug)]
 pub struct Entry {
-    /// The whole key, for example `/registry/pods/default/web`.
+    /// The full key, for example `/registry/pods/default/web`.
     pub key: Arc<str>,
-    /// The revision that wrote this state; what clients see as `resourceVersion`.
+    /// The revision that wrote this state; the `resourceVersion` that clients see.
     pub revision: Revision,
-    /// The object as JSON, `metadata.resourceVersion` included: what a `get` answers, byte for byte.
+    /// The object as JSON, including `metadata.resourceVersion`: the exact bytes of the response to a `get`.
     pub json: Bytes,
-    /// Where in `json` the fields after `apiVersion` and `kind` begin (the `"` of `"metadata"`): items of a
-    /// typed list are written without those two, as `{` and this tail.
+    /// Offset in `json` of the fields after `apiVersion` and `kind` (the `"` of `"metadata"`): items of a typed list
+    /// are written without those two fields, as `{` and this tail.
     pub item_offset: u32,
-    /// What selectors and indexes look at.
+    /// The attributes that selectors and indexes evaluate.
     pub attributes: Attributes,
-    /// How long `metadata` is, once somebody wanted to know; 0 before.
+    /// Length of `metadata`, computed on first use; 0 before.
     metadata_len: AtomicU32,
-    /// What the object was encoded as, beside JSON, and converted to.
+    /// Encodings other than JSON, and conversions to other versions.
     encodings: Encodings,
 }
 
-/// Extracts attributes from a stored value: the bridge from bytes to a resource's AttrFunc, given to a
-/// backend when it is opened.
+/// Extracts attributes from a stored value: connects a resource's AttrFunc to a backend when the backend is opened.
 ///
 /// Kubernetes concept: `storage.AttrFunc`.
 pub trait AttributesOf: Send + Sync + 'static {
-    /// The attributes of a value (the canonical encoding, with or without `resourceVersion`).
+    /// Returns the attributes of a value (the canonical encoding, with or without `resourceVersion`).
     ///
     /// # Errors
-    /// The value is no object of the resource: it was written by something else, or is damaged.
+    /// Fails if the value is not an object of the resource: something else wrote it, or it is damaged.
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
 
-    /// The canonical encoding of a value that is kept in another one: as protobuf (it begins with
-    /// [`MAGIC`]), or in another version of the kind. `None` when the value can be
-    /// taken as it is.
+    /// Returns the canonical encoding of a value stored in another encoding: as protobuf (it begins with [`MAGIC`]),
+    /// or in another version of the kind. `None` if the value is canonical already.
     ///
     /// # Errors
-    /// The value is no object of the resource; or nobody says how the resource's protobuf is read, which is what
-    /// this does unless it is implemented.
+    /// Fails if the value is not an object of the resource, or if the resource has no protobuf decoder, which is what
+    /// the default implementation assumes.
     fn canonical(&self, value: &[u8]) -> Result<Option<Bytes>, String> {
         if value.starts_with(MAGIC) {
             return Err("it is Kubernetes protobuf, and the resource has none".to_owned());
@@ -70,7 +68,7 @@ pub trait AttributesOf: Send + Sync + 'static {
 // === impl Entry ===
 
 impl Entry {
-    /// An object at a revision, of which nothing but the JSON is made yet.
+    /// Creates an entry with its JSON; other encodings are created on demand.
     pub fn new(
         key: Arc<str>,
         revision: Revision,
@@ -83,13 +81,13 @@ impl Entry {
         Self { key, revision, json, item_offset, attributes, metadata_len, encodings }
     }
 
-    /// The JSON from the first field after `apiVersion` and `kind` on; empty when that is not known.
+    /// Returns the JSON from the first field after `apiVersion` and `kind` on; empty if its offset is not known.
     pub fn tail(&self) -> &[u8] {
         let tail = usize::try_from(self.item_offset).ok().and_then(|offset| self.json.get(offset..));
         tail.unwrap_or_default()
     }
 
-    /// The JSON of `metadata` alone, a part of [`json`](Self::json): found once. `None` when the JSON is not
+    /// Returns the JSON of `metadata`, a part of [`json`](Self::json), located once. `None` if the JSON is not
     /// canonical.
     pub fn metadata(&self) -> Option<&[u8]> {
         let rest = self.tail().strip_prefix(stored::METADATA_KEY)?;
@@ -98,21 +96,21 @@ impl Entry {
             return rest.get(..known);
         }
         let len = stored::object_len(rest)?;
-        // A length beyond 32 bits is found again each time.
+        // A length beyond 32 bits is computed again each time.
         self.metadata_len.store(u32::try_from(len).unwrap_or_default(), Ordering::Relaxed);
         rest.get(..len)
     }
 
-    /// What holding the object costs, in bytes: its texts, and what stands around them. What it is encoded as is counted
-    /// by the encodings' own budget.
+    /// Returns the memory that the object takes, in bytes: its strings and their overhead. Encodings are counted by
+    /// the encodings' own budget.
     pub fn size_bytes(&self) -> usize {
-        /// The structs, their counts of references, and the allocator's rounding.
+        /// The structs, their reference counts, and the allocator's rounding.
         const OVERHEAD_BYTES: usize = 200;
         OVERHEAD_BYTES + self.key.len() + self.json.len() + self.attributes.size_bytes()
     }
 
-    /// The object in an encoding: what `make` gives, which is asked once for everybody who wants it of this entry,
-    /// as long as the budget lasts. `None` when `make` cannot.
+    /// Returns the object in an encoding. `make` is called once per entry and its result shared, within the budget.
+    /// `None` if `make` fails.
     pub fn encoded(
         &self,
         encoding: Encoding,
@@ -122,7 +120,7 @@ impl Entry {
         self.encodings.get_or_make(encoding, budget, make)
     }
 
-    /// The object in another version of its kind: what `convert` gives, asked once like [`encoded`](Self::encoded).
+    /// Returns the object in another version of its kind. `convert` is called once, as in [`encoded`](Self::encoded).
     pub fn in_version(
         &self,
         version: GroupVersion,

@@ -1,4 +1,4 @@
-//! What can go wrong in a store. The registry turns these into `Status` in one place.
+//! Errors of a store. The registry maps these to `Status` in a single table.
 
 use std::sync::Arc;
 
@@ -9,106 +9,106 @@ use super::Revision;
 /// A failed read or write.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StorageError {
-    /// No object under the key. Not retryable.
+    /// The key does not exist. Not retryable.
     #[error("key not found: {key}")]
     NotFound {
         /// The key.
         key: String,
     },
-    /// An object is under the key already. Not retryable.
+    /// The key exists already. Not retryable.
     #[error("key exists: {key}")]
     Exists {
         /// The key.
         key: String,
     },
-    /// A precondition does not hold of the stored object. Read again, then decide.
+    /// The stored object does not meet a precondition. Read it again before retrying.
     #[error("{message}")]
     Precondition {
-        /// Which one, in the words for the client.
+        /// Describes the precondition, for the client.
         message: String,
     },
-    /// The object changed while it was being written, more often than the store retries. Retryable.
+    /// The object was modified concurrently more often than the store retries. Retryable.
     #[error("the object was modified concurrently")]
     Conflict,
-    /// The caller's own closure refused. Not retryable here.
+    /// The caller's closure rejected the operation. Not retryable here.
     #[error(transparent)]
     Rejected(StatusError),
-    /// The revision asked for has been compacted away. List again.
+    /// The requested revision has been compacted. List again.
     #[error("the requested revision {requested} has been compacted, the oldest kept is {oldest}")]
     Compacted {
-        /// The revision asked for.
+        /// The requested revision.
         requested: Revision,
         /// The oldest revision still kept.
         oldest: Revision,
-        /// For a paged list: a token to go on from the same place in the newest state.
+        /// For a paged list: a token that continues at the same key in the newest state.
         fresh_continue: Option<String>,
     },
-    /// The revision asked for has not happened yet. Retryable, after a second.
+    /// The requested revision is in the future. Retryable, after a second.
     #[error("Too large resource version: {requested}, current: {current}")]
     FutureRevision {
-        /// The revision asked for.
+        /// The requested revision.
         requested: Revision,
         /// The newest revision.
         current: Revision,
     },
-    /// A continue token that was not made here, or an option that cannot be. Not retryable.
+    /// An invalid continue token or an invalid option. Not retryable.
     #[error("{0}")]
     InvalidRequest(String),
-    /// The value under the key is no object of this resource, or does not decrypt. Not retryable.
+    /// The value under the key is not an object of this resource, or cannot be decrypted. Not retryable.
     #[error("the stored value of {key} cannot be read: {reason}")]
     Corrupt {
         /// The key.
         key: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The value is larger than the backend takes. Not retryable.
+    /// The value exceeds the backend's size limit. Not retryable.
     #[error("the value is larger than the store takes: {message}")]
     TooLarge {
-        /// The backend's words.
+        /// The backend's message.
         message: String,
     },
-    /// The backend cannot be reached or refuses work (lost etcd, full disk). Retryable; whether a write took
-    /// place is unknown.
+    /// The backend is unreachable or refuses the request (etcd lost, disk full). Retryable; it is unknown whether a
+    /// write took place.
     #[error("storage is unavailable: {reason}")]
     Unavailable {
-        /// The backend's words.
+        /// The backend's message.
         reason: Arc<str>,
     },
-    /// The store has more work queued than it takes. Retryable, after the given seconds.
+    /// The store's queue is full. Retryable, after the given number of seconds.
     #[error("storage is overloaded, retry after {retry_after_seconds} s")]
     Overloaded {
-        /// When to come back.
+        /// Delay before a retry, in seconds.
         retry_after_seconds: u32,
     },
 }
 
-/// Why a running watch ended. After any of these the stream is over.
+/// The reason that a running watch ended. The stream ends after any of these.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The history the watch stands at has been compacted, or the watcher fell too far behind: 410, list again.
+    /// The history at the watch's revision has been compacted, or the watcher fell too far behind: 410, list again.
     #[error("too old resource version: {requested} ({oldest})")]
     Compacted {
-        /// The revision asked for.
+        /// The requested revision.
         requested: Revision,
         /// The oldest revision still kept.
         oldest: Revision,
     },
-    /// The backend was lost. Watch again from the last revision seen.
+    /// The connection to the backend was lost. Watch again from the last revision seen.
     #[error("the watch was interrupted: {0}")]
     Interrupted(Arc<str>),
-    /// A value on the way cannot be read.
+    /// A value in the watch cannot be read.
     #[error("the stored value of {key} cannot be read: {reason}")]
     Corrupt {
         /// The key.
         key: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
 
 impl StorageError {
-    /// The backend cannot be reached or refuses work.
+    /// Creates the error for an unreachable backend or a refused request.
     pub fn unavailable(reason: impl std::fmt::Display) -> Self {
         Self::Unavailable { reason: reason.to_string().into() }
     }

@@ -1,13 +1,13 @@
-//! The engine's contract by a real etcd, over the `etcd-client` crate.
+//! Implements the engine's contract on etcd, with the `etcd-client` crate.
 //!
-//! | part | what it does |
+//! | part | purpose |
 //! |---|---|
-//! | [`options`] | which etcd, how to reach it, how long to wait |
-//! | `connection` | a few shared connections, deadlines, retries of what is safe to retry |
-//! | `errors` | etcd's words to the contract's errors, in one table |
-//! | `lease` | one lease for many keys with about the same time to live |
-//! | `watch` | one gRPC stream per watch, turned into whole revisions |
-//! | `compactor` | one of several servers compacts per interval, as kube-apiservers agree on it |
+//! | [`options`] | endpoints, credentials and timeouts |
+//! | `connection` | shared connections, deadlines, retries of safe requests |
+//! | `errors` | maps etcd's errors to the contract's errors, in one table |
+//! | `lease` | shares a lease among keys with a similar time to live |
+//! | `watch` | one gRPC stream per watch, converted into whole revisions |
+//! | `compactor` | one of several servers compacts per interval, with the protocol of kube-apiserver |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,10 +35,10 @@ use errors::{Failure, unavailable};
 use lease::LeasePool;
 pub use options::{ConnectError, Etcd3Options};
 
-/// The key that health checks read; it need not exist.
+/// The key that health checks read; it may be absent.
 const HEALTH_KEY: &str = "health";
 
-/// A real etcd, as an engine.
+/// An engine on etcd.
 pub struct Etcd3 {
     connection: Arc<Connection>,
     leases: LeasePool,
@@ -49,7 +49,7 @@ pub struct Etcd3 {
 // === impl Etcd3 ===
 
 impl Etcd3 {
-    /// Connects to an etcd cluster. Waits until a member answers, for at most the connect timeout.
+    /// Connects to an etcd cluster. Waits until a member responds, up to the connect timeout.
     pub async fn connect(options: Etcd3Options) -> Result<Arc<Self>, ConnectError> {
         let connection = Arc::new(Connection::open(&options).await?);
         let progress = connection.reports_progress_safely().await;
@@ -65,7 +65,7 @@ impl Etcd3 {
         }))
     }
 
-    /// How large the database of a member is on its disk; `None` when it does not tell.
+    /// Returns the size of a member's database on disk, in bytes; `None` if the member does not report it.
     pub async fn size_bytes(&self) -> Option<u64> {
         self.connection.database_bytes().await
     }
@@ -81,7 +81,7 @@ impl Etcd3 {
             .await
     }
 
-    /// Commits an operation if the key's newest revision is `expected`; else reads the key.
+    /// Commits an operation if the key's newest revision is `expected`; otherwise reads the key.
     async fn commit(
         &self,
         key: &str,
@@ -100,7 +100,7 @@ impl Etcd3 {
             .await
     }
 
-    /// A refusal that names a revision, completed with what only another read can tell.
+    /// Converts a failure into an error, completing its revisions by another read.
     async fn explain(&self, failure: Failure, requested: Revision) -> MvccError {
         match failure {
             Failure::Compacted => {
@@ -114,7 +114,8 @@ impl Etcd3 {
         }
     }
 
-    /// The oldest revision that can still be read: what compactors noted, or at least more than `compacted`.
+    /// Returns the oldest revision that can still be read: as recorded by compactors, or at least more than
+    /// `compacted`.
     async fn oldest_revision(&self, compacted: Revision) -> Revision {
         let noted = match self.get(COMPACT_REVISION_KEY).await {
             Ok(Got { key_value: Some(noted), .. }) => {
@@ -166,7 +167,7 @@ impl Mvcc for Etcd3 {
             let response = self.commit(key, expected, || TxnOp::put(key, value.clone(), None)).await?;
             return committed(&response);
         };
-        // A pooled lease may have been revoked behind our back: then ask for a new one, once.
+        // A pooled lease may have been revoked externally: then request a new one, once.
         for _ in 0..2 {
             let lease = self.leases.lease(&self.connection, ttl).await?;
             let put = || TxnOp::put(key, value.clone(), Some(PutOptions::new().with_lease(lease)));
@@ -188,7 +189,7 @@ impl Mvcc for Etcd3 {
     }
 
     /// # Errors
-    /// [`MvccError::Unavailable`] on an etcd whose answer may overtake changes (before 3.4.31 and 3.5.13, see
+    /// [`MvccError::Unavailable`] on an etcd whose response may overtake changes (before 3.4.31 and 3.5.13, see
     /// [etcd#15220](https://github.com/etcd-io/etcd/issues/15220)): the caller must then read from etcd itself.
     async fn request_progress(&self) -> Result<(), MvccError> {
         self.watches.request_progress()
@@ -201,7 +202,7 @@ impl Mvcc for Etcd3 {
 
     async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
         match compactor::compact(&self.connection, revision).await {
-            // Somebody has forgotten even more.
+            // Another compactor has already compacted to a later revision.
             Ok(()) | Err(Failure::Compacted) => Ok(()),
             Err(failure) => Err(self.explain(failure, revision).await),
         }
@@ -244,12 +245,12 @@ fn key_value(etcd: etcd_client::KeyValue) -> KeyValue {
     KeyValue { key: text(&key), value: Bytes::from(value), mod_revision, create_revision }
 }
 
-/// A key as text. Ours always are; a foreign one that is not is shown with replacement characters.
+/// Returns a key as text. Keys of this server are always UTF-8; in other keys invalid bytes are replaced.
 fn text(key: &[u8]) -> Arc<str> {
     String::from_utf8_lossy(key).into()
 }
 
-/// etcd counts in `i64`, never below 0.
+/// Converts etcd's `i64` numbers, which are never negative.
 fn unsigned(number: i64) -> u64 {
     number.try_into().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A storage type's name to a backend.
+//! Opens the backend for a storage type.
 //!
 //! Kubernetes concept: `--storage-backend`, `storagebackend/factory`.
 
@@ -11,7 +11,7 @@ use super::embedded::{Embedded, EmbeddedOptions, OpenError};
 use super::etcd3::{ConnectError, Etcd3, Etcd3Options};
 use super::mvcc::Mvcc;
 
-/// The backends there are.
+/// The supported backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackendType {
     /// In this process, durable. The default.
@@ -20,7 +20,7 @@ pub enum BackendType {
     Etcd3,
 }
 
-/// A backend with all it needs to be opened.
+/// A backend with the configuration needed to open it.
 #[derive(Clone, Debug)]
 pub enum BackendConfig {
     /// In this process.
@@ -31,15 +31,15 @@ pub enum BackendConfig {
     Etcd3(Etcd3Options),
 }
 
-/// A backend cannot be opened.
+/// An error while opening a backend.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
-    /// A backend that was given up. Not retryable.
+    /// A backend that is no longer supported. Not retryable.
     #[error(
         "{0} is no longer a supported storage backend; use \"etcd3\" (after migrating the data) or \"embedded\""
     )]
     Retired(String),
-    /// No such backend. Not retryable.
+    /// Unknown backend. Not retryable.
     #[error("unknown storage type: {0}; use \"embedded\" or \"etcd3\"")]
     Unknown(String),
     /// The embedded store cannot be opened.

@@ -1,4 +1,4 @@
-//! What the registry asks of a store. One instance serves one resource.
+//! The interface between the registry and a store. An instance serves one resource.
 //!
 //! Kubernetes concept: `storage.Interface` in `k8s.io/apiserver/pkg/storage`.
 
@@ -19,17 +19,17 @@ use super::predicate::Predicate;
 
 /// A store of one resource's objects.
 ///
-/// Guarantees every implementation gives, and [`testing`](super::testing) checks:
+/// Every implementation gives these guarantees, and [`testing`](super::testing) checks them:
 /// - writes are linearizable; a write that was acknowledged is durable;
-/// - reads without a revision see every write acknowledged before they began;
-/// - no reader ever sees time run backwards;
+/// - reads without a revision see every write that was acknowledged before they began;
+/// - the state that a reader sees never goes back in time;
 /// - a watch delivers every event after its start exactly once, in revision order, or ends with an error.
 #[async_trait]
 pub trait Interface: Send + Sync + 'static {
-    /// Writes a new object. `ttl` removes it by itself after so long (whole seconds, rounded up).
+    /// Writes a new object. The object is removed automatically after `ttl` (whole seconds, rounded up).
     ///
     /// # Errors
-    /// [`StorageError::Exists`] when the key is taken.
+    /// [`StorageError::Exists`] if the key exists.
     async fn create(
         &self,
         key: &str,
@@ -37,25 +37,25 @@ pub trait Interface: Send + Sync + 'static {
         ttl: Option<Duration>,
     ) -> Result<StoredObject, StorageError>;
 
-    /// Reads one object: the newest state, or with `not_older_than` any state at least so new
-    /// (`Some(0)`: whatever is at hand).
+    /// Reads one object: the newest state, or with `not_older_than` any state at least that new (`Some(0)`: any
+    /// available state).
     async fn get(
         &self,
         key: &str,
         not_older_than: Option<Revision>,
     ) -> Result<Option<StoredObject>, StorageError>;
 
-    /// Lists the objects below a key prefix, in key order. A prefix without a trailing `/` is one exact key.
+    /// Lists the objects below a key prefix, in key order. A prefix without a trailing `/` is an exact key.
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError>;
 
-    /// Watches the objects below a key prefix (or one exact key).
+    /// Watches the objects below a key prefix (or an exact key).
     ///
     /// # Errors
-    /// At the start as [`StorageError`]; later as the stream's last item.
+    /// Errors at the start are returned as [`StorageError`], later ones as the stream's last item.
     async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError>;
 
-    /// All changes below a key prefix after a revision, with bookmarks; `with_previous`: each with the state before it.
-    /// A store that does not know that leaves it out.
+    /// Returns all changes below a key prefix after a revision, with bookmarks. With `with_previous`, each change
+    /// includes the previous state, if the store knows it.
     ///
     /// # Errors
     /// As [`watch`](Self::watch).
@@ -76,12 +76,14 @@ pub trait Interface: Send + Sync + 'static {
         Ok(events.map(|event| Ok(Changed { event: event?, previous: None })).boxed())
     }
 
-    /// Reads, lets `update` decide, and writes if nothing changed in between; else again, from the newest state.
-    /// `hint` is a state the caller believes is the newest: tried first, and re-read before any refusal that it
-    /// led to is believed. When nothing changes, nothing is written and the present state is returned.
+    /// Reads the object, calls `update` and writes the result if the object has not changed in between; otherwise
+    /// retries from the newest state. `hint` is a state that the caller believes to be the newest: it is tried first,
+    /// and the object is read again before a refusal based on the hint is returned. If nothing changes, nothing is
+    /// written and the current state is returned.
     ///
     /// # Errors
-    /// [`StorageError::NotFound`] unless `update` [takes an absent object](TryUpdate::accepts_absent).
+    /// [`StorageError::NotFound`] if the object is absent, unless `update` [accepts an absent
+    /// object](TryUpdate::accepts_absent).
     async fn guaranteed_update(
         &self,
         key: &str,
@@ -90,8 +92,8 @@ pub trait Interface: Send + Sync + 'static {
         hint: Option<StoredObject>,
     ) -> Result<Updated, StorageError>;
 
-    /// Deletes an object if the preconditions hold and `validate` agrees; returns its last state, whose
-    /// revision is the deletion's. Retries as [`guaranteed_update`](Self::guaranteed_update) does.
+    /// Deletes an object if the preconditions hold and `validate` allows it. Returns the last state, with the
+    /// revision of the deletion. Retries as [`guaranteed_update`](Self::guaranteed_update) does.
     async fn delete(
         &self,
         key: &str,
@@ -100,16 +102,16 @@ pub trait Interface: Send + Sync + 'static {
         hint: Option<StoredObject>,
     ) -> Result<StoredObject, StorageError>;
 
-    /// How many objects there are below a prefix.
+    /// Returns the number of objects below a prefix.
     async fn count(&self, prefix: &str) -> Result<u64, StorageError>;
 
-    /// The newest revision of the whole store.
+    /// Returns the newest revision of the whole store.
     async fn current_revision(&self) -> Result<Revision, StorageError>;
 
-    /// Asks for a progress notification on all watches, soon.
+    /// Requests a progress notification on all watches.
     async fn request_progress(&self) -> Result<(), StorageError>;
 
-    /// Whether the store can serve; the text says what it waits for.
+    /// Whether the store can serve; the error describes what it waits for.
     fn readiness(&self) -> Result<(), String>;
 }
 
@@ -122,69 +124,69 @@ pub struct NewValue {
     pub attributes: Attributes,
 }
 
-/// What a list asks for.
+/// Parameters of a list.
 #[derive(Clone, Debug, Default)]
 pub struct ListRequest {
-    /// Which objects.
+    /// Selects the objects.
     pub predicate: Predicate,
-    /// `None`: the newest state. `Some(0)` with no match: whatever is at hand.
+    /// `None`: the newest state. `Some(0)` without a match: any available state.
     pub revision: Option<Revision>,
-    /// How `revision` is meant; `None` is not-older-than.
+    /// How `revision` is matched; `None` means not older than.
     pub revision_match: Option<ResourceVersionMatch>,
-    /// At most so many objects; 0 is no limit.
+    /// Maximum number of objects; 0 means no limit.
     pub limit: u64,
-    /// Where the page before ended.
+    /// The token that the previous page returned.
     pub continue_token: Option<String>,
-    /// Without a limit: whether the page may end early, with a token for what follows, so that it takes little memory.
+    /// Without a limit: whether the page may end early, with a token for the remainder, to bound the memory it takes.
     pub in_parts: bool,
-    /// Whether the caller needs the attributes of what is listed even when nothing is selected by them.
+    /// Whether the caller needs the attributes of the listed objects even if nothing is selected by them.
     pub with_attributes: bool,
 }
 
 /// One page of a list.
 #[derive(Clone, Debug, Default)]
 pub struct ListPage {
-    /// The revision the page (and every further one) shows.
+    /// The revision that this page and all further pages show.
     pub revision: Revision,
     /// The objects, in key order.
     pub items: Vec<StoredObject>,
-    /// How to get the next page; `None` on the last one.
+    /// The token for the next page; `None` on the last page.
     pub continue_token: Option<String>,
-    /// How many objects follow, when that is known (it is not under a selector).
+    /// Number of objects that follow, if known (it is not known under a selector).
     pub remaining: Option<u64>,
-    /// The objects of this page after [`items`](Self::items). `None` unless the caller asked for
-    /// [parts](crate::rest::Lister::list_in_parts), and where the items are all.
+    /// The objects of this page after [`items`](Self::items). `None` unless the caller requested
+    /// [parts](crate::rest::Lister::list_in_parts), and if `items` is complete.
     pub rest: Option<Rest>,
 }
 
-/// The objects of a page that are not in memory: read from the store when they are wanted, at the page's revision.
+/// The objects of a page that are not in memory: read from the store on demand, at the page's revision.
 #[derive(Clone)]
 pub struct Rest(Arc<dyn Fn() -> RestStream + Send + Sync>);
 
-/// Objects in key order, in parts of bounded size. Ends after its first error.
+/// A stream of objects in key order, in parts of bounded size. Ends after its first error.
 pub type RestStream = BoxStream<'static, Result<Vec<StoredObject>, StatusError>>;
 
-/// What a watch asks for.
+/// Parameters of a watch.
 #[derive(Clone, Debug, Default)]
 pub struct WatchRequest {
-    /// Which objects.
+    /// Selects the objects.
     pub predicate: Predicate,
-    /// Events after this revision. `None` or `Some(0)`: begin with the present objects as ADDED (the state at
-    /// hand for `Some(0)`), then go on. See `send_initial_events`.
+    /// Events after this revision. `None` or `Some(0)`: begins with the existing objects as ADDED (any available
+    /// state for `Some(0)`), then continues with changes. See `send_initial_events`.
     pub revision: Option<Revision>,
-    /// `Some(true)`: begin with the present state, at least as new as `revision`, as ADDED, and close it with a
-    /// bookmark ([`WatchEvent::Bookmark`] with `initial_events_end`). `Some(false)`: events only.
+    /// `Some(true)`: begins with the state at least as new as `revision`, as ADDED, followed by a bookmark
+    /// ([`WatchEvent::Bookmark`] with `initial_events_end`). `Some(false)`: events only.
     pub send_initial_events: Option<bool>,
-    /// Send bookmarks from time to time.
+    /// Whether to send bookmarks periodically.
     pub bookmarks: bool,
 }
 
-/// A change as a cache takes it in.
+/// A change as a cache receives it.
 #[derive(Clone, Debug)]
 pub struct Changed {
-    /// What happened.
+    /// The event.
     pub event: WatchEvent,
-    /// Of a change of an object, the state before it: when it was asked for and is known.
+    /// The state before the change of an object, if it was requested and is known.
     pub previous: Option<StoredObject>,
 }
 
@@ -194,20 +196,20 @@ pub type ChangedStream = BoxStream<'static, Result<Changed, WatchError>>;
 /// A running watch. Ends after its first error, and when the store shuts down. Dropping it ends the watch.
 pub type WatchStream = BoxStream<'static, Result<WatchEvent, WatchError>>;
 
-/// One thing that happened, as a watcher with a selector sees it.
+/// An event as a watcher with a selector sees it.
 #[derive(Clone, Debug)]
 pub enum WatchEvent {
     /// The object appeared, or came to match the selector.
     Added(StoredObject),
     /// The object changed.
     Modified(StoredObject),
-    /// The object is gone, or no longer matches: its last matching state, with the revision of the change.
+    /// The object was deleted, or no longer matches: its last matching state, with the revision of the change.
     Deleted(StoredObject),
-    /// Nothing older than this revision will follow.
+    /// No event at or below this revision follows.
     Bookmark {
         /// The revision.
         revision: Revision,
-        /// Whether this closes the initial state (`k8s.io/initial-events-end`).
+        /// Whether this ends the initial state (`k8s.io/initial-events-end`).
         initial_events_end: bool,
     },
 }
@@ -215,12 +217,12 @@ pub enum WatchEvent {
 // === impl Rest ===
 
 impl Rest {
-    /// The objects that `read` streams; the same each time.
+    /// Creates a rest from `read`, which must stream the same objects on each call.
     pub fn new(read: impl Fn() -> RestStream + Send + Sync + 'static) -> Self {
         Self(Arc::new(read))
     }
 
-    /// Reads the objects, from the first on.
+    /// Reads the objects from the start.
     pub fn stream(&self) -> RestStream {
         (self.0)()
     }
@@ -233,14 +235,14 @@ impl std::fmt::Debug for Rest {
 }
 
 impl Changed {
-    /// The revision of what happened.
+    /// Returns the revision of the event.
     pub fn revision(&self) -> Revision {
         self.event.revision()
     }
 }
 
 impl WatchEvent {
-    /// The revision of what happened.
+    /// Returns the revision of the change.
     pub fn revision(&self) -> Revision {
         match self {
             Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => object.revision,
@@ -249,43 +251,43 @@ impl WatchEvent {
     }
 }
 
-/// Decides what a stored object becomes. Called again whenever the object changed in between.
+/// Computes the update of a stored object. Called again whenever the object changed in between.
 #[async_trait]
 pub trait TryUpdate: Send {
-    /// From the present state (`None`: there is none) to what is to be done.
+    /// Returns the action for the current state (`None`: the object is absent).
     ///
     /// # Errors
-    /// Refuses the update; given to the caller as [`StorageError::Rejected`].
+    /// Rejects the update; returned to the caller as [`StorageError::Rejected`].
     async fn try_update(&mut self, current: Option<&StoredObject>) -> Result<UpdateAction, StatusError>;
 
-    /// Whether an update of an absent object is to be tried (create on update).
+    /// Whether an absent object can be updated (create on update).
     fn accepts_absent(&self) -> bool {
         false
     }
 }
 
-/// What an update wants done.
+/// The action of an update.
 #[derive(Debug)]
 pub enum UpdateAction {
-    /// Write this value. Equal to the present one, it is not written.
+    /// Write this value. It is not written if it equals the current value.
     Write {
         /// The new value.
         value: NewValue,
-        /// Remove it by itself after so long.
+        /// Remove the object automatically after this duration.
         ttl: Option<Duration>,
     },
     /// Remove the object.
     Delete,
-    /// Leave things as they are.
+    /// Keep the object unchanged.
     Keep,
 }
 
-/// What an update led to.
+/// The result of an update.
 #[derive(Clone, Debug)]
 pub struct Updated {
-    /// The state after it (after a deletion: the last state, with the deletion's revision).
+    /// The state after the update (after a deletion: the last state, with the deletion's revision).
     pub object: StoredObject,
-    /// What was done.
+    /// What the update did.
     pub outcome: UpdateOutcome,
 }
 
@@ -302,17 +304,17 @@ pub enum UpdateOutcome {
     Deleted,
 }
 
-/// Has the last word before a deletion. Called again whenever the object changed in between.
+/// Validates a deletion. Called again whenever the object changed in between.
 #[async_trait]
 pub trait ValidateDeletion: Send {
-    /// Whether this state may be deleted.
+    /// Checks whether an object in this state may be deleted.
     ///
     /// # Errors
-    /// Refuses the deletion.
+    /// Rejects the deletion.
     async fn validate_deletion(&mut self, current: &StoredObject) -> Result<(), StatusError>;
 }
 
-/// Every deletion is fine.
+/// Allows every deletion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AnyDeletion;
 

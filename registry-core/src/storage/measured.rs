@@ -1,4 +1,4 @@
-//! An engine that counts what one resource asks of it, and measures how long that takes.
+//! An engine that counts and times the requests for one resource.
 //!
 //! Kubernetes concept: `RecordEtcdRequest` in `k8s.io/apiserver/pkg/storage/etcd3/metrics`.
 
@@ -13,7 +13,7 @@ use crate::metrics::{EngineMetrics, EngineOperation};
 use super::Revision;
 use super::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged};
 
-/// An engine as one resource uses it.
+/// An engine with request metrics for one resource.
 pub struct Measured {
     inner: Arc<dyn Mvcc>,
     metrics: EngineMetrics,
@@ -22,7 +22,7 @@ pub struct Measured {
 // === impl Measured ===
 
 impl Measured {
-    /// Counts what is asked of `inner`.
+    /// Wraps `inner` so that its requests are measured.
     pub fn new(inner: Arc<dyn Mvcc>, metrics: EngineMetrics) -> Arc<Self> {
         Arc::new(Self { inner, metrics })
     }

@@ -1,6 +1,6 @@
-//! The contract of a multi-version key-value engine: what etcd offers, as far as a store of API objects needs
-//! it. [`etcd3`](super::etcd3) and [`embedded`](super::embedded) implement it; all semantics of objects are
-//! above it, once, in [`versioned`](super::versioned).
+//! The contract of a multi-version key-value engine: the part of etcd's API that a store of API objects needs.
+//! [`etcd3`](super::etcd3) and [`embedded`](super::embedded) implement it; [`versioned`](super::versioned) implements
+//! the semantics of objects on top of it.
 //!
 //! Kubernetes concept: etcd's [KV and Watch API](https://etcd.io/docs/v3.5/learning/api/).
 
@@ -13,19 +13,20 @@ use futures::stream::BoxStream;
 
 use super::Revision;
 
-/// An engine with one global, gapless history of revisions.
+/// An engine with a single, global, gapless history of revisions.
 #[async_trait]
 pub trait Mvcc: Send + Sync + 'static {
-    /// One key, now (linearizable).
+    /// Reads one key in its newest state (linearizable).
     async fn get(&self, key: &str) -> Result<Got, MvccError>;
 
-    /// Keys in `[start, end)` in order, at `revision` (`None`: now, linearizable); at most `limit` (0: all).
+    /// Reads the keys in `[start, end)` in order, at `revision` (`None`: newest, linearizable); at most `limit` (0:
+    /// all).
     async fn range(&self, range: RangeRequest<'_>) -> Result<Ranged, MvccError>;
 
-    /// How many keys are in `[start, end)` now.
+    /// Returns the number of keys currently in `[start, end)`.
     async fn count(&self, start: &str, end: &str) -> Result<u64, MvccError>;
 
-    /// Writes `value` if the key's newest revision is `expected` (0: the key is absent), in one step.
+    /// Writes `value` atomically if the key's newest revision is `expected` (0: the key is absent).
     async fn put_if(
         &self,
         key: &str,
@@ -34,91 +35,91 @@ pub trait Mvcc: Send + Sync + 'static {
         ttl: Option<Duration>,
     ) -> Result<Committed, MvccError>;
 
-    /// Removes the key if its newest revision is `expected`, in one step.
+    /// Removes the key atomically if its newest revision is `expected`.
     async fn delete_if(&self, key: &str, expected: Revision) -> Result<Committed, MvccError>;
 
-    /// Every change in `[start, end)` with a revision greater than `after`, in order; batches never split a
+    /// Returns every change in `[start, end)` with a revision greater than `after`, in order; batches never split a
     /// revision. Empty batches are progress notifications.
     async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError>;
 
-    /// Asks for a progress notification on all watches.
+    /// Requests a progress notification on all watches.
     async fn request_progress(&self) -> Result<(), MvccError>;
 
-    /// The newest revision.
+    /// Returns the newest revision.
     async fn current_revision(&self) -> Result<Revision, MvccError>;
 
-    /// Forgets what was overwritten or deleted before `revision`; watches and ranges older than it then fail.
+    /// Discards the states overwritten or deleted before `revision`; older watches and ranges then fail.
     async fn compact(&self, revision: Revision) -> Result<(), MvccError>;
 
-    /// Whether the engine can serve; the text says what is wrong.
+    /// Whether the engine can serve; the error describes the problem.
     async fn health(&self) -> Result<(), String>;
 }
 
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyValue {
-    /// The whole key.
+    /// The full key.
     pub key: Arc<str>,
-    /// The value, as it is at rest.
+    /// The value as stored at rest.
     pub value: Bytes,
-    /// The revision that wrote it.
+    /// The revision of the last write.
     pub mod_revision: Revision,
     /// The revision that created the key.
     pub create_revision: Revision,
 }
 
-/// The answer to a get.
+/// The result of a get.
 #[derive(Clone, Debug)]
 pub struct Got {
     /// The store's revision at the time of the read.
     pub revision: Revision,
-    /// The key's value, if it is there.
+    /// The key and its value; `None` if the key is absent.
     pub key_value: Option<KeyValue>,
 }
 
-/// What a range asks for.
+/// Parameters of a range read.
 #[derive(Clone, Copy, Debug)]
 pub struct RangeRequest<'a> {
-    /// The first key.
+    /// The first key, inclusive.
     pub start: &'a str,
-    /// The first key that no longer belongs.
+    /// The last key, exclusive.
     pub end: &'a str,
-    /// At most so many keys; 0 is no limit.
+    /// Maximum number of keys; 0 means no limit.
     pub limit: u64,
-    /// The state at this revision; `None` is now.
+    /// The revision to read at; `None` is the newest.
     pub revision: Option<Revision>,
 }
 
-/// The answer to a range.
+/// The result of a range read.
 #[derive(Clone, Debug)]
 pub struct Ranged {
-    /// The store's revision at the time of the read (not the one asked for).
+    /// The store's revision at the time of the read (not the requested revision).
     pub revision: Revision,
     /// The keys, in order.
     pub key_values: Vec<KeyValue>,
-    /// How many keys of the range there are in all, this page included.
+    /// Total number of keys in the range, this page included.
     pub count: u64,
 }
 
-/// The answer to a conditional write.
+/// The result of a conditional write.
 #[derive(Clone, Debug)]
 pub enum Committed {
-    /// It was made, durably, at this revision.
+    /// The write succeeded, durably, at this revision.
     At(Revision),
-    /// The condition did not hold; this is the state instead.
+    /// The condition did not hold; contains the current state.
     ConditionFailed(Got),
 }
 
 /// Changes of one or more whole revisions, in order.
 #[derive(Clone, Debug)]
 pub struct ChangeBatch {
-    /// Everything up to this revision has now been delivered.
+    /// All changes up to this revision have been delivered.
     pub revision: Revision,
-    /// The changes; none for a progress notification.
+    /// The changes; empty for a progress notification.
     pub changes: Vec<Change>,
 }
 
-/// One key's change.
+/// A change of one key.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The key.
@@ -127,44 +128,45 @@ pub struct Change {
     pub revision: Revision,
     /// The new value; `None` for a deletion.
     pub value: Option<Bytes>,
-    /// The value before, if there was one.
+    /// The previous value, if there was one.
     pub previous: Option<Bytes>,
 }
 
 /// A running watch; ends after its first error. Dropping it ends the watch.
 pub type ChangeStream = BoxStream<'static, Result<ChangeBatch, MvccError>>;
 
-/// What can go wrong in an engine.
+/// An error of an engine.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MvccError {
-    /// The revision was compacted away. Start again from the newest.
+    /// The revision was compacted. Start again from the newest revision.
     #[error("revision {requested} has been compacted, the oldest kept is {oldest}")]
     Compacted {
-        /// The revision asked for.
+        /// The requested revision.
         requested: Revision,
         /// The oldest revision that can still be read.
         oldest: Revision,
     },
-    /// The revision has not happened yet. Retryable.
+    /// The revision is in the future. Retryable.
     #[error("revision {requested} is in the future, the newest is {current}")]
     FutureRevision {
-        /// The revision asked for.
+        /// The requested revision.
         requested: Revision,
         /// The newest revision.
         current: Revision,
     },
-    /// The value is larger than the engine takes. Not retryable.
+    /// The value exceeds the engine's size limit. Not retryable.
     #[error("request is too large: {0}")]
     TooLarge(String),
-    /// The engine cannot be reached, or refuses work. Retryable; whether a write took place is unknown.
+    /// The engine is unreachable or refuses the request. Retryable; it is unknown whether a write took place.
     #[error("{0}")]
     Unavailable(Arc<str>),
-    /// More is queued than the engine takes. Retryable; nothing was written.
+    /// The engine's queue is full. Retryable; nothing was written.
     #[error("too many requests are queued")]
     Overloaded,
 }
 
-/// The end of the range of all keys with a prefix: the prefix with its last character's successor.
+/// Returns the end of the range of all keys with a prefix: the prefix with its last character replaced by the
+/// successor.
 ///
 /// `"/registry/pods/"` gives `"/registry/pods0"`.
 pub fn prefix_end(prefix: &str) -> String {

@@ -1,4 +1,4 @@
-//! Which objects a list or a watch is about.
+//! Selection of the objects of a list or a watch.
 
 use crate::api::selector::{FieldSelector, LabelSelector};
 
@@ -9,9 +9,9 @@ use super::entry::Attributes;
 /// Kubernetes concept: `storage.SelectionPredicate`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Predicate {
-    /// What must hold of the labels.
+    /// Requirements on the labels.
     pub labels: LabelSelector,
-    /// What must hold of the selectable fields.
+    /// Requirements on the selectable fields.
     pub fields: FieldSelector,
 }
 

@@ -1,12 +1,12 @@
-//! One watch of an engine for all resources of a server.
+//! A single watch of an engine, shared by all resources of a server.
 //!
-//! A cache per resource, each with a watch of its own on the engine, costs one wake-up per kind for every write,
-//! and over etcd leaves most of them without knowing how far they have come: a resource that nobody writes hears
-//! nothing. The shared watch watches the whole key space once, and hands each change to whom it concerns. So every event of
-//! any resource tells how far all of them are, and a consistent read needs etcd's newest revision only, which
-//! one read tells to all who wait for it.
+//! If every resource's cache had its own watch on the engine, each write would wake every watch, and over etcd most
+//! watches would not know their progress: a resource without writes receives no events. The shared watch covers the
+//! whole key space and distributes each change to the watches it concerns. An event of any resource thus advances the
+//! progress of all of them, and a consistent read needs only etcd's newest revision, which a single read returns to
+//! all waiting readers.
 //!
-//! Each resource has a [client](SharedWatch::client) of its own, which is an engine like the one below.
+//! Each resource has a [client](SharedWatch::client), which is an engine like the underlying engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,19 +29,19 @@ use listening::listen;
 use newest::Newest;
 use routes::{PAST, Routes};
 
-/// How long to wait before watching again, at least and at most.
+/// Minimum and maximum delay before watching again.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// How long a new watch waits for the shared watch to begin before it goes its own way.
+/// Time that a new watch waits for the shared watch to begin before it watches the engine directly.
 const BEGIN_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The one watch, and who listens to it.
+/// The shared watch and its listeners.
 pub struct SharedWatch {
     shared: Arc<SharedWatchState>,
     watching: AbortHandle,
 }
 
-/// What the watch and its listeners share.
+/// State that the watch and its listeners share.
 struct SharedWatchState {
     inner: Arc<dyn Mvcc>,
     newest: Newest,
@@ -49,19 +49,19 @@ struct SharedWatchState {
     prefix: String,
 }
 
-/// A resource's view of the engine through the shared_watch.
+/// A resource's view of the engine through the shared watch.
 struct Client {
     shared_watch: Arc<SharedWatch>,
-    /// Tells the client's watches from others'.
+    /// Distinguishes this client's watches from those of others.
     number: u64,
-    /// Whether some of its watches are the engine's own: only the engine tells those how far they are.
+    /// Whether some of its watches are on the engine directly: only the engine reports progress to those.
     watches_engine: AtomicBool,
 }
 
 // === impl SharedWatch ===
 
 impl SharedWatch {
-    /// Begins to watch all keys below a prefix (with a slash at its end). Must be called within a Tokio runtime.
+    /// Starts watching all keys below a prefix (with a trailing slash). Must be called within a Tokio runtime.
     pub fn new(inner: Arc<dyn Mvcc>, prefix: &str) -> Arc<Self> {
         let shared = Arc::new(SharedWatchState {
             newest: Newest::new(inner.clone()),
@@ -73,12 +73,12 @@ impl SharedWatch {
         Arc::new(Self { shared, watching })
     }
 
-    /// Ends the watch, before its engine is closed. Nothing is delivered after it.
+    /// Ends the watch, before its engine is closed. Nothing is delivered afterwards.
     pub fn stop(&self) {
         self.watching.abort();
     }
 
-    /// The engine for one more resource.
+    /// Returns an engine for another resource.
     pub fn client(self: &Arc<Self>) -> Arc<dyn Mvcc> {
         let number = self.shared.routes.next_number();
         Arc::new(Client { shared_watch: self.clone(), number, watches_engine: AtomicBool::new(false) })
@@ -91,8 +91,8 @@ impl Drop for SharedWatch {
     }
 }
 
-/// Watches until its task is aborted. Begins a little in the past: who watched a server that ended goes on where that
-/// was, and finds it remembered here.
+/// Watches until its task is aborted. Begins slightly in the past: a client that watched a previous server resumes
+/// from its last revision, and finds it remembered here.
 async fn run(shared: Arc<SharedWatchState>) {
     let end = prefix_end(&shared.prefix);
     let mut backoff = BACKOFF.0;
@@ -184,7 +184,7 @@ impl Mvcc for Client {
         Ok(self.saw(self.shared().inner.delete_if(key, expected).await?))
     }
 
-    /// Through the shared watch for whole directories below its prefix; other ranges are watched on their own.
+    /// Uses the shared watch for whole directories below its prefix; other ranges are watched on the engine directly.
     async fn watch(&self, start: &str, end: &str, after: Revision) -> Result<ChangeStream, MvccError> {
         let shared = self.shared();
         let is_directory = start.ends_with('/') && prefix_end(start) == end;
@@ -199,10 +199,11 @@ impl Mvcc for Client {
             Some(subscription) if subscription.missing_until.is_none() => {
                 Ok(listen(shared_watch, subscription, None))
             }
-            // Begins before what the shared watch remembers: the engine tells what was, up to where the shared watch goes on.
+            // Begins before the changes that the shared watch remembers: the engine delivers the changes up to the
+            // point where the shared watch continues.
             Some(subscription) => {
                 let past = shared.inner.watch(start, end, after).await?;
-                // Not on an etcd too old to tell; there the next change of the range does.
+                // An etcd too old to report progress refuses; the next change of the range then reports it.
                 let _ = shared.inner.request_progress().await;
                 Ok(listen(shared_watch, subscription, Some(past)))
             }
@@ -213,15 +214,15 @@ impl Mvcc for Client {
         }
     }
 
-    /// This client's watches are told when the shared watch has come to what is the newest revision known now.
+    /// This client's watches receive progress once the shared watch has reached the newest revision known now.
     async fn request_progress(&self) -> Result<(), MvccError> {
         let shared = self.shared();
         let told = shared.routes.progress(self.number, shared.newest.known());
         if told && !self.watches_engine.load(Ordering::Relaxed) {
             return Ok(());
         }
-        // What is newest may be outside the prefix. An etcd too old to tell reliably refuses: the changes inside
-        // the prefix still come.
+        // The newest revision may be outside the prefix. An etcd too old to report progress reliably refuses: the
+        // changes inside the prefix still arrive.
         match shared.inner.request_progress().await {
             Err(MvccError::Unavailable(_)) | Ok(()) => Ok(()),
             Err(error) => Err(error),

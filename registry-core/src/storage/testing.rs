@@ -1,16 +1,16 @@
-//! The conformance suite every backend and decorator passes, and what it takes to run it.
+//! The conformance suite that every backend and decorator passes, and the tools to run it.
 //!
-//! | part | what it is |
+//! | part | purpose |
 //! |---|---|
 //! | [`conformance()`] | every guarantee of [`Interface`], against any store |
-//! | [`contract()`] | every promise of [`Mvcc`], against any engine |
-//! | [`fault_tolerance()`] | the store over a [`FaultyMvcc`]: what happens equals what was told |
-//! | [`FaultyMvcc`] | an engine that fails, dawdles, and commits without saying so |
-//! | [`Hooked`] | an engine to which a test does what it likes |
+//! | [`contract()`] | every guarantee of [`Mvcc`], against any engine |
+//! | [`fault_tolerance()`] | the store over a [`FaultyMvcc`]: the final state matches the reported results |
+//! | [`FaultyMvcc`] | an engine that fails, delays, and commits without reporting it |
+//! | [`Hooked`] | an engine whose calls a test can intercept |
 //! | `etcd` | a real etcd for one test binary (feature `etcd3`) |
-//! | [`Widget`] | the tiny resource all of this is about |
+//! | [`Widget`] | the small resource that the suites use |
 //!
-//! A suite runs its checks side by side, each under keys of its own, and reports every one that fails.
+//! A suite runs its checks concurrently, each with its own keys, and reports all that fail.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -46,33 +46,33 @@ pub use hooked::{Call, EngineHooks, Hooked, NoProgress};
 pub use watcher::Watcher;
 pub use widget::{Widget, WidgetAttributes};
 
-/// How long one check may take.
+/// Timeout of a check.
 const CHECK_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What a check of the store works on.
+/// The input of a check of the store.
 #[derive(Clone)]
 pub struct Fixture {
     /// The store under test, serving [`Widget`]s.
     pub store: Arc<dyn Interface>,
-    /// The engine below it (below all decorators), for compaction and for looking at what is at rest.
+    /// The engine below all decorators, for compaction and for reading values at rest.
     pub engine: Arc<dyn Mvcc>,
-    /// The keys of this check, with a trailing `/`. The store is empty below it.
+    /// Key prefix of this check, with a trailing `/`. The store is empty below it.
     pub prefix: String,
 }
 
-/// What a check of the engine works on.
+/// The input of a check of the engine.
 #[derive(Clone)]
 pub struct EngineFixture {
     /// The engine under test.
     pub engine: Arc<dyn Mvcc>,
-    /// The keys of this check, with a trailing `/`. The engine is empty below it.
+    /// Key prefix of this check, with a trailing `/`. The engine is empty below it.
     pub prefix: String,
 }
 
-/// One behaviour, by name.
+/// A check with its name.
 type Check<F> = (&'static str, fn(F) -> BoxFuture<'static, ()>);
 
-/// Makes a `Check` of each async function named.
+/// Converts the named async functions into `Check`s.
 macro_rules! checks {
     ($($module:ident :: $name:ident),* $(,)?) => {
         &[$((concat!(stringify!($module), "::", stringify!($name)), |fixture| Box::pin($module::$name(fixture)))),*]
@@ -80,31 +80,31 @@ macro_rules! checks {
 }
 use checks;
 
-/// A store of widgets over an engine, nothing encrypted.
+/// Creates a store of widgets over an engine, without encryption.
 pub fn widget_store(engine: Arc<dyn Mvcc>) -> Arc<dyn Interface> {
     Arc::new(VersionedStore::new(engine, Arc::new(Identity), Arc::new(WidgetAttributes)))
 }
 
-/// Checks every guarantee of [`Interface`]. `make` is given a prefix no other check uses and makes the store
-/// that serves it, with the engine below. The engine may be shared by all of them.
+/// Checks every guarantee of [`Interface`]. `make` receives a prefix that no other check uses, and returns the store
+/// that serves it, with the engine below. All checks may share the engine.
 ///
 /// # Panics
-/// When a check fails, after all have run, with the names and reasons of those that did.
+/// Panics if a check fails, after all have run, with the names and reasons of those that failed.
 pub async fn conformance<M, F>(make: M)
 where
     M: Fn(String) -> F,
     F: Future<Output = Fixture>,
 {
     run("conformance", conformance::CHECKS, &make, false).await;
-    // These make the engine forget, which all stores on it feel.
+    // These compact the engine, which affects all stores on it.
     run("compaction", conformance::SERIAL_CHECKS, &make, true).await;
 }
 
-/// Checks every promise of [`Mvcc`]. `make` is given a prefix no other check uses, and may give the same engine
-/// each time.
+/// Checks every guarantee of [`Mvcc`]. `make` receives a prefix that no other check uses, and may return the same
+/// engine each time.
 ///
 /// # Panics
-/// When a check fails, after all have run, with the names and reasons of those that did.
+/// Panics if a check fails, after all have run, with the names and reasons of those that failed.
 pub async fn contract<M, F>(make: M)
 where
     M: Fn(String) -> F,
@@ -141,7 +141,7 @@ fn ready(outcome: Result<(), String>) -> tokio::task::JoinHandle<Result<(), Stri
     tokio::spawn(std::future::ready(outcome))
 }
 
-/// Runs a check to its end, its panic or its time.
+/// Runs a check until it ends, panics or times out.
 async fn bounded(check: BoxFuture<'static, ()>) -> Result<(), String> {
     match tokio::time::timeout(CHECK_TIMEOUT, AssertUnwindSafe(check).catch_unwind()).await {
         Ok(Ok(())) => Ok(()),

@@ -1,4 +1,4 @@
-//! What a value looks like at rest.
+//! Transformation of values at rest.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/value`,
 //! [encryption at rest](https://kubernetes.io/docs/tasks/administer-cluster/encrypt-data/).
@@ -6,46 +6,45 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// Turns plain values into what is kept, and back.
+/// Converts values between plain form and the form at rest.
 ///
-/// The context is the value's whole key. A transformer that encrypts authenticates it, so that a value moved
-/// to another key does not decrypt.
+/// The context is the value's full key. An encrypting transformer authenticates it, so that a value moved to another
+/// key does not decrypt.
 ///
 /// Kubernetes concept: `value.Transformer`.
 #[async_trait]
 pub trait Transformer: Send + Sync + 'static {
-    /// Reads a value at rest.
+    /// Converts a value at rest into plain form.
     #[allow(
         clippy::wrong_self_convention,
         reason = "the storage is where the value comes from, not what is made"
     )]
     async fn from_storage(&self, stored: Bytes, context: &str) -> Result<Plain, TransformError>;
 
-    /// Makes a value fit to be kept.
+    /// Converts a plain value into the form at rest.
     async fn to_storage(&self, plain: Bytes, context: &str) -> Result<Bytes, TransformError>;
 }
 
-/// A value read back.
+/// A value read from storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plain {
     /// The value.
     pub value: Bytes,
-    /// Whether it would be written differently today (under an older key, or none): a write of equal bytes
-    /// must then really be made.
+    /// Whether a write today would produce a different form at rest (the value was written under an older key, or
+    /// none): a write of equal bytes must then not be skipped.
     pub stale: bool,
 }
 
-/// A value that cannot be transformed: it was damaged, moved, or written under a key not known here.
-/// Not retryable.
+/// A value cannot be transformed: it was damaged, moved, or encrypted with an unknown key. Not retryable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TransformError(pub String);
 
-/// Values are kept as they are.
+/// Stores values unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identity;
 
-/// What every encrypting transformer's values begin with, here and in kube-apiserver.
+/// Prefix of the values of every encrypting transformer, here and in kube-apiserver.
 const ENCRYPTED_PREFIX: &[u8] = b"k8s:enc:";
 
 // === impl Identity ===

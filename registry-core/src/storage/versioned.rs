@@ -1,7 +1,7 @@
-//! The semantics of API objects, once, over any multi-version engine: conditional writes with retries, paging
-//! at one revision, selection, and watches that see an object come and go.
+//! The semantics of API objects over any multi-version engine: conditional writes with retries, paging at one
+//! revision, selection, and watches with selector transitions.
 //!
-//! Kubernetes concept: `k8s.io/apiserver/pkg/storage/etcd3`, without what is etcd's own.
+//! Kubernetes concept: `k8s.io/apiserver/pkg/storage/etcd3`, without the parts specific to etcd.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,12 +29,11 @@ mod state;
 mod update;
 mod watch;
 
-/// One resource's objects in an engine.
+/// The objects of one resource in an engine.
 ///
-/// Attributes are extracted where they are looked at: entries from watches and from lists with a selector
-/// carry them, and so do those just written (with the attributes they were given). Entries from `get` and
-/// from lists without a selector come with [`Attributes::default`]; who needs all of them (a cache) watches
-/// with initial events.
+/// Attributes are extracted only where they are needed: entries from watches, from lists with a selector and from
+/// writes carry them. Entries from `get` and from lists without a selector have [`Attributes::default`]; a caller
+/// that needs all attributes (a cache) watches with initial events.
 #[derive(Clone)]
 pub struct VersionedStore {
     engine: Arc<dyn Mvcc>,
@@ -44,7 +43,7 @@ pub struct VersionedStore {
     page_size: Arc<PageSize>,
 }
 
-/// The keys an operation is about: a prefix with a trailing `/` is a range, anything else one exact key.
+/// The keys of an operation: a prefix with a trailing `/` is a range, anything else an exact key.
 #[derive(Clone, Debug)]
 struct KeyRange {
     start: String,
@@ -64,7 +63,7 @@ impl KeyRange {
     }
 }
 
-/// The least key that is greater than this one.
+/// Returns the smallest key greater than this key.
 fn successor(key: &str) -> String {
     format!("{key}\0")
 }
@@ -72,7 +71,8 @@ fn successor(key: &str) -> String {
 // === impl VersionedStore ===
 
 impl VersionedStore {
-    /// A store over `engine`, its values transformed by `transformer`, selected by what `attributes` finds.
+    /// Creates a store over `engine`. `transformer` transforms its values; `attributes` extracts the attributes for
+    /// selection.
     pub fn new(
         engine: Arc<dyn Mvcc>,
         transformer: Arc<dyn Transformer>,
@@ -81,12 +81,12 @@ impl VersionedStore {
         Self { engine, transformer, attributes, metrics: EngineMetrics::default(), page_size: Arc::default() }
     }
 
-    /// Counts what is listed. What is asked of the engine counts the [engine](super::measured) itself.
+    /// Counts the objects of lists. Requests to the engine are counted by the [engine](super::measured) itself.
     pub fn with_metrics(self, metrics: EngineMetrics) -> Self {
         Self { metrics, ..self }
     }
 
-    /// Reads one key, newest.
+    /// Reads the newest state of one key.
     async fn read(&self, key: &str) -> Result<state::Seen, StorageError> {
         let got = self.engine.get(key).await?;
         self.seen(key, got).await
@@ -170,20 +170,20 @@ impl Interface for VersionedStore {
         Ok(self.engine.request_progress().await?)
     }
 
-    /// Always: this store keeps nothing that would have to be filled first.
+    /// Always ready: this store has no state to initialize.
     fn readiness(&self) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Times to live are whole seconds, rounded up; nothing lives for 0 s.
+/// Rounds a time to live up to whole seconds, at least 1 s.
 fn whole_seconds(ttl: Option<Duration>) -> Option<Duration> {
     let ttl = ttl.filter(|ttl| !ttl.is_zero())?;
     let started = u64::from(ttl.subsec_nanos() > 0);
     Some(Duration::from_secs(ttl.as_secs().saturating_add(started)))
 }
 
-/// Refuses to answer for a revision that has not happened yet.
+/// Fails if the wanted revision is in the future.
 fn not_in_the_future(wanted: Option<Revision>, current: Revision) -> Result<(), StorageError> {
     match wanted {
         Some(requested) if requested > current => Err(StorageError::FutureRevision { requested, current }),

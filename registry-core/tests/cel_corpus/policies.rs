@@ -16,7 +16,7 @@ impl Authorizer for AllowUsers {
     }
 }
 
-/// Compares what a policy answers with what was recorded.
+/// Compares the result of a policy with the recorded one.
 pub(crate) fn check(case: &Json) -> Result<(), String> {
     let steps = case["steps"].as_array().unwrap();
     let expected: Vec<_> = case["expect"].as_array().unwrap().iter().collect();
@@ -37,7 +37,7 @@ pub(crate) fn check(case: &Json) -> Result<(), String> {
     }
 }
 
-/// A policy that is refused: the first expression with an error has the recorded one.
+/// Checks a policy that is refused: the first expression with an error has the recorded error.
 fn check_refused(spec: &Json, causes: &[Json]) -> Result<(), String> {
     let environment = environment(spec);
     for cause in causes {
@@ -56,7 +56,7 @@ fn check_refused(spec: &Json, causes: &[Json]) -> Result<(), String> {
     Ok(())
 }
 
-/// The environment of a policy's expressions, with its variables.
+/// Returns the environment of a policy's expressions, with its variables.
 fn environment(spec: &Json) -> Environment {
     let text = || json!({"type": "string"});
     let resource =
@@ -108,7 +108,7 @@ fn environment(spec: &Json) -> Environment {
     environment
 }
 
-/// The message with which a policy denies an object; `None` if it admits it.
+/// Returns the message with which a policy denies an object; `None` if it admits it.
 fn deny(spec: &Json, object: &Json) -> Option<String> {
     let environment = environment(spec);
     let request = json!({

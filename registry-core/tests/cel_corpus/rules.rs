@@ -1,4 +1,4 @@
-//! Validation rules in the schema of a custom resource, evaluated against objects, and what they cost.
+//! Validation rules in the schema of a custom resource: their results for objects, and their costs.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ const PER_RULE_LIMIT: u64 = 10_000_000;
 /// Maximum estimated cost of all rules of a definition.
 const TOTAL_LIMIT: u64 = 100_000_000;
 
-/// Gives the value of a variable as it is.
+/// Returns the value of a variable unchanged.
 static SELF: LazyLock<Program> =
     LazyLock::new(|| Environment::kubernetes().with_variable("self", Type::Dyn).compile("self").unwrap());
 
@@ -26,7 +26,7 @@ fn schema_of(case: &Json) -> Json {
     spec["versions"][0]["schema"]["openAPIV3Schema"].clone()
 }
 
-/// The causes of an answer that come from rules.
+/// Returns the causes of a response that come from rules.
 fn recorded(answer: &Json) -> BTreeSet<Finding> {
     let causes = answer["causes"].as_array().into_iter().flatten();
     causes
@@ -34,7 +34,7 @@ fn recorded(answer: &Json) -> BTreeSet<Finding> {
         .collect()
 }
 
-/// Whether two sets of findings are the same; recorded messages may have the value before the message.
+/// Compares two sets of findings; recorded messages may have the value before the message.
 fn compare(found: &BTreeSet<Finding>, recorded: &BTreeSet<Finding>) -> Result<(), String> {
     let same = |a: &Finding, b: &Finding| a.0 == b.0 && (b.1 == a.1 || b.1.ends_with(&format!(": {}", a.1)));
     let missing: Vec<_> = recorded.iter().filter(|b| !found.iter().any(|a| same(a, b))).collect();
@@ -45,7 +45,7 @@ fn compare(found: &BTreeSet<Finding>, recorded: &BTreeSet<Finding>) -> Result<()
     Err(format!("missing {missing:?}\n  surplus {surplus:?}"))
 }
 
-/// Compares what the rules say about an object with what was recorded.
+/// Compares the results of the rules for an object with the recorded ones.
 pub(crate) fn check_objects(case: &Json) -> Result<(), String> {
     let expected = case["expect"].as_array().unwrap();
     if expected[0]["code"] != 201 {
@@ -119,7 +119,7 @@ fn validate(
     }
 }
 
-/// The old element with the same keys, in a list that has keys.
+/// Returns the old element with the same keys, in a list that has keys.
 fn correlate<'j>(schema: &Json, item: &Json, old: Option<&'j Json>) -> Option<&'j Json> {
     if schema["x-kubernetes-list-type"] != "map" {
         return None;
@@ -208,7 +208,7 @@ struct Findings {
     total: u64,
 }
 
-/// Compares which rules of a definition compile, and what they cost, with what was recorded.
+/// Compares which rules of a definition compile, and their costs, with the recorded ones.
 pub(crate) fn check_definition(case: &Json) -> Result<(), String> {
     let schema = schema_of(case);
     let mut findings = Findings::default();
@@ -247,7 +247,7 @@ fn cost_message(name: &str, cost: u64, limit: u64) -> String {
     format!("{name} exceeds budget by factor of {factor:.1}x ({advice})")
 }
 
-/// How often a schema below a list or a map can occur.
+/// Returns how often a schema below a list or a map can occur.
 fn times(cardinality: Option<u64>, max: Option<u64>) -> Option<u64> {
     match (cardinality, max) {
         (Some(cardinality), Some(max)) => Some(cardinality.saturating_mul(max)),

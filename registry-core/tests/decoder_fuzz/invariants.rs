@@ -1,6 +1,6 @@
-//! What must hold of every input a decoder, selector or patch is given, whatever it is.
+//! Invariants of the decoders, selectors and patches, which hold for every input.
 //!
-//! Shared by the bounded test beside it and by the coverage-guided targets in `/fuzz`.
+//! Shared by the bounded test beside this file and by the coverage-guided targets in `/fuzz`.
 
 #![allow(unreachable_pub, reason = "the fuzzing crate exports them")]
 
@@ -15,7 +15,7 @@ use registry_core::patch;
 use registry_core::schema::{Schema, TypeTable};
 use serde_json::Value;
 
-/// Decoding what a decoded value encodes to gives the value again; stored values keep all but their version.
+/// Encoding a decoded value and decoding it again yields the same value; stored values keep all but their version.
 pub fn json(input: &[u8]) {
     let Ok(decoded) = codec::json::decode(input, &Limits::default()) else { return };
     let again = read(&encode(&decoded.value));
@@ -25,7 +25,7 @@ pub fn json(input: &[u8]) {
     }
 }
 
-/// A stored value of any shape is read, spliced and written without contradiction.
+/// A stored value of any shape is read, spliced and written consistently.
 pub fn stored(input: &[u8]) {
     if let Ok(object) = codec::stored::decode(input) {
         stored_object(object);
@@ -33,7 +33,7 @@ pub fn stored(input: &[u8]) {
     let value = Bytes::copy_from_slice(input);
     let Ok((answer, at)) = codec::stored::with_resource_version(&value, 42) else { return };
     assert!(answer.get(at as usize..).is_some_and(|tail| tail.starts_with(b"\"metadata\":{")));
-    // What begins as a canonical value is trusted to be one, without a version of its own.
+    // A value that begins as a canonical one is trusted to be one, without a version of its own.
     let versionless = codec::stored::decode(input).is_ok_and(|object| object.resource_version().is_empty());
     if versionless {
         assert_eq!(codec::stored::decode(&answer).expect("an answer is JSON").resource_version(), "42");
@@ -55,7 +55,7 @@ fn stored_object(mut object: Object) {
     assert_eq!(codec::stored::decode(&answer).expect("an answer is JSON").resource_version(), "42");
 }
 
-/// What a message holds is JSON, and as a message again holds the same. Of the schema's every kind of field.
+/// A decoded message converts to JSON, and back to an equal message. Covers every kind of field of the schema.
 pub fn protobuf(input: &[u8]) {
     let schema = &*MESSAGES;
     let Ok(value) = codec::protobuf::decode(input, &Limits::default(), |_, _| Some(schema)) else { return };
@@ -67,19 +67,19 @@ pub fn protobuf(input: &[u8]) {
     assert_eq!(again.expect("what was written is read"), value, "writing the object changes it");
 }
 
-/// Whether this is an object that the decoder takes.
+/// Whether the decoder accepts this object.
 pub fn is_protobuf(input: &[u8]) -> bool {
     codec::protobuf::decode(input, &Limits::default(), |_, _| Some(&*MESSAGES)).is_ok()
 }
 
-/// What CBOR holds is JSON, and as CBOR again holds the same.
+/// Decoded CBOR converts to JSON, and back to equal CBOR.
 pub fn cbor(input: &[u8]) {
     let Ok(value) = codec::cbor::decode(input, &Limits::default()) else { return };
     let again = codec::cbor::decode(&codec::cbor::encode(&value, None), &Limits::default());
     assert_eq!(again.expect("what was written is read"), value, "writing the object changes it");
 }
 
-/// What a YAML document stands for is JSON, and as YAML stands for itself.
+/// A YAML document converts to JSON, and back to equal YAML.
 pub fn yaml(input: &[u8]) {
     let Ok(decoded) = codec::yaml::decode(input, &Limits::default()) else { return };
     let text = encode(&decoded.value);
@@ -90,7 +90,7 @@ pub fn yaml(input: &[u8]) {
     }
 }
 
-/// A selector's text reads as the same selector.
+/// The text of a selector parses to the same selector.
 pub fn label_selector(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let Ok(selector) = LabelSelector::parse(text) else { return };
@@ -98,7 +98,7 @@ pub fn label_selector(input: &[u8]) {
     selector.matches(|_| Some("1"));
 }
 
-/// A selector's text reads as the same selector.
+/// The text of a selector parses to the same selector.
 pub fn field_selector(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let Ok(selector) = FieldSelector::parse(text) else { return };
@@ -106,7 +106,7 @@ pub fn field_selector(input: &[u8]) {
     selector.matches(|_| "1");
 }
 
-/// A refused patch changes nothing; an accepted one leaves a value that can be sent again.
+/// A refused patch changes nothing; an accepted patch leaves a value that can be encoded again.
 pub fn json_patch(input: &[u8]) {
     let Some((before, patch)) = value_and_patch(input) else { return };
     let Ok(patch) = patch::json::JsonPatch::parse(&patch) else { return };
@@ -127,7 +127,7 @@ pub fn merge_patch(input: &[u8]) {
     assert_eq!(value, once, "a merge patch is idempotent");
 }
 
-/// A refused patch changes nothing; an accepted one leaves a value that can be sent again.
+/// A refused patch changes nothing; an accepted patch leaves a value that can be encoded again.
 pub fn strategic_patch(input: &[u8]) {
     let Some((before, patch)) = value_and_patch(input) else { return };
     let mut value = before.clone();
@@ -137,7 +137,7 @@ pub fn strategic_patch(input: &[u8]) {
     }
 }
 
-/// Two JSON texts, one after the other, on a line each.
+/// Splits an input into two JSON texts, each on its own line.
 fn value_and_patch(input: &[u8]) -> Option<(Value, Value)> {
     let line_end = input.iter().position(|byte| *byte == b'\n')?;
     let value = input.get(..line_end)?;
@@ -182,15 +182,15 @@ k 0 test.io v1 Thing
     Arc::new(TypeTable::parse(FACTS).expect("a table")).schema(kind).expect("a kind of the table")
 });
 
-/// One field of every type that protobuf has.
+/// A schema with a field of every protobuf type.
 static MESSAGES: LazyLock<Schema> = LazyLock::new(|| {
     let kind = GroupVersionKind { group: "", version: "v1", kind: "Everything" };
     let table = TypeTable::parse(include_str!("messages.facts")).expect("a table");
     Arc::new(table).schema(kind).expect("a kind of the table")
 });
 
-/// Compiling and evaluating an expression ends within its limits, whatever it is; a program that is compiled again is
-/// estimated the same.
+/// Compiling and evaluating any expression ends within its limits; a program that is compiled again has the same
+/// estimate.
 pub fn cel(input: &[u8]) {
     let Ok(source) = std::str::from_utf8(input) else { return };
     let environment = cel::Environment::kubernetes().with_variable("self", cel::Type::Dyn);
@@ -216,10 +216,10 @@ pub fn cel(input: &[u8]) {
     }
 }
 
-/// Maximum cost of an evaluation here.
+/// Maximum cost of an evaluation in this test.
 const CEL_COST_LIMIT: u64 = 100_000;
 
-/// What expressions are evaluated over.
+/// The object over which expressions are evaluated.
 static CEL_OBJECT: LazyLock<Value> = LazyLock::new(
     || serde_json::json!({"n": 3, "s": "text", "l": [1, 2, 3], "m": {"a": 1, "b": {"c": null}}, "d": 1.5}),
 );

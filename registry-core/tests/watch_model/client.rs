@@ -1,4 +1,4 @@
-//! A client that watches through a selector, and holds every event against what really happened.
+//! A client that watches with a selector, and compares every event with the recorded history.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use registry_core::storage::{Interface, Predicate, Revision, StorageError, Watch
 
 use super::history::{Change, History, Objects, insist};
 
-/// How long an event that must come may take.
+/// Timeout of an event that must come.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long an event that need not come is waited for.
+/// Time to wait for an event that need not come.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// What a client is interested in.
+/// The selection of a client.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     color: Option<&'static str>,
@@ -24,26 +24,26 @@ pub(crate) struct Filter {
     name: Option<&'static str>,
 }
 
-/// An event that is due: its kind, and the widget with the revision it is told with.
+/// An expected event: its type, and the widget with the revision of the event.
 type Due = (&'static str, String, Revision, Widget);
 
-/// One client.
+/// A client.
 pub(crate) struct Client {
     store: Arc<dyn Interface>,
     filter: Filter,
     watch: Option<WatchStream>,
-    /// Everything up to here was seen.
+    /// All events up to this revision were seen.
     revision: Revision,
-    /// The revisions it stood at, for coming back to.
+    /// Earlier revisions, to resume from.
     remembered: Vec<Revision>,
-    /// The initial state on its way: what came so far.
+    /// The initial state received so far.
     beginning: Option<Objects>,
 }
 
 // === impl Filter ===
 
 impl Filter {
-    /// Nothing selected; an indexed field; a label; both; one object.
+    /// Everything; an indexed field; a label; both; one object.
     pub(crate) const ALL: [Self; 5] = [
         Self { color: None, tier: None, name: None },
         Self { color: Some("color-1"), tier: None, name: None },
@@ -68,7 +68,7 @@ impl Filter {
             && self.name.is_none_or(|name| widget.name == name)
     }
 
-    /// What a change is to this client.
+    /// Returns the event that this client must receive for a change.
     fn due(&self, change: &Change) -> Option<Due> {
         let before = change.before.clone().filter(|widget| self.matches(widget));
         let after = change.after.clone().filter(|widget| self.matches(widget));
@@ -106,7 +106,7 @@ impl Client {
         self.watch_from(history, self.revision).await;
     }
 
-    /// Watches again from where it was so many steps ago.
+    /// Watches again from an earlier revision.
     pub(crate) async fn resume(&mut self, history: &History, ago: usize) {
         let at = self.remembered.len().checked_sub(1 + ago);
         let Some(revision) = at.map(|at| self.remembered[at]) else { return self.relist(history).await };
@@ -125,7 +125,7 @@ impl Client {
         };
     }
 
-    /// Watches with the present state first: at least as new as what it knows, or any.
+    /// Starts a watch with the initial state: at least as new as its last revision, or any.
     pub(crate) async fn begin(&mut self, history: &History, any: bool) {
         let revision = if any { Some(0) } else { None };
         let request = WatchRequest { revision, send_initial_events: Some(true), ..self.request() };
@@ -143,7 +143,7 @@ impl Client {
         insist(|| self.store.watch(&keys, request)).await
     }
 
-    /// "List again" may be told only when the history is really gone.
+    /// The store may require a new list only if the history is really compacted.
     fn was_compacted(&self, history: &History) -> Option<WatchStream> {
         assert!(self.revision < history.compacted, "{} is there to be had", self.revision);
         None
@@ -153,7 +153,7 @@ impl Client {
 // === impl Client: reading ===
 
 impl Client {
-    /// Reads at most so many events that are at hand.
+    /// Reads available events, up to a maximum.
     pub(crate) async fn read(&mut self, history: &History, most: usize) {
         for _ in 0..most {
             if !self.read_one(history, MOMENT).await {
@@ -162,7 +162,7 @@ impl Client {
         }
     }
 
-    /// Reads until everything that is due was seen, and nothing else is there.
+    /// Reads until all expected events have arrived, and checks that there are no others.
     pub(crate) async fn converge(&mut self, history: &History) {
         let begun = tokio::time::Instant::now();
         while self.beginning.is_some() || self.next_due(history).is_some() || self.watch.is_none() {
@@ -170,14 +170,14 @@ impl Client {
             self.read_one(history, PATIENCE).await;
         }
         while self.read_one(history, MOMENT).await {
-            // Bookmarks come for ever.
+            // Bookmarks never end.
             if self.revision >= history.newest {
                 return;
             }
         }
     }
 
-    /// Reads one event, if it comes in time. A watch that ended goes on where it was.
+    /// Reads an event, if it arrives in time. A watch that ended is resumed at its revision.
     async fn read_one(&mut self, history: &History, patience: Duration) -> bool {
         let Some(watch) = &mut self.watch else {
             self.relist(history).await;
@@ -186,7 +186,7 @@ impl Client {
         match tokio::time::timeout(patience, watch.next()).await {
             Err(_) => return false,
             Ok(Some(Ok(event))) => self.see(history, event),
-            // Only a cache's history is shorter than the store's: who fell off begins again there.
+            // Only a cache's history is shorter than the store's: a client that fell off must start again.
             Ok(Some(Err(WatchError::Compacted { .. }))) => self.watch = None,
             Ok(Some(Err(WatchError::Interrupted(_))) | None) if self.beginning.is_none() => {
                 self.watch_from(history, self.revision).await;
@@ -235,7 +235,7 @@ impl Client {
         self.remembered.push(revision);
     }
 
-    /// The next event the client has to be told.
+    /// Returns the next event that the client must receive.
     fn next_due(&self, history: &History) -> Option<Due> {
         let mut later = history.changes.iter().filter(|change| change.revision > self.revision);
         later.find_map(|change| self.filter.due(change))

@@ -1,4 +1,4 @@
-//! What really happened: every state there ever was, and who makes it happen.
+//! The reference history: every state, and the writer that produces it.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -16,7 +16,7 @@ use registry_core::storage::{Interface, Revision, StorageError, StoredObject, Tr
 /// Widgets by key, each with the revision that wrote it.
 pub(crate) type Objects = BTreeMap<String, (Revision, Widget)>;
 
-/// One change: what was before, what is after.
+/// A change: the previous and the new state.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) revision: Revision,
@@ -25,19 +25,19 @@ pub(crate) struct Change {
     pub(crate) after: Option<Widget>,
 }
 
-/// The reference: all changes of widgets, and the revisions of everything.
+/// The reference: all changes of widgets, and the newest and compacted revisions of the store.
 #[derive(Debug)]
 pub(crate) struct History {
     pub(crate) changes: Vec<Change>,
     objects: Objects,
     /// The newest revision of the whole store.
     pub(crate) newest: Revision,
-    /// What is older cannot be had.
+    /// Older revisions are unavailable.
     pub(crate) compacted: Revision,
     foreign: Revision,
 }
 
-/// Makes things happen, through the store under test.
+/// Makes changes through the store under test.
 pub(crate) struct Writer {
     pub(crate) store: Arc<dyn Interface>,
     pub(crate) engine: Arc<Embedded>,
@@ -53,7 +53,7 @@ impl TryUpdate for Replace {
     }
 }
 
-/// Tries again what failed without having done anything.
+/// Retries an operation that failed without effect.
 pub(crate) async fn insist<T, F>(mut attempt: impl FnMut() -> F) -> Result<T, StorageError>
 where
     F: Future<Output = Result<T, StorageError>>,
@@ -77,7 +77,7 @@ impl History {
         Self { changes: Vec::new(), objects: Objects::new(), newest, compacted: 0, foreign: 0 }
     }
 
-    /// The state at a revision.
+    /// Returns the state at a revision.
     pub(crate) fn at(&self, revision: Revision) -> Objects {
         let mut objects = Objects::new();
         for change in self.changes.iter().take_while(|change| change.revision <= revision) {
@@ -89,7 +89,7 @@ impl History {
         objects
     }
 
-    /// A revision so many ago, but one at which there was a state.
+    /// Returns the revision a number of revisions ago, limited to those at which there was a state.
     pub(crate) fn ago(&self, revisions: u64) -> Revision {
         self.newest.saturating_sub(revisions).max(1)
     }

@@ -1,4 +1,4 @@
-//! Lists of the past, of whatever is at hand, and of one page after the other.
+//! Lists of past states, of any available state, and of successive pages.
 
 use registry_core::api::ResourceVersionMatch;
 use registry_core::storage::interface::{ListPage, ListRequest};
@@ -7,10 +7,10 @@ use registry_core::storage::{Interface, Revision, StorageError};
 
 use super::history::{History, Objects, insist};
 
-/// Who lists.
+/// A client that lists.
 #[derive(Default)]
 pub(crate) struct Pager {
-    /// What was listed of the list being paged: its revision, what came, and how it goes on.
+    /// The list being paged: its revision, the objects so far, and the continue token.
     paged: Option<(Revision, Objects, String)>,
     /// The newest revision seen.
     newest: Revision,
@@ -24,7 +24,7 @@ impl Pager {
         let page = insist(|| store.list(crate::PREFIX, &request)).await.unwrap();
         assert!(page.revision >= self.newest, "time does not run backwards");
         self.newest = page.revision;
-        // A cache gives all of it, a store keeps to the limit.
+        // A cache returns the complete list, a store applies the limit.
         if page.continue_token.is_none() {
             assert_eq!(objects(&page), history.at(page.revision), "at {}", page.revision);
         }

@@ -1,4 +1,4 @@
-//! What all caches of a server together may hold.
+//! The memory budget of all caches of a server.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -8,23 +8,23 @@ use tokio::sync::Notify;
 use crate::metrics::{BudgetNumbers, BudgetSource};
 use crate::storage::entry::EncodingBudget;
 
-/// History takes at most this part of the budget, so that it is cheap to keep and never drives objects out.
+/// History takes at most this fraction (1/n) of the budget, so that it never evicts objects.
 const HISTORY_PART: usize = 4;
 
-/// The history of all caches may take this much, in bytes, however small the budget is: without any history every
-/// watch would end with its first event.
+/// Minimum size of the history of all caches, in bytes, even if the budget is small: without any history every watch
+/// would end with its first event.
 const HISTORY_BYTES_MIN: usize = 8 * 1024 * 1024;
 
-/// The encodings of cached objects take at most this part of the budget, beside it.
+/// The encodings of cached objects take at most this fraction (1/n) of the budget, in addition to it.
 const ENCODINGS_PART: usize = 8;
 
-/// A cache holds objects again once all caches together take at most this part of the budget (in quarters), so that
-/// a resource near the limit does not go in and out.
+/// A cache holds objects again once all caches together take at most this part of the budget (in quarters), so that a
+/// resource near the limit does not alternate.
 const RETURN_QUARTERS: usize = 3;
 
-/// The bytes that all caches share: those of the present objects, and those of the history beside them. Over the limit
-/// each cache drops its oldest events; when that is not enough, the largest caches [let go](Share::is_asked) of their
-/// objects.
+/// The memory that all caches share, in bytes: that of the current objects, and that of the history beside them. Over
+/// the limit each cache drops its oldest events; if that does not suffice, the largest caches
+/// [release](Share::is_asked) their objects.
 #[derive(Debug)]
 pub struct CacheBudget {
     limit_bytes: usize,
@@ -35,7 +35,7 @@ pub struct CacheBudget {
     shares: Mutex<Vec<Weak<Share>>>,
 }
 
-/// What one cache has of the budget.
+/// One cache's share of the budget.
 #[derive(Debug)]
 pub(super) struct Share {
     budget: Arc<CacheBudget>,
@@ -47,7 +47,7 @@ pub(super) struct Share {
 // === impl CacheBudget ===
 
 impl CacheBudget {
-    /// A budget of so many bytes.
+    /// Creates a budget of `limit_bytes`.
     pub fn new(limit_bytes: usize) -> Self {
         Self {
             limit_bytes,
@@ -59,33 +59,33 @@ impl CacheBudget {
         }
     }
 
-    /// How many bytes are held now: of objects, of history, and of encodings.
+    /// Returns the number of bytes in use: by objects, history and encodings.
     pub fn used_bytes(&self) -> usize {
         self.cached_bytes() + self.encodings.used_bytes()
     }
 
-    /// How many bytes are held of objects and of history.
+    /// Returns the number of bytes used by objects and history.
     fn cached_bytes(&self) -> usize {
         self.object_bytes.load(Ordering::Relaxed) + self.history_bytes.load(Ordering::Relaxed)
     }
 
-    /// How many bytes count against the limit: all but the least history.
+    /// Returns the number of bytes charged against the limit: all but the minimum history.
     fn charged_bytes(&self) -> usize {
         let history_bytes = self.history_bytes.load(Ordering::Relaxed);
         self.object_bytes.load(Ordering::Relaxed) + history_bytes.saturating_sub(HISTORY_BYTES_MIN)
     }
 
-    /// How many bytes may be held.
+    /// Returns the limit, in bytes.
     pub fn limit_bytes(&self) -> usize {
         self.limit_bytes
     }
 
-    /// The part that is for encodings of cached objects: for those who make them.
+    /// Returns the budget of the encodings of cached objects.
     pub fn encodings(&self) -> &Arc<EncodingBudget> {
         &self.encodings
     }
 
-    /// How many bytes the history of all caches may have.
+    /// Returns the limit of the history of all caches, in bytes.
     pub fn history_limit_bytes(&self) -> usize {
         (self.limit_bytes / HISTORY_PART).max(HISTORY_BYTES_MIN)
     }
@@ -98,14 +98,14 @@ impl CacheBudget {
         self.history_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Whether history has to go.
+    /// Whether the history exceeds its limit.
     pub(super) fn is_history_exceeded(&self) -> bool {
         let history_bytes = self.history_bytes.load(Ordering::Relaxed);
         history_bytes > self.history_limit_bytes()
             || (history_bytes > HISTORY_BYTES_MIN && self.is_exceeded())
     }
 
-    /// Whether more is held than may be.
+    /// Whether the budget is exceeded.
     pub(super) fn is_exceeded(&self) -> bool {
         self.charged_bytes() > self.limit_bytes
     }
@@ -115,7 +115,7 @@ impl CacheBudget {
         self.charged_bytes().saturating_add(bytes) <= self.limit_bytes / 4 * RETURN_QUARTERS
     }
 
-    /// Asks the largest caches to let go of their objects, until what remains fits.
+    /// Asks the largest caches to release their objects, until the remainder fits.
     pub(super) fn make_room(&self) {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares.retain(|share| share.strong_count() > 0);
@@ -140,7 +140,7 @@ impl CacheBudget {
 // === impl Share ===
 
 impl Share {
-    /// The share of one more cache.
+    /// Creates the share of another cache.
     pub(super) fn of(budget: &Arc<CacheBudget>) -> Arc<Self> {
         let share = Arc::new(Self {
             budget: budget.clone(),
@@ -153,12 +153,12 @@ impl Share {
         share
     }
 
-    /// How many bytes of objects the cache holds.
+    /// Returns the size of the objects that the cache holds, in bytes.
     pub(super) fn object_bytes(&self) -> usize {
         self.object_bytes.load(Ordering::Relaxed)
     }
 
-    /// Notes that the cache holds some objects more, and some less.
+    /// Records objects added to the cache and objects removed from it.
     pub(super) fn exchange(&self, taken_bytes: usize, given_back_bytes: usize) {
         self.object_bytes.fetch_add(taken_bytes, Ordering::Relaxed);
         self.object_bytes.fetch_sub(given_back_bytes, Ordering::Relaxed);
@@ -171,19 +171,19 @@ impl Share {
         self.asked.notify_one();
     }
 
-    /// Whether the cache is to let go of its objects.
+    /// Whether the cache is asked to release its objects.
     pub(super) fn is_asked(&self) -> bool {
         self.is_asked.load(Ordering::Acquire)
     }
 
-    /// Waits until the cache is to let go of its objects.
+    /// Waits until the cache is asked to release its objects.
     pub(super) async fn asked(&self) {
         while !self.is_asked() {
             self.asked.notified().await;
         }
     }
 
-    /// The cache has let go of its objects.
+    /// Records that the cache has released its objects.
     pub(super) fn comply(&self) {
         self.is_asked.store(false, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! A channel: the events that concern one group of watchers, in order, and the notifier that wakes them.
+//! A channel: the events for a group of watchers, in order, and the notifier that wakes them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,43 +9,44 @@ use crate::storage::entry::StoredObject;
 
 use super::notifier::Notifier;
 
-/// One change of one object, shared by the log, its channels and every watcher that is reading it.
+/// A change of one object, shared by the log, its channels and every watcher that reads it.
 #[derive(Debug)]
 pub(super) struct Event {
-    /// The state after the change; of a deletion the last state. Its revision is that of the change.
+    /// The state after the change; for a deletion the last state. Its revision is that of the change.
     pub(super) object: StoredObject,
-    /// When it arrived here, in seconds after the cache began.
+    /// Time of arrival, in seconds since the cache was created.
     pub(super) arrived_seconds: u32,
-    /// Whether the object is gone.
+    /// Whether the object was deleted.
     pub(super) is_deletion: bool,
-    /// The state before.
+    /// The previous state.
     pub(super) previous: Option<StoredObject>,
-    /// Whether the event alone holds the state after the change: the cache does not hold the present objects.
+    /// Whether only the event holds the state after the change, because the cache does not hold the current objects.
     pub(super) is_alone: AtomicBool,
-    /// The state before, with the revision of the change: what watchers get whose selector no longer matches.
+    /// The previous state, with the revision of the change: sent to watchers whose selector no longer matches.
     pub(super) departed: OnceLock<StoredObject>,
 }
 
-/// Events in order, from some point on.
+/// Events in order, from some revision on.
 #[derive(Debug, Default)]
 pub(super) struct EventChannel {
     events: VecDeque<Arc<Event>>,
-    /// The number of the first event still here; a cursor below it has lagged off.
+    /// The number of the oldest event kept; a cursor below it has lagged.
     first: u64,
-    /// Rings when events have arrived.
+    /// Wakes the watchers when events have arrived.
     pub(super) notifier: Arc<Notifier>,
-    /// How many watchers read this channel.
+    /// Number of watchers of this channel.
     pub(super) watchers: usize,
 }
 
 impl Event {
-    /// The revision of the change.
+    /// Returns the revision of the change.
     pub(super) fn revision(&self) -> Revision {
         self.object.revision
     }
 
-    /// What keeping the event costs beside the present objects, in bytes: the state it ended, which nobody else
-    /// holds any more, and of a deletion the last state. What it led to is held as an object, or by the event after.
+    /// Returns the memory that the event takes beside the current objects, in bytes: the previous state, which
+    /// nothing else holds any more, and for a deletion the last state. The new state is held as an object, or by the
+    /// next event.
     pub(super) fn size_bytes(&self) -> usize {
         const OVERHEAD_BYTES: usize = 160;
         let previous = self.previous.as_ref().map_or(0, |previous| previous.size_bytes());
@@ -56,19 +57,19 @@ impl Event {
 }
 
 impl EventChannel {
-    /// The number the next event will have.
+    /// Returns the number that the next event will have.
     pub(super) fn end(&self) -> u64 {
         self.first + self.events.len() as u64
     }
 
-    /// Takes an event in; the notifier, if the caller has to ring it.
+    /// Appends an event. Returns the notifier if the caller must wake the watchers.
     pub(super) fn push(&mut self, event: Arc<Event>) -> Option<Arc<Notifier>> {
         self.events.push_back(event);
         self.notifier.set_end(self.end());
         self.notifier.claim().then(|| self.notifier.clone())
     }
 
-    /// The oldest event.
+    /// Returns the oldest event.
     pub(super) fn oldest(&self) -> Option<&Arc<Event>> {
         self.events.front()
     }
@@ -87,7 +88,7 @@ impl EventChannel {
         }
     }
 
-    /// Drops all events, so that every cursor has lagged off; the notifier, if the caller has to ring it.
+    /// Drops all events, so that every cursor has lagged. Returns the notifier if the caller must wake the watchers.
     pub(super) fn clear(&mut self) -> Option<Arc<Notifier>> {
         self.first = self.end() + 1;
         self.events.clear();
@@ -95,22 +96,22 @@ impl EventChannel {
         self.notifier.claim().then(|| self.notifier.clone())
     }
 
-    /// All events.
+    /// Returns all events.
     pub(super) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
         self.events.iter()
     }
 
-    /// How many events are kept.
+    /// Returns the number of events kept.
     pub(super) fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// The number of the first event after a revision.
+    /// Returns the number of the first event after a revision.
     pub(super) fn position_after(&self, revision: Revision) -> u64 {
         self.first + self.events.partition_point(|event| event.revision() <= revision) as u64
     }
 
-    /// The events from a cursor on; `None` when the cursor has lagged off.
+    /// Returns the events from a cursor on; `None` if the cursor has lagged.
     pub(super) fn read(&self, cursor: u64) -> Option<impl ExactSizeIterator<Item = &Arc<Event>>> {
         let skip = usize::try_from(cursor.checked_sub(self.first)?).ok()?;
         Some(self.events.range(skip.min(self.events.len())..))

@@ -1,4 +1,4 @@
-//! The channels of a cache beside its log: one for each group of watchers that an event may concern alone.
+//! The channels of a cache other than its log: one for each group of watchers that an event may concern.
 
 use std::collections::HashMap;
 
@@ -6,29 +6,29 @@ use slab::Slab;
 
 use super::event_channel::EventChannel;
 
-/// What a channel is about. The most telling one a watcher's request allows is chosen.
+/// The subject of a channel. A watcher uses the most specific channel that its request allows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum EventChannelKey {
-    /// Every event of the resource: the log itself.
+    /// All events of the resource: the log itself.
     All,
-    /// The events below a key prefix (a namespace's).
+    /// The events below a key prefix (a namespace).
     Below(Box<str>),
     /// The events of one key.
     Key(Box<str>),
-    /// The events of objects whose indexed field has, or had, this value.
+    /// The events of objects whose indexed field has or had this value.
     Index(usize, Box<str>),
 }
 
-/// Where a channel is found without comparing texts. Good for as long as somebody watches it.
+/// Identifies a channel without string comparison. Valid while the channel has a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventChannelId {
     /// The log.
     Log,
-    /// A channel of its own.
+    /// A separate channel.
     Own(usize),
 }
 
-/// Those that somebody watches.
+/// The channels that have watchers.
 #[derive(Debug, Default)]
 pub(super) struct EventChannels {
     places: HashMap<EventChannelKey, usize>,
@@ -42,7 +42,7 @@ impl EventChannels {
         self.channels.is_empty()
     }
 
-    /// The channel about this, which begins now if there was none. Whoever opens it counts himself among its watchers.
+    /// Returns the channel for a key, creating it if necessary. The caller is counted as a watcher.
     pub(super) fn open(&mut self, key: EventChannelKey) -> EventChannelId {
         if key == EventChannelKey::All {
             return EventChannelId::Log;
@@ -53,7 +53,7 @@ impl EventChannels {
         EventChannelId::Own(*place)
     }
 
-    /// One of its watchers leaves a channel; nobody's channel is removed.
+    /// Removes a watcher from a channel; a channel without watchers is removed.
     pub(super) fn leave(&mut self, place: usize) {
         let Some((_, channel)) = self.channels.get_mut(place) else { return };
         channel.watchers -= 1;
@@ -63,17 +63,17 @@ impl EventChannels {
         }
     }
 
-    /// The channel at a place.
+    /// Returns the channel at an index.
     pub(super) fn get(&self, place: usize) -> Option<&EventChannel> {
         self.channels.get(place).map(|(_, channel)| channel)
     }
 
-    /// The same, to change it.
+    /// Returns the channel at an index, mutably.
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut EventChannel> {
         self.channels.get_mut(place).map(|(_, channel)| channel)
     }
 
-    /// The channel about something, if it is watched.
+    /// Returns the channel for a key, if it has watchers.
     pub(super) fn about(&mut self, key: &EventChannelKey) -> Option<&mut EventChannel> {
         let place = *self.places.get(key)?;
         self.get_mut(place)

@@ -1,5 +1,5 @@
-//! Keeps a cache filled: one list, then one watch; again when that breaks. Lets go of the objects when the budget says
-//! so, and takes them in again when they fit.
+//! Keeps a cache filled: one list, then one watch; repeated when the watch breaks. Releases the objects when the
+//! budget requires it, and loads them again when they fit.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,30 +19,31 @@ use crate::storage::interface::{Changed, ChangedStream, Interface, ListRequest, 
 use super::filling::Filling;
 use super::state::CacheState;
 
-/// How many changes are taken in under one lock.
+/// Maximum number of changes applied under one lock.
 const BATCH: usize = 256;
 
-/// How many objects are listed at a time, at most: the store returns fewer when they are large.
+/// Maximum number of objects per list page; the store returns fewer when they are large.
 const PAGE_OBJECTS: u64 = 5_000;
 
-/// How long to wait after a failure, at least and at most.
+/// Minimum and maximum delay after a failure.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
-/// How often old history is dropped, and room for objects that are not held is looked for.
+/// Interval between checks for old history to drop, and for memory to load released objects again.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How many changes are remembered while the objects are taken in again. With more it is tried again later.
+/// Maximum number of changes remembered while the objects are loaded again. If there are more, loading is retried
+/// later.
 const MAX_CHANGES: usize = 50_000;
 
-/// Why following ended.
+/// The reason that following ended.
 enum Ended {
-    /// The cache holds its objects again, or no longer: it goes on at once.
+    /// The cache has loaded or released its objects: it continues at once.
     Switched,
-    /// The watch broke; it can go on from the last revision.
+    /// The watch broke; it can resume from the last revision.
     Interrupted,
-    /// What comes next is no longer to be had: list again.
+    /// The next changes are unavailable: list again.
     Lost,
-    /// What came next cannot be read: the store itself has to tell, until that is mended.
+    /// The next change cannot be read: reads go to the store until that is repaired.
     Unreadable,
 }
 
@@ -84,7 +85,7 @@ pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefi
     }
 }
 
-/// Lists everything, page by page: the newest state, or that of a revision. Returns the revision, too.
+/// Lists all objects, page by page, at the newest or at a given revision. Also returns the revision.
 async fn fill(
     inner: &dyn Interface,
     state: &CacheState,
@@ -111,7 +112,7 @@ async fn fill(
     }
 }
 
-/// Lets go of the objects if the budget asks for it; whether it did.
+/// Releases the objects if the budget requires it. Returns whether it did.
 fn evict_if_asked(state: &CacheState, prefix: &str) -> bool {
     if !state.share.is_asked() {
         return false;
@@ -122,7 +123,7 @@ fn evict_if_asked(state: &CacheState, prefix: &str) -> bool {
         objects = objects.len(),
         "the watch caches exceed --watch-cache-memory: reads of this resource go to the store"
     );
-    // Many take a while.
+    // Dropping many objects takes a while.
     tokio::task::spawn_blocking(move || drop(objects));
     true
 }
@@ -149,7 +150,7 @@ impl Follower<'_> {
         let mut look = tokio::time::interval(LOOK_INTERVAL);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut returning = std::pin::pin!(Fuse::terminated());
-        // What happened since the revision that is being listed.
+        // Changes since the revision that is being listed.
         let mut since: Option<Vec<Changed>> = None;
         loop {
             tokio::select! {
@@ -236,17 +237,17 @@ impl Follower<'_> {
     }
 }
 
-/// What happened, in whole revisions, and why there will be no more.
+/// Changes in whole revisions, and the reason that no more follow.
 #[derive(Default)]
 struct Batch {
     events: Vec<Changed>,
     failure: Option<WatchError>,
 }
 
-/// Waits for an event, and takes what is ready beside it. Many keys may change at one revision (a lease of etcd
-/// ends with all its keys): readers must see all of that or nothing. A store hands the events of a revision over
-/// together, so that a batch that ends where nothing is ready ends with a whole revision; one that is large
-/// enough goes on to the end of its last one.
+/// Waits for an event, and takes the events ready after it. Many keys may change at one revision (when a lease of
+/// etcd expires, all its keys do): readers must see all of those changes or none. A store delivers the events of a
+/// revision together, so that a batch that ends where nothing is ready ends with a whole revision; a batch that is
+/// large enough continues to the end of its last revision.
 async fn next_batch(stream: &mut Peekable<ChangedStream>) -> Option<Batch> {
     let mut batch = Batch::default();
     let mut next = stream.next().await;

@@ -1,4 +1,4 @@
-//! Objects on their way from the store into a cache: page by page, counted against the budget as they come.
+//! Loads objects from the store into a cache: page by page, counted against the budget as they arrive.
 
 use std::sync::Arc;
 
@@ -8,33 +8,33 @@ use super::budget::{CacheBudget, Share};
 use super::snapshots::Objects;
 use super::state::Absent;
 
-/// Collects the objects of a cache that is being filled; only counts them once they do not fit the budget.
+/// Collects the objects of a cache that is being filled; only counts them once they exceed the budget.
 pub(super) struct Filling {
     budget: Arc<CacheBudget>,
     share: Arc<Share>,
     filled: Filled,
 }
 
-/// The objects for a cache.
+/// The loaded objects.
 #[derive(Default)]
 pub(super) struct Filled {
-    /// The objects; none when they do not fit the budget.
+    /// The objects; empty if they exceed the budget.
     pub(super) objects: Objects,
-    /// What they take, in bytes: counted in the cache's share.
+    /// Size of the objects in bytes, counted in the cache's share.
     pub(super) object_bytes: usize,
-    /// What there is, when it does not fit.
+    /// Number and size of the objects if they exceed the budget.
     pub(super) absent: Option<Absent>,
 }
 
 // === impl Filling ===
 
 impl Filling {
-    /// Begins without any object.
+    /// Starts without objects.
     pub(super) fn new(budget: &Arc<CacheBudget>, share: &Arc<Share>) -> Self {
         Self { budget: budget.clone(), share: share.clone(), filled: Filled::default() }
     }
 
-    /// Takes objects in that the cache does not have yet.
+    /// Adds objects that the cache does not have yet.
     pub(super) fn take(&mut self, items: Vec<StoredObject>) {
         for object in items {
             self.put(object);
@@ -47,7 +47,7 @@ impl Filling {
         }
     }
 
-    /// Takes in what happened to an object after the objects were listed.
+    /// Applies a change of an object after the objects were listed.
     pub(super) fn change(&mut self, key: &str, now: Option<StoredObject>) {
         let previous = self.filled.objects.remove(key);
         let given_back_bytes = previous.map_or(0, |previous| previous.size_bytes());
@@ -58,12 +58,12 @@ impl Filling {
         }
     }
 
-    /// Whether the objects do not fit.
+    /// Whether the objects exceed the budget.
     pub(super) fn is_absent(&self) -> bool {
         self.filled.absent.is_some()
     }
 
-    /// What was taken in: counted in the share, which whoever gets it has to give back.
+    /// Returns the collected objects: counted in the share, which the receiver must release.
     pub(super) fn finish(mut self) -> Filled {
         std::mem::take(&mut self.filled)
     }

@@ -1,6 +1,6 @@
-//! From the store to the cache: a watch that begins before the cache's history is the store's at first, and goes on in
-//! the shared log as soon as that reaches back to where the watch stands. Clients that come back after a restart thus
-//! hear from the store what they missed, and share everything from the first event on.
+//! Handover of a watch from the store to the cache. A watch that begins before the cache's history starts at the
+//! store, and moves to the shared log as soon as that reaches back to the watch's revision. Clients that return after
+//! a restart thus receive the missed events from the store, and share everything from then on.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -13,11 +13,11 @@ use crate::storage::interface::{WatchEvent, WatchRequest, WatchStream};
 
 use super::Cacher;
 
-/// A watch that may change from the store to the cache.
+/// A watch that may move from the store to the cache.
 struct Handover {
     cacher: Weak<Cacher>,
-    /// What readers of the cache must not be behind. The store's events may be ahead of it: who saw them must find
-    /// them in later reads.
+    /// The revision that readers of the cache must not be behind. The store's events may be ahead of the cache: a
+    /// client that saw them must find them in later reads.
     observed: Arc<AtomicU64>,
     prefix: Box<str>,
     request: WatchRequest,
@@ -25,21 +25,21 @@ struct Handover {
     place: HandoverPosition,
 }
 
-/// Where a watch stands.
+/// The position of a watch.
 enum HandoverPosition {
-    /// In the present state, which is in no order of revisions.
+    /// In the initial state, which is not in order of revisions.
     Initial,
-    /// In the store's changes: everything before this revision was seen, and of the revision itself these keys;
-    /// without keys, all of it. 0 is not known yet.
+    /// In the store's changes: all changes before this revision were seen, and of the revision itself those of these
+    /// keys; without keys, all of them. 0 means not known yet.
     Store(Revision, Vec<Arc<str>>),
-    /// In the cache's log. The same was seen before.
+    /// In the cache's log. The fields have the same meaning.
     Cache(Revision, Vec<Arc<str>>),
 }
 
 // === impl Cacher ===
 
 impl Cacher {
-    /// A watch of the store itself, until the cache can go on.
+    /// Watches the store until the cache can continue.
     pub(super) async fn watch_store(
         &self,
         prefix: &str,
@@ -47,14 +47,14 @@ impl Cacher {
     ) -> Result<WatchStream, StorageError> {
         let start = request.revision.unwrap_or_default();
         let initial = request.send_initial_events.unwrap_or(start == 0);
-        // Bookmarks tell where the watch stands, also to us.
+        // Bookmarks report the position of the watch, also for the handover.
         let explicit =
             WatchRequest { send_initial_events: Some(initial), bookmarks: true, ..request.clone() };
         let stream = self.inner.watch(prefix, &explicit).await?;
         let place =
             if initial { HandoverPosition::Initial } else { HandoverPosition::Store(start, Vec::new()) };
         if !initial {
-            // A store that cannot tell says where the watch stands with its next event.
+            // If the store cannot report progress, its next event shows the position.
             let _ = self.inner.request_progress().await;
         }
         let handover = Handover {
@@ -90,7 +90,7 @@ impl Handover {
         }
     }
 
-    /// Notes where an event leads; whether the client gets it.
+    /// Records the position after an event. Returns whether the client receives the event.
     fn take(&mut self, event: &WatchEvent) -> bool {
         if !matches!(self.place, HandoverPosition::Cache(..)) {
             self.observed.fetch_max(event.revision(), Ordering::AcqRel);
@@ -119,7 +119,7 @@ impl Handover {
 
     fn take_bookmark(&mut self, revision: Revision, initial_events_end: bool) -> bool {
         match &mut self.place {
-            // A cache that is behind what the store observed must not send the client back.
+            // A cache that is behind the store's events must not move the client back.
             HandoverPosition::Cache(seen, _) => revision >= *seen,
             place => {
                 *place = HandoverPosition::Store(revision, Vec::new());
@@ -132,11 +132,11 @@ impl Handover {
         }
     }
 
-    /// Goes on in the cache, if its history reaches back to here.
+    /// Continues in the cache, if its history reaches back to the position.
     fn move_in(&mut self) {
         let HandoverPosition::Store(seen, keys) = &mut self.place else { return };
         let Some(cacher) = self.cacher.upgrade().filter(|_| *seen > 0) else { return };
-        // More of a revision may follow of which single keys were seen.
+        // Other keys of this revision may follow.
         let after = if keys.is_empty() { *seen } else { *seen - 1 };
         if cacher.state.floor().is_none_or(|floor| floor > after) {
             return;

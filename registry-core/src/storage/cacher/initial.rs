@@ -1,8 +1,8 @@
-//! How a watch begins: with the present objects, given piece by piece as the client takes them.
+//! The start of a watch: the current objects, sent in batches as the client consumes them.
 //!
-//! The state they are taken from is one snapshot, which costs nothing while nothing changes. What it holds of the past
-//! nobody counts, so a watch may stand in it only as long as the history lasts: a client that stalled longer is observed to
-//! list again, and what it held is let go although it does not even listen.
+//! The objects come from a snapshot, which costs nothing while nothing changes. The old states it holds are not
+//! counted, so a watch may use it only as long as the history lasts: a client that stalled longer must list again,
+//! and its snapshot is released even if it is not being polled.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -17,10 +17,10 @@ use crate::storage::predicate::Predicate;
 use super::snapshots::{Snapshot, StandingSnapshot};
 use super::state::CacheState;
 
-/// How many objects are looked at in one go.
+/// Number of objects examined at a time.
 const BATCH: usize = 64;
 
-/// The present objects a watch begins with, and the bookmark that closes them if it is wanted.
+/// The initial objects of a watch, and the bookmark that follows them if requested.
 pub(super) struct Initial {
     state: Arc<CacheState>,
     standing: Arc<StandingSnapshot>,
@@ -28,7 +28,7 @@ pub(super) struct Initial {
     end: Box<str>,
     predicate: Predicate,
     closes: bool,
-    /// The last key that was looked at.
+    /// The last key examined.
     last: Option<Arc<str>>,
     ready: VecDeque<StoredObject>,
     is_done: bool,
@@ -37,7 +37,7 @@ pub(super) struct Initial {
 // === impl Initial ===
 
 impl Initial {
-    /// The objects of a snapshot below a prefix that a selector matches.
+    /// Selects the objects of a snapshot below a prefix that match a selector.
     pub(super) fn new(
         state: Arc<CacheState>,
         snapshot: Snapshot,
@@ -58,12 +58,12 @@ impl Initial {
         }
     }
 
-    /// Takes the next objects from the snapshot; notes when there are no more.
+    /// Takes the next objects from the snapshot; records when there are no more.
     ///
     /// # Errors
-    /// The snapshot was taken away.
+    /// Fails if the snapshot was released.
     fn fill(&mut self) -> Result<(), WatchError> {
-        // Cloned, so that nobody waits for this one's matching.
+        // Cloned, so that others do not wait while objects are matched.
         let Some(snapshot) = self.standing.snapshot() else {
             self.is_done = true;
             return Err(WatchError::Compacted {

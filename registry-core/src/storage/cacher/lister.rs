@@ -12,17 +12,17 @@ use super::Cacher;
 use super::snapshots::Snapshot;
 use super::state::CacheState;
 
-/// What a list is served from.
+/// The source of a list.
 pub(super) struct Source {
     snapshot: Snapshot,
-    /// Where the page begins, when it is not the first.
+    /// The start of the page, if it is not the first.
     position: Option<Position>,
 }
 
 // === impl Cacher ===
 
 impl Cacher {
-    /// The snapshot a list is to be served from; `None` sends it to the store.
+    /// Returns the snapshot that serves a list; `None` sends it to the store.
     pub(super) async fn snapshot_for(
         &self,
         prefix: &str,
@@ -32,7 +32,7 @@ impl Cacher {
             return Ok(None);
         }
         if let Some(token) = &request.continue_token {
-            // The store refuses this in the right words.
+            // The store returns the proper error for this.
             if request.revision.is_some() {
                 return Ok(None);
             }
@@ -62,7 +62,7 @@ impl Cacher {
 // === impl CacheState ===
 
 impl CacheState {
-    /// One page from a snapshot.
+    /// Returns one page of a snapshot.
     pub(super) fn page(
         &self,
         source: Source,
@@ -80,7 +80,7 @@ impl CacheState {
         let start = position.as_ref().map_or(prefix, |position| position.start.as_str());
         let range = (Bound::Included(start), Bound::Excluded(end.as_str()));
         let everything = request.predicate.is_everything();
-        // As Kubernetes' cache has it, "whatever is at hand" comes whole, whatever the limit.
+        // As in Kubernetes' cache, a list of any available state is complete, regardless of the limit.
         let whole = request.revision == Some(0) && position.is_none();
         let limit = if whole { 0 } else { usize::try_from(request.limit).unwrap_or(usize::MAX) };
         let mut fetched = 0;
@@ -91,7 +91,7 @@ impl CacheState {
                 continue;
             }
             if limit > 0 && page.items.len() == limit {
-                // One more matches: there is another page, which begins right here.
+                // Another object matches: the next page begins after this key.
                 let last = page.items.last().map_or(prefix, |last| &*last.key);
                 let successor = format!("{last}\0");
                 page.continue_token =

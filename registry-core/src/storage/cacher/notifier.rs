@@ -1,7 +1,7 @@
 //! The notifier of a channel: wakes its watchers.
 //!
-//! A watcher registers once and stays registered for as long as the same task runs it: an event costs it a wake-up and
-//! one look at a number, and no lock to wait again.
+//! A watcher registers once and stays registered while the same task polls it: an event costs a wake-up and an atomic
+//! load, and waiting again takes no lock.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,9 @@ use std::task::{Context, Waker};
 /// Wakes the watchers of a channel.
 #[derive(Debug, Default)]
 pub(super) struct Notifier {
-    /// The number the channel's next event will have: who has read up to it has nothing to look for.
+    /// The number that the channel's next event will have: a watcher that has read up to it has nothing to read.
     end: AtomicU64,
-    /// Whether somebody is about to ring.
+    /// Whether a caller is about to wake the watchers.
     is_claimed: AtomicBool,
     listeners: Mutex<Listeners>,
 }
@@ -20,32 +20,32 @@ pub(super) struct Notifier {
 #[derive(Debug, Default)]
 struct Listeners {
     wakers: Vec<Option<Waker>>,
-    /// The places in `wakers` that nobody has.
+    /// The unused indexes of `wakers`.
     free: Vec<usize>,
 }
 
-/// A watcher's place at a notifier.
+/// A watcher's registration at a notifier.
 #[derive(Debug)]
 pub(super) struct Listener {
     notifier: Arc<Notifier>,
-    /// Its place, and the task that is woken there.
+    /// Its index, and the task that is woken.
     registered: Option<(usize, Waker)>,
 }
 
 // === impl Notifier ===
 
 impl Notifier {
-    /// Notes that the channel's next event will have this number. To be called before the events can be read.
+    /// Sets the number that the channel's next event will have. Must be called before the events can be read.
     pub(super) fn set_end(&self, end: u64) {
         self.end.store(end, Ordering::Release);
     }
 
-    /// Whether nobody else is about to ring: then the caller has to.
+    /// Whether the caller must wake the watchers, because no other caller is about to.
     pub(super) fn claim(&self) -> bool {
         !self.is_claimed.swap(true, Ordering::AcqRel)
     }
 
-    /// Wakes everyone.
+    /// Wakes all watchers.
     pub(super) fn ring(&self) {
         self.is_claimed.store(false, Ordering::Release);
         for waker in self.listeners().wakers.iter().flatten() {
@@ -61,12 +61,12 @@ impl Notifier {
 // === impl Listener ===
 
 impl Listener {
-    /// A place at a notifier, taken when it is first waited at.
+    /// Creates a listener, which registers when it first waits.
     pub(super) fn new(notifier: Arc<Notifier>) -> Self {
         Self { notifier, registered: None }
     }
 
-    /// Has this task woken from now on; true when it was another one, or none, before.
+    /// Registers this task to be woken; true if another task, or none, was registered before.
     pub(super) fn listen(&mut self, context: &Context<'_>) -> bool {
         let waker = context.waker();
         match &mut self.registered {
@@ -91,7 +91,7 @@ impl Listener {
         true
     }
 
-    /// The number the channel's next event will have.
+    /// Returns the number that the channel's next event will have.
     pub(super) fn end(&self) -> u64 {
         self.notifier.end.load(Ordering::Acquire)
     }
@@ -104,7 +104,7 @@ impl Drop for Listener {
         let waker = listeners.wakers.get_mut(place).and_then(Option::take);
         listeners.free.push(place);
         drop(listeners);
-        // What a waker's end sets going must find the notifier unlocked.
+        // Dropping a waker may run code that needs the notifier unlocked.
         drop(waker);
     }
 }

@@ -1,6 +1,6 @@
-//! Snapshots, and who stands in them: lists still being paged, and watches that still begin.
+//! Snapshots and their users: lists still being paged, and watches still sending their initial state.
 //!
-//! What a snapshot holds of the past nobody counts, so both are let go when the history passes them.
+//! The old states that a snapshot holds are not counted, so both kinds are released when the history passes them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,14 +11,14 @@ use imbl::OrdMap;
 use crate::storage::Revision;
 use crate::storage::entry::StoredObject;
 
-/// How many snapshots are kept for lists being paged, and for how long.
+/// Maximum number of snapshots kept for lists being paged, and how long they are kept.
 const KEPT: usize = 32;
 const KEPT_FOR: Duration = Duration::from_mins(5);
 
 /// Objects by key.
 pub(super) type Objects = OrdMap<Arc<str>, StoredObject>;
 
-/// All objects at one revision. Cloning shares everything.
+/// All objects at one revision. Clones share the data.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Snapshot {
     /// The revision.
@@ -27,24 +27,24 @@ pub(super) struct Snapshot {
     pub(super) objects: Objects,
 }
 
-/// Snapshots that lists still being paged stand at, the oldest first.
+/// Snapshots of lists still being paged, the oldest first.
 #[derive(Default)]
 pub(super) struct Pages(Mutex<VecDeque<(Instant, Snapshot)>>);
 
-/// A snapshot that is held by those who stand in it, until it is taken from them.
+/// A snapshot held by its users until it is revoked.
 pub(super) struct StandingSnapshot {
     revision: Revision,
     snapshot: Mutex<Option<Snapshot>>,
 }
 
-/// The snapshots in which somebody stands, the oldest first.
+/// The snapshots in use by watches, the oldest first.
 #[derive(Default)]
 pub(super) struct StandingSnapshots(Mutex<VecDeque<Arc<StandingSnapshot>>>);
 
 // === impl Pages ===
 
 impl Pages {
-    /// Keeps the snapshot a list has stopped in.
+    /// Keeps the snapshot of a list that has further pages.
     pub(super) fn keep(&self, snapshot: &Snapshot) {
         let mut kept = self.lock();
         kept.retain(|(since, _)| since.elapsed() < KEPT_FOR);
@@ -57,13 +57,13 @@ impl Pages {
         kept.push_back((Instant::now(), snapshot.clone()));
     }
 
-    /// Forgets the snapshots of a time before a revision: the store has to tell further pages of them.
+    /// Drops the snapshots older than a revision: the store serves their further pages.
     pub(super) fn forget_before(&self, floor: Revision) {
         let mut kept = self.lock();
         kept.retain(|(_, own)| own.revision >= floor);
     }
 
-    /// The snapshot of this revision, if it is kept.
+    /// Returns the snapshot of this revision, if it is kept.
     pub(super) fn at(&self, revision: Revision) -> Option<Snapshot> {
         let kept = self.lock();
         kept.iter().find(|(_, own)| own.revision == revision).map(|(_, own)| own.clone())
@@ -77,10 +77,10 @@ impl Pages {
 // === impl StandingSnapshots ===
 
 impl StandingSnapshots {
-    /// Stands in a snapshot, together with whoever stands in the same.
+    /// Starts using a snapshot, shared with other users of the same revision.
     pub(super) fn stand(&self, snapshot: Snapshot) -> Arc<StandingSnapshot> {
         let mut all = self.lock();
-        // Only this list holds it: everybody has left.
+        // Only this list holds it: all users have dropped it.
         all.retain(|one| Arc::strong_count(one) > 1);
         if let Some(same) = all.iter().find(|one| one.revision == snapshot.revision) {
             return same.clone();
@@ -92,7 +92,7 @@ impl StandingSnapshots {
         standing
     }
 
-    /// Takes away the snapshots of a time before a revision.
+    /// Revokes the snapshots older than a revision.
     pub(super) fn forget_before(&self, floor: Revision) {
         let mut all = self.lock();
         while all.front().is_some_and(|oldest| oldest.revision < floor) {
@@ -110,12 +110,12 @@ impl StandingSnapshots {
 // === impl StandingSnapshot ===
 
 impl StandingSnapshot {
-    /// Its revision.
+    /// Returns its revision.
     pub(super) fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// The snapshot; `None` once it was taken away.
+    /// Returns the snapshot; `None` once it was revoked.
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         self.lock().clone()
     }

@@ -1,4 +1,4 @@
-//! What the cache holds: the present objects, and the events that led to them.
+//! The state of the cache: the current objects, and the events that led to them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -21,25 +21,25 @@ use super::snapshots::{Objects, Pages, Snapshot, StandingSnapshots};
 
 mod reading;
 
-/// Events older than this are dropped even when there is room: as long as stores keep their history.
+/// Maximum age of events, even below the size limit: as long as stores keep their history.
 const HISTORY_AGE_SECONDS: u32 = 5 * 60;
 
-/// Each cache may keep a history of this size, in bytes, whatever the others have: events of a resource that is rarely
-/// written do not go because others are written much.
+/// Minimum size of each cache's history, in bytes, independent of other caches: events of a rarely written resource
+/// are not dropped because other resources are written often.
 const OWN_HISTORY_BYTES_MIN: usize = 128 * 1024;
 
-/// A cache's state. Locks are held for pointer work only, never over I/O.
+/// A cache's state. Locks are held for pointer operations only, never during I/O.
 pub(super) struct CacheState {
     contents: RwLock<Contents>,
     /// The revision reached; 0 before the cache is filled.
     reached: watch::Sender<Revision>,
-    /// Snapshots that lists still being paged stand at.
+    /// Snapshots of lists still being paged.
     pub(super) pages: Pages,
-    /// Snapshots that watches still begin with.
+    /// Snapshots of watches still sending their initial state.
     pub(super) standing: StandingSnapshots,
     budget: Arc<CacheBudget>,
     pub(super) share: Arc<Share>,
-    /// Whether the present objects are held: for readers, without the lock.
+    /// Whether the current objects are held: for readers, without the lock.
     holds_objects: AtomicBool,
     pub(super) metrics: CacheMetrics,
     history_events: usize,
@@ -50,43 +50,43 @@ pub(super) struct CacheState {
 #[derive(Default)]
 struct Contents {
     snapshot: Snapshot,
-    /// Every event after `floor`.
+    /// All events after `floor`.
     log: EventChannel,
     floor: Revision,
     channels: EventChannels,
     object_bytes: usize,
     history_bytes: usize,
-    /// What the snapshot would hold; `None` while it holds the present objects.
+    /// Number and size of the objects if they are not held; `None` while the snapshot holds them.
     absent: Option<Absent>,
 }
 
-/// Objects that the store has and the cache does not hold.
+/// Objects of the store that the cache does not hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Absent {
-    /// How many there are.
+    /// Number of objects.
     pub(super) objects: usize,
-    /// What holding them would cost, in bytes.
+    /// Memory needed to hold them, in bytes.
     pub(super) bytes: usize,
 }
 
-/// Where a watcher begins.
+/// The start of a watcher.
 pub(super) struct Attached {
-    /// The channel it reads.
+    /// The channel that it reads.
     pub(super) channel: EventChannelId,
-    /// Its place in the channel.
+    /// Its cursor in the channel.
     pub(super) cursor: u64,
-    /// The state at that place.
+    /// The state at the cursor.
     pub(super) snapshot: Snapshot,
-    /// Events the channel does not have but the log does, from the wanted revision on.
+    /// Events from the wanted revision on that are in the log but not in the channel.
     pub(super) backlog: Vec<Arc<Event>>,
-    /// Rings when the channel has more.
+    /// Wakes the watcher when the channel has new events.
     pub(super) notifier: Arc<Notifier>,
 }
 
-/// A watcher fell off its channel.
+/// A watcher's cursor fell off its channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lagged {
-    /// The oldest revision a watch may begin at.
+    /// The oldest revision that a watch may begin at.
     pub(super) oldest: Revision,
 }
 
@@ -109,18 +109,18 @@ impl CacheState {
         }
     }
 
-    /// What the objects of the store are collected in.
+    /// Creates a collector for the objects of the store.
     pub(super) fn filling(&self) -> Filling {
         Filling::new(&self.budget, &self.share)
     }
 
-    /// Starts over from a complete list: watchers that stood in the old history must list again.
+    /// Starts over from a complete list: watchers in the old history must list again.
     pub(super) fn fill(&self, revision: Revision, filled: Filled) {
         self.metrics.filled();
         self.start_over(revision, filled);
     }
 
-    /// Gives up what is here: until the next fill, reads go to the store.
+    /// Drops all contents: until the next fill, reads go to the store.
     pub(super) fn lose(&self) {
         self.start_over(0, Filled::default());
     }
@@ -128,7 +128,7 @@ impl CacheState {
     fn start_over(&self, revision: Revision, filled: Filled) {
         let mut contents = self.write();
         self.budget.give_back_history(contents.history_bytes);
-        // What was filled in is counted already.
+        // The filled objects are counted already.
         self.share.exchange(0, contents.object_bytes);
         contents.history_bytes = 0;
         contents.object_bytes = filled.object_bytes;
@@ -147,7 +147,7 @@ impl CacheState {
         }
     }
 
-    /// Takes in what happened, in order, in one step; then wakes whom it concerns.
+    /// Applies changes atomically and in order, then wakes the watchers concerned.
     pub(super) fn apply(&self, happened: impl IntoIterator<Item = Changed>) {
         let mut notifiers = Vec::new();
         let mut events = 0;
@@ -156,7 +156,7 @@ impl CacheState {
             match event {
                 WatchEvent::Bookmark { revision, .. } => {
                     contents.snapshot.revision = contents.snapshot.revision.max(revision);
-                    // Watchers that wait for bookmarks only look at the revision; they need no notifier.
+                    // Watchers that wait for bookmarks only read the revision; they need no notifier.
                 }
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     events += 1;
@@ -210,12 +210,12 @@ impl CacheState {
         }
     }
 
-    /// How long the cache is there.
+    /// Returns the age of the cache.
     fn age_seconds(&self) -> u32 {
         u32::try_from(self.begun.elapsed().as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// The channels an event concerns, beside the log itself.
+    /// Returns the channels that an event concerns, besides the log.
     fn lanes_of(&self, event: &Event) -> Vec<EventChannelKey> {
         let key = &*event.object.key;
         let mut channels = vec![EventChannelKey::Key(key.into())];
@@ -250,7 +250,7 @@ impl CacheState {
             if contents.channels.is_empty() {
                 continue;
             }
-            // Its own channels only: there may be ten thousand others.
+            // Only the event's own channels: there may be ten thousand others.
             for key in self.lanes_of(&dropped) {
                 if let Some(channel) = contents.channels.about(&key) {
                     channel.drop_until(dropped.revision());
@@ -264,30 +264,30 @@ impl CacheState {
 // === impl CacheState: the budget ===
 
 impl CacheState {
-    /// Snapshots of a time before the history hold what nobody counts any more: who still stands there begins again.
+    /// Snapshots older than the history hold states that are not counted: their users must list again.
     fn forget_snapshots(&self, floor: Revision) {
         self.pages.forget_before(floor);
         self.standing.forget_before(floor);
     }
 
-    /// Drops history that is too old or too large; for a cache to which nothing happens.
+    /// Drops history that is too old or too large; for a cache without changes.
     pub(super) fn tidy(&self) {
         self.trim(&mut self.write());
     }
 
-    /// Whether the cache holds the present objects.
+    /// Whether the cache holds the current objects.
     pub(super) fn holds_objects(&self) -> bool {
         self.holds_objects.load(Ordering::Acquire)
     }
 
-    /// Whether the objects that are not held fit the budget again.
+    /// Whether the released objects fit the budget again.
     pub(super) fn fits(&self) -> bool {
         let absent = self.read().absent;
         absent.is_some_and(|absent| self.budget.has_room_for(absent.bytes))
     }
 
-    /// Lets go of the present objects: from now on reads go to the store, and only the history stays. Returns the
-    /// objects, for the caller to drop where that may take its time.
+    /// Releases the current objects: reads then go to the store, and only the history remains. Returns the objects,
+    /// so that the caller can drop them where that may take time.
     pub(super) fn evict(&self) -> Objects {
         let mut contents = self.write();
         let objects = std::mem::take(&mut contents.snapshot.objects);
@@ -295,7 +295,7 @@ impl CacheState {
         self.set_absent(&mut contents, Some(absent));
         self.share.exchange(0, contents.object_bytes);
         contents.object_bytes = 0;
-        // What the history shared with the objects it holds alone now.
+        // The history is now the only holder of objects that it shared.
         let mut history_bytes = 0;
         for event in contents.log.events() {
             event.is_alone.store(true, Ordering::Relaxed);
@@ -315,7 +315,7 @@ impl CacheState {
         self.holds_objects.store(absent.is_none(), Ordering::Release);
     }
 
-    /// Holds the present objects again: those of the revision that the cache has reached.
+    /// Holds the current objects again, at the revision that the cache has reached.
     pub(super) fn hold(&self, filled: Filled) {
         let mut contents = self.write();
         contents.snapshot.objects = filled.objects;
@@ -354,8 +354,7 @@ impl CacheState {
 }
 
 impl Contents {
-    /// Takes a present object in; the state before. The cache knows that where it holds the objects, else `previous`
-    /// is it.
+    /// Inserts an object. Returns the previous state, which is `previous` if the cache does not hold the objects.
     fn put(
         &mut self,
         share: &Share,
@@ -373,7 +372,7 @@ impl Contents {
         previous
     }
 
-    /// Takes a deleted object out; the state before.
+    /// Removes a deleted object. Returns the previous state.
     fn remove(&mut self, share: &Share, object: &StoredObject) -> Option<StoredObject> {
         if let Some(absent) = &mut self.absent {
             absent.objects = absent.objects.saturating_sub(1);

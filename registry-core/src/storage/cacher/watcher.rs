@@ -1,4 +1,4 @@
-//! A watcher: a cursor into a channel, seen through a selector.
+//! A watcher: a cursor into a channel, with a selector.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -24,13 +24,13 @@ use super::notifier::Listener;
 use super::state::{Attached, CacheState, Lagged};
 use super::{Cacher, FRESH_TIMEOUT};
 
-/// How many events a watcher takes from its channel at a time.
+/// Number of events that a watcher takes from its channel at a time.
 const BATCH: usize = 64;
 
 // === impl Cacher ===
 
 impl Cacher {
-    /// Opens a watch on the cache; one that begins before the cache's history goes to the store.
+    /// Opens a watch on the cache; a watch that begins before the cache's history goes to the store.
     pub(super) async fn open_watch(
         &self,
         prefix: &str,
@@ -54,7 +54,7 @@ impl Cacher {
             }
         }
         let after = (!initial).then(|| request.revision.filter(|revision| *revision > 0)).flatten();
-        // "From now on": nothing of the past, whatever the present is.
+        // "From now on": no past events, whatever the current state is.
         let after = if initial { None } else { Some(after.unwrap_or_else(|| self.now())) };
         let channel = self.lane_of(prefix, &request.predicate);
         match self.state.attach(channel, after) {
@@ -63,12 +63,12 @@ impl Cacher {
         }
     }
 
-    /// What "now" is to a watch that begins there: nothing anybody was observed of is still to come.
+    /// Returns the start revision of a watch that begins now: not older than any observed revision.
     fn now(&self) -> Revision {
         self.state.reached().max(self.observed.load(Ordering::Acquire))
     }
 
-    /// The most telling channel for a watch.
+    /// Returns the most specific channel for a watch.
     pub(super) fn lane_of(&self, prefix: &str, predicate: &Predicate) -> EventChannelKey {
         if !prefix.ends_with('/') {
             return EventChannelKey::Key(prefix.into());
@@ -86,7 +86,7 @@ impl Cacher {
         }
     }
 
-    /// The events of a watch that was attached: those after a revision, or the present state first.
+    /// Returns the events of an attached watch: those after a revision, or the initial state first.
     pub(super) fn stream(
         &self,
         prefix: &str,
@@ -126,12 +126,12 @@ impl Cacher {
     }
 }
 
-/// Whether a key is the one that is watched, or below the prefix that is.
+/// Whether a key is the watched key, or below the watched prefix.
 fn is_within(key: &str, watched: &str) -> bool {
     if watched.ends_with('/') { key.starts_with(watched) } else { key == watched }
 }
 
-/// Where a watcher stands; leaving it detaches.
+/// A watcher's position; dropping it detaches the watcher.
 struct WatcherPosition {
     state: Arc<CacheState>,
     channel: EventChannelId,
@@ -143,31 +143,31 @@ impl Drop for WatcherPosition {
     }
 }
 
-/// One watch.
+/// A running watch.
 struct Watcher {
     place: WatcherPosition,
     cursor: u64,
     listener: Listener,
-    /// Below which prefix an event must be, where its channel does not say so already.
+    /// The prefix that events must be below, unless the channel implies it.
     within: Option<Box<str>>,
     predicate: Predicate,
-    /// Only events after this revision count.
+    /// Only events after this revision are sent.
     after: Revision,
     bookmarks: Option<Bookmarks>,
     ready: VecDeque<WatchEvent>,
     over: bool,
 }
 
-/// When a watcher gets bookmarks.
+/// The schedule of a watcher's bookmarks.
 struct Bookmarks {
     period: Duration,
-    /// When the next one is due: at hand, where the timer is not.
+    /// When the next bookmark is due: available here, unlike in the timer.
     due: Instant,
     timer: Pin<Box<Sleep>>,
 }
 
 impl Watcher {
-    /// What an event is to this watcher, if anything.
+    /// Converts an event for this watcher, if it concerns it.
     fn see(&self, event: &Event) -> Option<WatchEvent> {
         let is_elsewhere = |prefix: &str| !is_within(&event.object.key, prefix);
         if event.revision() <= self.after || self.within.as_deref().is_some_and(is_elsewhere) {
@@ -185,7 +185,7 @@ impl Watcher {
         }
     }
 
-    /// Takes in what the channel has; the first of it, if any is for this watcher.
+    /// Reads the channel's new events. Returns the first that concerns this watcher.
     fn read(&mut self) -> Result<Option<WatchEvent>, Lagged> {
         let mut first = None;
         let mut ready = std::mem::take(&mut self.ready);
@@ -216,7 +216,7 @@ impl Stream for Watcher {
             if own.over {
                 return Poll::Ready(None);
             }
-            // Listen first, look second: an event between the two still rings.
+            // Register first, read second: an event between the two still wakes the task.
             let is_new_task = own.listener.listen(context);
             if own.listener.end() != own.cursor {
                 match own.read() {
@@ -235,7 +235,7 @@ impl Stream for Watcher {
             if !is_due {
                 return Poll::Pending;
             }
-            // What arrived since must not be overtaken by a bookmark that covers it.
+            // A bookmark must not overtake the events it covers that have arrived since.
             if let Some(revision) = own.place.state.progress(own.place.channel, own.cursor) {
                 // A watch may begin ahead of the cache.
                 let revision = revision.max(own.after);
@@ -253,9 +253,9 @@ impl Bookmarks {
         Self { period, due, timer: Box::pin(tokio::time::sleep_until(due)) }
     }
 
-    /// Whether it is time for one; if not, the task is woken then.
+    /// Whether a bookmark is due; if not, the task is woken when it is.
     fn is_due(&mut self, context: &mut Context<'_>, is_new_task: bool) -> bool {
-        // The timer knows its task already: most of the time there is nothing to tell it.
+        // The timer knows its task already: in most cases the registration is up to date.
         if !is_new_task && Instant::now() < self.due {
             return false;
         }
@@ -263,21 +263,20 @@ impl Bookmarks {
         if is_due {
             self.due = Instant::now() + self.period;
             self.timer.as_mut().reset(self.due);
-            // What is due at once is due at the next look.
-            // Registers the task's waker.
+            // If it is due at once, the next poll sends it. Registers the task's waker.
             let _ = self.poll(context);
         }
         is_due
     }
 
-    /// Asked once per task, the timer may not put off noting it because the task has done much already.
+    /// Called once per task: the timer must register the waker even if the task's cooperative budget is exhausted.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         Pin::new(&mut tokio::task::unconstrained(self.timer.as_mut())).poll(context)
     }
 }
 
 impl Event {
-    /// The state before, with the revision of the change; made once for all watchers.
+    /// Returns the previous state, with the revision of the change; created once for all watchers.
     fn departed(&self) -> StoredObject {
         let made = self.departed.get_or_init(|| {
             let Some(previous) = &self.previous else { return self.object.clone() };

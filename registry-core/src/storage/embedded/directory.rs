@@ -59,8 +59,8 @@ pub(super) fn lock_to_read(directory: &Path) -> Result<DirectoryLock, OpenError>
 /// Makes a directory accessible to its owner only. The files in it need no check of their own then.
 ///
 /// # Errors
-/// Fails if other users have access and the process may not change that. Access of the group alone is tolerated then:
-/// volumes of containers are made so by administrators.
+/// Fails if other users have access and the process may not change that. Access of the group alone is tolerated in
+/// that case: administrators set up container volumes that way.
 fn restrict_directory(directory: &Path) -> std::io::Result<()> {
     let directory = directory.canonicalize()?;
     match durable_file::restrict(&directory) {
@@ -87,7 +87,7 @@ fn restrict_directory(directory: &Path) -> std::io::Result<()> {
 // === impl HighWaterMark ===
 
 impl HighWaterMark {
-    /// Opens the file, or creates it.
+    /// Opens or creates the file.
     pub(super) fn open(directory: &Path) -> Result<Self, LogError> {
         let path = directory.join(ACKNOWLEDGED);
         let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", path.display()));
@@ -107,7 +107,7 @@ impl HighWaterMark {
         Ok(Self { path, file: None, at_open })
     }
 
-    /// The content when the file was opened; 0 if it is unknown.
+    /// Returns the content as of when the file was opened; 0 if it is unknown.
     pub(super) fn read(&self) -> Revision {
         self.at_open
     }
@@ -179,9 +179,9 @@ pub(super) fn probe_disk(directory: &Path) -> Result<(), LogError> {
     })
 }
 
-/// Returns what an operator can do about an error of the file system, for the end of a message.
+/// Returns the remedy for a file system error, for the end of a message.
 fn remedy(error: &std::io::Error) -> &'static str {
-    /// The process, or the machine, has as many files open as it may.
+    /// `EMFILE` and `ENFILE`: the process or the machine has too many open files.
     const TOO_MANY_OPEN_FILES: [i32; 2] = [24, 23];
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::Revision;
 use super::record::{Kind, Record};
 
-/// Which revisions of which keys there are.
+/// The revisions of all keys.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// The newest revision of each key. Most keys have no other, so the others have a place of their own.
+    /// The newest revision of each key. Most keys have only this one, so older ones are stored separately.
     keys: BTreeMap<Arc<str>, Version>,
-    /// The revisions before, oldest first, of the keys that have any.
+    /// Earlier revisions, oldest first, of the keys that have any.
     older: HashMap<Arc<str>, VecDeque<Version>>,
     record_bytes: u64,
 }
@@ -24,7 +24,7 @@ struct Version {
     is_deletion: bool,
 }
 
-/// A record that is no longer needed once the compaction point has reached `at`.
+/// A record that is no longer needed once the compaction revision reaches `at`.
 #[derive(Clone, Debug)]
 pub(super) struct Superseded {
     pub(super) at: Revision,
@@ -32,14 +32,14 @@ pub(super) struct Superseded {
     pub(super) key: Arc<str>,
 }
 
-/// A key's present state.
+/// The current state of a key.
 #[derive(Clone, Debug)]
 pub(super) struct Present {
     pub(super) key: Arc<str>,
     pub(super) mod_revision: Revision,
 }
 
-/// Keys of a range, and which of their revisions are meant.
+/// Keys of a range, with their revisions.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) keys: Vec<(Arc<str>, Revision)>,
@@ -49,8 +49,8 @@ pub(super) struct Found {
 // === impl Index ===
 
 impl Index {
-    /// Takes in the next record, in revision order; tells what it makes superfluous, in the order in which it may go.
-    /// Gives the key as the index keeps it.
+    /// Applies the next record, in revision order. Returns the key as the index stores it, and the records it
+    /// supersedes, in the order in which they may be removed.
     pub(super) fn apply<Key: AsRef<str> + Clone + Into<Arc<str>>>(
         &mut self,
         record: &Record<Key>,
@@ -68,14 +68,14 @@ impl Index {
         let superfluous = |revision| Superseded { at: version.revision, revision, key: own.clone() };
         if let Some(before) = self.keys.insert(own.clone(), version) {
             self.older.entry(own.clone()).or_default().push_back(before);
-            // A deletion has announced itself already.
+            // A deletion has registered itself already.
             superseded.extend((!before.is_deletion).then(|| superfluous(before.revision)));
         }
         superseded.extend(version.is_deletion.then(|| superfluous(version.revision)));
         own
     }
 
-    /// Drops a superfluous record; its key's older ones are gone already.
+    /// Removes a superseded record; older records of its key are removed already.
     pub(super) fn forget(&mut self, gone: &Superseded) {
         let Some(newest) = self.keys.get(&gone.key).copied() else { return };
         let version = if newest.revision == gone.revision {
@@ -92,14 +92,15 @@ impl Index {
         self.record_bytes = self.record_bytes.saturating_sub(u64::from(version.record_bytes));
     }
 
-    /// The key as it is now.
+    /// Returns the current state of a key.
     pub(super) fn get(&self, key: &str) -> Option<Present> {
         let (own, newest) = self.keys.get_key_value(key)?;
         (!newest.is_deletion).then(|| Present { key: own.clone(), mod_revision: newest.revision })
     }
 
-    /// Adds to `found` what `[start, end)` held at a revision, looking at `chunk` keys at most; where to go on, unless
-    /// that was all. Of at most `limit` keys the revisions are given (0: all), the others are counted.
+    /// Adds to `found` the keys of `[start, end)` at a revision, examining at most `chunk` keys. Returns the key to
+    /// continue at, unless the range is complete. Returns revisions for at most `limit` keys (0: all); the others are
+    /// counted.
     pub(super) fn find(
         &self,
         start: Bound<&str>,
@@ -130,7 +131,7 @@ impl Index {
         None
     }
 
-    /// The revision of a key that was current at another one; `None` when the key was absent.
+    /// Returns the revision of a key that was current at another revision; `None` if the key was absent.
     fn revision_at(&self, key: &str, newest: &Version, at: Revision) -> Option<Revision> {
         let version = if newest.revision <= at {
             newest
@@ -142,12 +143,12 @@ impl Index {
         (!version.is_deletion).then_some(version.revision)
     }
 
-    /// How many keys there are, those included of which only a deletion is remembered.
+    /// Returns the number of keys, including deleted ones that are not yet compacted.
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// What all records the index knows take in the log.
+    /// Returns the size in the log of all records in the index, in bytes.
     pub(super) fn record_bytes(&self) -> u64 {
         self.record_bytes
     }
@@ -199,7 +200,7 @@ mod tests {
         assert_eq!(at(4), [("a".to_owned(), 4), ("b".to_owned(), 3)]);
         assert_eq!(at(5), [("b".to_owned(), 3)]);
         assert_eq!(at(6), [("a".to_owned(), 6), ("b".to_owned(), 3)]);
-        // A value always goes before the deletion that hides it.
+        // A value is always removed before the deletion that hides it.
         let order: Vec<_> = superseded.iter().map(|gone| (gone.at, gone.revision)).collect();
         assert_eq!(order, [(4, 2), (5, 4), (5, 5)]);
         for gone in &superseded {

@@ -1,4 +1,4 @@
-//! From a log's records to the state in memory, finding damage on the way. Used when a store is opened, checked and
+//! Rebuilds the state in memory from a log's records and detects damage. Used when a store is opened, checked and
 //! restored.
 
 use std::collections::VecDeque;
@@ -12,12 +12,12 @@ use super::log::{Commit, Log, LogError};
 use super::record::{Kind, META_REVISION, Record};
 use super::state::{EMPTY_REVISION, Expiry};
 
-/// The commit that makes an empty store of an empty log.
+/// Returns the commit that turns an empty log into an empty store.
 pub(super) fn empty_store() -> Commit {
     Commit { records: vec![(META_REVISION, Record::meta(EMPTY_REVISION).encode())], removals: Vec::new() }
 }
 
-/// What the records told so far.
+/// The state rebuilt from the records read so far.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     pub(super) index: Index,
@@ -31,7 +31,7 @@ pub(super) struct Loaded {
 // === impl Loaded ===
 
 impl Loaded {
-    /// Reads a whole log.
+    /// Loads a whole log.
     pub(super) fn from_log(log: &dyn Log) -> Result<Self, LogError> {
         let mut loaded = Self::default();
         let mut damage = None;
@@ -52,7 +52,7 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Takes in the next record. After an error the record counts as read, so that a check can go on.
+    /// Applies the next record. After an error the record counts as read, so that a check can continue.
     pub(super) fn take(&mut self, revision: Revision, bytes: &Bytes) -> Result<(), String> {
         let expected = self.current + 1;
         self.records += u64::from(revision != META_REVISION);
@@ -74,7 +74,7 @@ impl Loaded {
         if record.expires_at_seconds != 0 {
             self.expiries.push(Expiry { at_seconds: record.expires_at_seconds, revision, key });
         }
-        // Up to the compaction point revisions are missing by design.
+        // Up to the compaction revision, missing revisions are expected.
         if revision <= self.compacted {
             return Ok(());
         }
@@ -91,7 +91,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Looks at what can only be seen at the end.
+    /// Runs the checks that need the complete log.
     pub(super) fn finish(&self, acknowledged: Revision) -> Result<(), String> {
         if self.current < acknowledged {
             return Err(format!(

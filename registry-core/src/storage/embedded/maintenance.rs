@@ -1,17 +1,17 @@
-//! What an operator does to a store: check it, back it up, restore it.
+//! Maintenance by an operator: check, backup and restore.
 //!
 //! A backup is a stream:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 8 | `ORLOPBK1` |
-//! | 8 + 4 + … | per record: its revision, its length, its bytes; each has a checksum of its own |
+//! | 8 + 4 + … | per record: its revision, its length, its bytes; each has its own checksum |
 //! | 8 + 4 | the end: revision 2⁶⁴−1, length 0 |
-//! | 8 | how many records there were |
+//! | 8 | number of records |
 //! | 8 | XXH3 of all bytes before |
 //!
-//! All numbers are big-endian. It holds the history back to the compaction point, so that clients of the restored
-//! store can go on from the revisions they know.
+//! All numbers are big-endian. A backup contains the history back to the compaction revision, so that clients of the
+//! restored store can resume from the revisions they know.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -33,42 +33,42 @@ use crate::durable_file::DurableFile;
 const MAGIC: &[u8; 8] = b"ORLOPBK1";
 const END: Revision = Revision::MAX;
 
-/// No record is longer; a longer length in a backup is damage.
+/// Maximum length of a record, in bytes; a longer length in a backup is damage.
 const MAX_RECORD_BYTES: u32 = 1 << 30;
 
-/// A report names so many problems at most.
+/// Maximum number of problems in a report.
 const MAX_PROBLEMS: usize = 20;
 
-/// A restore commits when it has so many bytes.
+/// Size at which a restore commits, in bytes.
 const RESTORE_BYTES: usize = 4 * 1024 * 1024;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The newest revision.
     pub revision: Revision,
-    /// The compaction point.
+    /// The compaction revision.
     pub compacted_revision: Revision,
-    /// How many records the log has.
+    /// Number of records in the log.
     pub records: u64,
-    /// How many keys they are of.
+    /// Number of keys of the records.
     pub keys: usize,
-    /// What the records take, without overhead.
+    /// Size of the records without overhead, in bytes.
     pub record_bytes: u64,
-    /// What is wrong, the first 20 findings; empty when all is well.
+    /// The first 20 problems; empty if there are none.
     pub problems: Vec<String>,
 }
 
 /// A store to back up.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
-    /// One that no process uses.
+    /// A store that no process uses.
     Directory(&'a Path),
-    /// One that is open here; it goes on meanwhile.
+    /// A store that is open in this process; it continues to serve.
     Engine(&'a Embedded),
 }
 
-/// Why maintenance failed.
+/// The reason that maintenance failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MaintenanceError {
     /// The store cannot be opened. Retryable as [`OpenError`] says.
@@ -79,7 +79,7 @@ pub enum MaintenanceError {
     Damaged {
         /// The directory or file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A restore goes into a new directory only. Not retryable.
@@ -88,17 +88,17 @@ pub enum MaintenanceError {
         /// The directory.
         directory: PathBuf,
     },
-    /// The operating system refuses. Retryable, once the cause is gone.
+    /// The operating system returned an error. Retryable, once its cause is removed.
     #[error("{}: {source}", path.display())]
     Io {
         /// The directory or file.
         path: PathBuf,
-        /// The operating system's words.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }
 
-/// Reads a whole store that no process uses and returns what is there and what is wrong. Changes nothing: a working copy
+/// Reads a whole store that no process uses and returns its statistics and problems. Changes nothing: a working copy
 /// of the log, without its tables, is made in the directory for temporary files.
 pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
     let store = ClosedStore::open(directory)?;
@@ -117,7 +117,7 @@ pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
         revisions.push(revision);
         ControlFlow::Continue(())
     });
-    // Single records are found another way than by a scan, through parts of the files a scan does not look at.
+    // Reads of single records use other parts of the files than scans.
     for revision in revisions {
         if let Err(error) = store.log.read(revision) {
             note(format!("the record of revision {revision} cannot be read by itself: {error}"));
@@ -161,7 +161,7 @@ pub fn restore(file: &Path, directory: &Path) -> Result<Report, MaintenanceError
     }
     let _lock = lock(directory)?;
     let open_error = |error| MaintenanceError::from(OpenError::new(directory, error));
-    // Another process can have restored, and ended, before this one took the lock.
+    // Another process may have restored, and ended, before this process took the lock.
     if has_log(directory).map_err(open_error)? {
         return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
     }
@@ -187,7 +187,7 @@ pub fn restore(file: &Path, directory: &Path) -> Result<Report, MaintenanceError
     Ok(report)
 }
 
-/// The log of a store that no process uses, for as long as this lives.
+/// The log of a store that no process uses.
 struct ClosedStore {
     log: FjallLog,
     _lock: DirectoryLock,
@@ -196,7 +196,7 @@ struct ClosedStore {
 // === impl ClosedStore ===
 
 impl ClosedStore {
-    /// Opens a store to read it. Changes nothing.
+    /// Opens a store for reading. Changes nothing.
     fn open(directory: &Path) -> Result<Self, MaintenanceError> {
         let open_error = |error| OpenError::new(directory, error);
         let lock = lock_to_read(directory)?;
@@ -218,7 +218,7 @@ fn damaged(path: &Path, reason: String) -> MaintenanceError {
     MaintenanceError::Damaged { path: path.to_owned(), reason }
 }
 
-/// A stream with the checksum of all that went through it.
+/// A stream that computes the checksum of its content.
 struct Summed<Stream> {
     stream: Stream,
     checksum: Xxh3,
@@ -250,7 +250,7 @@ impl<Stream: Read> Summed<Stream> {
 
     fn read_bytes(&mut self, length: u32) -> std::io::Result<Bytes> {
         let mut bytes = Vec::new();
-        // Grows with what is there, not with what a damaged length says.
+        // Grows with the actual content, not with the length field, which may be damaged.
         self.stream.by_ref().take(u64::from(length)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 != u64::from(length) {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
@@ -267,7 +267,7 @@ fn write_backup(log: &dyn Log, directory: &Path, path: &Path) -> Result<Report, 
     stream.write(MAGIC).map_err(failed)?;
     let mut loaded = Loaded::default();
     let mut outcome = Ok(());
-    // What is acknowledged by now is in the scan that begins after it.
+    // Revisions acknowledged by now are in the scan that begins afterwards.
     let acknowledged = log.acknowledged().map_err(|error| OpenError::new(directory, error))?;
     log.scan(META_REVISION..=Revision::MAX, &mut |revision, bytes| {
         outcome = loaded
@@ -294,7 +294,7 @@ fn write_backup(log: &dyn Log, directory: &Path, path: &Path) -> Result<Report, 
     Ok(report(&loaded))
 }
 
-/// Reads and verifies a backup, giving every record away.
+/// Reads and verifies a backup, passing on every record.
 fn read_backup(
     path: &Path,
     visit: &mut dyn FnMut(Revision, Bytes) -> Result<(), MaintenanceError>,

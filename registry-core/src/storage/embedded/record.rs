@@ -1,14 +1,14 @@
-//! One change at rest: the record under its revision, with everything needed to rebuild the index from it.
+//! A change at rest: the record under its revision, with everything needed to rebuild the index.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 1 | kind: 0 meta, 1 put, 2 deletion |
 //! | 8 | the revision itself (a record under a foreign revision is damage) |
-//! | 8 | the revision that created the key; in the meta record the compaction point |
-//! | 8 | the revision this one replaces, 0 when the key was absent |
-//! | 8 | when the key expires, seconds since 1970, 0 for never |
+//! | 8 | the revision that created the key; in the meta record the compaction revision |
+//! | 8 | the revision that this one replaces, 0 if the key was absent |
+//! | 8 | expiry of the key in seconds since 1970, 0 for never |
 //! | 4 | the key's length in bytes |
-//! | … | the key, then the value |
+//! | … | the key, followed by the value |
 //! | 8 | XXH3 of all bytes before |
 //!
 //! All numbers are big-endian.
@@ -18,30 +18,30 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Revision;
 
-/// The revision under which the [`Kind::Meta`] record is kept. No change ever has it.
+/// The revision of the [`Kind::Meta`] record. No change uses it.
 pub(super) const META_REVISION: Revision = 0;
 
 const HEADER_BYTES: usize = 1 + 4 * 8 + 4;
 const CHECKSUM_BYTES: usize = 8;
 
-/// What a record is about.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Facts about the whole store.
+    /// Metadata of the whole store.
     Meta,
-    /// A key got a value.
+    /// A key was written.
     Put,
-    /// A key was removed.
+    /// A key was deleted.
     Delete,
 }
 
-/// A decoded record, or one to be encoded.
+/// A decoded record, or a record to be encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record<Key> {
     pub(super) kind: Kind,
     pub(super) revision: Revision,
     pub(super) create_revision: Revision,
-    /// 0 when the key was absent before.
+    /// 0 if the key was absent before.
     pub(super) previous_revision: Revision,
     /// Seconds since 1970; 0 is never.
     pub(super) expires_at_seconds: u64,
@@ -52,7 +52,7 @@ pub(super) struct Record<Key> {
 // === impl Record ===
 
 impl Record<&str> {
-    /// The record of the compaction point.
+    /// Creates the record of the compaction revision.
     pub(super) fn meta(compacted: Revision) -> Self {
         Self {
             kind: Kind::Meta,
@@ -67,7 +67,7 @@ impl Record<&str> {
 }
 
 impl<Key: AsRef<str>> Record<Key> {
-    /// The bytes at rest.
+    /// Returns the encoded record.
     pub(super) fn encode(&self) -> Bytes {
         let key = self.key.as_ref().as_bytes();
         let mut bytes = Vec::with_capacity(HEADER_BYTES + key.len() + self.value.len() + CHECKSUM_BYTES);
@@ -79,7 +79,7 @@ impl<Key: AsRef<str>> Record<Key> {
         for number in [self.revision, self.create_revision, self.previous_revision, self.expires_at_seconds] {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
-        // Longer keys are refused long before: the engine bounds key and value together.
+        // Longer keys are rejected earlier: the engine limits the size of key and value together.
         bytes.extend_from_slice(&u32::try_from(key.len()).unwrap_or(u32::MAX).to_be_bytes());
         bytes.extend_from_slice(key);
         bytes.extend_from_slice(&self.value);
@@ -90,7 +90,7 @@ impl<Key: AsRef<str>> Record<Key> {
 }
 
 impl Record<String> {
-    /// Reads the record found under a revision; the error says what is wrong with it.
+    /// Decodes the record of a revision; the error describes the problem.
     pub(super) fn decode(revision: Revision, bytes: &Bytes) -> Result<Self, String> {
         let damage = |what: &str| format!("the record of revision {revision} {what}");
         let body_length = bytes.len().checked_sub(CHECKSUM_BYTES).ok_or_else(|| damage("is cut short"))?;

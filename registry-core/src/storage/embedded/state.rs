@@ -1,4 +1,4 @@
-//! What readers, watchers and the writer share. Locks are held for moments, never over I/O.
+//! State shared by readers, watchers and the writer. Locks are held briefly, never during I/O.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -11,22 +11,22 @@ use super::log::{Log, LogError};
 use super::record::Record;
 use super::{Change, Got, KeyValue, MvccError, Ranged, Revision};
 
-/// The revision of a store nothing was ever written to, as etcd has it.
+/// The revision of an empty store, as in etcd.
 pub(super) const EMPTY_REVISION: Revision = 1;
 
-/// How many keys are looked at under one lock.
+/// Maximum number of keys examined under one lock.
 const FIND_CHUNK: usize = 1024;
 
-/// How often a read starts over because compaction overtook it.
+/// Maximum number of attempts of a read that compaction overtakes.
 const READ_ATTEMPTS: usize = 16;
 
-/// The tail holds so many changes at most.
+/// Maximum number of changes in the tail.
 const MAX_TAIL_CHANGES: usize = 4096;
 
-/// The tail holds values of about so many bytes at most.
+/// Approximate maximum size of the values in the tail, in bytes.
 const MAX_TAIL_BYTES: usize = 4 * 1024 * 1024;
 
-/// Everything but the writer's own books.
+/// The shared state of the engine, without the writer's own.
 pub(super) struct SharedEngine {
     pub(super) state: RwLock<EngineState>,
     pub(super) log: Box<dyn Log>,
@@ -39,22 +39,22 @@ pub(super) struct EngineState {
     pub(super) current: Revision,
     pub(super) compacted: Revision,
     pub(super) tail: Tail,
-    /// Why writes are refused at present.
+    /// The reason that writes are currently refused.
     pub(super) failure: Option<Arc<str>>,
 }
 
-/// What wakes watchers.
+/// The state that wakes watchers when it changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
     /// The newest revision.
     pub(super) revision: Revision,
-    /// How often progress was asked for.
+    /// Number of requests for progress notifications.
     pub(super) progress_requests: u64,
-    /// The store is shut down.
+    /// Whether the store is closed.
     pub(super) is_closed: bool,
 }
 
-/// When a key is to go unless it was written again.
+/// The expiry of a key, void if the key is written again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Expiry {
     pub(super) at_seconds: u64,
@@ -62,7 +62,7 @@ pub(super) struct Expiry {
     pub(super) key: Arc<str>,
 }
 
-/// The newest changes, decoded once for all watchers. Without gaps.
+/// The newest changes, without gaps, decoded once for all watchers.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     changes: VecDeque<Change>,
@@ -80,13 +80,13 @@ impl SharedEngine {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The record of a revision the index knows; `None` when compaction removed it meanwhile.
+    /// Returns the record of an indexed revision; `None` if compaction has removed it in the meantime.
     pub(super) fn record(&self, revision: Revision) -> Result<Option<Record<String>>, MvccError> {
         let Some(bytes) = self.log.read(revision)? else { return Ok(None) };
         Record::decode(revision, &bytes).map(Some).map_err(|problem| LogError::Damaged(problem).into())
     }
 
-    /// One key, now.
+    /// Returns the newest state of a key.
     pub(super) fn get(&self, key: &str) -> Result<Got, MvccError> {
         for _ in 0..READ_ATTEMPTS {
             let (revision, present) = {
@@ -101,7 +101,7 @@ impl SharedEngine {
         Err(missing_record(key))
     }
 
-    /// The keys of a range at a revision (0: now).
+    /// Returns the keys of a range at a revision (0: newest).
     pub(super) fn range(
         &self,
         start: &str,
@@ -117,12 +117,12 @@ impl SharedEngine {
             if let Some(key_values) = self.values(found.keys)? {
                 return Ok(Ranged { revision, key_values, count: found.count });
             }
-            // Compaction was faster. Now is another time; a given revision is gone, and `find` will say so.
+            // Compaction was faster. The newest state is retried; for a given revision, `find` returns the error.
         }
         Err(missing_record(start))
     }
 
-    /// How many keys are in a range now.
+    /// Returns the current number of keys in a range.
     pub(super) fn count(&self, start: &str, end: &str) -> Result<u64, MvccError> {
         for _ in 0..READ_ATTEMPTS {
             match self.find(start, end, 1, 0) {
@@ -133,7 +133,7 @@ impl SharedEngine {
         Err(missing_record(start))
     }
 
-    /// The keys only. Holds the lock for a chunk of keys at a time: the index keeps what a revision needs until
+    /// Finds the keys only. Holds the lock for a chunk of keys at a time: the index keeps what a revision needs until
     /// compaction passes it.
     pub(super) fn find(
         &self,
@@ -198,9 +198,9 @@ impl From<LogError> for MvccError {
 // === impl EngineState ===
 
 impl EngineState {
-    /// Whether the state at a revision is still there.
+    /// Fails if the state at a revision has been compacted.
     pub(super) fn refuse_compacted(&self, revision: Revision) -> Result<(), MvccError> {
-        // Nothing was there before the empty store: nothing of it can have been compacted away.
+        // Before the empty store's revision there is nothing that could have been compacted.
         if revision.max(EMPTY_REVISION) < self.compacted {
             return Err(MvccError::Compacted { requested: revision, oldest: self.compacted });
         }
@@ -211,7 +211,7 @@ impl EngineState {
 // === impl Tail ===
 
 impl Tail {
-    /// Adds the newest change, and lets go of the oldest ones.
+    /// Adds the newest change, and drops the oldest ones.
     pub(super) fn push(&mut self, change: Change) {
         self.bytes += change_bytes(&change);
         self.changes.push_back(change);
@@ -222,8 +222,8 @@ impl Tail {
         }
     }
 
-    /// At most `limit` changes of `[start, end)` after a revision, and up to where that is all; `None` when the tail
-    /// does not reach back so far.
+    /// Returns at most `limit` changes of `[start, end)` after a revision, and the revision up to which they are
+    /// complete; `None` if the tail does not reach back that far.
     pub(super) fn after(
         &self,
         after: Revision,

@@ -1,4 +1,4 @@
-//! The engine over a log that fails when told to.
+//! Tests of the engine over a log with injected failures.
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use super::record::{Kind, META_REVISION, Record};
 use super::state::EMPTY_REVISION;
 use super::*;
 
-/// A memory log whose commits can be held up and made to fail.
+/// A memory log whose commits can be blocked and made to fail.
 struct FaultyLog {
     inner: MemoryLog,
     faults: Arc<Faults>,
@@ -21,11 +21,11 @@ struct FaultyLog {
 
 #[derive(Default)]
 struct Faults {
-    /// Commits fail, and so does opening again.
+    /// Commits and reopening fail.
     is_broken: AtomicBool,
-    /// A failed commit is found in the log later, as a torn disk may have it.
+    /// A failed commit is found in the log later, as with a torn write.
     keeps_failed: AtomicBool,
-    /// Commits wait for one message each.
+    /// Each commit waits for a message.
     gate: Mutex<Option<mpsc::Receiver<()>>>,
 }
 
@@ -147,7 +147,7 @@ async fn writes_of_one_batch_see_each_other_and_the_queue_is_bounded() {
         let store = store.clone();
         tokio::spawn(async move { put(&store, key, expected, value).await })
     };
-    // The first write is at the gate; what comes now waits, and becomes one batch.
+    // The first write waits at the gate; later writes queue and become one batch.
     let first = spawn_put("/first", 0, "1");
     tokio::time::sleep(Duration::from_millis(50)).await;
     let mut queued = Vec::new();
@@ -176,7 +176,7 @@ async fn writes_of_one_batch_see_each_other_and_the_queue_is_bounded() {
     let present = got.key_value.as_ref().unwrap();
     assert_eq!((present.mod_revision, present.create_revision, &*present.value), (4, 3, &b"b"[..]));
     assert!(matches!(compaction.await.unwrap(), Err(MvccError::FutureRevision { requested: 99, .. })));
-    // Else the closing writer would wait at the gate.
+    // Otherwise the closing writer would wait at the gate.
     drop(open_gate);
 }
 
@@ -209,7 +209,7 @@ async fn history_is_compacted_by_age_and_by_length() {
     }
 }
 
-/// A log that lost a record in the middle is refused, and the message says which.
+/// A log that lost a record in the middle is refused, and the message names the record.
 #[test]
 fn a_gap_in_the_history_is_refused() {
     let put = |revision| Record {

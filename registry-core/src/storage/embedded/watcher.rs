@@ -1,5 +1,5 @@
-//! A watch: a cursor over the history. It holds no changes of its own: what it has not delivered yet it finds in the
-//! shared tail, or, when it fell behind, in the log.
+//! A watch: a cursor over the history. It holds no changes itself: it reads undelivered changes from the shared tail,
+//! or, if it fell behind, from the log.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::record::{Kind, Record};
 use super::state::{EMPTY_REVISION, Head, SharedEngine};
 use super::{Change, ChangeBatch, ChangeStream, MvccError, Revision};
 
-/// A batch has so many changes at most.
+/// Maximum number of changes in a batch.
 const MAX_BATCH_CHANGES: usize = 256;
 
-/// A batch out of the log has about so many bytes at most.
+/// Approximate maximum size of a batch from the log, in bytes.
 const MAX_BATCH_BYTES: usize = 1024 * 1024;
 
-/// So many records are read at a time to find some of the watch's range.
+/// Maximum number of log records read at a time to find changes in the watch's range.
 const MAX_SCAN_RECORDS: u64 = 1024;
 
 struct Watcher {
@@ -29,7 +29,7 @@ struct Watcher {
     head: watch::Receiver<Head>,
     start: Arc<str>,
     end: Arc<str>,
-    /// Everything up to here has been delivered.
+    /// All changes up to this revision have been delivered.
     after: Revision,
     progress_seen: u64,
     progress_interval: Option<Duration>,
@@ -77,7 +77,7 @@ impl Watcher {
         Some((next, self))
     }
 
-    /// The next batch; `None` when the store was shut down and all is delivered.
+    /// Returns the next batch; `None` if the store is closed and everything is delivered.
     async fn next_batch(&mut self) -> Option<Result<ChangeBatch, MvccError>> {
         loop {
             let head = *self.head.borrow_and_update();
@@ -105,17 +105,17 @@ impl Watcher {
         }
     }
 
-    /// An empty batch, unless the watch waits for a revision still to come.
+    /// Returns an empty batch, unless the watch waits for a future revision.
     fn progress(&mut self, head: Head) -> Option<ChangeBatch> {
         self.progress_due = self.progress_interval.map(|interval| Instant::now() + interval);
         (self.after <= head.revision).then(|| ChangeBatch { revision: self.after, changes: Vec::new() })
     }
 
-    /// Waits for something to happen; breaks when a progress notification is due first.
+    /// Waits for a change; breaks if a progress notification is due first.
     async fn wait(&mut self) -> ControlFlow<()> {
         let Some(due) = self.progress_due else {
-            // The sender lives in what this watcher shares: the channel cannot be closed.
-            // An error means that the writer ended.
+            // This watcher shares ownership of the sender: the channel cannot be closed. An error means that the
+            // writer ended.
             let _ = self.head.changed().await;
             return ControlFlow::Continue(());
         };
@@ -125,7 +125,7 @@ impl Watcher {
         }
     }
 
-    /// The next changes, moving the cursor past them; none if the records looked at were all of other keys.
+    /// Returns the next changes and advances the cursor; empty if the records examined were all of other keys.
     async fn changes(&mut self, newest: Revision) -> Result<Vec<Change>, MvccError> {
         let tail = self.shared.read().tail.after(self.after, &self.start, &self.end, MAX_BATCH_CHANGES);
         let (upto, changes) = if let Some(recent) = tail {
@@ -147,7 +147,8 @@ impl Watcher {
 // === impl SharedEngine ===
 
 impl SharedEngine {
-    /// Changes after a revision out of the log: a batch's worth, and up to where that is all.
+    /// Reads a batch of changes after a revision from the log. Also returns the revision up to which they are
+    /// complete.
     fn history(
         &self,
         after: Revision,
@@ -182,7 +183,8 @@ impl SharedEngine {
             ControlFlow::Continue(())
         })?;
         let changes = records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>();
-        // Compaction announces itself before it removes: had it taken anything of the above, it would be seen now.
+        // Compaction is announced before records are removed: if it had removed any of the above, it would be visible
+        // now.
         self.read().refuse_compacted(after)?;
         if let Some(problem) = damage {
             return Err(LogError::Damaged(problem).into());

@@ -1,5 +1,5 @@
-//! The one thread that writes. It takes what is queued (never waiting for more), makes one durable commit of it, shows
-//! the result to readers and watchers, and only then answers. Expired keys and compaction ride along.
+//! The writer thread. It takes the queued requests (without waiting for more), commits them durably, publishes the
+//! result to readers and watchers, and then replies. Expiry and compaction are part of the same commits.
 
 mod batch;
 mod housekeeping;
@@ -25,16 +25,16 @@ use super::log::{Commit, LogError};
 use super::state::{Expiry, SharedEngine};
 use super::{Committed, EmbeddedOptions, MvccError, Revision};
 
-/// One commit has so many writes at most, and removes so many old records.
+/// Maximum number of writes in a commit, and maximum number of old records that it removes.
 const MAX_BATCH_WRITES: usize = 256;
 
-/// One commit takes no further write when its values have so many bytes.
+/// Size of the values at which a commit takes no further write, in bytes.
 const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long the thread sleeps when there is nothing to wait for.
+/// Time that the thread sleeps when there is nothing to wait for.
 const IDLE: Duration = Duration::from_hours(1);
 
-/// What the thread is asked for.
+/// A request to the thread.
 pub(super) enum Request {
     Write(Write),
     Compact { revision: Revision, reply: oneshot::Sender<Result<(), MvccError>> },
@@ -44,36 +44,36 @@ pub(super) enum Request {
 /// A conditional write.
 pub(super) struct Write {
     pub(super) key: Arc<str>,
-    /// The revision the key must be at; 0: absent.
+    /// The revision that the key must have; 0: absent.
     pub(super) expected: Revision,
     pub(super) action: Action,
-    /// Nobody waits for expiries.
+    /// `None` for expiries, which need no reply.
     pub(super) reply: Option<oneshot::Sender<Result<Committed, MvccError>>>,
 }
 
-/// What to do to a key.
+/// The change of a key.
 pub(super) enum Action {
     Put { value: Bytes, expires_at_seconds: u64 },
     Delete,
 }
 
-/// The bounded way to the thread.
+/// The bounded queue of the thread.
 pub(super) struct Queue {
     requests: SyncSender<Request>,
     bytes: Arc<AtomicUsize>,
     bytes_max: usize,
 }
 
-/// The thread's own books.
+/// The thread's own state.
 struct Writer {
     shared: Arc<SharedEngine>,
     requests: Receiver<Request>,
     queued_bytes: Arc<AtomicUsize>,
-    /// Records that go when the compaction point passes them, in that order.
+    /// Records that are removed when the compaction revision passes them, in that order.
     superseded: VecDeque<Superseded>,
     expiries: BinaryHeap<Reverse<Expiry>>,
     housekeeping: Housekeeping,
-    /// After a failed commit: when to look again whether writes work.
+    /// After a failed commit: when to check again whether writes succeed.
     next_probe: Option<Instant>,
     metrics: CommitMetrics,
 }
@@ -105,7 +105,7 @@ pub(super) fn start(
 // === impl Queue ===
 
 impl Queue {
-    /// Queues a request, or refuses it at once.
+    /// Queues a request, or fails immediately.
     pub(super) fn submit(&self, request: Request) -> Result<(), MvccError> {
         let bytes = request.bytes();
         if self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > self.bytes_max {
@@ -121,14 +121,14 @@ impl Queue {
         })
     }
 
-    /// Asks the thread to end after what is queued, waiting for room in the queue.
+    /// Requests the thread to end after the queued requests; waits for space in the queue.
     pub(super) fn close(&self) {
         // The writer may have ended already.
         let _ = self.requests.send(Request::Close);
     }
 }
 
-/// The answer when the thread is gone.
+/// Returns the error for a thread that has ended.
 pub(super) fn closed() -> MvccError {
     LogError::Closed.into()
 }
@@ -173,7 +173,7 @@ impl Writer {
         self.shared.log.close();
     }
 
-    /// Takes what is there, up to a batch; false when that includes the end.
+    /// Takes the queued requests, up to a batch; false if they include the request to close.
     fn take_queued(&self, first: Request, requests: &mut Vec<Request>) -> bool {
         let mut bytes = first.bytes();
         requests.push(first);
@@ -195,7 +195,7 @@ impl Writer {
         is_open
     }
 
-    /// How long nothing needs to be done unless somebody asks.
+    /// Returns the time until the next scheduled work.
     fn wait(&self) -> Duration {
         if let Some(probe) = self.next_probe {
             return probe.saturating_duration_since(Instant::now());
@@ -207,7 +207,7 @@ impl Writer {
         expiry.min(self.housekeeping.wait()).min(IDLE)
     }
 
-    /// One commit.
+    /// Makes one commit.
     fn turn(&mut self, requests: Vec<Request>) {
         if self.next_probe.is_some_and(|probe| probe <= Instant::now()) {
             self.recover();
@@ -257,21 +257,21 @@ impl Writer {
             let Some(Reverse(expiry)) = self.expiries.pop() else { break };
             let key = expiry.key.clone();
             let expected = expiry.revision;
-            // Written again since, it is another revision's expiry, if any.
+            // If the key was written again, the expiry of the new revision applies, if any.
             batch.write(&self.shared, Write { key, expected, action: Action::Delete, reply: None });
             batch.expired.push(expiry);
             room -= 1;
         }
     }
 
-    /// How many old records the next commit may take along.
+    /// Returns the number of old records that the next commit may remove.
     fn removable(&self) -> usize {
         let compacted = self.shared.read().compacted;
         let removable = self.superseded.iter().take(MAX_BATCH_WRITES);
         removable.take_while(|gone| gone.at <= compacted).count()
     }
 
-    /// Shows a committed batch to everyone, then answers.
+    /// Publishes a committed batch, then replies.
     fn publish(&mut self, batch: Batch) {
         let has_removed = batch.removals > 0;
         let newest = batch.newest;

@@ -1,23 +1,23 @@
-//! What selectors and indexes look at.
+//! The attributes that selectors and indexes evaluate.
 
 use std::cmp::Ordering;
 
-/// What selectors and indexes look at, extracted from an object once. A cache has one beside each object, so its texts
-/// are one piece of memory and not a dozen.
+/// The attributes that selectors and indexes evaluate, extracted from an object once. All strings share one
+/// allocation, because a cache keeps the attributes of every object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// All texts, one after the other: each label's key and value, sorted, then each field's value.
+    /// All strings, concatenated: the key and value of each label, sorted, then the value of each field.
     texts: Box<str>,
-    /// Where each of them ends.
+    /// The end offset of each string.
     ends: Box<[u32]>,
-    /// Which of the resource's selectable fields there are values of, in the order its type declares them.
+    /// Names of the selectable fields that have values, in the order the resource declares them.
     pub field_names: &'static [&'static str],
 }
 
-/// Room for the texts of most objects, until they are all there.
+/// Initial capacity, sufficient for the strings of most objects.
 const TEXT_BYTES: usize = 128;
 
-/// Gathers texts.
+/// Collects strings.
 struct Texts {
     texts: String,
     ends: Vec<u32>,
@@ -26,7 +26,7 @@ struct Texts {
 // === impl Attributes ===
 
 impl Attributes {
-    /// These labels, and the values of these fields in their order; a value that is missing is empty.
+    /// Creates attributes from labels and field values, the latter in declaration order; a missing value is empty.
     pub fn new<Key: AsRef<str> + Ord, Value: AsRef<str> + Ord>(
         mut labels: Vec<(Key, Value)>,
         fields: impl IntoIterator<Item = impl AsRef<str>>,
@@ -51,12 +51,12 @@ impl Attributes {
         Self { texts: all.texts.into(), ends: all.ends.into(), field_names }
     }
 
-    /// What the texts cost, in bytes.
+    /// Returns the memory that the strings take, in bytes.
     pub(super) fn size_bytes(&self) -> usize {
         self.texts.len() + std::mem::size_of_val(&*self.ends)
     }
 
-    /// The value of a label.
+    /// Returns the value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         let mut low = 0;
         let mut high = self.label_count();
@@ -71,7 +71,7 @@ impl Attributes {
         None
     }
 
-    /// The value of a selectable field; empty when the object has none or the resource does not declare it.
+    /// Returns the value of a selectable field; empty if the object has none or the resource does not declare it.
     pub fn field(&self, name: &str) -> &str {
         let position = self.field_names.iter().position(|own| *own == name);
         position.map_or("", |at| self.text(2 * self.label_count() + at))

@@ -1,8 +1,8 @@
-//! What was made of an entry, beside its JSON: other encodings, and the object in other versions of its kind, which has
-//! encodings in turn. Each is made when somebody first asks, and shared by everybody who asks later.
+//! Data derived from an entry's JSON: other encodings, and the object in other versions of its kind, which have
+//! encodings in turn. Each is computed on first use and shared afterwards.
 //!
-//! Nothing costs anything until it is asked for: an entry has room for one pointer, and whatever is made brings the
-//! room for the next. All of it together is held to a budget; beyond it, it is made for the one who asks, and not kept.
+//! Unused encodings cost nothing: an entry holds one pointer, and each derived item is a list node with a pointer to
+//! the next. A budget limits their total memory; beyond it, results are computed for the caller and not kept.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,40 +13,40 @@ use crate::api::GroupVersion;
 
 use super::StoredObject;
 
-/// What an object can be encoded as. What stands around it in an answer (an envelope, its type) is no part of it, so
-/// that one encoding fits alone, in a list and in a watch.
+/// An encoding of an object. It excludes the surrounding response (envelope, type), so that the same bytes serve
+/// single objects, lists and watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// The object's protobuf message.
     Protobuf,
     /// The message of a `PartialObjectMetadata`.
     MetadataProtobuf,
-    /// The object's fields in CBOR, but for `apiVersion` and `kind`.
+    /// The object's fields in CBOR, without `apiVersion` and `kind`.
     Cbor,
-    /// Of those, `metadata` alone.
+    /// `metadata` in CBOR.
     MetadataCbor,
 }
 
-/// How much memory the kept encodings of all entries may take.
+/// Limits the memory that the kept encodings of all entries may take.
 #[derive(Debug)]
 pub struct EncodingBudget {
     limit_bytes: usize,
     used_bytes: AtomicUsize,
 }
 
-/// What was made of one entry: a list that only grows, so that it is read without a lock.
+/// The data derived from one entry: an append-only list, read without a lock.
 #[derive(Debug, Default)]
 pub(super) struct Encodings(OnceLock<Box<Kept>>);
 
 #[derive(Debug)]
 struct Kept {
     made: Made,
-    /// Whose memory this is, until the entry is dropped.
+    /// The budget that is charged until the entry is dropped.
     budget: Arc<EncodingBudget>,
     next: Encodings,
 }
 
-/// Something that was made of an entry; `None` when it could not be: nor will it be at the next attempt.
+/// A derived item; `None` if it could not be computed, which is not retried.
 #[derive(Debug)]
 enum Made {
     Encoding(Encoding, Option<Bytes>),
@@ -56,17 +56,17 @@ enum Made {
 // === impl EncodingBudget ===
 
 impl EncodingBudget {
-    /// A budget of so many bytes. 0 keeps nothing.
+    /// Creates a budget of `limit_bytes`. With 0, nothing is kept.
     pub fn new(limit_bytes: usize) -> Self {
         Self { limit_bytes, used_bytes: AtomicUsize::new(0) }
     }
 
-    /// How many bytes are kept now.
+    /// Returns the number of bytes currently kept.
     pub fn used_bytes(&self) -> usize {
         self.used_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing more is kept. What is being made at this moment may still come on top.
+    /// Whether the budget is exhausted. Items in computation may still exceed it.
     pub fn is_used_up(&self) -> bool {
         self.used_bytes() >= self.limit_bytes
     }
@@ -75,7 +75,7 @@ impl EncodingBudget {
 // === impl Encodings ===
 
 impl Encodings {
-    /// One of the encodings; made here unless it was made before. Whoever asks while it is being made waits for it.
+    /// Returns an encoding, computing it on first use. Concurrent callers wait for the computation.
     pub(super) fn get_or_make(
         &self,
         encoding: Encoding,
@@ -92,7 +92,7 @@ impl Encodings {
         kept.unwrap_or_else(made)
     }
 
-    /// The object in another version of its kind, in the same way.
+    /// Returns the object in another version of its kind, computing it on first use.
     pub(super) fn get_or_convert(
         &self,
         version: GroupVersion,
@@ -109,7 +109,8 @@ impl Encodings {
         kept.unwrap_or_else(made)
     }
 
-    /// What is kept and `is_it`, or is made now and kept; `None` when it is not there, and there is no room for it.
+    /// Returns the kept item for which `is_it` holds, or computes and keeps it; `None` if it is absent and the budget
+    /// is exhausted.
     fn find_or_keep<T>(
         &self,
         budget: &Arc<EncodingBudget>,

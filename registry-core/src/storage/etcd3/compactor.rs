@@ -1,7 +1,7 @@
-//! Old revisions are forgotten once per interval, by one of the servers that share an etcd.
+//! Compacts old revisions once per interval, by one of the servers that share an etcd.
 //!
-//! They agree through a key: its version is the number of the round, its value the revision compacted last.
-//! Who manages to raise the version compacts; who does not has learnt the round somebody else began.
+//! The servers coordinate through a key: its version is the number of the round, its value the revision compacted
+//! last. The server that increments the version compacts; the others learn the round that it began.
 //!
 //! Kubernetes concept: the etcd3 compactor; the same key, so that both servers can share one etcd.
 
@@ -16,19 +16,19 @@ use super::connection::{Connection, Safety};
 use super::errors::Failure;
 use super::{signed, unsigned};
 
-/// The key compactors agree through.
+/// The key through which compactors coordinate.
 pub(super) const COMPACT_REVISION_KEY: &str = "compact_rev_key";
 
-/// What a compactor knows of the rounds so far.
+/// A compactor's knowledge of the last round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Round {
     /// The key's version.
     number: i64,
-    /// The newest revision when the round began: what the next one may forget up to. 0 in the first.
+    /// The newest revision when the round began, to which the next round may compact. 0 in the first round.
     revision: Revision,
 }
 
-/// Compacts once per interval, for ever.
+/// Compacts once per interval, forever.
 pub(super) async fn run(connection: Arc<Connection>, interval: Duration) {
     let mut round = Round::default();
     loop {
@@ -40,11 +40,11 @@ pub(super) async fn run(connection: Arc<Connection>, interval: Duration) {
     }
 }
 
-/// Forgets what is older than `revision`.
+/// Compacts to `revision`.
 pub(super) async fn compact(connection: &Connection, revision: Revision) -> Result<(), Failure> {
     connection
         .call(Safety::Read, || {
-            // Done twice it is still done.
+            // Compaction is idempotent.
             let mut kv = connection.kv();
             async move { kv.compact(signed(revision), None).await }
         })
@@ -52,7 +52,7 @@ pub(super) async fn compact(connection: &Connection, revision: Revision) -> Resu
     Ok(())
 }
 
-/// Begins a round and compacts, unless somebody else has begun it.
+/// Begins a round and compacts, unless another server has begun it.
 async fn next_round(connection: &Connection, round: Round) -> Result<Round, Failure> {
     let agree = Txn::new()
         .when([Compare::version(COMPACT_REVISION_KEY, CompareOp::Equal, round.number)])

@@ -1,4 +1,4 @@
-//! A few shared connections to etcd, with a deadline for every request and retries of what is safe to retry.
+//! Shared connections to etcd, with a deadline for every request and retries of safe requests.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,45 +13,45 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use super::errors::Failure;
 use super::options::{ConnectError, Etcd3Options};
 
-/// How often a request is tried, the first time included.
+/// Maximum number of attempts of a request, the first included.
 const ATTEMPTS: u32 = 5;
-/// How long to wait before the second try; twice as long before each further one.
+/// Delay before the second attempt; doubled before each further attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
-/// How long to wait at the start before asking again; twice as long each time, up to the second.
+/// Delay between attempts at the start: initial and maximum value; doubled after each attempt.
 const FIRST_ANSWER_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-/// How long a connection may be silent before the peer is asked whether it lives, and how long it has to answer.
+/// Idle time after which a keep-alive ping is sent, and time to wait for its response.
 const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(10));
 /// Values are at most a few MiB, but pages of them are larger than the client library's default of 4 MiB.
 const MAX_MESSAGE_BYTES: usize = i32::MAX as usize;
-/// Since these versions an answer to a request for progress never overtakes changes.
+/// Versions from which a progress response never overtakes changes.
 const SAFE_PROGRESS: [(u64, u64, u64); 2] = [(3, 4, 31), (3, 5, 13)];
 
-/// The way to an etcd cluster.
+/// Connections to an etcd cluster.
 pub(super) struct Connection {
-    /// Requests go round these.
+    /// Requests are distributed over these in turn.
     clients: Vec<Client>,
     turn: AtomicUsize,
-    /// Watches are kept apart: their flood must not delay requests.
+    /// A separate connection for watches, so that their traffic does not delay requests.
     watches: Client,
-    /// How many requests may be under way.
+    /// Limits the number of concurrent requests.
     in_flight: Semaphore,
     request_timeout: Duration,
     health_timeout: Duration,
 }
 
-/// Whether a request may be made again when nobody knows whether it was carried out.
+/// Whether a request may be repeated when it is unknown whether it was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Safety {
-    /// It changes nothing.
+    /// Changes nothing.
     Read,
-    /// It would be refused the second time, and its outcome be told wrongly.
+    /// Would be refused the second time, and its outcome reported incorrectly.
     Write,
 }
 
 // === impl Connection ===
 
 impl Connection {
-    /// Connects, and waits for a first answer.
+    /// Connects, and waits for a first response.
     pub(super) async fn open(options: &Etcd3Options) -> Result<Self, ConnectError> {
         if options.endpoints.is_empty() {
             return Err(ConnectError::NoEndpoints);
@@ -73,27 +73,27 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Keys and values.
+    /// Returns a client for keys and values.
     pub(super) fn kv(&self) -> KvClient {
         self.client().kv_client().max_decoding_message_size(MAX_MESSAGE_BYTES)
     }
 
-    /// Leases.
+    /// Returns a client for leases.
     pub(super) fn lease(&self) -> LeaseClient {
         self.client().lease_client()
     }
 
-    /// Watches.
+    /// Returns a client for watches.
     pub(super) fn watch(&self) -> WatchClient {
         self.watches.watch_client().max_decoding_message_size(MAX_MESSAGE_BYTES)
     }
 
-    /// How long a health check may take.
+    /// Returns the timeout of a health check.
     pub(super) fn health_timeout(&self) -> Duration {
         self.health_timeout
     }
 
-    /// Makes a request until it is answered, it may not be made again, or its time is over.
+    /// Sends a request until it succeeds, may not be repeated, or reaches its deadline.
     pub(super) async fn call<T, F>(&self, safety: Safety, request: impl Fn() -> F) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, etcd_client::Error>>,
@@ -122,7 +122,7 @@ impl Connection {
         Err(self.too_late())
     }
 
-    /// Whether every member's answer to a request for progress can be trusted.
+    /// Whether the progress responses of every member are reliable.
     pub(super) async fn reports_progress_safely(&self) -> bool {
         let mut maintenance = self.client().maintenance_client();
         match timeout(self.request_timeout, maintenance.status()).await {
@@ -140,7 +140,7 @@ impl Connection {
         }
     }
 
-    /// How large the database of the member that answers is.
+    /// Returns the size of the responding member's database, in bytes.
     pub(super) async fn database_bytes(&self) -> Option<u64> {
         let mut maintenance = self.client().maintenance_client();
         let status = timeout(self.health_timeout, maintenance.status()).await.ok()?.ok()?;

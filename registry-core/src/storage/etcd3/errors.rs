@@ -1,4 +1,4 @@
-//! etcd's words to the contract's errors: the one table.
+//! Maps etcd's errors to the contract's errors, in one table.
 
 use std::fmt;
 
@@ -6,28 +6,29 @@ use etcd_client::Error;
 
 use crate::storage::mvcc::MvccError;
 
-/// What a failed call means, before the revisions it is about are filled in.
+/// The meaning of a failed call, without the revisions concerned.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The request is larger than etcd takes.
+    /// The request exceeds etcd's size limit.
     TooLarge(String),
-    /// The revision asked for has been compacted.
+    /// The requested revision has been compacted.
     Compacted,
-    /// The revision asked for has not happened yet.
+    /// The requested revision is in the future.
     Future,
-    /// More requests are under way than etcd or this client takes; nothing was done.
+    /// Too many requests are in flight for etcd or this client; nothing was executed.
     Overloaded,
-    /// The lease is gone; nothing was done.
+    /// The lease does not exist; nothing was executed.
     LeaseNotFound,
-    /// The request never left: trying again is safe.
+    /// The request was not sent: a retry is safe.
     NotSent(String),
-    /// The request may or may not have been carried out.
+    /// It is unknown whether the request was executed.
     Lost(String),
-    /// etcd refuses, for a reason that trying again does not cure at once (full disk, missing permission).
+    /// etcd refuses the request for a reason that an immediate retry does not resolve (full disk, missing
+    /// permission).
     Refused(String),
 }
 
-/// gRPC's status codes, as far as they tell something the text does not.
+/// The gRPC status codes that carry information beyond the message.
 mod code {
     pub(super) const UNKNOWN: i32 = 2;
     pub(super) const RESOURCE_EXHAUSTED: i32 = 8;
@@ -38,10 +39,10 @@ mod code {
     pub(super) const INTERNAL: i32 = 13;
 }
 
-/// Makes a failure of its text.
+/// Creates a failure from its message.
 type Make = fn(String) -> Failure;
 
-/// Parts of messages by which failures are known. The first that is found counts.
+/// Message parts that identify failures. The first match counts.
 const KNOWN: &[(&str, Make)] = &[
     ("request is too large", Failure::TooLarge),
     ("larger than max", Failure::TooLarge),
@@ -50,7 +51,7 @@ const KNOWN: &[(&str, Make)] = &[
     ("requested lease not found", |_| Failure::LeaseNotFound),
     ("too many requests", |_| Failure::Overloaded),
     ("database space exceeded", Failure::Refused),
-    // The connection could not be made at all, or the member said so before it proposed anything.
+    // The connection could not be established, or the member refused before it proposed anything.
     ("tcp connect error", Failure::NotSent),
     ("Service was not ready", Failure::NotSent),
     ("etcdserver: no leader", Failure::NotSent),
@@ -106,12 +107,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The engine cannot be used just now.
+/// Creates the error for an engine that is temporarily unavailable.
 pub(super) fn unavailable(reason: impl fmt::Display) -> MvccError {
     MvccError::Unavailable(reason.to_string().into())
 }
 
-/// The innermost reason: transport errors wrap the one that tells something several times.
+/// Returns the innermost cause: transport errors wrap the informative one several times.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     let mut texts = vec![cause.to_string()];

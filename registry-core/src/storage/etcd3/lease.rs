@@ -1,4 +1,4 @@
-//! One lease for many keys with about the same time to live: granting one is a write of its own.
+//! Shares one lease among keys with a similar time to live: granting a lease is a write of its own.
 //!
 //! Kubernetes concept: the etcd3 store's lease manager.
 
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use super::connection::{Connection, Safety};
 use super::errors::Failure;
 
-/// A lease is given out for at most so long, and for at most 5 % of the time to live.
+/// Maximum time for which a lease is reused, in seconds; also limited to 5 % of the time to live.
 const MAX_REUSE_SECONDS: u64 = 60;
 const REUSE_PERCENT: u64 = 5;
-/// A lease is given to at most so many keys: they all expire in one transaction.
+/// Maximum number of keys per lease: they all expire in one transaction.
 const MAX_KEYS: usize = 1_000;
 
-/// The lease given out last.
+/// The lease granted last.
 #[derive(Default)]
 pub(super) struct LeasePool {
     newest: Mutex<Option<Lease>>,
@@ -29,7 +29,7 @@ struct Lease {
 // === impl LeasePool ===
 
 impl LeasePool {
-    /// A lease that outlives `ttl`, by little.
+    /// Returns a lease that outlives `ttl` by a small margin.
     pub(super) async fn lease(&self, connection: &Connection, ttl: Duration) -> Result<i64, Failure> {
         let slack = slack(ttl);
         let now = Instant::now();
@@ -40,7 +40,7 @@ impl LeasePool {
         let seconds = i64::try_from(life.as_secs()).unwrap_or(i64::MAX);
         let granted = connection
             .call(Safety::Read, || {
-                // A lease that was granted unheard expires by itself: asking again is safe.
+                // A lease whose grant was not received expires by itself: a retry is safe.
                 let mut lease = connection.lease();
                 async move { lease.grant(seconds, None).await }
             })
@@ -50,7 +50,7 @@ impl LeasePool {
         Ok(id)
     }
 
-    /// Never gives this lease out again.
+    /// Stops reusing this lease.
     pub(super) fn forget(&self, id: i64) {
         let mut newest = self.lock();
         if newest.as_ref().is_some_and(|lease| lease.id == id) {
@@ -74,7 +74,7 @@ impl LeasePool {
     }
 }
 
-/// How much longer than asked a key may live, so that its lease can be shared.
+/// Returns how much longer than requested a key may live, so that its lease can be shared.
 fn slack(ttl: Duration) -> Duration {
     Duration::from_secs((ttl.as_secs() * REUSE_PERCENT / 100).min(MAX_REUSE_SECONDS))
 }

@@ -1,36 +1,36 @@
-//! Which etcd, how to reach it, how long to wait.
+//! Options of the connection to etcd: endpoints, credentials and timeouts.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How to reach an etcd cluster.
+/// Options of the connection to an etcd cluster.
 ///
 /// Kubernetes concept: `storagebackend.TransportConfig`, the `--etcd-*` flags.
 #[derive(Clone, Debug)]
 pub struct Etcd3Options {
     /// The members' client URLs, for example `https://10.0.0.1:2379`.
     pub endpoints: Vec<String>,
-    /// PEM file with the authorities that may sign the members' certificates.
+    /// PEM file with the certificate authorities for the members' certificates.
     pub ca_file: Option<PathBuf>,
     /// PEM file with this client's certificate.
     pub cert_file: Option<PathBuf>,
-    /// PEM file with its key.
+    /// PEM file with the key of this client's certificate.
     pub key_file: Option<PathBuf>,
-    /// How long to wait for a connection, in seconds.
+    /// Timeout of a connection attempt, in seconds.
     pub connect_timeout_seconds: u64,
-    /// How long to wait for the answer to one request, in seconds.
+    /// Timeout of a request, in seconds.
     pub request_timeout_seconds: u64,
-    /// How long a health check may take, in seconds.
+    /// Timeout of a health check, in seconds.
     pub health_timeout_seconds: u64,
-    /// How often old revisions are forgotten; zero leaves that to others.
+    /// Interval between compactions of old revisions; zero disables them.
     pub compaction_interval: Duration,
-    /// How many connections requests are spread over, beside the one for watches.
+    /// Number of connections for requests, beside the one for watches.
     pub connections: usize,
-    /// How many requests may be under way at once; more are refused.
+    /// Maximum number of concurrent requests; further ones are refused.
     pub max_requests_in_flight: usize,
 }
 
-/// etcd cannot be used.
+/// An error while connecting to etcd.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// No endpoint was given. Not retryable.
@@ -44,16 +44,16 @@ pub enum ConnectError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
-    /// The options make no sense to the client library. Not retryable.
+    /// The client library rejects the options. Not retryable.
     #[error("cannot set up the etcd client: {0}")]
     Setup(#[source] etcd_client::Error),
-    /// No member answered. Retryable.
+    /// No member responded. Retryable.
     #[error("etcd does not answer at {endpoints}: {reason}")]
     Unreachable {
-        /// Where it was looked for.
+        /// The endpoints tried.
         endpoints: String,
         /// The last failure.
         reason: String,

@@ -1,7 +1,7 @@
-//! Watches: one gRPC stream each, so that a slow watcher holds up nobody but itself (HTTP/2 flow control reaches
-//! back to etcd), turned into batches of whole revisions.
+//! Watches: one gRPC stream each, so that a slow watcher delays only itself (HTTP/2 flow control reaches back to
+//! etcd), converted into batches of whole revisions.
 //!
-//! Fragments are not asked for: etcd then sends every revision in one message, which is what the contract wants.
+//! Fragments are not requested: etcd then sends every revision in one message, as the contract requires.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use super::connection::{Connection, Safety};
 use super::errors::{Failure, unavailable};
 use super::{signed, text, unsigned};
 
-/// Opens watches, and reaches all of them.
+/// Opens watches, and requests progress on all of them.
 pub(super) struct Watches {
     connection: Arc<Connection>,
-    /// Counts requests for progress; every running watch passes them on.
+    /// Counts requests for progress; every running watch forwards them.
     progress: watch::Sender<u64>,
-    /// Whether etcd's answers to them can be trusted.
+    /// Whether etcd's progress responses are reliable.
     safe_progress: bool,
 }
 
@@ -31,7 +31,7 @@ struct Watch {
     requests: WatchRequestSender,
     responses: WatchResponseStream,
     progress: watch::Receiver<u64>,
-    /// Everything up to this revision has been delivered.
+    /// All changes up to this revision have been delivered.
     delivered: Revision,
     ended: bool,
 }
@@ -94,7 +94,7 @@ impl Watch {
             let response = tokio::select! {
                 response = self.responses.message() => response,
                 Ok(()) = self.progress.changed() => {
-                    // When the stream is over, the next message says so.
+                    // If the stream has ended, the next message reports it.
                     let _ = self.requests.request_progress().await;
                     continue;
                 }
@@ -116,7 +116,7 @@ impl Watch {
         None
     }
 
-    /// The changes in a response; `None` for one that tells a watcher nothing.
+    /// Returns the changes in a response; `None` for a response without news for the watcher.
     fn batch(&mut self, response: &WatchResponse) -> Result<Option<ChangeBatch>, MvccError> {
         if response.compact_revision() > 0 {
             return Err(self.compacted(unsigned(response.compact_revision())));
@@ -129,7 +129,7 @@ impl Watch {
         }
         let changes =
             response.events().iter().map(|event| self.change(event)).collect::<Result<Vec<_>, _>>()?;
-        // With changes the header may already be ahead of them: only what came has been delivered.
+        // With changes, the header's revision may be ahead of them: only the received changes count as delivered.
         let revision = match changes.last() {
             Some(last) => last.revision,
             None => response.header().map_or(0, |header| unsigned(header.revision())),
@@ -145,7 +145,7 @@ impl Watch {
         let created = !deleted && present.create_revision() == present.mod_revision();
         let previous = event.prev_kv().map(|previous| previous.value().to_vec().into());
         if previous.is_none() && !created {
-            // The state before has been compacted: whether it matched a selector can no longer be told.
+            // The previous state has been compacted: whether it matched a selector is unknown.
             return Err(self.compacted(revision));
         }
         let value = (!deleted).then(|| present.value().to_vec().into());

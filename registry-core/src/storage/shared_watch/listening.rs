@@ -1,4 +1,4 @@
-//! One listener's end.
+//! The stream of one listener.
 
 use std::sync::Arc;
 
@@ -10,16 +10,17 @@ use super::SharedWatch;
 use super::queue::Delivery;
 use super::routes::Subscription;
 
-/// A watch through the shared_watch.
+/// A watch through the shared watch.
 struct Listening {
     shared_watch: Arc<SharedWatch>,
     subscription: Subscription,
-    /// The engine's own watch, until it has come to where the shared watch goes on.
+    /// The engine's own watch, until it has reached the point where the shared watch continues.
     past: Option<ChangeStream>,
     is_over: bool,
 }
 
-/// What a subscription is told, as a stream; first what the engine has to tell of the past, where the shared watch has it not.
+/// Returns a subscription's changes as a stream. The engine delivers past changes that the shared watch does not
+/// remember.
 pub(super) fn listen(
     shared_watch: Arc<SharedWatch>,
     subscription: Subscription,
@@ -56,13 +57,13 @@ impl Listening {
         Some(next)
     }
 
-    /// What is new in a batch; `None`: nothing is.
+    /// Returns the new part of a batch; `None` if there is none.
     fn take(&mut self, mut batch: ChangeBatch, from_past: bool) -> Option<ChangeBatch> {
         let after = self.subscription.after;
         let had_changes = !batch.changes.is_empty();
         batch.changes.retain(|change| change.revision > after);
         if from_past && self.subscription.missing_until.is_none_or(|until| batch.revision >= until) {
-            // From here on the shared watch tells everything; what it told twice is dropped above.
+            // From here on the shared watch delivers all changes; duplicates are dropped above.
             self.past = None;
         }
         let is_stale = batch.revision < after || (had_changes && batch.changes.is_empty());

@@ -1,4 +1,4 @@
-//! The engine's newest revision, read once for all who ask at the same time.
+//! The engine's newest revision, read once for all concurrent callers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +8,12 @@ use tokio::sync::Mutex;
 use crate::storage::Revision;
 use crate::storage::mvcc::{Mvcc, MvccError};
 
-/// Reads the newest revision, linearizably: an answer comes from a read that began after the question.
+/// Reads the newest revision, linearizably: each result comes from a read that began after the call.
 pub(super) struct Newest {
     inner: Arc<dyn Mvcc>,
-    /// How many reads were begun.
+    /// Number of reads started.
     begun: AtomicU64,
-    /// The last finished read: its number and what it said. Held while a read is under way.
+    /// The last finished read: its number and its result. Locked while a read is in progress.
     last: Mutex<Option<(u64, Result<Revision, MvccError>)>>,
     known: AtomicU64,
 }
@@ -23,18 +23,18 @@ impl Newest {
         Self { inner, begun: AtomicU64::new(0), last: Mutex::new(None), known: AtomicU64::new(0) }
     }
 
-    /// The engine was seen at this revision.
+    /// Records a revision at which the engine was observed.
     pub(super) fn saw(&self, revision: Revision) {
         self.known.fetch_max(revision, Ordering::AcqRel);
     }
 
-    /// The greatest revision the engine was seen at.
+    /// Returns the greatest observed revision of the engine.
     pub(super) fn known(&self) -> Revision {
         self.known.load(Ordering::Acquire)
     }
 
-    /// The newest revision. While a read is under way others wait for the next one, which answers all of them; unless
-    /// that one fails, which tells all of them enough.
+    /// Returns the newest revision. While a read is in progress, other callers wait for the next read and share its
+    /// result or its error.
     pub(super) async fn read(&self) -> Result<Revision, MvccError> {
         let begun = self.begun.load(Ordering::SeqCst);
         let (mut last, has_waited) = match self.last.try_lock() {

@@ -1,5 +1,4 @@
-//! What waits for one listener: bounded in batches and in bytes, so that one that stands still costs so much and no
-//! more.
+//! The queue of one listener: bounded in batches and in bytes, so that a stalled listener has a bounded cost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,12 +7,12 @@ use tokio::sync::mpsc;
 
 use crate::storage::mvcc::{Change, ChangeBatch, MvccError};
 
-/// How many batches may wait.
+/// Maximum number of queued batches.
 const QUEUE_BATCHES: usize = 4096;
-/// How many bytes may wait, unless a single batch is larger.
+/// Maximum size of the queued batches, in bytes; a single batch may be larger.
 const QUEUE_BYTES: usize = 32 * 1024 * 1024;
 
-/// What a listener is sent.
+/// An item sent to a listener.
 pub(super) type Delivery = Result<ChangeBatch, MvccError>;
 
 /// The shared watch's end.
@@ -28,7 +27,7 @@ pub(super) struct Receiver {
     queued_bytes: Arc<AtomicUsize>,
 }
 
-/// A new queue.
+/// Creates a queue.
 pub(super) fn queue() -> (Sender, Receiver) {
     let (sender, receiver) = mpsc::channel(QUEUE_BATCHES);
     let queued_bytes = Arc::new(AtomicUsize::new(0));
@@ -41,7 +40,7 @@ pub(super) fn queue() -> (Sender, Receiver) {
 // === impl Sender ===
 
 impl Sender {
-    /// Queues a delivery; `false` when there is no room, or nobody listens any more.
+    /// Queues a delivery; `false` if the queue is full, or the receiver is dropped.
     pub(super) fn send(&self, delivery: Delivery) -> bool {
         let bytes = delivery_bytes(&delivery);
         let queued = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -53,7 +52,7 @@ impl Sender {
 // === impl Receiver ===
 
 impl Receiver {
-    /// The next delivery; `None` after one for which there was no room.
+    /// Returns the next delivery; `None` after a delivery was rejected because the queue was full.
     pub(super) async fn next(&mut self) -> Option<Delivery> {
         let delivery = self.deliveries.recv().await?;
         self.queued_bytes.fetch_sub(delivery_bytes(&delivery), Ordering::Relaxed);
@@ -65,7 +64,7 @@ fn delivery_bytes(delivery: &Delivery) -> usize {
     delivery.as_ref().map_or(0, |batch| batch.changes.iter().map(change_bytes).sum())
 }
 
-/// What keeping a change costs, in bytes.
+/// Returns the memory that a queued change takes, in bytes.
 pub(super) fn change_bytes(change: &Change) -> usize {
     let sizes = [&change.value, &change.previous].map(|value| value.as_ref().map_or(0, bytes::Bytes::len));
     change.key.len() + sizes.iter().sum::<usize>()

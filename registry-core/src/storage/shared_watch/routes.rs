@@ -1,4 +1,4 @@
-//! Who gets which change.
+//! Distributes changes to listeners.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,11 @@ use crate::storage::mvcc::{Change, ChangeBatch, MvccError};
 
 use super::queue::{self, change_bytes, queue};
 
-/// How much of the past is remembered, so that who lists and then watches misses nothing: changes and bytes.
+/// Limits of the remembered past, in changes and in bytes. The past lets a client that lists and then watches miss
+/// nothing.
 pub(super) const PAST: (usize, usize) = (2048, 4 * 1024 * 1024);
 
-/// The listeners, by the directory they listen to.
+/// The listeners, by the directory they watch.
 #[derive(Default)]
 pub(super) struct Routes {
     table: Mutex<Table>,
@@ -22,16 +23,16 @@ pub(super) struct Routes {
 
 #[derive(Default)]
 struct Table {
-    /// Everything up to this revision has been handed out; `None` before the beginning.
+    /// All changes up to this revision have been delivered; `None` before the beginning.
     delivered: Option<Revision>,
     directories: HashMap<Box<str>, Vec<Listener>>,
-    /// Clients that want to know when this revision is reached.
+    /// Clients that wait for this revision to be reached.
     awaited: Vec<(u64, Revision)>,
     past: VecDeque<Change>,
     past_bytes: usize,
     /// The past is complete after this revision.
     past_floor: Revision,
-    /// The engine was asked to forget what is before this revision, which may not have been delivered yet.
+    /// The engine was asked to compact below this revision, which may not have been delivered yet.
     compacted: Revision,
     numbers: u64,
 }
@@ -43,14 +44,14 @@ struct Listener {
     queue: queue::Sender,
 }
 
-/// What a listener holds: its end of a queue, and what it was promised.
+/// A listener's subscription: its queue, and the range of revisions it receives.
 pub(super) struct Subscription {
     pub(super) directory: Box<str>,
     pub(super) number: u64,
     pub(super) queue: queue::Receiver,
-    /// What happened after this revision is told.
+    /// Changes after this revision are delivered.
     pub(super) after: Revision,
-    /// The engine has to tell what happened until here; `None`: the shared watch tells everything.
+    /// The engine must deliver the changes up to this revision; `None`: the shared watch delivers all of them.
     pub(super) missing_until: Option<Revision>,
 }
 
@@ -71,7 +72,7 @@ impl Routes {
         self.table().delivered
     }
 
-    /// From here on changes are handed out.
+    /// Starts delivering changes.
     pub(super) fn begin(&self, revision: Revision) {
         let mut table = self.table();
         table.delivered = Some(revision);
@@ -80,14 +81,14 @@ impl Routes {
         self.has_begun.send_replace(true);
     }
 
-    /// Waits until changes are handed out.
+    /// Waits until changes are delivered.
     pub(super) async fn begun(&self) {
-        // The sender is here: the channel cannot be closed.
+        // `self` holds the sender: the channel cannot be closed.
         let _ = self.has_begun.subscribe().wait_for(|begun| *begun).await;
     }
 
-    /// Goes on at a later revision: what was before it is not to be had. Ends who still waits for some of that, and
-    /// tells how many they were.
+    /// Continues at a later revision: the changes before it are unavailable. Ends the listeners that still wait for
+    /// some of them, and returns their number.
     pub(super) fn skip_to(&self, revision: Revision, why: &MvccError) -> usize {
         let mut table = self.table();
         table.past.clear();
@@ -107,7 +108,7 @@ impl Routes {
         ended
     }
 
-    /// Hands a batch out.
+    /// Delivers a batch.
     pub(super) fn deliver(&self, batch: ChangeBatch) {
         let mut table = self.table();
         let table = &mut *table;
@@ -133,7 +134,7 @@ impl Routes {
         table.tell_awaited();
     }
 
-    /// Listens to a directory from a revision on; `None` before the beginning.
+    /// Subscribes to a directory from a revision on; `None` before the beginning.
     pub(super) fn subscribe(&self, client: u64, directory: &str, after: Revision) -> Option<Subscription> {
         let mut table = self.table();
         let delivered = table.delivered?;
@@ -147,7 +148,7 @@ impl Routes {
                 .iter()
                 .filter(|change| change.revision > after && change.key.starts_with(directory));
             let changes: Vec<_> = missed.cloned().collect();
-            // Also without changes: who begins in the past then knows how far that goes.
+            // Also without changes: a listener that begins in the past thus learns the current progress.
             queue.send(Ok(ChangeBatch { revision: delivered, changes }));
         }
         let listener = Listener { number, client, after: after.max(delivered), queue };
@@ -156,12 +157,12 @@ impl Routes {
         Some(Subscription { directory: directory.into(), number, queue: receiver, after, missing_until })
     }
 
-    /// Ends listening.
+    /// Removes a subscription.
     pub(super) fn unsubscribe(&self, directory: &str, number: u64) {
         self.table().retain(directory, |listener| listener.number != number);
     }
 
-    /// Tells a client's listeners how far they are, once that is `revision`; whether it is so already.
+    /// Sends progress to a client's listeners once `revision` is reached. Returns whether it is reached already.
     pub(super) fn progress(&self, client: u64, revision: Revision) -> bool {
         let mut table = self.table();
         table.awaited.retain(|(own, _)| *own != client);
@@ -170,7 +171,7 @@ impl Routes {
         !table.awaited.iter().any(|(own, _)| *own == client)
     }
 
-    /// The past before this revision is not to be had any more.
+    /// Marks the past before this revision as unavailable.
     pub(super) fn forget_before(&self, revision: Revision) {
         let mut table = self.table();
         while table.past.front().is_some_and(|change| change.revision <= revision) {
@@ -180,14 +181,14 @@ impl Routes {
     }
 }
 
-/// The changes of one listener, and where it listens.
+/// A directory, and the changes for one of its listeners.
 type Part<'a> = (&'a str, Vec<Change>);
 
 // === impl Table ===
 
 impl Table {
     fn send(&mut self, directory: &str, to: impl Fn(&Listener) -> bool, batch: &ChangeBatch) {
-        // Who is gone or does not keep up is dropped; its queue then ends.
+        // Drops a listener that is gone or does not keep up; its queue then ends.
         self.retain(directory, |own| !to(own) || own.queue.send(Ok(batch.clone())));
     }
 
@@ -228,7 +229,7 @@ impl Table {
         }
     }
 
-    /// Forgets the oldest revision, with all its changes.
+    /// Removes the oldest revision, with all its changes.
     fn forget_oldest(&mut self) {
         let Some(revision) = self.past.front().map(|oldest| oldest.revision) else { return };
         while self.past.front().is_some_and(|change| change.revision == revision) {
@@ -239,7 +240,7 @@ impl Table {
     }
 }
 
-/// The directories a key is in, each with its slash.
+/// Returns the directories that contain a key, each with a trailing slash.
 fn directories(key: &str) -> impl Iterator<Item = &str> {
     key.match_indices('/').filter_map(|(at, _)| key.get(..=at))
 }

@@ -1,4 +1,4 @@
-//! Every guarantee of [`Interface`](crate::storage::Interface).
+//! Checks of every guarantee of [`Interface`](crate::storage::Interface).
 
 use crate::api::Preconditions;
 use crate::storage::Revision;
@@ -18,7 +18,7 @@ mod updates;
 mod watches;
 mod writes;
 
-/// Checks that may run side by side over one engine.
+/// Checks that may run concurrently over one engine.
 pub(super) const CHECKS: &[Check<Fixture>] = checks![
     writes::what_was_created_is_read_back,
     writes::a_taken_key_is_not_created,
@@ -69,7 +69,7 @@ pub(super) const CHECKS: &[Check<Fixture>] = checks![
     watches::every_event_comes_exactly_once,
 ];
 
-/// Checks that make the engine forget.
+/// Checks that compact the engine.
 pub(super) const SERIAL_CHECKS: &[Check<Fixture>] =
     checks![compaction::a_continued_list_is_told_how_to_go_on, compaction::what_was_compacted_is_refused,];
 
@@ -83,7 +83,7 @@ impl Fixture {
         self.store.create(&self.key(&widget.name), widget.value(), None).await.unwrap()
     }
 
-    /// Creates widgets `w000`, `w001`, …; the last revision.
+    /// Creates widgets `w000`, `w001`, …; returns the last revision.
     async fn create_many(&self, count: u64) -> Revision {
         let mut revision = 0;
         for number in 0..count {
@@ -94,7 +94,7 @@ impl Fixture {
         revision
     }
 
-    /// Replaces a widget, whatever it is.
+    /// Replaces a widget unconditionally.
     async fn replace(&self, widget: &Widget) -> StoredObject {
         let mut update = Update::new(|_| Ok(widget.write()));
         self.update(&widget.name, &mut update, None).await.unwrap().object
@@ -122,7 +122,7 @@ impl Fixture {
     }
 }
 
-/// The names of a page's widgets.
+/// Returns the names of a page's widgets.
 fn names(page: &ListPage) -> Vec<String> {
     page.items.iter().map(|object| Widget::of(object).name).collect()
 }

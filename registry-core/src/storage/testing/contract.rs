@@ -1,4 +1,4 @@
-//! Every promise of [`Mvcc`].
+//! Checks of every guarantee of [`Mvcc`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ mod reads;
 mod watches;
 mod writes;
 
-/// Checks that may run side by side on one engine.
+/// Checks that may run concurrently on one engine.
 pub(super) const CHECKS: &[Check<EngineFixture>] = checks![
     writes::put_is_conditional,
     writes::delete_is_conditional,
@@ -34,10 +34,10 @@ pub(super) const CHECKS: &[Check<EngineFixture>] = checks![
     watches::progress_is_reported_on_request,
 ];
 
-/// Checks that make the engine forget.
+/// Checks that compact the engine.
 pub(super) const SERIAL_CHECKS: &[Check<EngineFixture>] = checks![reads::what_was_compacted_is_refused];
 
-/// How long a batch may take.
+/// Timeout of a batch.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl EngineFixture {
@@ -49,7 +49,7 @@ impl EngineFixture {
         prefix_end(&self.prefix)
     }
 
-    /// Writes a value whatever is there, and returns the revision.
+    /// Writes a value unconditionally, and returns the revision.
     async fn put(&self, suffix: &str, value: &str) -> Revision {
         let key = self.key(suffix);
         let present = self.engine.get(&key).await.unwrap().key_value.map_or(0, |found| found.mod_revision);
@@ -57,14 +57,14 @@ impl EngineFixture {
         at(&committed)
     }
 
-    /// Removes a key that is there.
+    /// Removes an existing key.
     async fn delete(&self, suffix: &str) -> Revision {
         let key = self.key(suffix);
         let present = self.engine.get(&key).await.unwrap().key_value.unwrap().mod_revision;
         at(&self.engine.delete_if(&key, present).await.unwrap())
     }
 
-    /// The values below the prefix, as `key=value`.
+    /// Returns the values below the prefix, as `key=value`.
     async fn values(&self, revision: Option<Revision>) -> Result<Vec<String>, MvccError> {
         let request = RangeRequest { start: &self.prefix, end: &self.end(), limit: 0, revision };
         let ranged = self.engine.range(request).await?;
@@ -86,14 +86,14 @@ impl EngineFixture {
     }
 }
 
-/// A watch as a test reads it.
+/// A watch for tests.
 struct Changes {
     stream: ChangeStream,
     revision: Revision,
 }
 
 impl Changes {
-    /// The next `count` changes.
+    /// Returns the next `count` changes.
     async fn next(&mut self, count: usize) -> Vec<Change> {
         let mut changes = Vec::new();
         while changes.len() < count {

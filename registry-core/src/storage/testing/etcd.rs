@@ -1,4 +1,4 @@
-//! A real etcd for one test binary, on free loopback ports, its data in a temporary directory.
+//! A real etcd for a test binary, on free loopback ports, with its data in a temporary directory.
 
 use std::fs::File;
 use std::io;
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use crate::storage::etcd3::{Etcd3, Etcd3Options};
 
-/// Names the etcd to run when it is not the one on the PATH.
+/// Environment variable with the path of the etcd to run instead of the one on the PATH.
 pub const ETCD_VARIABLE: &str = "ORLOP_ETCD";
 
-/// How often a start is tried: somebody may take a free port before etcd does.
+/// Maximum number of attempts to start: another process may take a free port before etcd does.
 const STARTS: usize = 5;
 
 /// A running etcd. Dropping it stops it and removes its data.
@@ -28,7 +28,7 @@ pub struct Etcd {
 /// PEM files for mutual TLS. One certificate serves for both sides.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
-    /// The authority that signed the certificate.
+    /// The certificate authority that signed the certificate.
     pub ca_file: PathBuf,
     /// The certificate, for 127.0.0.1.
     pub cert_file: PathBuf,
@@ -39,20 +39,20 @@ pub struct TlsFiles {
 /// etcd could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum EtcdError {
-    /// There is none.
+    /// No etcd program was found.
     #[error(
         "no etcd at `{program}`: `cargo xtask test` installs it, or set {ETCD_VARIABLE} to an etcd binary ({source})"
     )]
     Missing {
-        /// What was tried.
+        /// The program tried.
         program: String,
-        /// Why it did not work.
+        /// The reason.
         source: io::Error,
     },
-    /// It needs a directory and files.
+    /// Its directory or files cannot be created.
     #[error("cannot prepare etcd's directory: {0}")]
     Directory(#[from] io::Error),
-    /// It started and does not answer.
+    /// It started but does not respond.
     #[error("etcd does not answer; its log ends with:\n{0}")]
     Silent(String),
 }
@@ -60,12 +60,12 @@ pub enum EtcdError {
 // === impl Etcd ===
 
 impl Etcd {
-    /// Starts an empty etcd and waits until it answers.
+    /// Starts an empty etcd and waits until it responds.
     pub async fn start() -> Result<Self, EtcdError> {
         Self::start_on("http", None).await
     }
 
-    /// Starts an etcd that speaks TLS and wants to see its clients' certificates.
+    /// Starts an etcd that uses TLS and requires client certificates.
     pub async fn start_with_tls(files: TlsFiles) -> Result<Self, EtcdError> {
         Self::start_on("https", Some(files)).await
     }
@@ -91,7 +91,7 @@ impl Etcd {
     /// Kills it (SIGKILL), keeping its data.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
-            // It may be gone already; then there is nothing to kill.
+            // The process may have ended already.
             let _ = process.kill();
             let _ = process.wait();
         }
@@ -104,7 +104,7 @@ impl Etcd {
         if status.success() { Ok(()) } else { Err(io::Error::other(format!("kill ended with {status}"))) }
     }
 
-    /// Starts it again on the same data and ports, and waits until it answers.
+    /// Starts it again with the same data and ports, and waits until it responds.
     pub async fn restart(&mut self) -> Result<(), EtcdError> {
         self.kill();
         self.process = Some(self.spawn()?);
@@ -121,7 +121,7 @@ impl Etcd {
         Err(EtcdError::Silent(self.log_tail()))
     }
 
-    /// How to reach it; nothing is compacted unless a test does.
+    /// Returns the options to connect to it, without automatic compaction.
     pub fn options(&self) -> Etcd3Options {
         Etcd3Options {
             endpoints: vec![self.client_url.clone()],
@@ -134,10 +134,10 @@ impl Etcd {
         }
     }
 
-    /// A fresh connection to it.
+    /// Connects to it.
     ///
     /// # Panics
-    /// When it does not answer.
+    /// Panics if it does not respond.
     pub async fn connect(&self) -> Arc<Etcd3> {
         Etcd3::connect(self.options()).await.expect("etcd answers")
     }
@@ -177,12 +177,12 @@ impl Etcd {
 impl Drop for Etcd {
     fn drop(&mut self) {
         self.kill();
-        // What is left in a temporary directory is removed by the system in time.
+        // The system eventually removes what remains in a temporary directory.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-/// A loopback URL with a port nobody listens on just now.
+/// Returns a loopback URL with a currently unused port.
 fn free_url(scheme: &str) -> io::Result<String> {
     Ok(format!("{scheme}://{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?))
 }

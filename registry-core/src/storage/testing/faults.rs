@@ -1,4 +1,4 @@
-//! The store over an engine with faults: what is there in the end is what the answers allow.
+//! Checks the store over an engine with faults: the final state must be consistent with the reported results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ const WRITERS: usize = 6;
 const ROUNDS: usize = 40;
 const PLAN: FaultPlan = FaultPlan { fail: 60, lose_answer: 80, delay: 200, break_watch: 50 };
 
-/// What the answers a writer got allow its widget to be.
+/// The states of a widget that the results of its writer allow.
 #[derive(Debug, Default)]
 struct Model {
-    /// Whether the widget must be there; `None` after an answer that left it open.
+    /// Whether the widget must exist; `None` after a result that leaves it open.
     present: Option<bool>,
-    /// The count is at least what was acknowledged and at most what was tried.
+    /// The count is between the number of acknowledged and of attempted increments.
     at_least: u64,
     at_most: u64,
 }
 
-/// Writers work through a [`FaultyMvcc`] over `engine`; then the true state is compared with what each was told,
-/// and what a watcher saw (across its own interruptions) with the true state.
+/// Runs writers through a [`FaultyMvcc`] over `engine`, then compares the actual state with the results that each
+/// writer received, and with the events that a watcher received (across its interruptions).
 ///
 /// # Panics
-/// When they disagree.
+/// Panics if they differ.
 pub async fn fault_tolerance(engine: Arc<dyn Mvcc>, prefix: &str, seed: u64) {
     let start = engine.current_revision().await.expect("the engine answers");
     let faulty = widget_store(FaultyMvcc::new(Arc::clone(&engine), PLAN, seed));
@@ -64,7 +64,7 @@ pub async fn fault_tolerance(engine: Arc<dyn Mvcc>, prefix: &str, seed: u64) {
     assert_eq!(seen, state, "seed {seed}: the watch shows what is there");
 }
 
-/// Creates, counts and deletes one widget, noting what it was told.
+/// Creates, increments and deletes a widget, recording the results.
 async fn writer(store: Arc<dyn Interface>, key: String) -> Model {
     let mut model = Model { present: Some(false), ..Model::default() };
     for round in 0..ROUNDS {
@@ -133,7 +133,7 @@ async fn delete(store: &dyn Interface, key: &str, model: &mut Model) {
     }
 }
 
-/// Watches from `start` to `end`, again from the last revision whenever the watch breaks off.
+/// Watches from `start` to `end`, resuming from the last revision whenever the watch breaks.
 async fn follow(
     store: &dyn Interface,
     prefix: &str,
@@ -155,7 +155,7 @@ async fn follow(
     state
 }
 
-/// Applies an event to a state; the event's revision, which is greater than the one before.
+/// Applies an event to a state. Returns the event's revision, which must be greater than the previous one.
 fn apply(state: &mut BTreeMap<String, Widget>, event: WatchEvent, after: Revision) -> Revision {
     let (object, existed, exists) = match event {
         WatchEvent::Added(object) => (object, false, true),

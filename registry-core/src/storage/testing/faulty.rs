@@ -1,4 +1,4 @@
-//! An engine that fails, dawdles, and commits without saying so.
+//! An engine that fails, delays, and commits without reporting it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,23 +12,23 @@ use crate::storage::mvcc::{ChangeStream, Committed, Mvcc, MvccError};
 
 use super::hooked::{Call, EngineHooks, Hooked};
 
-/// How often which fault happens, in thousandths of all calls.
+/// The rate of each fault, in thousandths of all calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FaultPlan {
-    /// The call fails; nothing was done.
+    /// The call fails without effect.
     pub fail: u64,
-    /// A write is made, and an error is told.
+    /// A write is committed, but an error is returned.
     pub lose_answer: u64,
-    /// The call takes a little longer (up to 5 ms).
+    /// The call is delayed (up to 5 ms).
     pub delay: u64,
-    /// A watch breaks off after a batch.
+    /// A watch breaks after a batch.
     pub break_watch: u64,
 }
 
-/// An engine with faults. Which call meets which follows from the seed and the order of calls.
+/// An engine with faults. The seed and the order of calls determine which call fails how.
 pub type FaultyMvcc = Hooked<Faults>;
 
-/// What goes wrong with an engine.
+/// Injects the faults.
 pub struct Faults {
     plan: FaultPlan,
     dice: Dice,
@@ -59,7 +59,7 @@ impl Dice {
 // === impl FaultyMvcc ===
 
 impl FaultyMvcc {
-    /// The same engine, with faults.
+    /// Wraps an engine with faults.
     pub fn new(engine: Arc<dyn Mvcc>, plan: FaultPlan, seed: u64) -> Arc<Self> {
         Self::over(engine, Faults { plan, dice: Dice { state: Arc::new(AtomicU64::new(seed)) } })
     }
@@ -67,7 +67,7 @@ impl FaultyMvcc {
 
 #[async_trait]
 impl EngineHooks for Faults {
-    /// It may take longer, or fail.
+    /// Delays the call or lets it fail.
     async fn before(&self, _: Call) -> Result<(), MvccError> {
         if self.dice.falls(self.plan.delay) {
             tokio::time::sleep(Duration::from_micros(self.dice.next() % 5_000)).await;
@@ -75,7 +75,7 @@ impl EngineHooks for Faults {
         if self.dice.falls(self.plan.fail) { Err(fault("nothing was done")) } else { Ok(()) }
     }
 
-    /// Its answer may get lost.
+    /// Loses the result of a write.
     fn written(&self, answer: Result<Committed, MvccError>) -> Result<Committed, MvccError> {
         if self.dice.falls(self.plan.lose_answer) { Err(fault("the answer was lost")) } else { answer }
     }

@@ -1,4 +1,4 @@
-//! An engine that does what the one below does, and lets a test listen, delay or refuse.
+//! A decorator over an engine whose calls a test can observe, delay or refuse.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use crate::storage::mvcc::{
     ChangeBatch, ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged,
 };
 
-/// A decorator over an engine that asks its hooks about each call.
+/// A decorator over an engine that calls hooks for each call.
 pub struct Hooked<H> {
-    /// The engine below.
+    /// The underlying engine.
     pub inner: Arc<dyn Mvcc>,
-    /// Who is asked.
+    /// The hooks.
     pub hooks: H,
 }
 
-/// What is asked of an engine; health is not, for it is told whatever happens.
+/// A call of an engine. Health checks are not included: they have no hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// [`Mvcc::get`].
@@ -41,20 +41,20 @@ pub enum Call {
     Compact,
 }
 
-/// What a test does to an engine. By default nothing.
+/// Hooks of a test. The defaults do nothing.
 #[async_trait]
 pub trait EngineHooks: Send + Sync + 'static {
-    /// Before a call; an error is its answer, and the engine does not see it.
+    /// Runs before a call; an error is returned to the caller, and the engine is not called.
     async fn before(&self, _call: Call) -> Result<(), MvccError> {
         Ok(())
     }
 
-    /// What is told of a write that was made, or was not.
+    /// Maps the result of a write.
     fn written(&self, answer: Result<Committed, MvccError>) -> Result<Committed, MvccError> {
         answer
     }
 
-    /// The watch that is given for one of the engine's.
+    /// Maps the stream of a watch.
     fn watched(&self, changes: ChangeStream) -> ChangeStream {
         changes
     }
@@ -85,7 +85,7 @@ impl EngineHooks for NoProgress {
 // === impl Hooked ===
 
 impl<H: EngineHooks> Hooked<H> {
-    /// The same engine, with these hooks.
+    /// Wraps an engine with hooks.
     pub fn over(inner: Arc<dyn Mvcc>, hooks: H) -> Arc<Self> {
         Arc::new(Self { inner, hooks })
     }

@@ -1,4 +1,4 @@
-//! A watch as a test reads it: one event after the other, none waited for longer than a test should take.
+//! A watch for tests: returns one event after the other, each with a timeout.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,47 +11,47 @@ use crate::storage::interface::{Interface, WatchEvent, WatchRequest, WatchStream
 
 use super::Widget;
 
-/// How long an event may take.
+/// Timeout of an event.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long nothing must come for nothing to come.
+/// Time without events after which a watch counts as silent.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// A watch with the last revision seen on it.
+/// A watch, with the last revision seen.
 pub struct Watcher {
     stream: WatchStream,
-    /// The revision to go on from.
+    /// The revision to resume from.
     pub revision: Revision,
 }
 
-/// An event, short: what happened to which widget, and when.
+/// An event in short form: its type, widget and revision.
 pub(super) type Seen = (&'static str, Widget, Revision);
 
 // === impl Watcher ===
 
 impl Watcher {
-    /// Starts watching.
+    /// Starts a watch.
     pub async fn start(store: &dyn Interface, prefix: &str, request: WatchRequest) -> Self {
         let stream = store.watch(prefix, &request).await.expect("the watch starts");
         Self { stream, revision: request.revision.unwrap_or_default() }
     }
 
-    /// Starts watching what happens after a revision.
+    /// Starts a watch of the changes after a revision.
     pub async fn after(store: &dyn Interface, prefix: &str, revision: Revision) -> Self {
         Self::start(store, prefix, WatchRequest { revision: Some(revision), ..WatchRequest::default() }).await
     }
 
-    /// A watch that was started already, after `revision`.
+    /// Wraps a watch that was started after `revision`.
     pub fn over(stream: WatchStream, revision: Revision) -> Self {
         Self { stream, revision }
     }
 
-    /// The next item.
+    /// Returns the next item.
     pub async fn item(&mut self) -> Option<Result<WatchEvent, WatchError>> {
         let next = tokio::time::timeout(PATIENCE, self.stream.next()).await;
         next.expect("something happens on the watch in time")
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub(super) async fn event(&mut self) -> WatchEvent {
         let event = self.item().await.expect("the watch goes on").expect("the watch does not fail");
         let revision = match &event {
@@ -65,7 +65,7 @@ impl Watcher {
         event
     }
 
-    /// The next event that is no bookmark, short.
+    /// Returns the next event other than a bookmark, in short form.
     pub(super) async fn change(&mut self) -> Seen {
         loop {
             match self.event().await {
@@ -77,7 +77,7 @@ impl Watcher {
         }
     }
 
-    /// The next `count` changes: kind, name and revision of each.
+    /// Returns the next `count` changes: type, name and revision of each.
     pub(super) async fn changes(&mut self, count: usize) -> Vec<(&'static str, String, Revision)> {
         let mut changes = Vec::new();
         for _ in 0..count {
@@ -87,7 +87,7 @@ impl Watcher {
         changes
     }
 
-    /// Nothing but bookmarks comes for a while.
+    /// Checks that nothing but bookmarks arrives for a while.
     pub(super) async fn silent(&mut self) {
         let silence = tokio::time::timeout(SILENCE, async {
             loop {
@@ -102,7 +102,7 @@ impl Watcher {
         }
     }
 
-    /// The initial state: the widgets added before the bookmark that closes it, and the bookmark's revision.
+    /// Returns the initial state: the widgets added before its closing bookmark, and the bookmark's revision.
     pub(super) async fn initial_state(&mut self) -> (BTreeMap<String, Widget>, Revision) {
         let mut state = BTreeMap::new();
         loop {

@@ -1,4 +1,4 @@
-//! The tiny resource the suites are about: plain JSON objects with labels and one selectable field.
+//! The small resource that the suites use: plain JSON objects with labels and one selectable field.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::storage::entry::{Attributes, AttributesOf, Entry, StoredObject};
 use crate::storage::interface::{NewValue, TryUpdate, UpdateAction};
 use crate::storage::predicate::Predicate;
 
-/// One widget.
+/// A widget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Widget {
     /// `metadata.name`.
@@ -24,7 +24,7 @@ pub struct Widget {
     pub color: String,
     /// `spec.count`.
     pub count: u64,
-    /// `spec.text`: anything.
+    /// `spec.text`: arbitrary text.
     pub text: String,
 }
 
@@ -37,36 +37,36 @@ const FIELDS: &[&str] = &["metadata.name", "spec.color"];
 // === impl Widget ===
 
 impl Widget {
-    /// A widget with a name (and a uid made of it).
+    /// Creates a widget with a name (and a uid derived from it).
     pub fn named(name: &str) -> Self {
         Self { name: name.to_owned(), uid: format!("uid-of-{name}"), ..Self::default() }
     }
 
-    /// With a label.
+    /// Sets a label.
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.labels.insert(key.to_owned(), value.to_owned());
         self
     }
 
-    /// With a color.
+    /// Sets the color.
     pub fn color(mut self, color: &str) -> Self {
         color.clone_into(&mut self.color);
         self
     }
 
-    /// With a count.
+    /// Sets the count.
     pub fn count(mut self, count: u64) -> Self {
         self.count = count;
         self
     }
 
-    /// With a text.
+    /// Sets the text.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = text.into();
         self
     }
 
-    /// The value to be stored, in the canonical encoding.
+    /// Returns the value to be stored, in the canonical encoding.
     pub fn value(&self) -> NewValue {
         let mut metadata = json!({"name": self.name, "uid": self.uid});
         if !self.labels.is_empty() {
@@ -81,7 +81,7 @@ impl Widget {
         NewValue { bytes, attributes }
     }
 
-    /// Reads an entry back, and checks that it says its own revision.
+    /// Decodes an entry, and checks that it contains its own revision.
     pub fn of(entry: &Entry) -> Self {
         let value: Value = serde_json::from_slice(&entry.json).expect("an entry is JSON");
         assert_eq!(
@@ -95,7 +95,7 @@ impl Widget {
         Self::read(&value)
     }
 
-    /// What an update is to write.
+    /// Returns the update that writes this widget.
     pub fn write(&self) -> UpdateAction {
         UpdateAction::Write { value: self.value(), ttl: None }
     }
@@ -129,21 +129,21 @@ impl AttributesOf for WidgetAttributes {
 
 // === selectors and updates ===
 
-/// Widgets with this label.
+/// Selects widgets with this label.
 pub(super) fn with_label(key: &str, value: &str) -> Predicate {
     let operator = LabelOperator::In(vec![value.to_owned()]);
     let requirement = LabelRequirement { key: key.to_owned(), operator };
     Predicate { labels: LabelSelector { requirements: vec![requirement] }, ..Predicate::default() }
 }
 
-/// Widgets of this color.
+/// Selects widgets of this color.
 pub(super) fn with_color(color: &str) -> Predicate {
     let requirement =
         FieldRequirement { path: "spec.color".to_owned(), value: color.to_owned(), equal: true };
     Predicate { fields: FieldSelector { requirements: vec![requirement] }, ..Predicate::default() }
 }
 
-/// An update by a closure over widgets, which also counts how often it was called.
+/// An update by a closure over widgets, which also counts its calls.
 pub(super) struct Update<F> {
     decide: F,
     pub(super) calls: usize,
@@ -178,7 +178,7 @@ where
     }
 }
 
-/// Adds one to the count.
+/// Returns an update that increments the count.
 pub(super) fn increment() -> Update<impl FnMut(Option<Widget>) -> Result<UpdateAction, StatusError> + Send> {
     Update::new(|widget: Option<Widget>| {
         let widget = widget.expect("an absent object is not updated");

@@ -1,4 +1,4 @@
-//! Lists: which revision they show, and how they are cut into pages.
+//! Lists: choice of the revision, and division into pages.
 
 use tokio_util::task::AbortOnDropHandle;
 
@@ -13,37 +13,37 @@ use super::state::entry;
 use super::{KeyRange, VersionedStore, not_in_the_future, successor};
 use crate::storage::continue_token::{self, Position};
 
-/// What one read of the engine returns, in bytes: about, for engines count objects.
+/// Approximate size of one read of the engine, in bytes: engines limit by number of objects.
 const READ_BYTES: usize = 2 * 1024 * 1024;
 
-/// One part of a list without a limit, in bytes.
+/// Size of one part of a list without a limit, in bytes.
 const PART_BYTES: usize = 512 * 1024;
 
-/// A page that a limit ends is ended before this size, in bytes: clients take the rest as another page.
+/// Maximum size of a page with a limit, in bytes: the page ends early and clients request the next one.
 const MAX_PAGE_BYTES: usize = 8 * 1024 * 1024;
 
-/// A list on its way.
+/// A list in progress.
 struct Listing<'a> {
     store: &'a VersionedStore,
     request: &'a ListRequest,
     range: KeyRange,
     /// The first key of the next read.
     start: String,
-    /// The revision shown; fixed by the first read unless the request fixes it.
+    /// The revision shown; set by the first read unless the request sets it.
     revision: Option<Revision>,
-    /// Whether the request came with a token.
+    /// Whether the request has a continue token.
     continued: bool,
     items: Vec<StoredObject>,
-    /// What the items' JSON takes.
+    /// Size of the items' JSON, in bytes.
     item_bytes: usize,
-    /// The last key that was looked at.
+    /// The last key examined.
     last_key: Option<String>,
-    /// How many objects were read, and how many of them tested by a selector.
+    /// Number of objects read, and number of those tested by a selector.
     fetched: usize,
     evaluated: usize,
-    /// How many keys of the last read were left.
+    /// Number of keys that the last read left unread.
     left: u64,
-    /// The next read, begun while what the last one brought is taken in.
+    /// The next read, started while the results of the last one are processed.
     ahead: Option<AbortOnDropHandle<Result<Ranged, MvccError>>>,
 }
 
@@ -76,7 +76,7 @@ pub(super) async fn list(
     listing.into_page()
 }
 
-/// Where the list begins and which revision it must show.
+/// Returns the start of the list and the revision that it must show.
 fn position(range: &KeyRange, request: &ListRequest) -> Result<Position, StorageError> {
     let asked = request.revision.filter(|revision| *revision > 0);
     if let (Some(token), false) = (&request.continue_token, range.exact) {
@@ -90,7 +90,7 @@ fn position(range: &KeyRange, request: &ListRequest) -> Result<Position, Storage
     let revision = match request.revision_match {
         Some(ResourceVersionMatch::Exact) => asked,
         Some(ResourceVersionMatch::NotOlderThan) => None,
-        // The behaviour before there was a match: with a limit, a revision is meant exactly.
+        // Default without a match: with a limit, the revision is exact.
         None if request.limit > 0 && !range.exact => asked,
         None => None,
     };
@@ -116,7 +116,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Reads once, at most `page` keys; whether the page is now full.
+    /// Reads once, at most `page` keys. Returns whether the page is full.
     async fn read(&mut self, page: u64) -> Result<bool, StorageError> {
         let ranged = match self.ahead.take() {
             Some(ahead) => {
@@ -152,7 +152,7 @@ impl Listing<'_> {
         self.store.engine.range(range).await
     }
 
-    /// Begins the next read: the engine works while this list takes in what it has.
+    /// Starts the next read, so that the engine works while this list processes its results.
     fn read_ahead(&mut self, limit: u64) {
         let engine = self.store.engine.clone();
         let revision = self.revision;
@@ -196,7 +196,7 @@ impl Listing<'_> {
         }
     }
 
-    /// A list that cannot go on at its revision is told how to go on in the newest state.
+    /// If the list's revision was compacted, adds a token that continues in the newest state.
     fn interpret(&self, error: MvccError) -> StorageError {
         match error {
             MvccError::Compacted { requested, oldest } if self.continued => {

@@ -1,4 +1,4 @@
-//! The two facts of an object's metadata the store itself needs, found without building a tree.
+//! The metadata fields that the store itself needs, located without building a tree.
 
 use std::borrow::Cow;
 
@@ -19,17 +19,17 @@ struct Head<'a> {
 struct Metadata<'a> {
     #[serde(borrow, default)]
     uid: Cow<'a, str>,
-    /// Borrowed, so that its place in the bytes is known. A revision never needs escaping.
+    /// Borrowed, so that its offset in the bytes is known. A revision never needs escaping.
     #[serde(borrow, default)]
     resource_version: Option<&'a str>,
 }
 
-/// `metadata.uid`; empty when absent.
+/// Returns `metadata.uid`; empty if absent.
 pub(in crate::storage) fn uid(json: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
     Ok(head(json)?.metadata.uid)
 }
 
-/// The same object with another `metadata.resourceVersion`; all else, and every offset before it, stays.
+/// Replaces `metadata.resourceVersion`; all other bytes, and every offset before it, are unchanged.
 pub(in crate::storage) fn replace_resource_version(
     json: &Bytes,
     revision: Revision,
@@ -38,7 +38,7 @@ pub(in crate::storage) fn replace_resource_version(
         .metadata
         .resource_version
         .ok_or_else(|| DecodeError("metadata.resourceVersion is missing".to_owned()))?;
-    // The text is a slice of `json`: the distance of their beginnings is its place.
+    // The text is a slice of `json`: its offset is the difference of the start addresses.
     let start = text.as_ptr() as usize - json.as_ptr() as usize;
     let mut replaced = BytesMut::with_capacity(json.len() + 4);
     replaced.put(json.slice(..start));

@@ -1,19 +1,19 @@
-//! How many objects one read of the engine asks for: engines count objects, memory is a matter of bytes.
+//! Number of objects per read of the engine: engines limit by number of objects, memory is limited by bytes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::storage::mvcc::KeyValue;
 
-/// The most objects one read asks for.
+/// Maximum number of objects per read.
 const MAX_OBJECTS: u64 = 10_000;
 
-/// The fewest objects one read asks for, unless fewer are wanted.
+/// Minimum number of objects per read, unless fewer are wanted.
 const OBJECTS_MIN: u64 = 4;
 
-/// How large an object is taken to be before one was read.
+/// Assumed object size before the first read, in bytes.
 const ASSUMED_BYTES: usize = 16 * 1024;
 
-/// The average size of a resource's objects, as far as the last reads tell.
+/// Average size of a resource's objects, estimated from recent reads.
 #[derive(Debug)]
 pub(super) struct PageSize {
     average_bytes: AtomicUsize,
@@ -28,17 +28,17 @@ impl Default for PageSize {
 }
 
 impl PageSize {
-    /// How many objects have about so many bytes.
+    /// Returns the estimated number of objects in this many bytes.
     pub(super) fn objects_of(&self, bytes: usize) -> u64 {
         let average_bytes = self.average_bytes.load(Ordering::Relaxed).max(1);
         ((bytes / average_bytes) as u64).clamp(OBJECTS_MIN, MAX_OBJECTS)
     }
 
-    /// Notes what a read returned; its size in bytes.
+    /// Updates the average from the result of a read. Returns the size of the result in bytes.
     pub(super) fn note(&self, key_values: &[KeyValue]) -> usize {
         let bytes: usize = key_values.iter().map(|one| one.key.len() + one.value.len()).sum();
         if let Some(average_bytes) = bytes.checked_div(key_values.len()) {
-            // At once when objects grow, slowly when they become smaller.
+            // Immediately if objects grow, gradually if they shrink.
             let before = self.average_bytes.load(Ordering::Relaxed);
             let after = average_bytes.max(before - before / 4).max(1);
             let after = if before == ASSUMED_BYTES { average_bytes } else { after };

@@ -1,4 +1,4 @@
-//! From a value at rest to an entry: transformed, checked, with its revision in it.
+//! Converts a value at rest into an entry: transforms it, checks it and inserts its revision.
 
 use std::sync::Arc;
 
@@ -13,38 +13,38 @@ use crate::storage::transform::Plain;
 
 use super::{VersionedStore, metadata};
 
-/// What is believed to be under a key.
+/// The assumed state of a key.
 pub(super) struct Seen {
     /// The object; `None`: the key is absent.
     pub(super) object: Option<StoredObject>,
-    /// The value as it was read; `None` for a hint, whose value at rest nobody has looked at.
+    /// The value as read; `None` for a hint, whose value at rest has not been read.
     plain: Option<Plain>,
 }
 
 // === impl Seen ===
 
 impl Seen {
-    /// What a caller believes.
+    /// Creates a state from a caller's hint.
     pub(super) fn hinted(object: StoredObject) -> Self {
         Self { object: Some(object), plain: None }
     }
 
-    /// Whether this was read from the engine. A hint may be out of date.
+    /// Whether this was read from the engine. A hint may be stale.
     pub(super) fn is_current(&self) -> bool {
         self.object.is_none() || self.plain.is_some()
     }
 
-    /// The object's revision; 0 when the key is absent.
+    /// Returns the object's revision; 0 if the key is absent.
     pub(super) fn revision(&self) -> Revision {
         self.object.as_ref().map_or(0, |object| object.revision)
     }
 
-    /// Whether exactly these bytes are at rest, as they would be written today.
+    /// Whether exactly these bytes are at rest, in the form in which they would be written today.
     pub(super) fn holds(&self, value: &Bytes) -> bool {
         self.plain.as_ref().is_some_and(|plain| !plain.stale && plain.value == *value)
     }
 
-    /// Whether writing these bytes may change nothing: what [`holds`](Self::holds) says, or a hint suggests.
+    /// Whether writing these bytes may change nothing, according to [`holds`](Self::holds) or to a hint.
     pub(super) fn may_hold(&self, value: &Bytes) -> bool {
         if self.is_current() {
             return self.holds(value);
@@ -54,7 +54,7 @@ impl Seen {
         })
     }
 
-    /// The object's last state, with the revision that removed it.
+    /// Returns the object's last state, with the revision that removed it.
     pub(super) fn removed_at(
         object: &StoredObject,
         revision: Revision,
@@ -70,7 +70,7 @@ impl Seen {
 // === impl VersionedStore ===
 
 impl VersionedStore {
-    /// What the engine answered about one key.
+    /// Converts the engine's result for one key.
     pub(super) async fn seen(&self, key: &str, got: Got) -> Result<Seen, StorageError> {
         let Some(KeyValue { value, mod_revision, .. }) = got.key_value else {
             return Ok(Seen { object: None, plain: None });
@@ -80,9 +80,9 @@ impl VersionedStore {
         Ok(Seen { object: Some(object), plain: Some(plain) })
     }
 
-    /// A value at rest, made readable: decrypted, and as the stored version's JSON also when kube-apiserver wrote it
-    /// as protobuf or in another version. That counts as written differently, so that the next write, whatever it
-    /// changes, leaves what is written today.
+    /// Converts a value at rest into plain form: decrypted, and as the stored version's JSON even if kube-apiserver
+    /// wrote it as protobuf or in another version. Such a value counts as stale, so that the next write stores the
+    /// current form even if nothing else changes.
     pub(super) async fn plain(&self, key: &str, stored: Bytes) -> Result<Plain, StorageError> {
         let plain = self.transformer.from_storage(stored, key).await.map_err(|error| corrupt(key, error))?;
         match self.attributes.canonical(&plain.value).map_err(|reason| corrupt(key, reason))? {
@@ -91,12 +91,12 @@ impl VersionedStore {
         }
     }
 
-    /// A plain value, made fit to be kept.
+    /// Converts a plain value into the form at rest.
     pub(super) async fn at_rest(&self, key: &str, plain: Bytes) -> Result<Bytes, StorageError> {
         self.transformer.to_storage(plain, key).await.map_err(|error| corrupt(key, error))
     }
 
-    /// An entry with its attributes extracted.
+    /// Creates an entry with its attributes extracted.
     pub(super) async fn entry_with_attributes(
         &self,
         key: Arc<str>,
@@ -110,7 +110,7 @@ impl VersionedStore {
     }
 }
 
-/// What clients get of a plain value.
+/// Creates the entry for a plain value.
 pub(super) fn entry(
     key: Arc<str>,
     value: &Bytes,
@@ -121,7 +121,7 @@ pub(super) fn entry(
     Ok(Arc::new(Entry::new(key, revision, json, item_offset, attributes)))
 }
 
-/// The value under a key is not what it should be.
+/// Creates the error for an unreadable value.
 pub(super) fn corrupt(key: &str, reason: impl std::fmt::Display) -> StorageError {
     StorageError::Corrupt { key: key.to_owned(), reason: reason.to_string() }
 }

@@ -1,4 +1,4 @@
-//! Read, decide, write if nothing changed in between; else again.
+//! Read-modify-write: writes only if the object has not changed in between, otherwise retries.
 
 use std::borrow::Cow;
 
@@ -13,14 +13,14 @@ use crate::storage::mvcc::Committed;
 use super::state::{Seen, corrupt, entry};
 use super::{VersionedStore, metadata, whole_seconds};
 
-/// How often a write is tried before it is called a conflict. Somebody else's write succeeded each time, so
-/// this many have gone by.
+/// Maximum number of attempts of a write before it fails with a conflict. Each failed attempt means that another
+/// write succeeded.
 const MAX_ATTEMPTS: usize = 512;
 
-/// Where one attempt led.
+/// The result of one attempt.
 enum UpdateStep<T> {
     Done(T),
-    /// Something changed in between, or might have; this is the present state.
+    /// The object changed in between, or may have; contains the current state.
     Again(Seen),
 }
 
@@ -93,7 +93,7 @@ async fn begin(store: &VersionedStore, key: &str, hint: Option<StoredObject>) ->
     }
 }
 
-/// What the caller wants done with the state seen.
+/// Calls the caller's update with the given state.
 async fn decide(
     key: &str,
     preconditions: &Preconditions,
@@ -104,7 +104,7 @@ async fn decide(
     Ok(update.try_update(seen.object.as_ref()).await?)
 }
 
-/// Ends with `outcome` if the state it was reached from is the present one; else goes on from that.
+/// Returns `outcome` if it was computed from the current state; otherwise retries from the current state.
 async fn doubt<T>(
     store: &VersionedStore,
     key: &str,
@@ -127,7 +127,7 @@ fn unchanged(key: &str, seen: &Seen) -> Result<Updated, StorageError> {
     Ok(Updated { object, outcome: UpdateOutcome::Unchanged })
 }
 
-/// Equal bytes are not written, but a hint alone does not prove them equal.
+/// Equal bytes are not written, but a hint alone does not prove that they are equal.
 async fn confirm_unchanged(
     store: &VersionedStore,
     key: &str,
@@ -173,7 +173,7 @@ async fn remove(
     }
 }
 
-/// Whether the preconditions hold of a state; an absent object has neither uid nor resource version.
+/// Checks the preconditions against a state; an absent object has neither uid nor resource version.
 fn check(
     key: &str,
     preconditions: &Preconditions,

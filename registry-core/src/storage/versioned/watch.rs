@@ -1,4 +1,4 @@
-//! Watches: the present state first if asked for, then changes as a selector sees them.
+//! Watches: the initial state if requested, then the changes filtered by the selector.
 
 use std::collections::VecDeque;
 
@@ -14,38 +14,38 @@ use crate::storage::predicate::Predicate;
 
 use super::{KeyRange, VersionedStore, not_in_the_future, successor};
 
-/// What is read of the present state at once, in bytes. The rest waits until this was taken.
+/// Size of one read of the initial state, in bytes. The next read waits until this one has been consumed.
 const INITIAL_BYTES: usize = 128 * 1024;
 
-/// A watch on its way.
+/// A watch in progress.
 struct Watching {
     subject: Subject,
     bookmarks: bool,
-    /// Made, and not yet taken.
+    /// Events ready to be returned.
     ready: VecDeque<Changed>,
     phase: Phase,
 }
 
-/// What is watched, through which eyes.
+/// The keys watched, and how events are selected.
 struct Subject {
     store: VersionedStore,
     range: KeyRange,
     predicate: Predicate,
-    /// Whether the state before a change is wanted with it.
+    /// Whether changes include the previous state.
     with_previous: bool,
 }
 
-/// What a watch does next.
+/// The phase of a watch.
 enum Phase {
-    /// Read on in the state at this revision.
+    /// Reads the rest of the state at this revision.
     Initial { revision: Revision, next: Next, close_with_bookmark: bool },
-    /// Follow the changes.
+    /// Follows the changes.
     Changes(ChangeStream),
-    /// Nothing.
+    /// The watch has ended.
     Ended,
 }
 
-/// Where the present state goes on.
+/// The position at which the initial state continues.
 enum Next {
     From(String),
     Done,
@@ -104,7 +104,7 @@ async fn begin(
 // === impl Watching ===
 
 impl Watching {
-    /// The first read or the engine's watch: what fails here fails before the stream begins.
+    /// Runs the first read or starts the engine's watch: errors here are returned before the stream begins.
     async fn begin(&mut self, request: &WatchRequest) -> Result<(), StorageError> {
         let after = request.revision.filter(|revision| *revision > 0);
         let initial_state = request.send_initial_events.unwrap_or(after.is_none());
@@ -127,7 +127,7 @@ impl Watching {
         Ok(())
     }
 
-    /// The next item; `None` after the last.
+    /// Returns the next item; `None` after the last.
     async fn next(&mut self) -> Option<Result<Changed, WatchError>> {
         loop {
             if let Some(changed) = self.ready.pop_front() {
@@ -144,7 +144,7 @@ impl Watching {
         }
     }
 
-    /// One step, which may or may not make events; whether there is more.
+    /// Performs one step, which may produce events. Returns whether the watch continues.
     async fn advance(&mut self) -> Result<bool, WatchError> {
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::Ended => Ok(false),
@@ -172,7 +172,7 @@ impl Watching {
         }
     }
 
-    /// Turns objects of the present state into events; where it goes on.
+    /// Converts objects of the initial state into events. Returns the next position.
     async fn take_initial(&mut self, ranged: Ranged) -> Result<Next, StorageError> {
         let more = ranged.count > ranged.key_values.len() as u64;
         let next = match ranged.key_values.last() {
@@ -221,7 +221,8 @@ impl Subject {
         Ok(ranged)
     }
 
-    /// What a change is to this watcher: an object that comes to match appears, one that ceases to match goes.
+    /// Converts a change for this watcher: an object that begins to match is added, an object that ceases to match is
+    /// deleted.
     async fn event(&self, change: Change) -> Result<Option<Changed>, StorageError> {
         let Change { key, revision, value, previous } = change;
         let existed = previous.is_some();
@@ -240,7 +241,7 @@ impl Subject {
             };
             return Ok(Some(Changed { event, previous }));
         }
-        // The state before, with the revision of the change: what a watcher is told is gone.
+        // The previous state, with the revision of the change: the object of a deletion event.
         let before = match previous {
             Some(value) => Some(self.store.entry_with_attributes(key, value, revision).await?),
             None => None,
@@ -260,7 +261,7 @@ impl Subject {
     }
 }
 
-/// An error met while watching.
+/// Converts a storage error into a watch error.
 fn watch_error(error: StorageError) -> WatchError {
     match error {
         StorageError::Compacted { requested, oldest, .. } => WatchError::Compacted { requested, oldest },

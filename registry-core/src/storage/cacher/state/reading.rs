@@ -1,4 +1,4 @@
-//! What readers and watchers ask of the state.
+//! Operations of readers and watchers on the state.
 
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,12 @@ impl CacheState {
         self.reached() != 0
     }
 
-    /// The revision the cache has come to; 0 before it is filled.
+    /// Returns the revision that the cache has reached; 0 before it is filled.
     pub(in super::super) fn reached(&self) -> Revision {
         *self.reached.borrow()
     }
 
-    /// Everything there is now, in one step; `None` while the cache does not hold it.
+    /// Returns a snapshot of all objects; `None` while the cache does not hold them.
     pub(in super::super) fn snapshot(&self) -> Option<Snapshot> {
         let contents = self.read();
         let is_held = contents.snapshot.revision > 0 && contents.absent.is_none();
@@ -48,16 +48,16 @@ impl CacheState {
         }
     }
 
-    /// Waits until the cache was filled.
+    /// Waits until the cache is filled.
     pub(in super::super) async fn filled(&self, timeout: Duration) -> bool {
         self.reach(1, timeout).await.is_ok()
     }
 
-    /// Attaches a watcher to a channel: with the present state, or with the events after a revision.
+    /// Attaches a watcher to a channel: with the current state, or with the events after a revision.
     ///
     /// # Errors
-    /// The oldest revision a watch may begin at, when the wanted one is older, or when the present state is wanted and
-    /// not held; 0 while the cache is not filled.
+    /// Returns the oldest revision that a watch may begin at if the wanted revision is older, or if the current state
+    /// is wanted and not held; 0 while the cache is not filled.
     pub(in super::super) fn attach(
         &self,
         channel: EventChannelKey,
@@ -96,13 +96,13 @@ impl CacheState {
         Ok(Attached { channel, cursor, snapshot, backlog, notifier })
     }
 
-    /// The oldest revision a watch may begin at; `None` while the cache is not filled.
+    /// Returns the oldest revision that a watch may begin at; `None` while the cache is not filled.
     pub(in super::super) fn floor(&self) -> Option<Revision> {
         let contents = self.read();
         (contents.snapshot.revision > 0).then_some(contents.floor)
     }
 
-    /// Detaches a watcher; a channel nobody reads is removed.
+    /// Detaches a watcher; a channel without watchers is removed.
     pub(in super::super) fn detach(&self, channel: EventChannelId) {
         let mut contents = self.write();
         match channel {
@@ -111,8 +111,8 @@ impl CacheState {
         }
     }
 
-    /// Shows `see` what a watcher's channel has from its cursor on, at most so many; how many there were. What it does
-    /// keeps others from taking in events: it looks at attributes, and copies pointers.
+    /// Passes events of a watcher's channel to `see`, from its cursor on, up to a maximum. Returns their number.
+    /// `see` runs while new events are blocked: it reads attributes and copies pointers only.
     pub(in super::super) fn read_lane(
         &self,
         channel: EventChannelId,
@@ -128,7 +128,7 @@ impl CacheState {
         Ok(seen as u64)
     }
 
-    /// The revision up to which a watcher has seen everything; `None` when there is something to read.
+    /// Returns the revision up to which a watcher has seen everything; `None` if there are unread events.
     pub(in super::super) fn progress(&self, channel: EventChannelId, cursor: u64) -> Option<Revision> {
         let contents = self.read();
         contents.channel(channel).is_some_and(|own| own.end() == cursor).then_some(contents.snapshot.revision)

@@ -28,22 +28,23 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 /// The database's only keyspace.
 const KEYSPACE: &str = "log";
 
-/// Sealed journals are kept until their memtables are flushed; fjall takes no smaller limit than 64 MiB.
+/// Maximum size of the journals, in bytes. Sealed journals are kept until their memtables are flushed; fjall's
+/// minimum is 64 MiB.
 const MAX_JOURNAL_BYTES: u64 = 128 * 1024 * 1024;
 
-/// Flushes wait for a compaction to end (the memtable grows a little meanwhile), but of two threads one would spin
-/// for as long as the other compacts.
+/// Flushes wait for a compaction to end (the memtable grows slightly meanwhile), but with two threads one of them
+/// would spin while the other compacts.
 const WORKER_THREADS: usize = 1;
 
-/// How long the dropped database's threads get to let go of its files.
+/// Time that the threads of a dropped database get to release its files.
 const DROP_GRACE: Duration = Duration::from_millis(50);
 
-/// How much memory and disk the database may use beside the data.
+/// Limits of the memory and disk that the database uses beside the data.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct FjallOptions {
     pub(in super::super) block_cache_bytes: u64,
     pub(in super::super) memtable_bytes: u64,
-    /// Space is reclaimed when so much of it is in removed records, and they take more than those that are left.
+    /// Space is reclaimed if removed records take at least this many bytes, and more than the remaining ones.
     pub(in super::super) reclaim_bytes_min: u64,
 }
 
@@ -51,23 +52,24 @@ pub(in super::super) struct FjallOptions {
 pub(in super::super) struct FjallLog {
     directory: PathBuf,
     options: FjallOptions,
-    /// Written only to be closed or reopened; a commit's fsync runs under a read guard as reads do. Else why it is not
-    /// open.
+    /// Write-locked only to close or reopen it; a commit's fsync holds a read lock, as reads do. The error is the
+    /// reason that it is not open.
     open: RwLock<Result<Handles, LogError>>,
     acknowledged: HighWaterMark,
     removed_since_reclaim: AtomicU64,
-    /// What is open in place of the directory's own database if that is only read. After `open`: dropped later.
+    /// The database opened instead of the directory's own if that is only read. After `open`, so that it is dropped
+    /// later.
     _copy: Option<DatabaseCopy>,
 }
 
-/// A log that is being created. It is in its directory when [`publish`](Self::publish) has returned; a crash before
+/// A log that is being created. It is in its directory once [`publish`](Self::publish) has returned; a crash before
 /// that leaves no log.
 pub(in super::super) struct NewFjallLog {
     directory: PathBuf,
     open: Handles,
 }
 
-// The keyspace first: the database stops its threads when it is dropped last.
+// The keyspace is dropped first: the database stops its threads when it is dropped last.
 struct Handles {
     keyspace: Keyspace,
     database: Database,
@@ -76,13 +78,13 @@ struct Handles {
 // === impl FjallLog ===
 
 impl FjallLog {
-    /// Opens the log in a directory that exists and is locked.
+    /// Opens the log in an existing, locked directory.
     pub(in super::super) fn open(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
         let open = Handles::open(&directory.join(LOG), options)?;
         Ok(Self::new(directory, options, open, HighWaterMark::open(directory)?, None))
     }
 
-    /// Opens a log to read it. Changes nothing in its directory; what is written is lost.
+    /// Opens a log for reading. Changes nothing in its directory; writes are lost.
     pub(in super::super) fn open_to_read(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
         let acknowledged = HighWaterMark::open_to_read(directory)?;
         let database = directory.join(LOG);
@@ -158,11 +160,11 @@ impl Log for FjallLog {
     }
 
     fn reopen(&self) -> Result<(), LogError> {
-        // While the disk is full the broken database can still be read from: keep it.
+        // While the disk is full the broken database can still be read from, so keep it.
         probe_disk(&self.directory)?;
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        // Dropped first: what its buffers still hold of the failed batch reaches the file now or never, before
-        // the file is read again.
+        // Dropped first: the buffered rest of the failed batch must reach the file before the file is read again, or
+        // never.
         *open = Err(LogError::Closed);
         std::thread::sleep(DROP_GRACE);
         *open = Handles::open(&self.directory.join(LOG), self.options).map_err(|error| match error {
@@ -206,8 +208,8 @@ impl Log for FjallLog {
 // === impl NewFjallLog ===
 
 impl NewFjallLog {
-    /// Begins to create a log in a directory that exists, is locked, and has no log. Removes what an earlier attempt
-    /// left behind.
+    /// Starts to create a log in an existing, locked directory without a log. Removes the remains of an earlier
+    /// attempt.
     pub(in super::super) fn create(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
         let database = directory.join(NEW_LOG);
         let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", database.display()));
@@ -220,12 +222,12 @@ impl NewFjallLog {
         Ok(Self { directory: directory.to_owned(), open })
     }
 
-    /// Makes all changes.
+    /// Commits all changes.
     pub(in super::super) fn commit(&self, commit: &Commit) -> Result<(), LogError> {
         self.open.commit(commit)
     }
 
-    /// Flushes all files to disk and gives the log its name.
+    /// Flushes all files to disk and renames the log to its final name.
     pub(in super::super) fn publish(self) -> Result<(), LogError> {
         let Self { directory, open } = self;
         drop(open);
@@ -259,7 +261,7 @@ impl Handles {
     fn open(database: &Path, options: FjallOptions) -> Result<Self, LogError> {
         Self::verify(database)?;
         let lock = database.join("lock");
-        // Holds nothing; if it is missing nothing is lost.
+        // The file has no content; nothing is lost if it is missing.
         let outcome = OpenOptions::new().append(true).create(true).mode(0o600).open(&lock);
         outcome.map_err(|error| LogError::Io(format!("{}: {error}", lock.display())))?;
         Self::open_with(database, options, WORKER_THREADS)
@@ -270,14 +272,14 @@ impl Handles {
         Self::open_with(database, options, WORKER_THREADS)
     }
 
-    /// Fails if the database's files are not those that were written. Changes nothing.
+    /// Fails if the database's files differ from those that were written. Changes nothing.
     fn verify(database: &Path) -> Result<(), LogError> {
         manifest::verify_files(database)?;
         journal::verify_journals(database)
     }
 
     fn open_with(database: &Path, options: FjallOptions, threads: usize) -> Result<Self, LogError> {
-        // fjall asserts some facts about its files; damaged ones must be an error, not the end of the process.
+        // fjall asserts properties of its files; damage must be an error, not a panic.
         let opened = catch_unwind(AssertUnwindSafe(|| Self::open_or_panic(database, options, threads)));
         opened.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -293,7 +295,7 @@ impl Handles {
             .worker_threads_unchecked(threads)
             .max_cached_files(Some(64))
             .max_journaling_size(MAX_JOURNAL_BYTES)
-            // Nothing is handed to the operating system but by the commit that then waits for the disk.
+            // Data is passed to the operating system only by the commit that then waits for the disk.
             .manual_journal_persist(true)
             .open()
             .map_err(|error| log_error(&error))?;
@@ -303,8 +305,7 @@ impl Handles {
                     .manual_journal_persist(true)
                     .max_memtable_size(options.memtable_bytes)
                     .data_block_size_policy(BlockSizePolicy::all(8 * 1024))
-                    // Only revisions the index knows to be there are looked up: in the last level a filter
-                    // would never say no.
+                    // Only existing revisions are looked up: in the last level a filter would never exclude any.
                     .expect_point_read_hits(true)
             })
             .map_err(|error| log_error(&error))?;
@@ -323,7 +324,7 @@ impl Handles {
     }
 }
 
-/// Sorts fjall's errors by whether they can go away.
+/// Classifies fjall's errors by whether they are retryable.
 fn log_error(error: &fjall::Error) -> LogError {
     match error {
         fjall::Error::Io(error) => io_error(error),
@@ -341,7 +342,7 @@ fn log_error(error: &fjall::Error) -> LogError {
 
 fn io_error(error: &std::io::Error) -> LogError {
     match error.kind() {
-        // The data directory itself is there, and what is asked of its files follows from what they say.
+        // The data directory exists, and the requests depend on the content of its files.
         ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
             LogError::Damaged(format!("a file of the log is missing, cut short or malformed: {error}"))
         }
@@ -354,7 +355,7 @@ fn io_error(error: &std::io::Error) -> LogError {
 mod tests {
     use super::*;
 
-    /// A log whose records are partly in tables.
+    /// Creates a log whose records are partly in tables.
     pub(super) fn log_with_tables(directory: &Path) -> FjallLog {
         let options = FjallOptions {
             block_cache_bytes: 1 << 20,
@@ -380,7 +381,7 @@ mod tests {
         for revision in 0..390 {
             log.commit(&Commit { records: Vec::new(), removals: vec![revision] }).unwrap();
         }
-        // What is still in memory, removals included, is not in the tables yet.
+        // Records in memory, including removals, are not in the tables yet.
         log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(|error| log_error(&error))).unwrap();
         log.reclaim(100_000);
         assert!(used() < 300_000, "{} bytes", used());

@@ -1,4 +1,4 @@
-//! The log without a disk: for tests and for servers that may forget.
+//! The log without a disk: for tests and for servers without persistence.
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, RangeInclusive};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::{Commit, Log, LogError, Revision};
 use crate::storage::embedded::load::empty_store;
 
-/// Records in memory. Nothing survives the process; a new one has the records of an empty store.
+/// Records in memory, which end with the process; initially those of an empty store.
 #[derive(Debug)]
 pub(in super::super) struct MemoryLog {
     records: RwLock<BTreeMap<Revision, Bytes>>,
@@ -33,7 +33,7 @@ impl Log for MemoryLog {
         range: RangeInclusive<Revision>,
         visit: &mut dyn FnMut(Revision, Bytes) -> ControlFlow<()>,
     ) -> Result<(), LogError> {
-        // The copy is what makes it one moment; the bytes themselves are shared.
+        // The copy makes the scan consistent; the bytes themselves are shared.
         let snapshot: Vec<(Revision, Bytes)> = {
             let records = self.records.read().unwrap_or_else(PoisonError::into_inner);
             records.range(range).map(|(revision, bytes)| (*revision, bytes.clone())).collect()

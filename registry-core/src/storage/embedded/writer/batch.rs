@@ -1,4 +1,4 @@
-//! The writes of one commit: conditions checked, revisions given, answers prepared.
+//! The writes of one commit: checks conditions, assigns revisions, prepares replies.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,35 +12,35 @@ use super::super::state::{Expiry, SharedEngine};
 use super::super::{Change, Committed, Got, KeyValue, MvccError, Revision};
 use super::{Action, Write};
 
-/// A commit in the making.
+/// A commit being assembled.
 pub(super) struct Batch {
-    /// What is to become visible.
+    /// The changes to publish.
     pub(super) changes: Vec<Pending>,
-    /// Who is to be told what.
+    /// The replies to send.
     pub(super) replies: Vec<Reply>,
     /// The revision after the batch.
     pub(super) newest: Revision,
-    /// The compaction point after the batch, if it moves.
+    /// The compaction revision after the batch, if it changes.
     pub(super) compact_to: Revision,
-    /// How many superseded records go.
+    /// Number of superseded records removed.
     pub(super) removals: usize,
-    /// Expiries that were tried; they come back if the batch fails.
+    /// Expiries that were tried; they are restored if the batch fails.
     pub(super) expired: Vec<Expiry>,
     current: Revision,
     compacted: Revision,
     commit: Commit,
-    /// What earlier writes of the batch made of their keys.
+    /// The state of keys after earlier writes of the batch.
     overlay: HashMap<Arc<str>, Option<KeyValue>>,
 }
 
-/// One change on its way.
+/// A change that is not yet committed.
 pub(super) struct Pending {
     pub(super) record: Record<Arc<str>>,
     pub(super) record_bytes: usize,
     pub(super) change: Change,
 }
 
-/// An answer that waits for the commit.
+/// A reply that waits for the commit.
 pub(super) enum Reply {
     Write(oneshot::Sender<Result<Committed, MvccError>>, Result<Committed, MvccError>),
     Compact(oneshot::Sender<Result<(), MvccError>>, Result<(), MvccError>),
@@ -49,7 +49,7 @@ pub(super) enum Reply {
 // === impl Batch ===
 
 impl Batch {
-    /// An empty batch after a revision.
+    /// Creates an empty batch after a revision.
     pub(super) fn new(current: Revision, compacted: Revision) -> Self {
         Self {
             changes: Vec::new(),
@@ -65,7 +65,7 @@ impl Batch {
         }
     }
 
-    /// Takes in a write: its condition is held against the state that the writes before it leave.
+    /// Adds a write: its condition is checked against the state after the preceding writes.
     pub(super) fn write(&mut self, shared: &SharedEngine, write: Write) {
         let Write { key, expected, action, reply } = write;
         let outcome = self.present(shared, &key).map(|present| {
@@ -79,7 +79,7 @@ impl Batch {
         self.replies.extend(reply.map(|reply| Reply::Write(reply, outcome)));
     }
 
-    /// Takes in a compaction.
+    /// Adds a compaction.
     pub(super) fn compact(&mut self, revision: Revision, reply: oneshot::Sender<Result<(), MvccError>>) {
         let outcome = if revision > self.current {
             Err(MvccError::FutureRevision { requested: revision, current: self.current })
@@ -90,20 +90,20 @@ impl Batch {
         self.replies.push(Reply::Compact(reply, outcome));
     }
 
-    /// Moves the compaction point, never backwards.
+    /// Advances the compaction revision, never backwards.
     pub(super) fn compact_to(&mut self, revision: Revision) {
         if revision > self.compacted {
             self.compact_to = self.compact_to.max(revision);
         }
     }
 
-    /// Takes old records along.
+    /// Adds old records to remove.
     pub(super) fn remove(&mut self, revisions: impl Iterator<Item = Revision>) {
         self.commit.removals.extend(revisions);
         self.removals = self.commit.removals.len();
     }
 
-    /// What is to be committed.
+    /// Returns the commit.
     pub(super) fn seal(&mut self) -> Commit {
         if self.compact_to != 0 {
             self.commit.records.push((META_REVISION, Record::meta(self.compact_to).encode()));
@@ -111,7 +111,7 @@ impl Batch {
         std::mem::take(&mut self.commit)
     }
 
-    /// The key as the batch so far leaves it.
+    /// Returns the key's state after the writes of the batch so far.
     fn present(&self, shared: &SharedEngine, key: &str) -> Result<Option<KeyValue>, MvccError> {
         match self.overlay.get(key) {
             Some(present) => Ok(present.clone()),
@@ -122,7 +122,7 @@ impl Batch {
     fn change(&mut self, present: Option<KeyValue>, key: Arc<str>, action: Action) -> Committed {
         let (kind, value, expires_at_seconds) = match action {
             Action::Put { value, expires_at_seconds } => (Kind::Put, value, expires_at_seconds),
-            // Nothing there, nothing to do.
+            // An absent key needs no deletion.
             Action::Delete if present.is_none() => return Committed::At(self.newest),
             Action::Delete => (Kind::Delete, Bytes::new(), 0),
         };
@@ -162,7 +162,7 @@ impl Batch {
 // === impl Reply ===
 
 impl Reply {
-    /// Answers. Who no longer waits does not mind.
+    /// Sends the replies. Receivers that no longer wait are ignored.
     pub(super) fn send(self) {
         match self {
             Self::Write(reply, outcome) => drop(reply.send(outcome)),
@@ -170,7 +170,7 @@ impl Reply {
         }
     }
 
-    /// Answers that the commit failed, except what was refused before.
+    /// Replies that the commit failed, except to writes that were refused before.
     pub(super) fn fail(self, error: &MvccError) {
         match self {
             Self::Write(reply, Ok(_)) => drop(reply.send(Err(error.clone()))),

@@ -1,4 +1,4 @@
-//! When to compact by itself, and when to give disk space back.
+//! Schedules automatic compaction, and the reclaiming of disk space.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use super::super::state::{Expiry, SharedEngine};
 use super::super::{AutoCompaction, Revision};
 use super::IDLE;
 
-/// Space is not looked at more often.
+/// Minimum interval between attempts to reclaim space.
 const RECLAIM_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The writer's calendar.
+/// The writer's scheduled work.
 pub(super) struct Housekeeping {
     auto_compaction: Option<AutoCompaction>,
     history_revisions_max: u64,
     next_sample: Instant,
-    /// What the newest revision was when, oldest first.
+    /// The newest revision at past times, oldest first.
     samples: VecDeque<(Instant, Revision)>,
     last_reclaim: Instant,
     reclaim: Option<JoinHandle<()>>,
@@ -38,12 +38,12 @@ impl Housekeeping {
         }
     }
 
-    /// How long until something is due.
+    /// Returns the time until work is due.
     pub(super) fn wait(&self) -> Duration {
         self.auto_compaction.map_or(IDLE, |_| self.next_sample.saturating_duration_since(Instant::now()))
     }
 
-    /// The revision to compact to now; 0 for none.
+    /// Returns the revision to compact to now; 0 for none.
     pub(super) fn compaction_due(&mut self, current: Revision, compacted: Revision) -> Revision {
         let by_age = self.compaction_by_age(current);
         // In one large step, not one revision at a time.
@@ -58,7 +58,7 @@ impl Housekeeping {
         self.next_sample = now + auto.interval;
         self.samples.push_back((now, current));
         let is_old = |sample: &(Instant, Revision)| now.duration_since(sample.0) >= auto.retain;
-        // The newest of the old samples is the one that counts.
+        // The newest of the old samples applies.
         while self.samples.get(1).is_some_and(is_old) {
             self.samples.pop_front();
         }
@@ -66,7 +66,7 @@ impl Housekeeping {
         old.min(current.saturating_sub(auto.retain_revisions))
     }
 
-    /// Lets the log give space back, in a thread of its own.
+    /// Lets the log reclaim space, in a separate thread.
     pub(super) fn reclaim(&mut self, shared: &Arc<SharedEngine>, live_bytes: u64) {
         let is_running = self.reclaim.as_ref().is_some_and(|thread| !thread.is_finished());
         if is_running || self.last_reclaim.elapsed() < RECLAIM_INTERVAL {
@@ -78,7 +78,7 @@ impl Housekeeping {
         self.reclaim = thread.spawn(move || shared.log.reclaim(live_bytes)).ok();
     }
 
-    /// Waits until the log is left alone.
+    /// Waits until the reclaiming thread has ended.
     pub(super) fn wait_for_reclaim(&mut self) {
         if let Some(thread) = self.reclaim.take() {
             // A panic of the thread is already reported.
@@ -90,7 +90,7 @@ impl Housekeeping {
 // === impl Expiry ===
 
 impl Expiry {
-    /// How long until it is due; zero when it is.
+    /// Returns the remaining time; zero if it has passed.
     pub(super) fn remaining(&self) -> Duration {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Duration::from_secs(self.at_seconds).saturating_sub(now)

@@ -1,5 +1,5 @@
-//! After a failed commit. Nothing of it was acknowledged, and nothing of it may turn up later: the log is opened anew,
-//! what is found of the batch is removed, durably, and only then are writes taken again.
+//! Recovery after a failed commit. Nothing of the commit was acknowledged, and nothing of it may appear later: the
+//! log is reopened, the parts of the batch found in it are removed durably, and only then are writes accepted again.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::super::{MvccError, Revision};
 use super::batch::Batch;
 use super::{Reverse, Writer};
 
-/// How often it is tried whether writes work again.
+/// Interval between checks whether writes succeed again.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
 // === impl Writer ===
@@ -28,7 +28,7 @@ impl Writer {
         self.expiries.extend(batch.expired.into_iter().map(Reverse));
     }
 
-    /// Tries to get back to work.
+    /// Tries to resume writes.
     pub(super) fn recover(&mut self) {
         match self.shared.log.reopen().and_then(|()| self.discard_unacknowledged()) {
             Ok(compacted) => {
@@ -49,8 +49,8 @@ impl Writer {
         self.next_probe = Some(Instant::now() + PROBE_INTERVAL);
     }
 
-    /// Removes what the log has beyond the newest acknowledged revision; gives the compaction point found. Its commit
-    /// is the proof that writes work.
+    /// Removes the records beyond the newest acknowledged revision; returns the compaction revision found. Its commit
+    /// proves that writes succeed.
     fn discard_unacknowledged(&self) -> Result<Revision, LogError> {
         let log = &self.shared.log;
         let (current, compacted) = {

@@ -1,4 +1,4 @@
-//! What happens when the engine has forgotten.
+//! Behaviour after compaction.
 
 use crate::api::ResourceVersionMatch;
 use crate::storage::error::{StorageError, WatchError};
@@ -9,7 +9,7 @@ use crate::storage::testing::{Fixture, Watcher, Widget};
 use super::names;
 
 impl Fixture {
-    /// Writes until a store that keeps some history of its own has forgotten too, then compacts.
+    /// Writes until a store with its own history has dropped it, then compacts.
     async fn forget(&self) {
         self.update("w000", &mut increment(), None).await.unwrap();
         let now = self.engine.current_revision().await.unwrap();
@@ -28,7 +28,7 @@ pub(super) async fn a_continued_list_is_told_how_to_go_on(fixture: Fixture) {
     let refused = fixture.store.list(&fixture.prefix, &next).await;
     let continue_token = match refused {
         Err(StorageError::Compacted { fresh_continue: Some(token), .. }) => Some(token),
-        // A store that keeps pages' snapshots may still know.
+        // A store that keeps snapshots for pages may still have it.
         Ok(kept) => return assert_eq!((names(&kept)[0].as_str(), kept.revision), ("w002", page.revision)),
         other => panic!("what was compacted is refused with a fresh token, not {other:?}"),
     };
@@ -59,12 +59,12 @@ pub(super) async fn what_was_compacted_is_refused(fixture: Fixture) {
         Err(other) => panic!("what was compacted is refused, not {other:?}"),
         Ok(stream) => match Watcher::over(stream, old).item().await {
             Some(Err(WatchError::Compacted { .. })) => {}
-            // A store that keeps history of its own may still know.
+            // A store that keeps its own history may still have it.
             Some(Ok(event)) => assert!(format!("{event:?}").starts_with("Modified")),
             other => panic!("what was compacted is refused, not {other:?}"),
         },
     }
-    // The newest state is there, whatever was forgotten.
+    // The newest state is unaffected by compaction.
     let object = fixture.get("w000").await.unwrap();
     assert_eq!(Widget::of(&object).count, 2);
     let mut watcher = Watcher::after(fixture.store.as_ref(), &fixture.prefix, object.revision).await;

@@ -74,7 +74,7 @@ pub(super) async fn a_list_shows_the_revision_asked_for(fixture: Fixture) {
     }
     let any = fixture.list(&at(0, None, 0)).await;
     assert!(any.revision > 0);
-    // With a limit and no match, a revision is meant exactly.
+    // With a limit and no match, the revision is exact.
     let legacy = fixture.list(&at(first, None, 5)).await;
     assert_eq!((names(&legacy), legacy.revision), (vec!["a".to_owned()], first));
     let newest = fixture.list(&ListRequest::default()).await;

@@ -12,7 +12,7 @@ use crate::storage::testing::{Fixture, Widget};
 use super::names;
 
 impl Fixture {
-    /// The page after one.
+    /// Returns the page after a page.
     async fn after(&self, page: &ListPage, request: &ListRequest) -> ListPage {
         let continue_token = page.continue_token.clone();
         assert!(continue_token.is_some(), "there is another page");
@@ -66,14 +66,14 @@ pub(super) async fn a_selector_still_fills_pages(fixture: Fixture) {
     assert_eq!((names(&second), second.revision), (vec!["w020".into(), "w030".into()], first.revision));
     let third = fixture.after(&second, &request).await;
     assert_eq!(names(&third), ["w040", "w050"]);
-    // There are more keys, so there may be a page more; then it is empty and the last.
+    // There are more keys, so there may be another page, which is empty and the last.
     if third.continue_token.is_some() {
         let last = fixture.after(&third, &request).await;
         assert!(last.items.is_empty() && last.continue_token.is_none());
     }
 }
 
-/// A page of one server can be continued at the other.
+/// A page of kube-apiserver can be continued here, and vice versa.
 pub(super) async fn tokens_are_the_ones_of_kubernetes(fixture: Fixture) {
     fixture.create_many(3).await;
     let request = ListRequest { limit: 1, ..ListRequest::default() };

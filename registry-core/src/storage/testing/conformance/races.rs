@@ -1,4 +1,4 @@
-//! Many at once: nothing is lost, and of two that exclude each other one wins.
+//! Concurrent writes: no write is lost, and exactly one of two conflicting writes succeeds.
 
 use crate::storage::error::StorageError;
 use crate::storage::testing::widget::increment;
@@ -15,7 +15,7 @@ pub(super) async fn no_update_is_lost(fixture: Fixture) {
         let created = created.clone();
         tasks.push(tokio::spawn(async move {
             for _ in 0..ROUNDS {
-                // Half of the writers come with a hint that soon is hopelessly old.
+                // Half of the writers use a hint that soon is out of date.
                 let hint = (number % 2 == 0).then(|| created.clone());
                 fixture.update("a", &mut increment(), hint).await.unwrap();
             }

@@ -47,7 +47,7 @@ pub(super) async fn objects_are_counted(fixture: Fixture) {
     assert_eq!(count(fixture.prefix.clone()).await, 4);
 }
 
-/// A value that is no widget is an error that names its key, and hides no other object but in lists.
+/// An unreadable value is reported with its key; reads of other objects succeed, but lists fail.
 pub(super) async fn what_cannot_be_read_is_told(fixture: Fixture) {
     fixture.create(&Widget::named("good")).await;
     let values: [(&str, &[u8]); 3] =
@@ -56,7 +56,7 @@ pub(super) async fn what_cannot_be_read_is_told(fixture: Fixture) {
         let key = fixture.key(name);
         let value = Bytes::copy_from_slice(value);
         fixture.engine.put_if(&key, 0, value, None).await.unwrap();
-        // Written beside the store: a cache before it may take a moment to see it.
+        // Written past the store: a cache may take a moment to see it.
         let mut read = fixture.store.get(&key, None).await;
         for _ in 0..100 {
             if read.is_err() {

@@ -42,7 +42,7 @@ pub(super) async fn an_absent_object_is_created_only_if_accepted(fixture: Fixtur
     assert_eq!(created.outcome, UpdateOutcome::Created);
     let changed = fixture.update("a", &mut upsert(), None).await.unwrap();
     assert_eq!((changed.outcome, Widget::of(&changed.object).count), (UpdateOutcome::Changed, 2));
-    // The object a hint speaks of is gone: it is created again, from nothing.
+    // The object of the hint is gone: it is created again, from nothing.
     let hint = fixture.get("a").await;
     fixture.delete("a").await.unwrap();
     let created = fixture.update("a", &mut upsert(), hint).await.unwrap();
@@ -87,7 +87,7 @@ pub(super) async fn preconditions_are_checked(fixture: Fixture) {
         );
     }
     let changed = update(version(created.revision), None).await.unwrap().object;
-    // The hint fits the precondition, the newest state does not.
+    // The hint meets the precondition, the newest state does not.
     let refused = update(version(created.revision), Some(created.clone())).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
@@ -96,7 +96,7 @@ pub(super) async fn preconditions_are_checked(fixture: Fixture) {
             created.revision, changed.revision
         )
     );
-    // The newest state fits, the hint does not.
+    // The newest state meets the precondition, the hint does not.
     update(version(changed.revision), Some(created)).await.unwrap();
     update(uid("uid-of-a"), None).await.unwrap();
 }
@@ -112,7 +112,7 @@ pub(super) async fn a_good_hint_spares_nothing_but_the_read(fixture: Fixture) {
     assert_eq!((Widget::of(&again.object).count, update.calls), (3, 1));
 }
 
-/// Neither a refusal, nor a conflict, nor "nothing changed" is believed on the word of a stale hint.
+/// A refusal, a conflict or an unchanged result is never based on a stale hint alone.
 pub(super) async fn a_stale_hint_never_decides(fixture: Fixture) {
     let stale = fixture.create(&Widget::named("a").count(1)).await;
     fixture.update("a", &mut increment(), None).await.unwrap();

@@ -1,4 +1,4 @@
-//! Watches: where they begin, what a selector sees, and that nothing is missed or told twice.
+//! Watches: their start, selection, and that no event is lost or duplicated.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,8 +58,8 @@ pub(super) async fn initial_events_end_with_a_bookmark(fixture: Fixture) {
     assert!(empty.initial_state().await.0.is_empty());
 }
 
-/// Bookmarks tell how far a watch is although nothing happened to its objects, and come only when asked for. A store
-/// may refuse to tell on request; then it does from time to time.
+/// Bookmarks report progress even without changes of a watch's objects, and are sent only if requested. A store may
+/// refuse requests for progress; it then reports it periodically.
 pub(super) async fn bookmarks_come_when_asked_for(fixture: Fixture) {
     let start = fixture.create(&Widget::named("a")).await.revision;
     let revision = Some(start);
@@ -161,7 +161,7 @@ pub(super) async fn an_exact_key_is_watched_alone(fixture: Fixture) {
     assert_eq!(watcher.changes(1).await, [("DELETED", "a".to_owned(), deleted)]);
 }
 
-/// More objects than fit one read; writes made meanwhile come after, once.
+/// More objects than fit one read; concurrent writes follow, once each.
 pub(super) async fn large_initial_states_come_whole(fixture: Fixture) {
     const COUNT: usize = 1_200;
     let mut tasks = Vec::new();
@@ -191,7 +191,7 @@ pub(super) async fn large_initial_states_come_whole(fixture: Fixture) {
     assert_eq!(all.items.len(), COUNT - 1);
 }
 
-/// A revision that has not happened yet: a watch of it waits for it, or is refused; it never shows older changes.
+/// A watch from a future revision waits for it, or is refused; it never returns older changes.
 pub(super) async fn a_watch_of_the_future_waits_or_is_refused(fixture: Fixture) {
     let created = fixture.create(&Widget::named("a")).await.revision;
     let revision = Some(created + 1_000_000);
@@ -205,8 +205,8 @@ pub(super) async fn a_watch_of_the_future_waits_or_is_refused(fixture: Fixture) 
     assert!(fixture.store.watch(&fixture.prefix, &initial).await.is_err());
 }
 
-/// Writers race a watcher that now and then drops its watch and goes on from the last revision it saw. In the
-/// end it has seen each revision once, in order, and knows the state.
+/// Writers race a watcher that drops its watch now and then and resumes from the last revision it saw. In the end it
+/// has seen each revision once, in order, and has the current state.
 pub(super) async fn every_event_comes_exactly_once(fixture: Fixture) {
     const WRITERS: usize = 5;
     const ROUNDS: usize = 30;
@@ -248,7 +248,7 @@ pub(super) async fn every_event_comes_exactly_once(fixture: Fixture) {
     assert_eq!(state, listed);
 }
 
-/// Creates, changes and deletes one widget; the revisions of all that.
+/// Creates, changes and deletes a widget; returns the revisions of all events.
 async fn churn(fixture: Fixture, number: usize, rounds: usize) -> Vec<Revision> {
     let name = format!("w{number}");
     let mut revisions = Vec::new();

@@ -1,4 +1,4 @@
-//! Creation, deletion, expiry, and what is at rest.
+//! Creation, deletion, expiry, and values at rest.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::storage::interface::{AnyDeletion, ListRequest, ValidateDeletion};
 use crate::storage::testing::widget::increment;
 use crate::storage::testing::{Fixture, Watcher, Widget};
 
-/// Allows the deletion of widgets that count at least so much.
+/// Allows the deletion of widgets with at least this count.
 struct AtLeast(u64);
 
 #[async_trait::async_trait]
@@ -98,7 +98,7 @@ pub(super) async fn deletions_check_preconditions(fixture: Fixture) {
     delete(fitting).await.unwrap();
 }
 
-/// A hint that would be refused (or let through) does not decide: the newest state does.
+/// A hint does not decide whether a deletion is refused or allowed: the newest state does.
 pub(super) async fn deletions_are_validated_against_the_newest_state(fixture: Fixture) {
     let key = fixture.key("a");
     let none = Preconditions::default();

@@ -62,7 +62,7 @@ pub(super) async fn what_was_compacted_is_refused(fixture: EngineFixture) {
         Err(MvccError::Compacted { requested, oldest }) => assert!(requested == first && oldest > first),
         other => panic!("what was compacted is refused, not {other:?}"),
     }
-    // Told at the start or as the first item.
+    // Reported at the start or as the first item.
     let refusal = match fixture.engine.watch(&fixture.prefix, &fixture.end(), first - 1).await {
         Err(refusal) => refusal,
         Ok(stream) => super::Changes { stream, revision: 0 }.batch().await.unwrap_err(),

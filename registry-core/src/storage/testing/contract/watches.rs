@@ -50,8 +50,8 @@ pub(super) async fn a_watch_sees_only_its_range(fixture: EngineFixture) {
     assert_eq!(keys, [fixture.key("b"), fixture.key("bb"), fixture.key("b/x")]);
 }
 
-/// Writers race a watcher that stops after every batch and watches again from the batch's revision: nothing is
-/// missed, nothing comes twice.
+/// Writers race a watcher that stops after every batch and watches again from the batch's revision: no change is lost
+/// or duplicated.
 pub(super) async fn batches_never_split_a_revision(fixture: EngineFixture) {
     const WRITERS: usize = 4;
     const WRITES: usize = 40;
@@ -64,7 +64,7 @@ pub(super) async fn batches_never_split_a_revision(fixture: EngineFixture) {
     let mut seen = HashSet::new();
     while seen.len() < WRITERS * WRITES {
         let mut changes = fixture.watch(revision).await;
-        // Several batches per watch, so that both ways of going on are used.
+        // Several batches per watch, so that both ways of resuming are used.
         for _ in 0..5 {
             if seen.len() == WRITERS * WRITES {
                 break;
@@ -82,7 +82,7 @@ pub(super) async fn batches_never_split_a_revision(fixture: EngineFixture) {
     }
 }
 
-/// An engine may refuse to report progress on request, but not report it wrongly.
+/// An engine may refuse to report progress on request, but must not report it incorrectly.
 pub(super) async fn progress_is_reported_on_request(fixture: EngineFixture) {
     let written = fixture.put("a", "1").await;
     let mut changes = fixture.watch(written).await;

@@ -1,8 +1,8 @@
 //! A copy of a database that is opened in its place, so that the original does not change.
 //!
-//! fjall changes a database that it opens: it removes what a crash left behind, cuts journals off after their last batch,
-//! and writes tables of what is only in journals. The copy contains the small files and the journals. Tables, which are
-//! never changed, are symbolic links to the originals.
+//! fjall changes a database that it opens: it removes the remains of a crash, truncates journals after their last
+//! batch, and writes tables from records that are only in journals. The copy contains the small files and the
+//! journals. Tables, which never change, are symbolic links to the originals.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -23,7 +23,7 @@ const MODE: u32 = 0o700;
 /// Copies that were made this long ago are removed unless a process uses them.
 const ABANDONED_AGE: Duration = Duration::from_hours(1);
 
-/// Begins the names of copies.
+/// Prefix of the names of copies.
 const PREFIX: &str = "orlop-check-";
 
 /// A copy of a database. Removed when it is dropped.
@@ -78,7 +78,7 @@ fn remove_abandoned(temporary: &Path, own: &Path) -> std::io::Result<()> {
         }
         // A copy that has just disappeared needs no removal.
         let Ok(metadata) = path.symlink_metadata() else { continue };
-        // Others may write into the directory for temporary files: what they made is left alone.
+        // Other users may write into the directory for temporary files: their files are ignored.
         let is_private = metadata.is_dir() && metadata.uid() == user && metadata.mode() & 0o777 == MODE;
         // A new copy is not locked yet.
         let is_old = metadata.modified()?.elapsed().is_ok_and(|age| age >= ABANDONED_AGE);

@@ -1,6 +1,6 @@
-//! Looks at fjall's journals before fjall does. fjall takes a batch that does not parse for the end of the journal and
-//! cuts off everything from there on. After a crash that is right: the batch being written is torn, and nothing follows
-//! it. With whole batches behind it, it is damage, and cutting would destroy what is still there.
+//! Verifies fjall's journals before fjall reads them. fjall treats a batch that does not parse as the end of the
+//! journal and truncates the file there. After a crash that is correct: the batch being written is torn, and nothing
+//! follows it. If whole batches follow, the file is damaged, and truncation would destroy the remaining data.
 //!
 //! The format (3, little-endian): a batch is `1`, item count (4), sequence number (8); items, each `2`, type (1),
 //! compression (1), keyspace (8), key length (2), value length (4), length at rest (4), key, value; or `4`, keyspace
@@ -16,13 +16,14 @@ use crate::storage::embedded::log::LogError;
 
 const TRAILER: &[u8] = b"FJL\x03";
 
-/// What a batch and its neighbours span at most: behind a broken one, further batches are looked for so far.
+/// Maximum size of a batch with its neighbours, in bytes: the distance searched for further batches after a broken
+/// one.
 const SEARCH_BYTES: usize = 16 * 1024 * 1024;
 
-/// Zeros are skipped in blocks of this size.
+/// Size of the blocks in which zeros are skipped, in bytes.
 const BLOCK_BYTES: usize = 4096;
 
-/// Journals are read in pieces of this size.
+/// Size of one read of a journal, in bytes.
 const READ_BYTES: usize = 256 * 1024;
 
 /// Fails if a journal is missing, or broken before its end. Changes nothing.
@@ -43,7 +44,7 @@ pub(super) fn verify_journals(database: &Path) -> Result<(), LogError> {
     let Some(first) = numbers.first() else {
         return Err(LogError::Damaged(format!("{} has no journal", database.display())));
     };
-    // Journals are created at the end and removed from the beginning.
+    // Journals are created at the end and removed from the start.
     let missing = (*first..).zip(&numbers).find(|(expected, number)| expected != *number);
     match missing {
         Some((number, _)) => {
@@ -67,7 +68,7 @@ pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     File::open(path).and_then(read_written)
 }
 
-/// A journal without the zeros at its end, which are tens of megabytes as a rule.
+/// Reads a journal without the zeros at its end, usually tens of megabytes.
 fn read_written(mut file: File) -> std::io::Result<Vec<u8>> {
     let mut written = Vec::new();
     let mut block = vec![0; READ_BYTES];
@@ -87,12 +88,12 @@ fn read_written(mut file: File) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// Without a branch per byte.
+/// Whether all bytes are zero, without a branch per byte.
 fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |any, byte| any | byte) == 0
 }
 
-/// Reads on only as far as a batch goes: a journal may be larger than what the server has of memory.
+/// Reads one batch at a time: a journal may be larger than the server's memory.
 fn verify_batches(source: impl Read) -> Result<(), Problem> {
     let mut window = Window::over(source);
     let mut sequence = None;
@@ -125,7 +126,7 @@ fn verify_batches(source: impl Read) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Why a journal is not fine.
+/// The problem of a journal.
 #[derive(Debug)]
 enum Problem {
     Io(std::io::Error),
@@ -138,13 +139,13 @@ impl From<std::io::Error> for Problem {
     }
 }
 
-/// The part of a journal that is looked at.
+/// The part of a journal being examined.
 struct Window<R> {
     source: R,
     bytes: Vec<u8>,
-    /// How many of the bytes were looked at.
+    /// Number of the bytes examined.
     consumed: usize,
-    /// Where in the journal the rest begins.
+    /// The offset of the rest in the journal.
     offset: usize,
 }
 
@@ -155,7 +156,7 @@ impl<R: Read> Window<R> {
         Self { source, bytes: Vec::new(), consumed: 0, offset: 0 }
     }
 
-    /// What was read and not yet looked at.
+    /// Returns the bytes that are read and not yet examined.
     fn rest(&self) -> &[u8] {
         self.bytes.get(self.consumed..).unwrap_or_default()
     }
@@ -170,7 +171,7 @@ impl<R: Read> Window<R> {
         self.offset += bytes;
     }
 
-    /// Reads another piece; `false` at the end.
+    /// Reads more bytes; `false` at the end.
     fn read_more(&mut self) -> std::io::Result<bool> {
         self.bytes.drain(..std::mem::take(&mut self.consumed));
         let before = self.bytes.len();
@@ -179,7 +180,7 @@ impl<R: Read> Window<R> {
     }
 }
 
-/// A whole and sound batch at the beginning: its sequence number, and what follows it.
+/// Splits off a complete and valid batch: returns its sequence number, and the bytes after it.
 fn split_batch(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (count, rest) = bytes.strip_prefix(&[1])?.split_first_chunk::<4>()?;
     let (sequence, items) = rest.split_first_chunk::<8>()?;
@@ -205,7 +206,7 @@ fn skip_item(bytes: &[u8]) -> Option<&[u8]> {
     rest.get(usize::from(u16::from_le_bytes(*key_length)).checked_add(value_length)?..)
 }
 
-/// Whether there is a whole batch anywhere.
+/// Whether there is a complete batch at any offset.
 fn has_batch(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -267,7 +268,7 @@ mod tests {
         verify_journals(directory.path()).unwrap();
     }
 
-    /// What is parsed here is what this version of fjall writes.
+    /// The parser matches the format that this version of fjall writes.
     #[test]
     fn a_journal_of_fjall_is_read_to_its_end() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
 //! Checks that the files of a fjall database are complete before fjall opens them.
 //!
-//! fjall takes a missing file for a creation that a crash interrupted: it removes a keyspace without `current`, and all
-//! keyspaces if the one that lists them is missing. It writes the checksums of its manifests but does not compare them,
-//! and takes table lists and lengths out of a damaged one at face value. A log is created under another name and renamed
-//! when it is complete, so that here every missing file is damage.
+//! fjall treats a missing file as a creation that a crash interrupted: it removes a keyspace without `current`, and
+//! all keyspaces if the keyspace that lists them is missing. It writes the checksums of its manifests but does not
+//! verify them, and trusts the table lists and lengths of a damaged manifest. A log is created under another name and
+//! renamed when it is complete, so that here every missing file is damage.
 //!
 //! | file | content |
 //! |---|---|
@@ -31,7 +31,7 @@ const META_KEYSPACE: u64 = 0;
 /// Bytes of a table in a manifest: its number (8), checksum type (1), checksum (16), sequence number (8).
 const TABLE_BYTES: usize = 8 + 1 + 16 + 8;
 
-/// Fails if a file of the database is missing or is not the one that was written. Changes nothing.
+/// Fails if a file of the database is missing or differs from what was written. Changes nothing.
 pub(super) fn verify_files(database: &Path) -> Result<(), LogError> {
     let version = database.join("version");
     if read(&version)? != VERSION {
@@ -90,7 +90,7 @@ fn verify_keyspace(keyspace: &Path) -> Result<(), LogError> {
     Ok(())
 }
 
-/// The numbers of the tables that a manifest lists: per level its runs, per run its tables.
+/// Returns the numbers of the tables that a manifest lists: per level its runs, per run its tables.
 fn tables(manifest: &[u8]) -> Option<Vec<u64>> {
     let archive = sfa::Reader::from_reader(&mut Cursor::new(manifest)).ok()?;
     let section = archive.toc().section(b"tables")?;
