@@ -1,8 +1,8 @@
-//! `zoo.example.dev/v1beta1 Enclosure`: how enclosures were described before `v1`, for clients that still do.
+//! `zoo.example.dev/v1beta1 Enclosure`: the version before `v1`, for clients that still use it.
 //!
-//! Nothing is stored in this version. `hub = Enclosure` says what is; the two `impl From` below say how one becomes
-//! the other, and the compiler refuses the struct without them. Both versions can be read, written, watched,
-//! patched and applied, whichever one an object was made in.
+//! Objects are not stored in this version. `hub = Enclosure` names the stored version; the two `impl From` below
+//! convert between them, and the struct does not compile without them. Objects can be read, written, watched, patched
+//! and applied in both versions, whichever version they were created in.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use registry_derive::Resource;
@@ -17,13 +17,13 @@ use super::enclosure::{Enclosure, EnclosureSpec, EnclosureStatus};
 #[resource(
     group = "zoo.example.dev",
     version = "v1beta1",
-    // The struct has a name of its own, the kind is the same.
+    // The Rust struct has its own name; the kind is the same.
     kind = "Enclosure",
     short = "enc",
     categories("all"),
-    // What is stored.
+    // The stored version.
     hub = Enclosure,
-    // A field that is elsewhere in the hub says where, so that selectors find it.
+    // Declares where a field is in the hub if its path differs there, so that field selectors work.
     selectable(spec.caretaker => spec.keeper, status.phase),
     column("Inhabitant", spec.inhabitant),
     column("Phase", status.phase),
@@ -55,7 +55,7 @@ pub struct EnclosureSpecV1beta1 {
     pub caretaker: Option<String>,
 }
 
-// `TryFrom` where something can go wrong: its error is what the client reads.
+// Use `TryFrom` for a conversion that can fail; its error is returned to the client.
 impl From<EnclosureV1beta1> for Enclosure {
     fn from(beta: EnclosureV1beta1) -> Self {
         let EnclosureSpecV1beta1 { inhabitant, headcount, caretaker } = beta.spec;
