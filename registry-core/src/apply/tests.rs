@@ -17,8 +17,8 @@ const FIRST: &str = "2026-01-01T00:00:01Z";
 const SECOND: &str = "2026-01-01T00:00:02Z";
 const THIRD: &str = "2026-01-01T00:00:03Z";
 
-/// `names` is a set, `rules` atomic, `ports` keyed by two fields of which one has a default, `where` an atomic
-/// struct, `deep` a keyed list in a keyed list.
+/// `names` is a set, `rules` is atomic, `ports` is keyed by two fields of which one has a default, `where` is an atomic
+/// struct, `deep` is a keyed list in a keyed list.
 const FACTS: &str = "orlop facts 1
 s string - string
 s int64 - int64
