@@ -25,7 +25,7 @@ pub fn sort_as_written(text: &[u8], complaints: &mut [String]) {
     complaints.sort_by_key(|complaint| places.wanted.get(complaint).and_then(|place| place.found));
 }
 
-/// The position of a field.
+/// The position of the field that an error is about.
 #[derive(Default)]
 struct FieldPosition {
     comings: usize,
@@ -35,7 +35,7 @@ struct FieldPosition {
 
 struct Places {
     wanted: HashMap<String, FieldPosition>,
-    /// The lengths of the paths, to rule out most fields without formatting their path.
+    /// The lengths of the errors, to rule out most fields without formatting their path.
     lengths: HashSet<usize>,
     /// The path of the current value.
     path: String,
