@@ -1,4 +1,4 @@
-//! `zoo.example.dev/v1 Enclosure`: where animals live, and who looks after them.
+//! `zoo.example.dev/v1 Enclosure`: an enclosure of animals and its keeper.
 //!
 //! Everything that the API server needs is in the attribute: it generates `create`, `get`, `list`, `watch`, `update`,
 //! `patch` (including server-side apply), `delete`, the `status` and `scale` subresources, discovery, OpenAPI and the
@@ -12,7 +12,7 @@ use registry_derive::Resource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A place where animals of one species live.
+/// An enclosure for animals of one species.
 #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 // JSON names follow Kubernetes' camelCase; the paths below use the Rust names and are translated by the same rule.
 #[serde(rename_all = "camelCase")]
@@ -39,42 +39,42 @@ use serde::{Deserialize, Serialize};
     strategy = EnclosureStrategy
 )]
 pub struct Enclosure {
-    /// Name, namespace, labels, and what else every object has.
+    /// Standard object metadata.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// The desired state.
     #[serde(default)]
     pub spec: EnclosureSpec,
-    /// What is. The mark makes the `status` subresource: it alone writes this field, and it writes nothing else.
+    /// The observed state. The attribute creates the `status` subresource, which writes this field and no other.
     #[resource(status)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<EnclosureStatus>,
 }
 
-/// What is wanted of an enclosure.
+/// The desired state of an enclosure.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct EnclosureSpec {
-    /// The species that lives here, for example `penguin`. It never changes.
+    /// The species of the animals, for example `penguin`. Immutable.
     pub species: String,
-    /// How many animals shall live here.
+    /// The desired number of animals.
     #[serde(default)]
     pub animals: i32,
-    /// Who looks after them.
+    /// The person responsible for the animals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeper: Option<String>,
 }
 
-/// What is known of an enclosure.
+/// The observed state of an enclosure.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct EnclosureStatus {
     /// `Preparing`, `Open` or `Closed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// How many animals live here now.
+    /// The current number of animals.
     #[serde(default)]
     pub animals: i32,
-    /// Which objects are this enclosure's animals: a label selector, as autoscalers read it.
+    /// The label selector of this enclosure's animals, for autoscalers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::enclosure::{Enclosure, EnclosureSpec, EnclosureStatus};
 
-/// A place where animals of one species live.
+/// An enclosure for animals of one species.
 #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 #[resource(
@@ -30,27 +30,27 @@ use super::enclosure::{Enclosure, EnclosureSpec, EnclosureStatus};
     scale(replicas = spec.headcount, current = status.animals, selector = status.selector)
 )]
 pub struct EnclosureV1beta1 {
-    /// Name, namespace, labels, and what else every object has.
+    /// Standard object metadata.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// The desired state.
     #[serde(default)]
     pub spec: EnclosureSpecV1beta1,
-    /// What is; the same in both versions.
+    /// The observed state, the same in both versions.
     #[resource(status)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<EnclosureStatus>,
 }
 
-/// What is wanted of an enclosure.
+/// The desired state of an enclosure.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct EnclosureSpecV1beta1 {
-    /// The species that lives here.
+    /// The species of the animals.
     pub inhabitant: String,
-    /// How many animals shall live here.
+    /// The desired number of animals.
     #[serde(default)]
     pub headcount: i32,
-    /// Who looks after them.
+    /// The person responsible for the animals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caretaker: Option<String>,
 }

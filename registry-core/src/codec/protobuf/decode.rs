@@ -11,8 +11,8 @@ mod scalars;
 
 use scalars::{scalar as scalar_value, string};
 
-/// Minimum number of mandatory JSON fields that may be absent from a message; larger messages may omit proportionally
-/// more. Real encoders write these fields; without a limit, two bytes could expand to a whole struct of zeros.
+/// Number of values that small messages may omit from the fields that JSON always has; larger messages may omit
+/// proportionally more. Real encoders write these fields; without a limit, two bytes could expand to a whole struct of zeros.
 const FILLED_IN_MIN: usize = 4096;
 
 /// The state of decoding a message.
