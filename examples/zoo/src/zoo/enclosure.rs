@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 pub struct Enclosure {
     /// Standard object metadata.
     pub metadata: ObjectMeta,
-    /// The desired state.
+    /// What is wanted.
     #[serde(default)]
     pub spec: EnclosureSpec,
     /// The observed state. The attribute creates the `status` subresource, which writes this field and no other.
@@ -50,7 +50,7 @@ pub struct Enclosure {
     pub status: Option<EnclosureStatus>,
 }
 
-/// The desired state of an enclosure.
+/// What is wanted of an enclosure.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct EnclosureSpec {

@@ -12,7 +12,8 @@ mod scalars;
 use scalars::{scalar as scalar_value, string};
 
 /// Number of values that small messages may omit from the fields that JSON always has; larger messages may omit
-/// proportionally more. Real encoders write these fields; without a limit, two bytes could expand to a whole struct of zeros.
+/// proportionally more. Real encoders write these fields; without a limit, two bytes could expand to a whole struct of
+/// zeros.
 const FILLED_IN_MIN: usize = 4096;
 
 /// The state of decoding a message.
