@@ -1,7 +1,7 @@
-//! Admission: what may change or refuse a write between decoding and storage.
+//! Admission: plug-ins that can change or refuse a write between decoding and storage.
 //!
-//! Mutating plug-ins run on the decoded object; validating ones have the last word, inside the store's retry,
-//! with the object exactly as it would be written.
+//! Mutating plug-ins run on the decoded object. Validating plug-ins run last, inside the store's retry loop, on the
+//! object exactly as it would be written.
 //!
 //! Kubernetes concept: [admission control](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
@@ -12,49 +12,49 @@ use crate::context::RequestContext;
 use crate::rest;
 use async_trait::async_trait;
 
-/// What is about to happen, beside the objects themselves. Who asks, and in which namespace, is in the context.
+/// Attributes of a write other than the objects. The user and the namespace are in the context.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// The resource (of a subresource: its parent).
+    /// The resource; for a subresource, its parent.
     pub resource: GroupVersionResource,
     /// The subresource; empty for the resource itself.
     pub subresource: &'static str,
     /// The kind of the object in the request.
     pub kind: GroupVersionKind,
-    /// The object's name; empty when it is yet to be generated, and for collections.
+    /// The object's name; empty if it is not generated yet, and for collections.
     pub name: &'a str,
-    /// Whether nothing will be stored.
+    /// Whether this is a dry run.
     pub dry_run: DryRun,
 }
 
-/// What a write does.
+/// Kind of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A new object.
+    /// An object is created.
     Create,
-    /// A changed object.
+    /// An object is updated.
     Update,
-    /// An object's end.
+    /// An object is deleted.
     Delete,
-    /// A connection to an object (`exec`, `proxy`).
+    /// A connection to an object is opened (`exec`, `proxy`).
     Connect,
 }
 
-/// What every plug-in has: the name by which operators switch it on and off.
+/// Common part of all plug-ins: the name by which operators enable and disable them.
 pub trait AdmissionPlugin: Send + Sync + 'static {
-    /// Kubernetes' name of the plug-in, for example `NamespaceLifecycle`.
+    /// Returns Kubernetes' name of the plug-in, for example `NamespaceLifecycle`.
     fn name(&self) -> &'static str;
 }
 
-/// A plug-in that may change what is written, or refuse it.
+/// A plug-in that can change or refuse a write.
 #[async_trait]
 pub trait MutatingAdmission: AdmissionPlugin {
-    /// Looks at a write. There is no `object` when one is deleted, and no `old` when one is created.
+    /// Admits a write, possibly changing the object. `object` is `None` for deletions, `old` is `None` for creations.
     ///
     /// # Errors
-    /// Refuses the write.
+    /// Returns an error to refuse the write.
     async fn admit(
         &self,
         context: &RequestContext,
@@ -64,13 +64,13 @@ pub trait MutatingAdmission: AdmissionPlugin {
     ) -> Result<(), StatusError>;
 }
 
-/// A plug-in that may refuse what is written.
+/// A plug-in that can refuse a write.
 #[async_trait]
 pub trait ValidatingAdmission: AdmissionPlugin {
-    /// Looks at a write, with the object as it would be stored.
+    /// Validates a write, with the object as it would be stored.
     ///
     /// # Errors
-    /// Refuses the write.
+    /// Returns an error to refuse the write.
     async fn validate(
         &self,
         context: &RequestContext,
@@ -80,16 +80,16 @@ pub trait ValidatingAdmission: AdmissionPlugin {
     ) -> Result<(), StatusError>;
 }
 
-/// All plug-ins, in the order they are asked.
+/// All plug-ins, in the order in which they run.
 #[derive(Clone, Default)]
 pub struct AdmissionChain {
-    /// Those that may change the object.
+    /// The mutating plug-ins.
     pub mutating: Vec<Arc<dyn MutatingAdmission>>,
-    /// Those that have the last word.
+    /// The validating plug-ins, which run last.
     pub validating: Vec<Arc<dyn ValidatingAdmission>>,
 }
 
-/// The validating part of the chain for one request: what the registry calls.
+/// The validating plug-ins, bound to one request. The registry calls this.
 pub struct RequestValidation<'a> {
     chain: &'a AdmissionChain,
     attributes: Attributes<'a>,
@@ -98,10 +98,10 @@ pub struct RequestValidation<'a> {
 // === impl AdmissionChain ===
 
 impl AdmissionChain {
-    /// Asks every mutating plug-in; the first refusal ends it.
+    /// Runs all mutating plug-ins, until the first refusal.
     ///
     /// # Errors
-    /// A plug-in refused.
+    /// Fails if a plug-in refuses the write.
     pub async fn admit(
         &self,
         context: &RequestContext,
@@ -115,19 +115,19 @@ impl AdmissionChain {
         Ok(())
     }
 
-    /// Keeps the plug-ins whose names this lets pass.
+    /// Keeps only the plug-ins whose names satisfy the predicate.
     pub fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
         self.mutating.retain(|plugin| keeps(plugin.name()));
         self.validating.retain(|plugin| keeps(plugin.name()));
     }
 
-    /// The names of all plug-ins, in the order they are asked.
+    /// Returns the names of all plug-ins, in the order in which they run.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         let mutating = self.mutating.iter().map(|plugin| plugin.name());
         mutating.chain(self.validating.iter().map(|plugin| plugin.name()))
     }
 
-    /// The validating part, for a request with these attributes.
+    /// Returns the validating plug-ins, bound to a request with these attributes.
     pub fn validation<'a>(&'a self, attributes: Attributes<'a>) -> RequestValidation<'a> {
         RequestValidation { chain: self, attributes }
     }
@@ -149,7 +149,7 @@ impl rest::ValidateObject for RequestValidation<'_> {
         new: Option<&Object>,
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
-        // An update that creates is a creation to its validators.
+        // Validators see an update that creates the object as a creation.
         let operation = match (self.attributes.operation, old) {
             (Operation::Update, None) => Operation::Create,
             (operation, _) => operation,

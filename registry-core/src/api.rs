@@ -1,5 +1,5 @@
-//! What every request and every object has in common: identities, metadata, selectors, options and the
-//! `Status` errors clients get back.
+//! Types shared by all requests and objects: identities, metadata, selectors, options and the `Status` errors that
+//! clients receive.
 //!
 //! Kubernetes concept: [API conventions](https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md).
 

@@ -1,20 +1,20 @@
-//! Server-side apply, and who manages which fields of an object.
+//! Server-side apply and tracking of field ownership.
 //!
-//! Everything here is a pure function of objects and their schema: no storage, no HTTP. A [`FieldManager`] does the
-//! two things writes need: [`track_update`](FieldManager::track_update) notes who changed what by a create, update
-//! or patch, and [`apply`](FieldManager::apply) merges an applied configuration. Both happen before mutating
-//! admission, as in Kubernetes: what admission and strategies change is nobody's.
+//! Everything here is a pure function of objects and their schema: no storage, no HTTP. A [`FieldManager`] provides the
+//! two operations that writes need: [`track_update`](FieldManager::track_update) records which fields a create, update
+//! or patch changed, and [`apply`](FieldManager::apply) merges an applied configuration. Both happen before mutating
+//! admission, as in Kubernetes: changes made by admission and strategies have no manager.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `element`, `set`, `fields_v1` | paths, sets of them, and their JSON |
-//! | `shape` | what a type is to apply: one value, or parts |
-//! | `collect`, `compare`, `merge` | which fields a value sets; what differs; merging and removing |
+//! | `shape` | how a type is treated by apply: as one value, or field by field |
+//! | `collect`, `compare`, `merge` | the fields that a value sets; differences; merging and removing |
 //! | `versions` | managers whose fields are of another version of the kind |
 //! | `check` | whether an applied configuration fits its type |
-//! | `managers`, `conflict` | the entries of `managedFields`; what a client is told of conflicts |
-//! | `last_applied` | the way from client-side apply |
-//! | `scale` | the managers of a replica count, as a scale shows them |
+//! | `managers`, `conflict` | the entries of `managedFields`; the conflict error |
+//! | `last_applied` | migration from client-side apply |
+//! | `scale` | the managers of the replica count in a scale |
 //!
 //! Kubernetes concept: [server-side apply](https://kubernetes.io/docs/reference/using-api/server-side-apply/);
 //! `sigs.k8s.io/structured-merge-diff`, `k8s.io/apimachinery/pkg/util/managedfields`.
@@ -55,15 +55,15 @@ use fields_v1::WrittenSet;
 use managers::{Entry, ManagedFieldsOperation, Manager, Managers, asks_for_reset};
 use shape::ValueShape;
 
-/// Who manages the fields of an object that had no managers before it was first applied.
+/// Manager of the fields of an object that had no managers before it was first applied.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// Who manages fields when nobody says.
+/// Manager of fields if the request does not name one.
 const UNKNOWN_MANAGER: &str = "unknown";
 
 const MANAGED_FIELDS: &[&str] = &["metadata", "managedFields"];
 
-/// What is nobody's: the server decides it, or it names the object.
+/// Fields that never have a manager: the server sets them, or they identify the object.
 static STRIPPED: LazyLock<FieldSet<'static>> = LazyLock::new(|| {
     const PATHS: &[&[&str]] = &[
         &["apiVersion"],
@@ -82,10 +82,10 @@ static STRIPPED: LazyLock<FieldSet<'static>> = LazyLock::new(|| {
     FieldSet::of_paths(PATHS.iter().copied())
 });
 
-/// Keeps the managers of one path's objects.
+/// Tracks the managers of the objects of one path.
 #[derive(Clone, Debug)]
 pub struct FieldManager<'a> {
-    /// The kind the path takes.
+    /// The kind that the path accepts.
     pub kind: GroupVersionKind,
     /// Its `apiVersion`.
     pub api_version: &'a str,
@@ -93,40 +93,40 @@ pub struct FieldManager<'a> {
     pub subresource: &'a str,
     /// The kind's schema.
     pub schema: Schema,
-    /// What this path does not change whatever the client sends: nobody's through it.
+    /// Fields that this path ignores in what the client sends; they get no manager through it.
     pub reset: Reset<'a>,
-    /// An object of the kind with nothing set, as the schema conforms it: what a new object is compared with.
+    /// An empty object of the kind, conformed to the schema; new objects are compared with it.
     pub blank: &'a Object,
-    /// The versions the kind is served in; `None`: there are no others to be known of.
+    /// The served versions of the kind; `None` if there is only this one.
     pub versions: Option<&'a Versions>,
 }
 
-/// What a path does not change whatever the client sends.
+/// The fields that a path ignores in what the client sends.
 ///
 /// Kubernetes concept: `rest.ResetFieldsStrategy` and `rest.ResetFieldsFilterStrategy`.
 #[derive(Clone, Debug)]
 pub enum Reset<'a> {
-    /// These fields, and all below them. See [`reset_fields`].
+    /// These fields and everything below them. See [`reset_fields`].
     Fields(FieldSet<'a>),
-    /// All but what is at these paths and below them; `*` stands for any element of a list.
+    /// Everything except these paths and what is below them; `*` matches any list element.
     AllBut(&'static [&'static [&'static str]]),
 }
 
-/// Why an apply came to nothing.
+/// Reason why an apply is refused.
 enum Refusal {
     Conflicts(Vec<Conflict>),
     Status(StatusError),
 }
 
-/// What an apply makes of an object.
+/// Result of merging an applied configuration.
 struct Applied<'a> {
-    /// The object's fields; `None` when applying changes none of them.
+    /// The object's fields; `None` if applying does not change any.
     fields: Option<Map<String, Value>>,
     managers: Managers<'a>,
 }
 
-/// The fields that the main resource (`subresource` empty) or a subresource resets: the status is nobody's through
-/// the main resource, and all but the status through `status`, beside what the strategy names.
+/// Returns the fields that the main resource (`subresource` empty) or a subresource resets: the main resource resets
+/// the status, `status` resets everything else; both also reset the fields that the strategy names.
 pub fn reset_fields(resource: &ResourceType, subresource: &str) -> FieldSet<'static> {
     match subresource {
         "" => {
@@ -152,8 +152,8 @@ pub fn reset_fields(resource: &ResourceType, subresource: &str) -> FieldSet<'sta
     }
 }
 
-/// Keeps a client's wish to forget all managers through conforming, which drops empty lists: an empty
-/// `managedFields` becomes one with an empty entry, which asks for the same.
+/// Preserves a client's request to reset all managers through conforming, which drops empty lists: replaces an empty
+/// `managedFields` by a list with one empty entry, which means the same.
 pub fn keep_reset(value: &mut Value) {
     let managed = value.get_mut("metadata").and_then(|metadata| metadata.get_mut("managedFields"));
     if let Some(Value::Array(entries)) = managed
@@ -164,7 +164,7 @@ pub fn keep_reset(value: &mut Value) {
 }
 
 impl Default for Reset<'_> {
-    /// Every field may change.
+    /// The path can change every field.
     fn default() -> Self {
         Self::Fields(FieldSet::default())
     }
@@ -173,11 +173,11 @@ impl Default for Reset<'_> {
 // === impl FieldManager: create, update, patch ===
 
 impl FieldManager<'_> {
-    /// Notes in a new object's `managedFields` that `manager` changed what differs from the live one (`None`:
-    /// created it), at the time `now`. Whatever the object says of managers counts as the client's wish: entries
-    /// take the place of the stored ones, an empty list (kept by [`keep_reset`]) forgets them.
+    /// Records in `managedFields` of the new object, with the time `now`, that `manager` changed the fields that differ
+    /// from the live object (`None` if the object is created). `managedFields` in the new object is treated as the
+    /// client's request: entries replace the stored ones, an empty list (preserved by [`keep_reset`]) resets them.
     ///
-    /// An object whose managers are forgotten has none until it is applied.
+    /// An object whose managers are reset has none until it is applied.
     pub fn track_update(&self, live: Option<&Object>, new: &mut Object, manager: &str, now: &str) {
         let claimed = new.remove(MANAGED_FIELDS);
         let live = live.unwrap_or(self.blank);
@@ -195,9 +195,9 @@ impl FieldManager<'_> {
     fn managers_before<'m>(&self, live: &'m Object, claimed: Option<Value>) -> Managers<'m> {
         let stored = live.get(MANAGED_FIELDS);
         let managers = match claimed {
-            // Most clients give back what they were given, and that copy is nobody else's: it is changed in place.
+            // Most clients send `managedFields` back unchanged; this copy is not shared, so it is modified in place.
             Some(same) if Some(&same) == stored => Managers::stored(Some(Cow::Owned(same))),
-            // A subresource does not change the managers of the whole.
+            // A subresource does not change the managers of the main resource.
             Some(claimed) if self.subresource.is_empty() => {
                 if asks_for_reset(&claimed) {
                     return Managers::default();
@@ -212,7 +212,7 @@ impl FieldManager<'_> {
         }
     }
 
-    /// The managers after `manager` made `new` of `live`.
+    /// Returns the managers after `manager` changed `live` to `new`.
     fn updated<'m>(
         &'m self,
         live: &'m Object,
@@ -240,7 +240,7 @@ impl FieldManager<'_> {
         managers
     }
 
-    /// What differs between two objects, of all that can be somebody's through this path.
+    /// Returns the differences between two objects in the fields that can have a manager through this path.
     fn changes<'m>(&'m self, old: &'m Map<String, Value>, new: &'m Map<String, Value>) -> Changes<'m> {
         let changes = match &self.reset {
             Reset::Fields(fields) => Changes::between(self.shape(), old, new, fields),
@@ -273,13 +273,14 @@ impl FieldManager<'_> {
 // === impl FieldManager: apply ===
 
 impl FieldManager<'_> {
-    /// Applies a configuration to the live object (`None`: there is none yet): what it sets is set, what the
-    /// manager applied before and now no longer does is removed unless someone else manages it too. The result
-    /// is conformed, but has no defaults yet, and its managers are noted.
+    /// Applies a configuration to the live object (`None` if it does not exist): sets the fields of the configuration,
+    /// and removes fields that the manager applied before but no longer does, unless another manager has them too. The
+    /// result is conformed but not defaulted, and its managers are updated.
     ///
     /// # Errors
-    /// 400 when the configuration is of another kind or has managers itself; 409 with a cause per field when others
-    /// manage what it would change and `force` is not given; 500, as in Kubernetes, when it does not fit its type.
+    /// 400 if the configuration has another kind or sets `managedFields`; 409 with a cause for each field if other
+    /// managers have fields that it would change and `force` is not set; 500, as in Kubernetes, if it does not match
+    /// its type.
     pub fn apply(
         &self,
         live: Option<&Object>,
@@ -381,8 +382,7 @@ impl FieldManager<'_> {
         Ok(Applied { fields: is_changed.then_some(fields), managers })
     }
 
-    /// Takes from the other managers what the apply changes, which without `force` is a conflict, and what it
-    /// removes.
+    /// Takes the changed fields from the other managers, which is a conflict without `force`, and the removed fields.
     fn settle(
         &self,
         managers: &mut Managers<'_>,
@@ -424,7 +424,7 @@ impl FieldManager<'_> {
     }
 }
 
-/// 500 without a reason: what Kubernetes answers where its own code expects no failure.
+/// 500 without a reason: Kubernetes' response for errors that its code does not expect.
 fn plain_failure(message: String) -> StatusError {
     StatusError::new(Reason::Unknown, message)
 }
@@ -433,7 +433,7 @@ fn split_api_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-/// An object as failures name it: `namespace/name; group/version, Kind=Kind`.
+/// Formats an object for error messages: `namespace/name; group/version, Kind=Kind`.
 fn object_text(object: &Object) -> String {
     format!("{}/{}; {}", object.namespace(), object.name(), kind_text(object))
 }

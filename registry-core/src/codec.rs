@@ -1,4 +1,4 @@
-//! Bytes to objects and back.
+//! Encoding and decoding of objects.
 
 pub mod cbor;
 mod duplicates;
@@ -14,18 +14,17 @@ use serde_json::Value;
 pub struct Decoded {
     /// The value.
     pub value: Value,
-    /// What there is to say of fields that came more than once, in Kubernetes' words: `duplicate field "data.k"` for
-    /// each of them, of YAML one text for all. The last one counts, objects of JSON grow together, as in Go. At most
-    /// 100 are told.
+    /// Warnings about duplicate fields, in Kubernetes' words: `duplicate field "data.k"` for each; for YAML one text
+    /// for all. The last value wins, except that JSON objects are merged, as in Go. At most 100 are reported.
     pub duplicates: Vec<String>,
 }
 
-/// How much a decoder takes before it refuses.
+/// Limits of a decoder.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How deep lists and objects may nest.
+    /// Maximum nesting depth of lists and objects.
     pub depth: usize,
-    /// How many values YAML aliases may expand to in all.
+    /// Maximum number of values that YAML aliases expand to.
     pub alias_expansions: usize,
 }
 
@@ -35,7 +34,7 @@ impl Default for Limits {
     }
 }
 
-/// A body that cannot be decoded: 400 at the edge. The text says where.
+/// Error of decoding a body, with the position: a 400 response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DecodeError(pub String);

@@ -1,4 +1,4 @@
-//! Request-scoped facts. They travel as an argument, never in globals or task-locals.
+//! Request-scoped data, passed as an argument and never through globals or task-locals.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -9,58 +9,58 @@ mod warnings;
 
 use warnings::Warnings;
 
-/// Who asks for what, until when. One per request, shared by reference down to the store.
+/// The user, target and deadline of a request. Created once and passed by reference down to the store.
 #[derive(Debug, Default)]
 pub struct RequestContext {
-    /// Who asks.
+    /// The user.
     pub user: UserInfo,
     /// The namespace in the request's path; empty for cluster-scoped requests and lists over all.
     pub namespace: String,
-    /// The group, version and resource in the request's path. Of a kind that is served in several, it is what
-    /// messages name and what rules that differ by version go by; `None` for the server's own requests.
+    /// The group, version and resource in the request's path. For a kind served in several versions, messages and
+    /// version-dependent rules use it; `None` for the server's own requests.
     pub resource: Option<GroupVersionResource>,
-    /// When the request came in, if it came from outside.
+    /// Time when the request was received; `None` for the server's own requests.
     pub received: Option<Instant>,
-    /// When the client no longer waits for the answer.
+    /// Time until which the client waits for the response.
     pub deadline: Option<Instant>,
     /// The request's id in the audit log.
     pub audit_id: String,
-    /// The client's user agent, up to its first `/`: the field manager when none is given.
+    /// The client's user agent, up to the first `/`: the default field manager.
     pub user_agent: String,
-    /// What this cluster allows.
+    /// The policy of this cluster.
     pub policy: ClusterPolicy,
     warnings: Mutex<Warnings>,
 }
 
-/// What one cluster allows and another does not, as its operator decided.
+/// Cluster-specific policy, as configured by the operator.
 ///
 /// Kubernetes concept: `pkg/capabilities`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClusterPolicy {
-    /// Containers may be privileged.
+    /// Whether containers may be privileged.
     pub allows_privileged: bool,
 }
 
-/// Who asks, as authentication found out.
+/// The authenticated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
     /// The user's name.
     pub name: String,
-    /// An identifier that outlives renames; may be empty.
+    /// The user's unique id, which does not change with the name; may be empty.
     pub uid: String,
-    /// The groups the user is in.
+    /// The user's groups.
     pub groups: Vec<String>,
-    /// What else the authenticator knows.
+    /// Additional attributes from the authenticator.
     pub extra: Vec<(String, Vec<String>)>,
 }
 
 impl RequestContext {
-    /// A context for a user in a namespace.
+    /// Creates the context of a user in a namespace.
     pub fn new(user: UserInfo, namespace: impl Into<String>) -> Self {
         Self { user, namespace: namespace.into(), ..Self::default() }
     }
 
-    /// The server's own context: a member of `system:masters`.
+    /// Creates the server's own context: a member of `system:masters`.
     pub fn system(namespace: impl Into<String>) -> Self {
         let user = UserInfo {
             name: "system:apiserver".to_owned(),
@@ -70,7 +70,8 @@ impl RequestContext {
         Self::new(user, namespace)
     }
 
-    /// A resource as messages name it: as the request does, when it is about that resource in another group.
+    /// Returns the resource as named in messages: with the request's group, if the request is about it in another
+    /// group.
     pub fn named(&self, own: GroupResource) -> GroupResource {
         match self.resource {
             Some(asked) if asked.resource == own.resource => {
@@ -80,8 +81,8 @@ impl RequestContext {
         }
     }
 
-    /// Adds a warning to the client's `Warning` headers. A repeated text is ignored, and so is what exceeds
-    /// Kubernetes' bounds on the length of all warnings.
+    /// Adds a warning to the response's `Warning` headers. Ignores repeated texts and texts that exceed Kubernetes'
+    /// limit for the total length.
     pub fn warn(&self, text: impl Into<String>) {
         self.warnings().add(text.into());
     }

@@ -1,4 +1,4 @@
-//! The right to use a directory, which one process has at a time.
+//! Exclusive lock of a directory, held by one process at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// The file that is locked. It contains the process id of the last process that locked it.
 pub const LOCK_FILE: &str = "LOCK";
 
-/// The right to use a directory; given up when dropped, and when the process ends.
+/// An exclusive lock of a directory; released when dropped and when the process ends.
 #[derive(Debug)]
 pub struct DirectoryLock {
     /// `None` for a reader of a directory that was never locked.
@@ -18,7 +18,7 @@ pub struct DirectoryLock {
 /// A directory cannot be locked.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another process uses the directory. Retryable, once that has ended.
+    /// Another process has locked the directory. Retryable, once that process has ended.
     #[error("it is in use by another process (id {holder})")]
     Held {
         /// The other process's id, or `unknown`.
@@ -32,7 +32,7 @@ pub enum LockError {
 // === impl DirectoryLock ===
 
 impl DirectoryLock {
-    /// Locks a directory that exists.
+    /// Locks an existing directory.
     pub fn acquire(directory: &Path) -> Result<Self, LockError> {
         let path = directory.join(LOCK_FILE);
         let mut options = OpenOptions::new();
@@ -45,7 +45,7 @@ impl DirectoryLock {
         Ok(Self { _file: Some(file) })
     }
 
-    /// Locks a directory against processes that write to it. Changes nothing on disk.
+    /// Locks a directory against writing processes. Changes nothing on disk.
     pub fn acquire_to_read(directory: &Path) -> Result<Self, LockError> {
         let mut file = match File::open(directory.join(LOCK_FILE)) {
             Ok(file) => file,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-/// Begins the names of temporary files. The rest is a UUID as 32 hexadecimal digits.
+/// Prefix of temporary file names. The rest is a UUID as 32 hexadecimal digits.
 const TEMPORARY_PREFIX: &str = ".orlop-tmp-";
 
 /// Mode of files: only the owner reads and writes.
@@ -24,7 +24,7 @@ const FILE_MODE: u32 = 0o600;
 /// Mode of directories: only the owner lists, enters and writes.
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// The mode bits of everybody but the owner.
+/// The permission bits of group and others.
 const OTHERS_MODE: u32 = 0o077;
 
 /// A file that is being written and that appears under its name when [`publish`](Self::publish) is called. Dropped
@@ -68,8 +68,8 @@ pub fn create_directory(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes the permissions of everybody but the owner away from a file or directory. Returns whether there were any. Does
-/// not follow symbolic links: their permissions have no effect.
+/// Removes the permissions of group and others from a file or directory. Returns whether there were any. Does not
+/// follow symbolic links: their permissions have no effect.
 ///
 /// # Errors
 /// Fails if the process may not change the permissions, for example because another user owns the file.
@@ -95,7 +95,7 @@ pub fn is_temporary(name: &OsStr) -> bool {
     random.is_some_and(|random| Uuid::try_parse(random).is_ok_and(|id| id.simple().to_string() == random))
 }
 
-/// The directory that contains a path; `.` for a bare name.
+/// Returns the directory that contains a path; `.` for a bare name.
 pub fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -1,4 +1,4 @@
-//! What expansions of the derive call. Authors write nothing against it, so it may change with the derive.
+//! Items used by the derive's expansions. Not a public interface; it can change together with the derive.
 
 mod typed;
 
@@ -19,7 +19,7 @@ use crate::resource::{Resource, Strategy};
 use crate::rest::{Connecter, Getter, GracefulDeleter, NamedCreater, Patcher, Updater};
 use crate::schema::{FieldNumbers, Schema};
 
-/// An author's own struct with a schema. Whatever has `JsonSchema`.
+/// A compiled-in type with a schema. Implemented for all types with `JsonSchema`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no schema",
     label = "needs `#[derive(JsonSchema)]`",
@@ -30,7 +30,8 @@ pub trait HasSchema: JsonSchema {}
 #[diagnostic::do_not_recommend]
 impl<T: JsonSchema> HasSchema for T {}
 
-/// An author's own struct that is read from and written as JSON. Whatever has `Serialize` and `Deserialize`.
+/// A compiled-in type that is read from and written as JSON. Implemented for all types with `Serialize` and
+/// `Deserialize`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from and written as JSON",
     label = "needs `#[derive(Serialize, Deserialize)]`",
@@ -41,9 +42,9 @@ pub trait HasJson: Serialize + DeserializeOwned {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> HasJson for T {}
 
-/// The schema of an author's own struct, compiled on first use. With field numbers (the text of the lock file beside
-/// the crate's storage map) it has a protobuf form. Where the schema cannot say what the struct takes, objects are also
-/// read as the struct when they are validated.
+/// Returns the schema of a compiled-in type, compiled on first use. With field numbers (the text of the lock file next
+/// to the crate's storage map) it has a protobuf form. If the schema cannot fully describe the struct, validation also
+/// deserialises objects into the struct.
 pub fn own_schema<T: HasSchema + HasJson>(
     cell: &'static OnceLock<Schema>,
     kind: GroupVersionKind,
@@ -65,17 +66,17 @@ pub fn own_schema<T: HasSchema + HasJson>(
     compiled.clone()
 }
 
-/// A type that is made from its other version: whatever has `TryFrom`, or `From`.
+/// A type that is converted from another version. Implemented for all types with `TryFrom` or `From`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not made from `{Source}`, which `hub = …` needs",
     label = "needs `impl TryFrom<{Source}> for {Self}`",
     note = "a spoke and its hub are made from each other: `impl TryFrom` both ways, or `From` where nothing can go wrong; an error has to implement `Display`"
 )]
 pub trait MadeFrom<Source>: Sized {
-    /// The same, said in this version.
+    /// Converts from the other version.
     ///
     /// # Errors
-    /// It cannot be said.
+    /// Fails if the value cannot be represented in this version.
     fn made_from(source: Source) -> Result<Self, ConversionError>;
 }
 
@@ -86,10 +87,10 @@ impl<Source, T: TryFrom<Source, Error: std::fmt::Display>> MadeFrom<Source> for 
     }
 }
 
-/// An object of one version, converted by way of the Rust types. (Its type is set afterwards.)
+/// Converts an object between versions through the Rust types. (The caller sets its type afterwards.)
 ///
 /// # Errors
-/// It is no object of the one version, or cannot be said in the other.
+/// Fails if the object does not match the source type or cannot be represented in the target version.
 pub fn converted<Source, Target>(object: &Object) -> Result<Object, ConversionError>
 where
     Source: DeserializeOwned,
@@ -102,16 +103,16 @@ where
 /// Compiles only if `S` is a spoke of `H`.
 pub const fn is_spoke_of<S: Spoke<Hub = H>, H: Resource>() {}
 
-/// The type of object a strategy handles: the strategy's own for typed ones; any for erased ones, which have
-/// none. Method calls prefer the inherent `object`, so the trait's is used only where there is no [`Strategy`].
+/// Determines the object type of a strategy: the strategy's own for typed strategies; any for erased ones. Method calls
+/// prefer the inherent `object`, so the trait's is used only if there is no [`Strategy`].
 pub struct StrategyOf<S>(PhantomData<S>);
 
-/// Stands for an object's type in [`StrategyOf`].
+/// Represents an object type in [`StrategyOf`].
 pub struct Handles<T>(PhantomData<T>);
 
-/// The object of a strategy that says nothing of its type.
+/// Object type of a strategy without a declared type.
 pub trait HandlesAny: Sized {
-    /// Whatever is asked for.
+    /// Returns any requested type.
     fn object<T>(&self) -> Handles<T> {
         Handles(PhantomData)
     }
@@ -120,7 +121,7 @@ pub trait HandlesAny: Sized {
 // === impl StrategyOf ===
 
 impl<S> StrategyOf<S> {
-    /// The question about `S`.
+    /// Creates the marker for `S`.
     #[expect(clippy::new_without_default, reason = "a question to the compiler, never a value")]
     pub const fn new() -> Self {
         Self(PhantomData)
@@ -128,7 +129,7 @@ impl<S> StrategyOf<S> {
 }
 
 impl<S: Strategy> StrategyOf<S> {
-    /// The strategy's own object type.
+    /// Returns the strategy's object type.
     pub fn object(&self) -> Handles<S::Object> {
         Handles(PhantomData)
     }
@@ -139,7 +140,7 @@ impl<S> HandlesAny for StrategyOf<S> {}
 /// Compiles only if `S` is a subresource below `R`.
 pub const fn is_subresource_of<R: Resource, S: Subresource<Parent = R>>() {}
 
-/// Compiles only if `S` connects.
+/// Compiles only if `S` serves `connect`.
 pub const fn serves_connect<S: Connecter>() {}
 
 /// Compiles only if `S` serves `create`.

@@ -1,24 +1,23 @@
-//! The engine of Orlop: everything a Kubernetes-style API server does that is about *resources* and not
-//! about HTTP.
+//! The core library of Orlop: everything about *resources* in a Kubernetes-style API server, independent of HTTP.
 //!
-//! Arrows between the modules point down this list and never up:
+//! Modules depend only on modules below them in this list:
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`admission`] | plug-ins that change or refuse writes, and their chain |
+//! | [`admission`] | the plug-ins that change or refuse writes, and their chain |
 //! | [`registry`] | the generic store, strategies, subresource stores, dry run, the storage map |
-//! | [`rest`] | the capability traits a handler asks of a storage (`Getter`, `Lister`, `Creater`, …) |
-//! | [`apply`] | server-side apply, and who manages which fields |
-//! | [`resource`] | what the derive makes of an annotated struct: [`Resource`] and [`ResourceType`] |
-//! | [`storage`] | keys, revisions and bytes: the interface, its backends and decorators |
+//! | [`rest`] | the capability traits of storages that handlers use (`Getter`, `Lister`, `Creater`, …) |
+//! | [`apply`] | server-side apply and field ownership |
+//! | [`resource`] | the types that the derive generates for an annotated struct: [`Resource`] and [`ResourceType`] |
+//! | [`storage`] | the storage interface, its backends and decorators |
 //! | [`patch`] | JSON patch, merge patch, strategic merge patch |
-//! | [`cel`] | expressions of policies and validation rules: checked, estimated, evaluated |
-//! | [`codec`] | bytes to objects and back |
-//! | [`schema`] | one compiled form per kind: types, defaults, list keys |
-//! | [`directory_lock`] | the right of one process to use a directory |
-//! | [`durable_file`] | files that are written atomically, flushed to disk and private |
-//! | [`metrics`] | what storage counts and measures, by Kubernetes' names |
-//! | [`context`] | who asks for what, until when |
+//! | [`cel`] | CEL expressions of policies and validation rules: type check, cost estimate, evaluation |
+//! | [`codec`] | encoding and decoding of objects |
+//! | [`schema`] | the compiled schema of a kind: types, defaults, list keys |
+//! | [`directory_lock`] | exclusive lock of a directory |
+//! | [`durable_file`] | files that are written atomically, flushed to disk and readable only by their owner |
+//! | [`metrics`] | storage metrics with Kubernetes' names |
+//! | [`context`] | the user, target and deadline of a request |
 //! | [`api`] | meta types, `Status` errors, selectors, request options |
 
 pub mod admission;

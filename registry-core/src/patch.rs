@@ -1,6 +1,6 @@
-//! Patches: from a present value and a patch to a new value.
+//! Patches: compute a new value from the current value and a patch.
 //!
-//! A patch that cannot be applied leaves the value as it was.
+//! A patch that fails leaves the value unchanged.
 //!
 //! Kubernetes concept: [updating objects in place](https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/).
 
@@ -9,23 +9,23 @@ pub mod merge;
 pub mod shown;
 pub mod strategic;
 
-/// A patch that is malformed, or that cannot be applied to this value. None is cured by trying again.
+/// Error of a patch. Not retryable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    /// The patch itself makes no sense: 400.
+    /// The patch is malformed: 400.
     #[error("{0}")]
     Malformed(String),
-    /// It makes sense, but not for this value (a path that is not there, a failed `test`): 422.
+    /// The patch is well-formed but does not apply to this value (a missing path, a failed `test`): 422.
     #[error("{0}")]
     Inapplicable(String),
-    /// A strategic merge patch contradicts itself or the lists it is about. Kubernetes answers 500 without a
-    /// reason, and this text.
+    /// A strategic merge patch is inconsistent with itself or with the lists that it changes. Kubernetes returns a 500
+    /// without a reason, with this text.
     #[error("{0}")]
     Contradictory(String),
-    /// It has more operations, or grows the value more, than is allowed: 413.
+    /// The patch has more operations, or enlarges the value more, than allowed: 413.
     #[error("{0}")]
     TooLarge(String),
 }
 
-/// How deep a patched value may nest: what a request's body may.
+/// Maximum nesting depth of a patched value, the same as for a request body.
 const MAX_DEPTH: usize = 128;

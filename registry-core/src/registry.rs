@@ -1,4 +1,4 @@
-//! The generic registry: one concrete store for every resource, and what is built on it.
+//! The generic registry: the store used by all resources, and the storages built on it.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/registry/generic/registry`.
 

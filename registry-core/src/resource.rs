@@ -1,8 +1,8 @@
-//! What the derive makes of an annotated struct.
+//! The types that the derive generates for an annotated struct.
 //!
-//! [`Resource`] is the typed face. [`ResourceDescription`] holds the same facts erased, as a constant that the derive
-//! emits. [`ResourceType`] is what the engine works on: it is made from a description when the storage map is
-//! installed, or while the server runs, so that one engine serves every resource, however it was declared.
+//! [`Resource`] is the typed interface. [`ResourceDescription`] contains the same data without types, as a constant
+//! that the derive generates. [`ResourceType`] is the form that the engine uses: it is created from a description when
+//! the storage map is installed, or at run time, so that one engine serves every resource, however it was declared.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -36,48 +36,48 @@ pub use versions::Versions;
 
 use conversion::Conversion;
 
-/// A type the API serves. Implemented by `#[derive(Resource)]`, on the object's own struct or on a unit struct
-/// that stands for a foreign one (`object = …`).
+/// A type served by the API. Implemented by `#[derive(Resource)]`, on the object's own struct or on a unit struct that
+/// represents a foreign type (`object = …`).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an API resource",
     label = "needs `#[derive(Resource)]`",
     note = "annotate the struct with `#[derive(Resource)]` and `#[resource(group = …, version = …)]`"
 )]
 pub trait Resource: Send + Sync + 'static {
-    /// The Rust type of one object.
+    /// The Rust type of an object.
     type Object: Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// The declaration of the resource, from which the engine makes its [`ResourceType`].
+    /// The declaration of the resource, from which the engine creates its [`ResourceType`].
     const TYPE: &'static ResourceDescription;
 }
 
-/// Everything the engine knows of one resource in one version.
+/// Everything that the engine knows about a resource in one version.
 ///
 /// Kubernetes concept: the options of `registry.Store` and the `APIResource` of discovery, in one value.
 pub struct ResourceType {
-    /// Group, version and kind of one object.
+    /// The group, version and kind of an object.
     pub kind: GroupVersionKind,
     /// The kind of a list, for example `PodList`.
     pub list_kind: &'static str,
     /// The resource's name in paths: plural, lower case.
     pub plural: &'static str,
-    /// The name for one object, lower case.
+    /// The singular name, lower case.
     pub singular: &'static str,
     /// Short forms of the plural that clients accept.
     pub short_names: Box<[&'static str]>,
     /// The categories the resource belongs to, for example `all`.
     pub categories: Box<[&'static str]>,
-    /// Whether objects live in a namespace or in the cluster.
+    /// Whether objects belong to a namespace or to the cluster.
     pub scope: Scope,
-    /// Where objects are kept below the store's prefix, without slashes at the ends: `pods`, `services/specs`.
+    /// Storage prefix below the store's prefix, without leading and trailing slashes: `pods`, `services/specs`.
     pub storage_prefix: &'static str,
-    /// The fields selectors may name, beside `metadata.name` and `metadata.namespace`, which all have.
+    /// The selectable fields in addition to `metadata.name` and `metadata.namespace`, which all resources have.
     pub selectable: Box<[SelectableField]>,
-    /// Names of selectable fields by which watchers and lists are looked up instead of scanned.
+    /// Names of selectable fields with an index for lists and watches.
     pub indexes: &'static [&'static str],
-    /// The names of all selectable fields, `metadata.name` and `metadata.namespace` first: what
-    /// [`Attributes::field_names`] holds.
+    /// The names of all selectable fields, starting with `metadata.name` and `metadata.namespace`; see
+    /// [`Attributes::field_names`].
     pub field_names: &'static [&'static str],
-    /// The columns of a table, the `Name` first.
+    /// The table columns, starting with `Name`.
     pub columns: Arc<[TableColumn]>,
     /// The conditions of an object's table row; `None` for kinds without any.
     pub row_conditions: Option<fn(&Object) -> &'static [RowCondition]>,
@@ -85,96 +85,94 @@ pub struct ResourceType {
     pub has_status: bool,
     /// Whether `metadata.generation` counts changes of everything but metadata and status.
     pub has_generation: bool,
-    /// Where the `scale` subresource finds its numbers.
+    /// The field paths of the `scale` subresource.
     pub scale: Option<ScalePaths>,
-    /// Seconds after each write at which the store removes an object; `None` keeps it.
+    /// Time after each write at which the store removes an object, in seconds; `None` if objects do not expire.
     pub time_to_live_seconds: Option<u64>,
-    /// Whether a deletion answers with the object's last state instead of a `Status` that names it.
-    /// (`ReturnDeletedObject`.)
+    /// Whether a deletion returns the object's last state instead of a `Status`. (`ReturnDeletedObject`.)
     pub returns_deleted_object: bool,
-    /// Whether the collection may be deleted as a whole.
+    /// Whether `deletecollection` is served.
     pub serves_deletecollection: bool,
-    /// Whether the kind is one of Kubernetes' own types rather than an author's or a custom one. Lists of built-in
-    /// kinds leave out the `kind` and `apiVersion` of their items, strategic merge patches are accepted, and the
-    /// `status` subresource may also change metadata.
+    /// Whether the kind is one of Kubernetes' built-in types. Lists of built-in kinds omit the `kind` and `apiVersion`
+    /// of their items, strategic merge patches are accepted, and the `status` subresource can also change metadata.
     pub is_builtin: bool,
     /// The rules for creating, updating and deleting these objects.
     pub strategy: Arc<dyn ObjectStrategy>,
-    /// Gives the schema of the objects.
+    /// The schema of the objects.
     pub schema: SchemaSource,
-    /// How objects are converted to and from the stored version; `None` if this is the stored version. Names,
-    /// columns, schema, defaults and reset fields of a spoke are its own, and what its strategy validates holds
-    /// beside the rules of the hub; everything else is the hub's.
+    /// The conversion to and from the stored version; `None` if this is the stored version. A spoke has its own names,
+    /// columns, schema, defaults and reset fields, and its strategy's validation applies in addition to the hub's;
+    /// everything else is the hub's.
     pub hub: Option<Arc<Conversion>>,
     /// Where the resource was declared: `file:line`, or the name of a custom resource definition.
     pub declared_at: Cow<'static, str>,
 }
 
-/// Gives the compiled schema of a kind. It may compile it on first use.
+/// Provides the compiled schema of a kind. It may compile it on first use.
 #[derive(Clone)]
 pub struct SchemaSource(Arc<dyn Fn() -> Schema + Send + Sync>);
 
-/// A field that selectors may name.
+/// A field that selectors can use.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectableField {
     /// The name in selectors, for example `spec.nodeName`.
     pub name: &'static str,
     /// The path in the JSON object.
     pub path: &'static [&'static str],
-    /// Where it is looked for when there is nothing, or an empty text, at the path; no path for nowhere.
+    /// The fallback path if there is nothing, or an empty string, at `path`; empty if there is none.
     pub other_path: &'static [&'static str],
-    /// What it is compared as where the object does not have it. Of a Go type this is its zero, which JSON leaves
-    /// out: `spec.unschedulable=false` finds the nodes that do not say it.
+    /// The value for selectors if the object does not have the field. For a Go type this is the zero value, which JSON
+    /// omits: `spec.unschedulable=false` matches nodes without the field.
     pub absent: &'static str,
 }
 
-/// Where `autoscaling/v1 Scale` finds its numbers in an object.
+/// The paths that `autoscaling/v1 Scale` reads in an object.
 #[derive(Clone, Copy, Debug)]
 pub struct ScalePaths {
-    /// How many are wanted.
+    /// The desired number of replicas.
     pub replicas: &'static [&'static str],
-    /// How many there are.
+    /// The current number of replicas.
     pub current: &'static [&'static str],
-    /// Which ones they are: a label selector as an object or as a string.
+    /// The label selector, as an object or as a string.
     pub selector: Option<&'static [&'static str]>,
 }
 
 // === impl ResourceType ===
 
 impl ResourceType {
-    /// Group, version and plural.
+    /// Returns the group, version and plural.
     pub const fn resource(&self) -> GroupVersionResource {
         GroupVersionResource { group: self.kind.group, version: self.kind.version, resource: self.plural }
     }
 
-    /// Group and plural: what error messages name.
+    /// Returns the group and plural, as used in error messages.
     pub const fn group_resource(&self) -> GroupResource {
         GroupResource { group: self.kind.group, resource: self.plural }
     }
 
-    /// Group and version.
+    /// Returns the group and version.
     pub const fn group_version(&self) -> GroupVersion {
         self.kind.group_version()
     }
 
-    /// Whether objects live in a namespace.
+    /// Whether objects belong to a namespace.
     pub const fn is_namespaced(&self) -> bool {
         matches!(self.scope, Scope::Namespaced)
     }
 
-    /// An object with nothing set but its type (NewFunc).
+    /// Creates an object with only its type set (NewFunc).
     pub fn new_object(&self) -> Object {
         let mut object = Object::default();
         object.set_type(&self.group_version().api_version(), self.kind.kind);
         object
     }
 
-    /// The schema of the objects.
+    /// Returns the schema of the objects.
     pub fn schema(&self) -> Schema {
         self.schema.get()
     }
 
-    /// AttrFunc: labels and selectable fields, as the storage keeps them beside each object.
+    /// Returns the labels and selectable fields that the storage keeps with each object (AttrFunc).
     pub fn attributes(&self, object: &Object) -> Attributes {
         let other = |path| object.get(path).filter(|_| !<[&str]>::is_empty(path));
         let own =
@@ -184,12 +182,12 @@ impl ResourceType {
     }
 }
 
-/// The attributes of stored bytes. Storages are opened with [`Versions`], which reads more than this.
+/// Attributes of stored bytes. Storages are opened with [`Versions`], which also reads other versions.
 impl ResourceType {
-    /// The attributes of a value in the canonical encoding; the same as of the object it decodes to.
+    /// Returns the attributes of a value in canonical encoding; the same as those of the decoded object.
     ///
     /// # Errors
-    /// The value is no JSON object.
+    /// Fails if the value is not a JSON object.
     pub fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
         extract::attributes(self, value)
     }
@@ -204,12 +202,12 @@ impl fmt::Debug for ResourceType {
 // === impl SchemaSource ===
 
 impl SchemaSource {
-    /// A source that calls `schema` whenever the schema is needed: it should remember what it compiled.
+    /// Creates a source that calls `schema` whenever the schema is needed; `schema` should cache its result.
     pub fn new(schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
         Self(Arc::new(schema))
     }
 
-    /// The schema.
+    /// Returns the schema.
     pub fn get(&self) -> Schema {
         (self.0)()
     }
@@ -230,7 +228,7 @@ impl fmt::Debug for SchemaSource {
 // === impl SelectableField ===
 
 impl SelectableField {
-    /// The field as selectors compare it, from what is at its paths.
+    /// Returns the field in the form that selectors compare, given the values at its paths.
     fn text<'v>(&self, value: Option<&'v Value>, other: Option<&'v Value>) -> Cow<'v, str> {
         match scalar_text(value, self.absent) {
             text if text.is_empty() && !self.other_path.is_empty() => scalar_text(other, self.absent),
@@ -239,7 +237,7 @@ impl SelectableField {
     }
 }
 
-/// A selectable field as selectors compare it: strings bare, numbers and booleans as JSON.
+/// Formats a selectable field for comparison: strings as they are, numbers and booleans as JSON.
 fn scalar_text<'v>(value: Option<&'v Value>, absent: &'static str) -> Cow<'v, str> {
     match value {
         None | Some(Value::Null) => absent.into(),

@@ -1,5 +1,5 @@
-//! The capabilities a storage may have. A handler takes the narrowest one it needs; the verbs a path serves, in
-//! routing and in discovery, are exactly the capabilities its storage has.
+//! The capabilities of a storage. A handler requires the narrowest one it needs; the verbs of a path, in routing and in
+//! discovery, are exactly the capabilities of its storage.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/registry/rest`.
 
@@ -23,35 +23,35 @@ pub mod tokens;
 
 pub use connect::Connecter;
 
-/// What every storage says of itself.
+/// Properties common to all storages.
 pub trait Storage: Send + Sync + 'static {
-    /// The resource (of a subresource: its parent), for error messages.
+    /// Returns the resource (for a subresource, its parent), for error messages.
     fn group_resource(&self) -> GroupResource;
 
-    /// The kind this path takes and gives; of `pods/binding` that is `v1 Binding`.
+    /// Returns the kind that this path accepts and returns; for `pods/binding` it is `v1 Binding`.
     fn kind(&self) -> GroupVersionKind;
 
-    /// Versions of the kind, other than its own, in which the path takes it too, because their form is the same.
+    /// Returns other versions of the kind that the path accepts because their form is the same.
     fn other_versions(&self) -> &'static [GroupVersion] {
         &[]
     }
 
-    /// In a namespace, or in the cluster.
+    /// Returns whether objects belong to a namespace or to the cluster.
     fn scope(&self) -> Scope;
 
-    /// The schema of what this path takes.
+    /// Returns the schema of the kind that this path accepts.
     fn schema(&self) -> Schema;
 
-    /// Fills in defaults the schema cannot express; runs on every decoded object.
+    /// Sets defaults that the schema cannot express; called for every decoded object.
     fn apply_defaults(&self, _object: &mut Object) {}
 
-    /// The only fields that writes through this path change, as paths on which `*` is any element of a list; `None`:
-    /// whatever the resource lets it.
+    /// Returns the only fields that writes through this path change, as paths in which `*` matches any list element;
+    /// `None` means all fields that the resource allows.
     fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
         None
     }
 
-    /// The columns of its table; none gives the `Name` and `Age` every object has.
+    /// Returns the table columns; an empty list means `Name` and `Age`.
     fn columns(&self) -> Arc<[TableColumn]> {
         Arc::default()
     }
@@ -64,7 +64,7 @@ pub trait Storage: Send + Sync + 'static {
 )]
 #[async_trait]
 pub trait Getter: Storage {
-    /// The object of that name in the context's namespace.
+    /// Returns the object with this name in the context's namespace.
     async fn get(
         &self,
         context: &RequestContext,
@@ -80,11 +80,11 @@ pub trait Getter: Storage {
 )]
 #[async_trait]
 pub trait Lister: Storage {
-    /// The objects of the context's namespace (all namespaces when it is empty) that the options select.
+    /// Returns the objects of the context's namespace (all namespaces if it is empty) that match the options.
     async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError>;
 
-    /// The same, for a caller that reads the page's [`rest`](ListPage::rest), too: a large list is never in memory as a
-    /// whole.
+    /// Like [`list`](Self::list), for a caller that also reads the page's [`rest`](ListPage::rest), so that a large
+    /// list is never completely in memory.
     async fn list_in_parts(
         &self,
         context: &RequestContext,
@@ -93,18 +93,18 @@ pub trait Lister: Storage {
         self.list(context, options).await
     }
 
-    /// The kind of the list.
+    /// Returns the kind of the list.
     fn list_kind(&self) -> &'static str;
 }
 
-/// Follows changes.
+/// Watches changes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not serve the verb `watch`",
     label = "needs `impl Watcher`"
 )]
 #[async_trait]
 pub trait Watcher: Storage {
-    /// The changes of what the same options would list.
+    /// Returns the changes of the objects that the same options would list.
     async fn watch(
         &self,
         context: &RequestContext,
@@ -112,14 +112,14 @@ pub trait Watcher: Storage {
     ) -> Result<WatchStream, StatusError>;
 }
 
-/// Makes new objects.
+/// Creates objects.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not serve the verb `create`",
     label = "needs `impl Creater`"
 )]
 #[async_trait]
 pub trait Creater: Storage {
-    /// Makes the object, or with dry run does all but that.
+    /// Creates the object; with dry run, does everything except storing it.
     async fn create(
         &self,
         context: &RequestContext,
@@ -129,14 +129,14 @@ pub trait Creater: Storage {
     ) -> Result<Answer, StatusError>;
 }
 
-/// Makes something below a named object: bindings, evictions, tokens.
+/// Creates something below a named object: bindings, evictions, tokens.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not serve the verb `create`",
     label = "needs `impl NamedCreater`"
 )]
 #[async_trait]
 pub trait NamedCreater: Storage {
-    /// Makes it below the object of that name.
+    /// Creates it below the object with this name.
     async fn create_named(
         &self,
         context: &RequestContext,
@@ -147,14 +147,14 @@ pub trait NamedCreater: Storage {
     ) -> Result<Answer, StatusError>;
 }
 
-/// Replaces objects; patches are updates whose object is made from the present one.
+/// Replaces objects; a patch is an update that computes the object from the current one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not serve the verb `update`",
     label = "needs `impl Updater`"
 )]
 #[async_trait]
 pub trait Updater: Storage {
-    /// Replaces the object of that name by what `update` makes of it. The flag says whether it was created.
+    /// Replaces the object with this name by the result of `update`. The flag says whether it was created.
     async fn update(
         &self,
         context: &RequestContext,
@@ -165,7 +165,7 @@ pub trait Updater: Storage {
     ) -> Result<(Answer, bool), StatusError>;
 }
 
-/// Reads and replaces: what patching takes.
+/// Reads and replaces objects, as patching requires.
 pub trait Patcher: Getter + Updater {}
 impl<S: Getter + Updater + ?Sized> Patcher for S {}
 
@@ -176,7 +176,7 @@ impl<S: Getter + Updater + ?Sized> Patcher for S {}
 )]
 #[async_trait]
 pub trait GracefulDeleter: Storage {
-    /// Deletes the object of that name, or begins to.
+    /// Deletes the object with this name, or starts its graceful deletion.
     async fn delete(
         &self,
         context: &RequestContext,
@@ -193,7 +193,7 @@ pub trait GracefulDeleter: Storage {
 )]
 #[async_trait]
 pub trait CollectionDeleter: Storage {
-    /// Deletes what the list options select; returns the objects as they were listed.
+    /// Deletes the objects that match the list options; returns the objects as they were listed.
     async fn delete_collection(
         &self,
         context: &RequestContext,
@@ -203,27 +203,27 @@ pub trait CollectionDeleter: Storage {
     ) -> Result<ListPage, StatusError>;
 }
 
-/// What an operation on one object answers.
+/// The result of an operation on one object.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// A stored object: its bytes are ready to be sent.
+    /// A stored object, whose bytes are ready to be sent.
     Stored(StoredObject),
-    /// An object that is not stored as such (a scale, a dry run's result, a review).
+    /// An object that is not stored in this form (a scale, a dry run's result, a review).
     Object(Object),
-    /// The object is gone: the success `Status` of a deletion that names it, or of an action.
+    /// A success `Status`: of a deletion, or of an action.
     Success(SuccessStatus),
 }
 
-/// The `Status` of something that succeeded.
+/// The `Status` of a successful operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SuccessStatus {
-    /// What it was about; `None` for actions such as a binding.
+    /// The target of the operation; `None` for actions such as a binding.
     pub details: Option<SuccessDetails>,
-    /// The HTTP code: 200 for deletions, 201 for things made.
+    /// The HTTP code: 200 for deletions, 201 for creations.
     pub code: Option<u16>,
 }
 
-/// What a success was about.
+/// The target of a successful operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuccessDetails {
     /// The object's name.
@@ -234,31 +234,31 @@ pub struct SuccessDetails {
     pub uid: String,
 }
 
-/// Makes the object an update wants from the present one. Called again whenever that changed in between.
+/// Computes the new object of an update from the current one. Called again if the current one changes concurrently.
 #[async_trait]
 pub trait UpdatedObject: Send {
-    /// What must hold of the present object.
+    /// Returns the preconditions on the current object.
     fn preconditions(&self) -> Preconditions {
         Preconditions::default()
     }
 
-    /// The new object, from the present one (`None`: there is none).
+    /// Computes the new object from the current one (`None` if there is none).
     async fn updated_object(
         &mut self,
         context: &RequestContext,
         current: Option<&Object>,
     ) -> Result<Object, StatusError>;
 
-    /// Whether an absent object is to be created even where the strategy does not do so (apply).
+    /// Whether an absent object is created even if the strategy does not allow it (apply).
     fn forces_create(&self) -> bool {
         false
     }
 }
 
-/// The last word of admission: asked inside the store's retry, with the object exactly as it would be written.
+/// Validating admission: called inside the store's retry loop, with the object exactly as it would be written.
 #[async_trait]
 pub trait ValidateObject: Send + Sync {
-    /// Whether the write may happen. Of a deletion only `old` is given.
+    /// Validates the write. For a deletion only `old` is given.
     async fn validate(
         &self,
         context: &RequestContext,
@@ -283,8 +283,8 @@ impl ValidateObject for AdmitAll {
     }
 }
 
-/// A storage with the capabilities it has: what one path of the API is made of. Built by
-/// [`capabilities!`](crate::capabilities), which compiles only for traits the storage really implements.
+/// A storage with its capabilities, which serves one path of the API. Built by [`capabilities!`](crate::capabilities),
+/// which compiles only for traits that the storage implements.
 #[derive(Clone)]
 pub struct Capabilities {
     /// The storage itself.
@@ -307,12 +307,12 @@ pub struct Capabilities {
     pub deleter: Option<Arc<dyn GracefulDeleter>>,
     /// `deletecollection`.
     pub collection_deleter: Option<Arc<dyn CollectionDeleter>>,
-    /// The verbs of connections, which are those of HTTP's methods.
+    /// The verbs of connect subresources, which correspond to HTTP methods.
     pub connecter: Option<Arc<dyn Connecter>>,
 }
 
 impl Capabilities {
-    /// A storage that can do nothing yet.
+    /// Creates the value for a storage without capabilities.
     pub fn none(storage: Arc<dyn Storage>) -> Self {
         Self {
             storage,
@@ -329,7 +329,7 @@ impl Capabilities {
         }
     }
 
-    /// The verbs, as discovery lists them (sorted).
+    /// Returns the verbs in the form of discovery (sorted).
     pub fn verbs(&self) -> Vec<&'static str> {
         let creates = self.creater.is_some() || self.named_creater.is_some();
         let connects = self.connecter.as_ref().map_or(&[][..], |connecter| connecter.connect_spec().verbs);
@@ -348,8 +348,8 @@ impl Capabilities {
     }
 }
 
-/// Lists the capabilities of a storage: `capabilities!(store; getter, updater, patcher)`. A capability whose
-/// trait the storage does not implement is a compile error at the storage.
+/// Declares the capabilities of a storage: `capabilities!(store; getter, updater, patcher)`. A capability whose trait
+/// the storage does not implement is a compile error at the storage.
 #[macro_export]
 macro_rules! capabilities {
     ($storage:expr; $($capability:ident),* $(,)?) => {{

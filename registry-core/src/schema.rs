@@ -1,8 +1,8 @@
-//! One compiled form per kind: what its fields are, which are lists with keys, what their defaults are.
+//! Compiled schemas: the fields of a kind, the keys of its lists, and its defaults.
 //!
-//! Built-in kinds come from a [table of facts](TypeTable::parse) about Kubernetes' Go structs, an author's own
-//! from the JSON schema of the Rust struct. Both end as types in a [`TypeTable`]; a [`Schema`] is a table and
-//! the type to begin at. Engines that walk objects (patches, apply, protobuf) walk [`TypeRef`]s beside them.
+//! Built-in kinds come from a [table of facts](TypeTable::parse) about Kubernetes' Go structs, custom kinds from the
+//! JSON schema of the Rust struct. Both are compiled to types in a [`TypeTable`]; a [`Schema`] is a table and its root
+//! type. Algorithms on objects (patches, apply, protobuf) traverse the [`TypeRef`]s together with the values.
 //!
 //! Kubernetes concept: [structural schemas](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema)
 //! and the markers of `k8s.io/api` (`+listType`, `patchStrategy`, `+default`).
@@ -39,18 +39,18 @@ pub(crate) use types::{Form, Message, Slot};
 pub struct Schema {
     table: Arc<TypeTable>,
     root: types::TypeId,
-    /// Finds what is wrong with an object that the types cannot express.
+    /// Finds errors that the types cannot express.
     typed_check: Option<fn(&Value) -> ErrorList>,
 }
 
-/// Something odd about one field that decoding can live with: field validation decides what becomes of it.
+/// A non-fatal issue with a field; field validation decides how to handle it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldIssue {
-    /// The schema has no such field; it was dropped.
+    /// The schema does not have the field; it was dropped.
     Unknown(String),
 }
 
-/// The issue as strict decoding errors and warnings word it.
+/// Formats the issue as in strict decoding errors and warnings.
 impl fmt::Display for FieldIssue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,21 +59,21 @@ impl fmt::Display for FieldIssue {
     }
 }
 
-/// A value does not fit the schema: 400 at the edge. The text names the field, as Kubernetes does.
+/// Error of a value that does not match the schema: a 400 response. The text names the field, as in Kubernetes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct ConformError {
-    /// In the words of Go's JSON decoder.
+    /// The message of Go's JSON decoder.
     pub text: String,
-    /// In the words of Go's converter from maps to structs, which reads what a strategic merge patch made; `None`:
-    /// the same.
+    /// The message of Go's converter from maps to structs, which reads the result of a strategic merge patch; `None` if
+    /// it is the same.
     pub(crate) of_map: Option<String>,
 }
 
 // === impl ConformError ===
 
 impl ConformError {
-    /// Why a map is none of the kind's structs.
+    /// Returns the message for a map that does not match the kind's struct.
     pub fn of_map(&self) -> &str {
         self.of_map.as_deref().unwrap_or(&self.text)
     }
@@ -82,22 +82,22 @@ impl ConformError {
 // === impl Schema ===
 
 impl Schema {
-    /// The type of the whole object, to walk the schema beside a value.
+    /// Returns the type of the whole object, to traverse the schema together with a value.
     pub fn root(&self) -> TypeRef<'_> {
         self.table.type_ref(self.root)
     }
 
-    /// The table the schema's types live in.
+    /// Returns the table of the schema's types.
     pub fn table(&self) -> &Arc<TypeTable> {
         &self.table
     }
 
-    /// Brings a decoded object into the form the server keeps: checks types, drops unknown fields (adding
-    /// their paths to `issues`, up to 256 KiB), drops what Go's `omitempty` would, adds the empty structs Go would write, and writes
-    /// quantities, times and base64 the canonical way. Doing it again changes nothing.
+    /// Normalises a decoded object: checks types, drops unknown fields (adding their paths to `issues`, up to 256 KiB),
+    /// drops what Go's `omitempty` omits, adds the empty structs that Go writes, and converts quantities, times and
+    /// base64 to their canonical form. Idempotent.
     ///
     /// # Errors
-    /// A field has a type it cannot have.
+    /// Fails if a value has the wrong type.
     pub fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
         let issue_bytes_left = conform::MAX_ISSUE_BYTES;
         conform::Walk { table: &self.table, issues, issue_bytes_left }.value(
@@ -107,34 +107,34 @@ impl Schema {
         )
     }
 
-    /// Fills in the schema's defaults where a field is absent.
+    /// Sets the schema's defaults for absent fields.
     pub fn apply_defaults(&self, value: &mut Value) {
         self.table.apply_defaults(self.root, value);
     }
 
-    /// The same schema, which also runs this check when an object is [validated](Self::validate).
+    /// Adds a check that runs when an object is [validated](Self::validate).
     #[must_use]
     pub fn with_typed_check(self, check: fn(&Value) -> ErrorList) -> Self {
         Self { typed_check: Some(check), ..self }
     }
 
-    /// Whether the kind has a protobuf form. Those without one (tables, custom resources) are given and taken as
-    /// JSON, YAML or CBOR.
+    /// Whether the kind has a protobuf form. Kinds without one (tables, custom resources) are served as JSON, YAML or
+    /// CBOR.
     pub fn has_protobuf(&self) -> bool {
         matches!(self.root().form(), Form::Struct(message) if !message.is_empty())
     }
 
-    /// Whether [`validate`](Self::validate) can find anything: an author's schema says what values there may be.
+    /// Whether [`validate`](Self::validate) can return errors: only the schemas of custom kinds have rules.
     pub fn has_rules(&self) -> bool {
         matches!(self.table.dialect, types::Dialect::JsonSchema)
     }
 
-    /// Checks a conformed object against what an author's schema demands beyond types: required fields, ranges,
-    /// lengths, patterns, enums, distinct list keys. Kubernetes' own kinds have Go code for this, and no such rules.
+    /// Checks a conformed object against the schema's rules other than types: required fields, ranges, lengths,
+    /// patterns, enums, distinct list keys. Kubernetes' own kinds have Go code for this, and no such rules.
     pub fn validate(&self, value: &Value) -> ErrorList {
         let mut errors = ErrorList::default();
         self.table.validate(self.root, value, &FieldPath::root(), &mut errors);
-        // A value that breaks a rule would be reported twice.
+        // Otherwise a value that violates a rule would be reported twice.
         if let Some(check) = self.typed_check
             && errors.is_empty()
         {

@@ -1,4 +1,4 @@
-//! From the model to tokens.
+//! Generates tokens from the model.
 
 mod checks;
 mod conversion;
@@ -13,7 +13,7 @@ use registry_grammar::ResourceModel;
 use syn::DeriveInput;
 use syn::spanned::Spanned;
 
-/// The whole expansion, or the errors and nothing else.
+/// Returns the complete expansion, or only the errors.
 pub(crate) fn expand(input: &DeriveInput) -> TokenStream {
     match ResourceModel::parse(input) {
         Ok(model) => emit(&model),
@@ -50,7 +50,7 @@ fn kind_constant(model: &ResourceModel) -> TokenStream {
     }
 }
 
-/// Of a resource of which nothing is stored: who serves it.
+/// Generates the storage of a resource that is not persisted.
 fn virtual_storage(model: &ResourceModel) -> TokenStream {
     let (ident, Some(storage)) = (&model.ident, &model.storage) else { return TokenStream::new() };
     let install = quote_spanned! {storage.span()=>

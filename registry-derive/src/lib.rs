@@ -1,15 +1,15 @@
-//! `#[derive(Resource)]`: an annotated struct becomes an API resource.
+//! `#[derive(Resource)]`: turns an annotated struct into an API resource.
 //!
-//! The grammar of `#[resource(…)]` lives in `registry-grammar`, which `cargo xtask codegen` shares; here the model is
-//! turned into tokens, one emitter per output. Expansions are thin calls into `registry-core`, and nothing is
-//! emitted after an error.
+//! The grammar of `#[resource(…)]` is in `registry-grammar`, which `cargo xtask codegen` shares; this crate generates
+//! tokens from the model, with one emitter per output. Expansions are thin calls into `registry-core`, and nothing is
+//! generated after an error.
 
 mod expand;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Makes an API resource of a struct, or of a foreign type a unit struct stands for.
+/// Declares an API resource from a struct, or from a foreign type that a unit struct represents.
 ///
 /// ```ignore
 /// #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
@@ -32,7 +32,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// pub struct Pods;
 /// ```
 ///
-/// Everything the attribute can say:
+/// The attribute's grammar:
 ///
 #[doc = include_str!("../grammar/grammar.md")]
 #[proc_macro_derive(Resource, attributes(resource))]

@@ -1,4 +1,4 @@
-//! Declarations that compile, but whose schema has the fields otherwise: refused when a server starts.
+//! Declarations that compile but do not match the schema: rejected when a server starts.
 
 #![allow(clippy::expect_used, reason = "test code")]
 

@@ -1,4 +1,4 @@
-//! What the derive makes of an own struct and of a foreign type.
+//! The derive's output for a custom struct and for a foreign type.
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -1,4 +1,4 @@
-//! What the compiler refuses, and how it says so.
+//! Declarations that the compiler rejects, and the error messages.
 
 #[test]
 fn refusals_point_at_the_author() {

@@ -1,13 +1,13 @@
-//! An API of one's own: `zoo.example.dev/v1 Enclosure`.
+//! Example of a custom API: `zoo.example.dev/v1 Enclosure`.
 //!
-//! Copy this crate to begin your own. What there is to it:
+//! Copy this crate to start your own. It consists of:
 //!
-//! - `src/zoo/enclosure.rs`: one annotated struct and what is special about it. That is all you write.
-//! - `src/zoo/enclosure_v1beta1.rs`: an older version of the same, converted to it and from it. Leave it out if you have
-//!   only one.
-//! - `[package.metadata.orlop] resources = true` in Cargo.toml, so that `cargo xtask codegen` looks in here.
-//! - `src/generated/`: what it writes: the storage map, every path with the type that serves it.
-//! - `src/main.rs`: a server with that map installed.
+//! - `src/zoo/enclosure.rs`: an annotated struct and its strategy. This is all the code that you write.
+//! - `src/zoo/enclosure_v1beta1.rs`: an older version of the same kind, with its conversions. Omit it if you have only
+//!   one version.
+//! - `[package.metadata.orlop] resources = true` in Cargo.toml, so that `cargo xtask codegen` includes this crate.
+//! - `src/generated/`: the generated code: the storage map, which lists every path with the type that serves it.
+//! - `src/main.rs`: a server with that storage map installed.
 //!
 //! `cargo xtask new GROUP/VERSION KIND --package zoo` adds another resource.
 

@@ -1,4 +1,4 @@
-//! The zoo as its users meet it, over both stores: with kubectl, and with kube-rs's `Api<Enclosure>`.
+//! Uses the zoo as a new user would, with both storage backends, through kubectl and kube-rs's `Api<Enclosure>`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
@@ -15,7 +15,7 @@ metadata: {name: north}
 spec: {species: Penguin, animals: 2, keeper: ada}
 ";
 
-/// A zoo on the embedded store, or in this etcd.
+/// Starts a zoo server on the embedded store, or on the given etcd.
 async fn zoo(etcd: Option<&Etcd>) -> TestServer {
     let builder = TestServer::builder().storage_map(&zoo::STORAGE_MAP);
     let builder = match etcd {
@@ -25,7 +25,7 @@ async fn zoo(etcd: Option<&Etcd>) -> TestServer {
     builder.start().await.unwrap()
 }
 
-/// The words of a table's rows.
+/// Splits the rows of a table into words.
 fn rows(table: &str) -> Vec<Vec<&str>> {
     table.lines().map(|line| line.split_whitespace().collect()).collect()
 }
@@ -50,7 +50,7 @@ async fn look_after_enclosures(server: TestServer) {
         kubectl.run_with_input("apply -f -", NORTH).await,
         "enclosure.zoo.example.dev/north created\n"
     );
-    // The species became lower case; kubectl says so again, and nothing changes.
+    // The species was stored in lower case; kubectl applies the original again, and nothing changes.
     kubectl.run_with_input("apply -f -", &NORTH.replace("Penguin", "penguin")).await;
     let mut watch = kubectl.watch("get enc --watch --no-headers");
     watch.line_with("north").await;

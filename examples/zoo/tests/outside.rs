@@ -1,11 +1,11 @@
-//! A crate of one's own outside of this workspace builds with nothing installed but Rust and a C compiler.
+//! A custom crate outside of this workspace builds with only Rust and a C compiler installed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Copies a folder of source files.
+/// Copies a directory of source files.
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -19,7 +19,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The manifest of the zoo without its workspace: what `workspace = true` stands for is written out.
+/// Returns the zoo's manifest for use without the workspace: `workspace = true` is replaced by the inherited values.
 fn manifest(workspace: &Path) -> String {
     let own = std::fs::read_to_string(workspace.join("examples/zoo/Cargo.toml")).unwrap();
     let shared = std::fs::read_to_string(workspace.join("Cargo.toml")).unwrap();
@@ -49,11 +49,11 @@ fn manifest(workspace: &Path) -> String {
             }
         });
     }
-    // A workspace of its own, so that no folder above it is asked.
+    // An empty workspace table, so that Cargo does not search the parent directories.
     lines.join("\n") + "\n[workspace]\n"
 }
 
-/// The search path without the folders that have a `protoc`.
+/// Returns `PATH` without the directories that contain a `protoc`.
 fn path_without_protoc() -> std::ffi::OsString {
     let path = std::env::var_os("PATH").unwrap();
     let folders = std::env::split_paths(&path).filter(|folder| !folder.join("protoc").exists());
@@ -68,7 +68,7 @@ fn the_zoo_builds_outside_of_the_workspace_without_a_protobuf_compiler() {
     std::fs::write(folder.path().join("Cargo.toml"), manifest(workspace)).unwrap();
     std::fs::copy(workspace.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
     copy(&zoo.join("src"), &folder.path().join("src"));
-    // `check` runs every build script, and is what a first `cargo build` can fail with, at half its cost.
+    // `check` runs every build script, which is what makes a first `cargo build` fail, in half the time.
     let output = Command::new(env!("CARGO"))
         .args(["check", "--quiet", "--all-targets"])
         .current_dir(folder.path())

@@ -1,4 +1,4 @@
-//! One's own structs in protobuf, for clients that prefer it: the numbers are in `src/generated/field_numbers.lock`.
+//! Custom structs in protobuf, for clients that prefer it; the field numbers are in `src/generated/field_numbers.lock`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
@@ -21,7 +21,7 @@ async fn client(server: &TestServer) -> kube::Client {
     kube::Client::try_from(config).unwrap()
 }
 
-/// The body of the answer, which has to be in the format that was asked for.
+/// Returns the body of the response, whose content type must be the requested one.
 async fn send(
     client: &kube::Client,
     request: http::request::Builder,

@@ -1,4 +1,4 @@
-//! Two versions of one kind, through the running server: whatever is written in one is read in the other.
+//! Two versions of one kind, through the running server: objects written in either version are readable in the other.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
@@ -39,7 +39,7 @@ async fn what_one_version_writes_the_other_reads() {
         spec(&kubectl, BETA).await,
         r#"zoo.example.dev/v1beta1{"caretaker":"ada","headcount":2,"inhabitant":"penguin"}"#
     );
-    // Selectors, tables, watches, patches, scale and status: each in its own words, over one object.
+    // Selectors, tables, watches, patches, scale and status use the field names of the requested version.
     let selected = kubectl.run(&format!("get {BETA} --field-selector spec.caretaker=ada --no-headers")).await;
     assert!(selected.starts_with("north   penguin"), "{selected}");
     kubectl.fail(&format!("get {BETA} --field-selector spec.keeper=ada")).await;
@@ -57,7 +57,7 @@ async fn what_one_version_writes_the_other_reads() {
         spec(&kubectl, STABLE).await,
         r#"zoo.example.dev/v1{"animals":4,"keeper":"ada","species":"penguin"}"#
     );
-    // The hub's rules hold, whichever version is written.
+    // The hub's validation applies to writes in both versions.
     let moved = kubectl
         .fail(&format!("patch {BETA} north --type=merge -p {{\"spec\":{{\"inhabitant\":\"lion\"}}}}"))
         .await;
@@ -79,11 +79,11 @@ async fn a_field_has_one_manager_in_all_versions() {
         "ada@zoo.example.dev/v1",
         "an entry stays in the version it was written in"
     );
-    // Someone else changes in one version what is managed in the other: a conflict, in the manager's own terms.
+    // Another client changes a managed field through the other version: the conflict uses the manager's field names.
     let more = NORTH_BETA.replace("headcount: 2", "headcount: 9");
     let conflict = kubectl.fail_with_input("apply --server-side --field-manager=bob -f -", &more).await;
     assert!(conflict.contains("conflict with \"ada\": .spec.animals"), "{conflict}");
-    // The same manager, in the other version, no longer applies the keeper: it goes.
+    // The same manager no longer applies the keeper, through the other version: the field is removed.
     kubectl.run_with_input("apply --server-side --field-manager=ada -f -", NORTH_BETA).await;
     assert_eq!(spec(&kubectl, STABLE).await, r#"zoo.example.dev/v1{"animals":2,"species":"penguin"}"#);
     assert_eq!(kubectl.run(&format!("get {STABLE} north {managers}")).await, "ada@zoo.example.dev/v1beta1");

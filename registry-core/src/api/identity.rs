@@ -33,7 +33,7 @@ pub struct GroupVersionResource {
     pub resource: &'static str,
 }
 
-/// A resource in a group, whatever the version: what error messages name.
+/// A resource in a group, independent of the version; used in error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GroupResource {
     /// The group; empty for the core group.
@@ -42,17 +42,17 @@ pub struct GroupResource {
     pub resource: &'static str,
 }
 
-/// Whether objects of a kind live in a namespace or in the cluster as a whole.
+/// Whether objects of a kind belong to a namespace or to the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Objects live in a namespace; names are unique within it.
+    /// Objects belong to a namespace; names are unique within it.
     Namespaced,
-    /// Objects live beside namespaces; names are unique in the cluster.
+    /// Objects do not belong to a namespace; names are unique in the cluster.
     Cluster,
 }
 
 impl GroupVersion {
-    /// The group and version as `apiVersion` has them: `v1`, `apps/v1`.
+    /// Returns the group and version in the form of `apiVersion`: `v1`, `apps/v1`.
     pub fn api_version(self) -> String {
         self.to_string()
     }
@@ -68,7 +68,7 @@ impl fmt::Display for GroupVersion {
     }
 }
 
-/// `deployments.apps`, `pods`: the qualified resource name error messages carry.
+/// Writes the qualified resource name used in error messages: `deployments.apps`, `pods`.
 impl fmt::Display for GroupResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.group.is_empty() {
@@ -80,19 +80,19 @@ impl fmt::Display for GroupResource {
 }
 
 impl GroupVersionKind {
-    /// The group and version alone.
+    /// Returns the group and version.
     pub const fn group_version(self) -> GroupVersion {
         GroupVersion { group: self.group, version: self.version }
     }
 }
 
 impl GroupVersionResource {
-    /// The group and resource alone.
+    /// Returns the group and resource.
     pub const fn group_resource(self) -> GroupResource {
         GroupResource { group: self.group, resource: self.resource }
     }
 
-    /// The group and version alone.
+    /// Returns the group and version.
     pub const fn group_version(self) -> GroupVersion {
         GroupVersion { group: self.group, version: self.version }
     }

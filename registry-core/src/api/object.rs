@@ -1,32 +1,32 @@
-//! The one in-flight object type of all resources, built-in, own and custom.
+//! The in-memory object type of all resources: built-in, compiled-in and custom.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// An API object between the wire and the store: a JSON tree that knows where metadata lives.
+/// An API object between the wire and the store: a JSON tree with accessors for its metadata.
 ///
-/// Typed structs are views of it: [`Object::view`] reads one out, [`Object::from_typed`] writes one in.
-/// Keys are kept sorted, so encoding one is canonical.
+/// Typed structs are views of it: [`Object::view`] deserialises one, [`Object::from_typed`] serialises one. Keys are
+/// kept sorted, so the encoding is canonical.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Object(pub Map<String, Value>);
 
-/// An object could not be read as the wanted Rust type, or a Rust value is no object.
+/// Error of a conversion between an object and a Rust type.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
-    /// A field has another type than the view wants. Not retryable.
+    /// A field's type differs from the one in the Rust type. Not retryable.
     #[error("the object does not fit its kind: {source}")]
     Mismatch {
-        /// The Rust type asked for: for logs, clients do not know it.
+        /// The requested Rust type; for logs only, clients do not know it.
         type_name: &'static str,
-        /// What did not fit, with the field.
+        /// The mismatch, with the field.
         source: serde_json::Error,
     },
     /// The Rust value serialises to something other than a JSON object. Not retryable.
     #[error("the kind's Rust type does not serialise to a JSON object")]
     NotAnObject {
-        /// The Rust type given: for logs, clients do not know it.
+        /// The given Rust type; for logs only, clients do not know it.
         type_name: &'static str,
     },
 }
@@ -34,12 +34,12 @@ pub enum ViewError {
 // === impl Object: views ===
 
 impl Object {
-    /// The object as a JSON value.
+    /// Returns the object as a JSON value.
     pub fn into_value(self) -> Value {
         Value::Object(self.0)
     }
 
-    /// Takes a JSON value that is an object; gives it back when it is not.
+    /// Converts a JSON object; returns the value unchanged if it is not an object.
     pub fn from_value(value: Value) -> Result<Self, Value> {
         match value {
             Value::Object(map) => Ok(Self(map)),
@@ -47,13 +47,13 @@ impl Object {
         }
     }
 
-    /// Reads the object as a typed struct.
+    /// Deserialises the object into a typed struct.
     pub fn view<T: DeserializeOwned>(&self) -> Result<T, ViewError> {
         T::deserialize(&self.0)
             .map_err(|source| ViewError::Mismatch { type_name: std::any::type_name::<T>(), source })
     }
 
-    /// Writes a typed struct as an object.
+    /// Serialises a typed struct into an object.
     pub fn from_typed<T: Serialize>(typed: &T) -> Result<Self, ViewError> {
         let type_name = std::any::type_name::<T>();
         match serde_json::to_value(typed) {
@@ -63,23 +63,23 @@ impl Object {
         }
     }
 
-    /// The value at a path of field names, if every step is there.
+    /// Returns the value at a path of field names, if present.
     pub fn get(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.0.get(*first)?, |value, step| value.get(*step))
     }
 
-    /// The string at a path; `None` when absent or no string.
+    /// Returns the string at a path; `None` if absent or not a string.
     pub fn get_str(&self, path: &[&str]) -> Option<&str> {
         self.get(path)?.as_str()
     }
 
-    /// The whole number at a path; `None` when absent or no such number.
+    /// Returns the integer at a path; `None` if absent or not an `i64`.
     pub fn get_i64(&self, path: &[&str]) -> Option<i64> {
         self.get(path)?.as_i64()
     }
 
-    /// Sets the value at a path, making the objects on the way (and replacing what is no object).
+    /// Sets the value at a path; creates intermediate objects, replacing values that are not objects.
     pub fn set(&mut self, path: &[&str], value: Value) {
         let Some((last, parents)) = path.split_last() else { return };
         let mut map = &mut self.0;
@@ -99,7 +99,7 @@ impl Object {
         map.remove(*last)
     }
 
-    /// Takes one field over from another object: set when it is there, removed when it is not.
+    /// Copies one field from another object; removes it if the other object does not have it.
     pub fn copy_field(&mut self, from: &Self, path: &[&str]) {
         match from.get(path) {
             Some(value) => self.set(path, value.clone()),
@@ -113,12 +113,12 @@ impl Object {
 // === impl Object: type and metadata ===
 
 impl Object {
-    /// `apiVersion`, empty when absent.
+    /// Returns `apiVersion`, or an empty string.
     pub fn api_version(&self) -> &str {
         self.get_str(&["apiVersion"]).unwrap_or_default()
     }
 
-    /// `kind`, empty when absent.
+    /// Returns `kind`, or an empty string.
     pub fn kind(&self) -> &str {
         self.get_str(&["kind"]).unwrap_or_default()
     }
@@ -129,42 +129,42 @@ impl Object {
         self.0.insert("kind".to_owned(), kind.into());
     }
 
-    /// `metadata.name`, empty when absent.
+    /// Returns `metadata.name`, or an empty string.
     pub fn name(&self) -> &str {
         self.metadata_str("name")
     }
 
-    /// `metadata.namespace`, empty when absent.
+    /// Returns `metadata.namespace`, or an empty string.
     pub fn namespace(&self) -> &str {
         self.metadata_str("namespace")
     }
 
-    /// `metadata.uid`, empty when absent.
+    /// Returns `metadata.uid`, or an empty string.
     pub fn uid(&self) -> &str {
         self.metadata_str("uid")
     }
 
-    /// `metadata.resourceVersion`, empty when absent.
+    /// Returns `metadata.resourceVersion`, or an empty string.
     pub fn resource_version(&self) -> &str {
         self.metadata_str("resourceVersion")
     }
 
-    /// `metadata.generation`, 0 when absent.
+    /// Returns `metadata.generation`, or 0.
     pub fn generation(&self) -> i64 {
         self.get_i64(&["metadata", "generation"]).unwrap_or_default()
     }
 
-    /// `metadata.deletionTimestamp`, when deletion has begun.
+    /// Returns `metadata.deletionTimestamp`; `None` if the object is not being deleted.
     pub fn deletion_timestamp(&self) -> Option<&str> {
         self.get_str(&["metadata", "deletionTimestamp"])
     }
 
-    /// `metadata.deletionGracePeriodSeconds`, in seconds.
+    /// Returns `metadata.deletionGracePeriodSeconds`, in seconds.
     pub fn deletion_grace_period_seconds(&self) -> Option<i64> {
         self.get_i64(&["metadata", "deletionGracePeriodSeconds"])
     }
 
-    /// `metadata.finalizers`, in order.
+    /// Iterates over `metadata.finalizers`, in order.
     pub fn finalizers(&self) -> impl Iterator<Item = &str> {
         self.get(&["metadata", "finalizers"])
             .and_then(Value::as_array)
@@ -182,22 +182,22 @@ impl Object {
         }
     }
 
-    /// `metadata.labels` as pairs.
+    /// Iterates over `metadata.labels`.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         string_pairs(self.get(&["metadata", "labels"]))
     }
 
-    /// `metadata.annotations` as pairs.
+    /// Iterates over `metadata.annotations`.
     pub fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
         string_pairs(self.get(&["metadata", "annotations"]))
     }
 
-    /// `metadata`, when it is there.
+    /// Returns `metadata`, if present.
     pub fn metadata(&self) -> Option<&Map<String, Value>> {
         self.0.get("metadata")?.as_object()
     }
 
-    /// `metadata`, made when it is not there.
+    /// Returns `metadata`, creating it if absent.
     pub fn metadata_mut(&mut self) -> &mut Map<String, Value> {
         child_map(&mut self.0, "metadata")
     }
@@ -215,7 +215,7 @@ fn string_pairs(value: Option<&Value>) -> impl Iterator<Item = (&str, &str)> {
         .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
 }
 
-/// The object under `key`, made (or put in the place of what is no object) when need be.
+/// Returns the object under `key`, creating it if absent and replacing a value that is not an object.
 fn child_map<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<String, Value> {
     let slot = map.entry(key).or_insert_with(|| Value::Object(Map::new()));
     if !slot.is_object() {

@@ -1,41 +1,41 @@
-//! What a request may ask for beside its object: the `*Options` kinds of `meta.k8s.io/v1`.
+//! Request options: the `*Options` kinds of `meta.k8s.io/v1`.
 //!
-//! Already validated: the HTTP edge parses query parameters and bodies into these types, and nothing
-//! below it sees an option that makes no sense.
+//! The values are already validated: the HTTP layer parses query parameters and bodies into these types and rejects
+//! invalid options.
 
 use super::selector::{FieldSelector, LabelSelector};
 
 /// Options of `get`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetOptions {
-    /// `""`/absent: the newest; `"0"`: any; `n`: not older than `n`.
+    /// `""` or absent: the newest; `"0"`: any; `n`: at least as new as `n`.
     pub resource_version: Option<u64>,
 }
 
 /// Options of `list`, `watch` and `deletecollection`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListOptions {
-    /// Which labels an object must have.
+    /// The label selector that objects must match.
     pub label_selector: LabelSelector,
-    /// Which fields an object must have.
+    /// The field selector that objects must match.
     pub field_selector: FieldSelector,
-    /// See [`ResourceVersionMatch`]; for a watch, where it starts.
+    /// See [`ResourceVersionMatch`]; for a watch, the version to start after.
     pub resource_version: Option<u64>,
-    /// How `resource_version` is meant.
+    /// How to interpret `resource_version`.
     pub resource_version_match: Option<ResourceVersionMatch>,
-    /// At most so many objects in one page; 0 is no limit.
+    /// Maximum number of objects in a page; 0 means no limit.
     pub limit: u64,
-    /// The opaque token of the page before.
+    /// The opaque continue token of the previous page.
     pub continue_token: Option<String>,
-    /// For a watch: end after so many seconds.
+    /// For a watch: the timeout after which it ends, in seconds.
     pub timeout_seconds: Option<u64>,
-    /// For a watch: send bookmarks.
+    /// For a watch: whether to send bookmarks.
     pub allow_watch_bookmarks: bool,
-    /// For a watch: begin with the present objects, closed by a bookmark.
+    /// For a watch: whether to send the existing objects first, followed by a bookmark.
     pub send_initial_events: Option<bool>,
 }
 
-/// How the resource version of a list is meant.
+/// How to interpret the resource version of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceVersionMatch {
     /// Exactly the state at this revision.
@@ -47,11 +47,11 @@ pub enum ResourceVersionMatch {
 /// Options of `create`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CreateOptions {
-    /// Do all but the write.
+    /// Whether to skip the write.
     pub dry_run: DryRun,
-    /// What to do about unknown and duplicate fields.
+    /// How to handle unknown and duplicate fields.
     pub field_validation: FieldValidation,
-    /// Who manages the fields set; empty takes it from the user agent.
+    /// The manager of the fields set; if empty, it is derived from the user agent.
     pub field_manager: String,
 }
 
@@ -61,32 +61,32 @@ pub type UpdateOptions = CreateOptions;
 /// Options of `patch`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatchOptions {
-    /// Do all but the write.
+    /// Whether to skip the write.
     pub dry_run: DryRun,
-    /// What to do about unknown and duplicate fields.
+    /// How to handle unknown and duplicate fields.
     pub field_validation: FieldValidation,
-    /// Who manages the fields set.
+    /// The manager of the fields set.
     pub field_manager: String,
-    /// For apply: take fields over from their managers.
+    /// For apply: whether to take over fields of other managers.
     pub force: bool,
 }
 
 /// Options of `delete`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// Do all but the write.
+    /// Whether to skip the write.
     pub dry_run: DryRun,
-    /// Seconds until the object is removed; absent takes the kind's default. Never negative.
+    /// Grace period before the object is removed, in seconds; absent means the kind's default. Never negative.
     pub grace_period_seconds: Option<i64>,
-    /// What must hold of the object for the deletion to happen.
+    /// Conditions that the object must fulfil.
     pub preconditions: Preconditions,
-    /// What becomes of dependents; absent takes the kind's default.
+    /// How to handle dependents; absent means the kind's default.
     pub propagation_policy: Option<PropagationPolicy>,
-    /// Delete even if the stored object cannot be read.
+    /// Whether to delete the object even if the stored data cannot be decoded.
     pub ignore_store_read_error: bool,
 }
 
-/// What must hold of the stored object.
+/// Conditions on the stored object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preconditions {
     /// The object's uid.
@@ -95,55 +95,55 @@ pub struct Preconditions {
     pub resource_version: Option<String>,
 }
 
-/// What becomes of an object's dependents when it is deleted.
+/// How to handle the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropagationPolicy {
-    /// They stay, without their owner.
+    /// Dependents are kept, without the owner reference.
     Orphan,
-    /// They go after it.
+    /// Dependents are deleted after the owner.
     Background,
-    /// They go before it.
+    /// Dependents are deleted before the owner.
     Foreground,
 }
 
-/// Whether the write is to happen.
+/// Whether a write is a dry run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DryRun {
-    /// It is.
+    /// The write is performed.
     #[default]
     Off,
-    /// All stages run, nothing is stored.
+    /// All stages run, but nothing is stored.
     All,
 }
 
-/// What to do about unknown and duplicate fields.
+/// How to handle unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldValidation {
-    /// Say nothing.
+    /// Ignore them.
     Ignore,
-    /// Accept, with a warning each.
+    /// Accept them, with a warning for each.
     #[default]
     Warn,
-    /// Refuse the request.
+    /// Reject the request.
     Strict,
 }
 
 impl DryRun {
-    /// Whether nothing is to be stored.
+    /// Whether this is a dry run.
     pub fn is_on(self) -> bool {
         self == Self::All
     }
 }
 
 impl Preconditions {
-    /// Whether nothing is asked.
+    /// Whether there are no preconditions.
     pub fn is_empty(&self) -> bool {
         self.uid.is_none() && self.resource_version.is_none()
     }
 }
 
 impl PropagationPolicy {
-    /// The policy of that name, if there is one.
+    /// Returns the policy with this name, if it exists.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "Orphan" => Some(Self::Orphan),

@@ -9,7 +9,7 @@ mod label;
 pub use field::{FieldRequirement, FieldSelector};
 pub use label::{LabelOperator, LabelRequirement, LabelSelector};
 
-/// A selector that cannot be parsed; the text says where and why.
+/// Error of parsing a selector, with position and cause.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SelectorError(pub String);

@@ -1,4 +1,4 @@
-//! `Status`: how every failure is told to a client.
+//! `Status`: the error response of the API.
 //!
 //! Kubernetes concept: [`metav1.Status`](https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#status-v1-meta).
 
@@ -9,22 +9,23 @@ use serde::{Deserialize, Serialize};
 use super::identity::{GroupResource, GroupVersionKind};
 use super::validation::{ErrorList, FieldError};
 
-/// A failure as a client sees it. `Err` of every REST operation.
+/// An error as a client receives it. The `Err` of every REST operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusError {
     /// The HTTP status code.
     pub code: u16,
     /// The machine-readable reason.
     pub reason: Reason,
-    /// The text for people.
+    /// The human-readable message.
     pub message: String,
-    /// What the failure is about; boxed to keep `Result`s small.
+    /// The subject of the error; boxed to keep `Result`s small.
     pub details: Option<Box<StatusDetails>>,
-    /// `metadata.continue`: with a 410 for an old page, how to go on from the same place in the newest state.
+    /// `metadata.continue`: with a 410 for an expired page, the token that continues at the same key in the newest
+    /// state.
     pub continue_token: Option<Box<str>>,
 }
 
-/// What a failure is about.
+/// The subject of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusDetails {
@@ -40,21 +41,21 @@ pub struct StatusDetails {
     /// The object's uid.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// Each single cause, for example one per invalid field.
+    /// The single causes, for example one for each invalid field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<StatusCause>,
-    /// After how many seconds trying again makes sense; 0 says nothing.
+    /// Delay before a retry, in seconds; 0 if unspecified.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retry_after_seconds: u32,
 }
 
-/// One cause of a failure.
+/// One cause of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusCause {
     /// The machine-readable kind of cause, for example `FieldValueInvalid`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The text for people.
+    /// The human-readable message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// The field, as a path from the root of the object.
@@ -62,14 +63,14 @@ pub struct StatusCause {
     pub field: String,
 }
 
-/// `metav1.StatusReason`, with the HTTP code each one has by default.
+/// `metav1.StatusReason`; each reason has a default HTTP code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// 400: the request itself is malformed.
     BadRequest,
-    /// 401: nobody knows who asks.
+    /// 401: the user is not authenticated.
     Unauthorized,
-    /// 403: known, and not allowed.
+    /// 403: the user is authenticated but not authorised.
     Forbidden,
     /// 404: no such object, resource or path.
     NotFound,
@@ -77,38 +78,38 @@ pub enum Reason {
     MethodNotAllowed,
     /// 406: no representation the client accepts.
     NotAcceptable,
-    /// 409: an object with this name is there already.
+    /// 409: an object with this name already exists.
     AlreadyExists,
-    /// 409: the object changed in between; read it again and retry.
+    /// 409: the object was changed concurrently; read it again and retry.
     Conflict,
-    /// 410: the resource is gone for good.
+    /// 410: the resource is permanently gone.
     Gone,
-    /// 410: the resource version is older than the history kept; list again.
+    /// 410: the resource version is older than the retained history; list again.
     Expired,
-    /// 413: the body is larger than the server takes.
+    /// 413: the body exceeds the size limit.
     RequestEntityTooLarge,
-    /// 415: a content type the server does not read.
+    /// 415: the server does not support the content type.
     UnsupportedMediaType,
-    /// 422: understood, and invalid.
+    /// 422: the request is well-formed but the object is invalid.
     Invalid,
-    /// 429: too much at once; retry after the time given.
+    /// 429: too many requests; retry after the given time.
     TooManyRequests,
-    /// 500: a fault of the server.
+    /// 500: an internal error of the server.
     InternalError,
-    /// 500: the caller should retry against this server after a while.
+    /// 500: the server could not complete the request in time; retry later.
     ServerTimeout,
-    /// 503: not able to serve just now; retry.
+    /// 503: the server is temporarily unavailable; retry.
     ServiceUnavailable,
     /// 504: the operation did not finish in time.
     Timeout,
-    /// 500 or another code: no closer reason.
+    /// 500 or another code: no more specific reason applies.
     Unknown,
 }
 
 // === impl Reason ===
 
 impl Reason {
-    /// The HTTP status code that goes with the reason.
+    /// Returns the default HTTP status code of the reason.
     pub const fn code(self) -> u16 {
         match self {
             Self::BadRequest => 400,
@@ -129,7 +130,7 @@ impl Reason {
         }
     }
 
-    /// The reason as `Status.reason` has it; empty for `Unknown`.
+    /// Returns the value of `Status.reason`; empty for `Unknown`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::BadRequest => "BadRequest",
@@ -158,12 +159,12 @@ impl Reason {
 // === impl StatusError ===
 
 impl StatusError {
-    /// A failure with the reason's own code and no details.
+    /// Creates an error with the reason's default code and no details.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self { code: reason.code(), reason, message: message.into(), details: None, continue_token: None }
     }
 
-    /// The same failure, about this object.
+    /// Adds the resource and the name to the details.
     pub fn about(mut self, resource: GroupResource, name: &str) -> Self {
         let details = self.details_mut();
         resource.group.clone_into(&mut details.group);
@@ -172,36 +173,36 @@ impl StatusError {
         self
     }
 
-    /// The same failure, with causes.
+    /// Adds causes.
     pub fn with_causes(mut self, causes: Vec<StatusCause>) -> Self {
         self.details_mut().causes = causes;
         self
     }
 
-    /// The same failure, with a hint when to retry, in seconds.
+    /// Adds a retry delay, in seconds.
     pub fn retry_after_seconds(mut self, seconds: u32) -> Self {
         self.details_mut().retry_after_seconds = seconds;
         self
     }
 
-    /// 404 for one object.
+    /// 404: the object does not exist.
     pub fn not_found(resource: GroupResource, name: &str) -> Self {
         Self::new(Reason::NotFound, format!("{resource} \"{name}\" not found")).about(resource, name)
     }
 
-    /// 409: the name is taken.
+    /// 409: the name is already in use.
     pub fn already_exists(resource: GroupResource, name: &str) -> Self {
         Self::new(Reason::AlreadyExists, format!("{resource} \"{name}\" already exists"))
             .about(resource, name)
     }
 
-    /// 409: the object changed, or a precondition does not hold.
+    /// 409: the object was changed concurrently, or a precondition does not hold.
     pub fn conflict(resource: GroupResource, name: &str, why: impl fmt::Display) -> Self {
         Self::new(Reason::Conflict, format!("Operation cannot be fulfilled on {resource} \"{name}\": {why}"))
             .about(resource, name)
     }
 
-    /// 403 for one object.
+    /// 403: access to the object is denied.
     pub fn forbidden(resource: GroupResource, name: &str, why: impl fmt::Display) -> Self {
         let message = if name.is_empty() {
             format!("{resource} is forbidden: {why}")
@@ -211,7 +212,7 @@ impl StatusError {
         Self::new(Reason::Forbidden, message).about(resource, name)
     }
 
-    /// 422: one or more fields are invalid. Names the kind, not the resource, as Kubernetes does.
+    /// 422: one or more fields are invalid. Uses the kind, not the resource, as Kubernetes does.
     pub fn invalid(kind: GroupVersionKind, name: &str, errors: &ErrorList) -> Self {
         let mut failure = Self::new(
             Reason::Invalid,
@@ -225,18 +226,18 @@ impl StatusError {
         failure
     }
 
-    /// 400.
+    /// 400: the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(Reason::BadRequest, message)
     }
 
-    /// 500: a fault of the server.
+    /// 500: an internal error of the server.
     pub fn internal(error: impl fmt::Display) -> Self {
         Self::new(Reason::InternalError, format!("Internal error occurred: {error}"))
             .with_causes(vec![StatusCause { message: error.to_string(), ..StatusCause::default() }])
     }
 
-    /// 405 for a resource that does not serve the verb.
+    /// 405: the resource does not serve the verb.
     pub fn method_not_supported(resource: GroupResource, verb: &str) -> Self {
         Self::new(
             Reason::MethodNotAllowed,
@@ -245,39 +246,39 @@ impl StatusError {
         .about(resource, "")
     }
 
-    /// 410: the resource version is older than the history kept.
+    /// 410: the resource version is older than the retained history.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(Reason::Expired, message)
     }
 
-    /// The same failure, with a token to go on listing from the same place in the newest state.
+    /// Adds a token that continues the list at the same key in the newest state.
     pub fn continue_with(mut self, token: impl Into<Box<str>>) -> Self {
         self.continue_token = Some(token.into());
         self
     }
 
-    /// 504: the server gave up waiting; the outcome is unknown.
+    /// 504: the server stopped waiting; the outcome is unknown.
     pub fn timeout(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         Self::new(Reason::Timeout, format!("Timeout: {}", message.into()))
             .retry_after_seconds(retry_after_seconds)
     }
 
-    /// 429: retry after the given seconds.
+    /// 429: retry after the given number of seconds.
     pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         Self::new(Reason::TooManyRequests, message).retry_after_seconds(retry_after_seconds)
     }
 
-    /// Whether the failure says the object is not there.
+    /// Whether the error says that the object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.reason == Reason::NotFound
     }
 
-    /// Whether the failure is a 409 that reading again may cure.
+    /// Whether the error is a 409 that may be resolved by reading the object again.
     pub fn is_conflict(&self) -> bool {
         self.reason == Reason::Conflict
     }
 
-    /// The failure as a `v1 Status` object.
+    /// Returns the error as a `v1 Status` object.
     pub fn to_value(&self) -> serde_json::Value {
         let mut status = serde_json::Map::new();
         let mut put = |field: &str, value: serde_json::Value| status.insert(field.to_owned(), value);

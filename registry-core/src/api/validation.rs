@@ -1,4 +1,4 @@
-//! Field errors, as validation collects them.
+//! Field errors collected by validation.
 //!
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/util/validation/field`.
 
@@ -11,13 +11,13 @@ use serde_json::Value;
 pub mod names;
 pub mod object_meta;
 
-/// Where in an object a field is: `spec.containers[0].name`, `metadata.labels[a/b]`.
+/// Path of a field in an object: `spec.containers[0].name`, `metadata.labels[a/b]`.
 ///
-/// A path shares its parent, so that a step costs the same however long the path is: keys of maps may have megabytes.
+/// A path shares its parent, so appending an element costs the same at any depth; map keys can be megabytes long.
 #[derive(Clone, Default)]
 pub struct FieldPath(Option<Arc<Step>>);
 
-/// One step of a path.
+/// An element of a path.
 struct Step {
     parent: FieldPath,
     name: StepName,
@@ -29,74 +29,74 @@ enum StepName {
     Key(Box<str>),
 }
 
-/// One thing wrong with one field.
+/// An error about one field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
-    /// What kind of wrong.
+    /// The kind of error.
     pub kind: FieldErrorKind,
-    /// Which field.
+    /// The field.
     pub field: FieldPath,
-    /// The value found, for the kinds whose message shows it.
+    /// The invalid value, for the kinds whose message includes it.
     pub value: Option<Value>,
-    /// How the message shows the value, where that is not its JSON.
+    /// The value as displayed in the message, if not as JSON.
     pub shown: Option<String>,
-    /// The text for people.
+    /// The human-readable detail.
     pub detail: String,
 }
 
 /// The kinds of field errors, as `Status.details.causes[].reason` names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorKind {
-    /// The value names something that is not there.
+    /// The value refers to something that does not exist.
     NotFound,
     /// The field must be set.
     Required,
-    /// The value must be unique and is not.
+    /// The value must be unique but is not.
     Duplicate,
-    /// The value breaks a rule.
+    /// The value violates a rule.
     Invalid,
-    /// The value is none of the accepted ones.
+    /// The value is not one of the supported ones.
     NotSupported,
-    /// The field may not be set, or not changed, here.
+    /// The field must not be set, or must not be changed.
     Forbidden,
     /// The value is too long (characters or bytes).
     TooLong,
     /// The list or map has too many entries.
     TooMany,
-    /// The value has another type.
+    /// The value has the wrong type.
     TypeInvalid,
-    /// Something went wrong in the server itself.
+    /// An internal error occurred.
     Internal,
 }
 
-/// All that is wrong with one object, in the order found. Empty means valid.
+/// The errors of one object, in the order found. Empty means valid.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorList(pub Vec<FieldError>);
 
 // === impl FieldPath ===
 
 impl FieldPath {
-    /// A path that starts at a top-level field.
+    /// Creates the path of a top-level field.
     pub fn new(root: &str) -> Self {
         Self::default().step(StepName::Field(root.into()))
     }
 
-    /// The object itself.
+    /// Returns the path of the object itself.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// A field below this one.
+    /// Returns the path of a field below this one.
     pub fn child(&self, name: &str) -> Self {
         self.step(StepName::Field(name.into()))
     }
 
-    /// An element of this list.
+    /// Returns the path of an element of this list.
     pub fn index(&self, index: usize) -> Self {
         self.step(StepName::Index(index))
     }
 
-    /// An entry of this map.
+    /// Returns the path of an entry of this map.
     pub fn key(&self, key: &str) -> Self {
         self.step(StepName::Key(key.into()))
     }
@@ -146,12 +146,12 @@ impl fmt::Debug for FieldPath {
 // === impl FieldError ===
 
 impl FieldError {
-    /// A field that must be set.
+    /// The field must be set.
     pub fn required(field: FieldPath, detail: impl Into<String>) -> Self {
         Self { kind: FieldErrorKind::Required, field, value: None, shown: None, detail: detail.into() }
     }
 
-    /// A value that breaks a rule.
+    /// The value violates a rule.
     pub fn invalid(field: FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self {
             kind: FieldErrorKind::Invalid,
@@ -162,7 +162,7 @@ impl FieldError {
         }
     }
 
-    /// A value that must be unique and is not.
+    /// The value must be unique but is not.
     pub fn duplicate(field: FieldPath, value: impl Into<Value>) -> Self {
         Self {
             kind: FieldErrorKind::Duplicate,
@@ -173,12 +173,12 @@ impl FieldError {
         }
     }
 
-    /// A field that may not be set or changed here.
+    /// The field must not be set or changed.
     pub fn forbidden(field: FieldPath, detail: impl Into<String>) -> Self {
         Self { kind: FieldErrorKind::Forbidden, field, value: None, shown: None, detail: detail.into() }
     }
 
-    /// A value that names something that is not there.
+    /// The value refers to something that does not exist.
     pub fn not_found(field: FieldPath, value: impl Into<Value>) -> Self {
         Self {
             kind: FieldErrorKind::NotFound,
@@ -189,38 +189,38 @@ impl FieldError {
         }
     }
 
-    /// A value that is none of the accepted ones, which the message lists in this order.
+    /// The value is not one of the supported ones, which the message lists in the given order.
     pub fn not_supported(field: FieldPath, value: impl Into<Value>, accepted: &[&str]) -> Self {
         let accepted: Vec<_> = accepted.iter().map(|one| format!("{one:?}")).collect();
         let detail = format!("supported values: {}", accepted.join(", "));
         Self { kind: FieldErrorKind::NotSupported, field, value: Some(value.into()), shown: None, detail }
     }
 
-    /// A value longer than `limit` bytes.
+    /// The value is longer than `limit` bytes.
     pub fn too_long(field: FieldPath, limit_bytes: usize) -> Self {
         let detail = format!("may not be more than {limit_bytes} bytes");
         Self { kind: FieldErrorKind::TooLong, field, value: None, shown: None, detail }
     }
 
-    /// A list or map with more than `limit` entries.
+    /// The list or map has more than `limit` entries.
     pub fn too_many(field: FieldPath, count: usize, limit: usize) -> Self {
         let detail = format!("must have at most {limit} items");
         Self { kind: FieldErrorKind::TooMany, field, value: Some(count.into()), shown: None, detail }
     }
 
-    /// The same, with the value shown in another way.
+    /// Sets how the message displays the value.
     #[must_use]
     pub fn shown_as(self, text: impl Into<String>) -> Self {
         Self { shown: Some(text.into()), ..self }
     }
 
-    /// The same, with words for people.
+    /// Sets the human-readable detail.
     #[must_use]
     pub fn detailed(self, detail: impl Into<String>) -> Self {
         Self { detail: detail.into(), ..self }
     }
 
-    /// What is wrong, without where: the message of its cause in a `Status`.
+    /// Returns the message without the field: the message of the cause in a `Status`.
     pub fn body(&self) -> String {
         let name = self.kind.title();
         let detail = if self.detail.is_empty() { String::new() } else { format!(": {}", self.detail) };
@@ -239,7 +239,7 @@ impl fmt::Display for FieldError {
 }
 
 impl FieldErrorKind {
-    /// The machine-readable name in `Status` causes.
+    /// Returns the machine-readable reason of the cause in a `Status`.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::NotFound => "FieldValueNotFound",
@@ -270,7 +270,7 @@ impl FieldErrorKind {
     }
 }
 
-/// A value as Kubernetes' messages show it: strings quoted, all else as JSON.
+/// Formats a value as in Kubernetes' messages: strings quoted, everything else as JSON.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -281,17 +281,17 @@ fn shown(value: &Value) -> String {
 // === impl ErrorList ===
 
 impl ErrorList {
-    /// Whether nothing was found wrong.
+    /// Whether there are no errors.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Notes one more error.
+    /// Appends an error.
     pub fn push(&mut self, error: FieldError) {
         self.0.push(error);
     }
 
-    /// Takes over all errors of another list.
+    /// Appends all errors of another list.
     pub fn append(&mut self, mut other: Self) {
         self.0.append(&mut other.0);
     }
@@ -309,7 +309,7 @@ impl FromIterator<FieldError> for ErrorList {
     }
 }
 
-/// One error bare, several in brackets, each distinct text once: as an aggregate error is written.
+/// Formats as an aggregate error: a single error alone, several in brackets, without duplicate messages.
 impl fmt::Display for ErrorList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut known: HashSet<String> = HashSet::new();

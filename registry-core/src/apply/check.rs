@@ -1,7 +1,7 @@
-//! Whether an applied configuration fits its type, in Kubernetes' words where it does not.
+//! Type check of an applied configuration, with Kubernetes' error messages.
 //!
-//! An applied configuration is checked before it is merged: it owns exactly the fields it names, so a field that
-//! is not there, or of another type, cannot be dropped or converted on the way.
+//! An applied configuration is checked before it is merged: it owns exactly the fields it names, so a field that does
+//! not exist or has another type must not be silently dropped or converted.
 
 use std::fmt::{self, Write};
 
@@ -12,17 +12,17 @@ use crate::schema::{ListKind, Scalar, TypeRef};
 use super::element::PathElement;
 use super::shape::list_element;
 
-/// Maximum number of bytes of all lines: hostile configurations have many mismatches below long keys.
+/// Maximum total length of the messages, in bytes: hostile configurations have many mismatches below long keys.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
-/// What is wrong with a value, one line each.
+/// The type errors of a value, one line each.
 #[derive(Debug, Default)]
 pub(super) struct Mismatches {
     lines: Vec<String>,
     bytes: usize,
 }
 
-/// Where the check is. Lives on the stack; text is made of it only for a mismatch.
+/// The path of the value being checked. Kept on the stack; it is formatted only for a mismatch.
 #[derive(Clone, Copy)]
 enum Path<'p> {
     Root,
@@ -34,7 +34,7 @@ enum Path<'p> {
 // === impl Mismatches ===
 
 impl Mismatches {
-    /// What is wrong with an object of this type.
+    /// Checks an object of this type.
     pub(super) fn of(ty: TypeRef<'_>, fields: &Map<String, Value>) -> Self {
         let mut mismatches = Self::default();
         mismatches.check_fields(ty, fields, Path::Root);
@@ -138,7 +138,7 @@ impl Mismatches {
     }
 }
 
-/// As Kubernetes lists them: one bare, several on a line each.
+/// Formats as Kubernetes does: a single mismatch alone, several on a line each.
 impl fmt::Display for Mismatches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.lines.as_slice() {
@@ -225,7 +225,7 @@ impl fmt::Display for Literal<'_> {
     }
 }
 
-/// What Go calls the type of a decoded value.
+/// Returns Go's name for the type of a decoded value.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",

@@ -1,4 +1,4 @@
-//! Which fields a value sets.
+//! Collects the fields that a value sets.
 
 use serde_json::{Map, Value};
 
@@ -11,19 +11,19 @@ use super::shape::{ValueShape, list_element};
 // === impl FieldSet ===
 
 impl<'a> FieldSet<'a> {
-    /// The fields a value of this type sets: every leaf, every list element, and every key of a map.
-    /// List elements that nothing tells apart are left out.
+    /// Returns the fields that a value of this type sets: every leaf, every list element, and every key of a map. Omits
+    /// list elements without an identity.
     pub fn of(value: &'a Value, ty: TypeRef<'a>) -> Self {
         collect(ValueShape::of(ty), value).1
     }
 
-    /// The fields an object of this type sets.
+    /// Returns the fields that an object of this type sets.
     pub(super) fn of_fields(fields: &'a Map<String, Value>, shape: ValueShape<'a>) -> Self {
         collect_map(shape, fields)
     }
 }
 
-/// Whether the value itself is a member, and what it sets below.
+/// Returns whether the value itself is a member, and the fields set below it.
 fn collect<'a>(shape: ValueShape<'a>, value: &'a Value) -> (bool, FieldSet<'a>) {
     match (shape, value) {
         (ValueShape::Leaf, _) => (true, FieldSet::default()),
@@ -42,7 +42,7 @@ fn collect<'a>(shape: ValueShape<'a>, value: &'a Value) -> (bool, FieldSet<'a>) 
 fn collect_map<'a>(shape: ValueShape<'a>, map: &'a Map<String, Value>) -> FieldSet<'a> {
     let nodes = map.iter().filter_map(|(key, value)| {
         let (member, children) = collect(shape.member(key), value);
-        // A field that is there and has nothing below it is set all the same; so is every key of a map.
+        // A field that is present but empty still counts as set; so does every key of a map.
         let is_bare = match value {
             Value::Null => true,
             Value::Object(map) => map.is_empty(),
@@ -61,7 +61,8 @@ fn collect_list<'a>(list: TypeRef<'a>, shape: ValueShape<'a>, items: &'a [Value]
     });
     let mut nodes: Vec<Node<'a>> = nodes.collect();
     nodes.sort_by(|a, b| a.element.cmp(&b.element));
-    // Of elements that are there twice only the element is a member: its parts belong to no one of them.
+    // If an element is duplicated, only the element itself is a member: its fields cannot be attributed to one of the
+    // duplicates.
     nodes.dedup_by(|later, first| {
         let is_same = later.element == first.element;
         if is_same {

@@ -1,4 +1,4 @@
-//! What differs between two values of one type.
+//! Differences between two values of one type.
 
 use serde_json::{Map, Value};
 
@@ -8,16 +8,16 @@ use super::element::{PathElement, compare_values};
 use super::set::FieldSet;
 use super::shape::{ValueShape, list_element};
 
-/// What differs between an old and a new value.
+/// The differences between an old and a new value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes<'a> {
-    /// What the new value has and the old one has not, or has differently.
+    /// Fields that only the new value has, or whose values differ.
     pub(super) changed: FieldSet<'a>,
-    /// What only the old value has.
+    /// Fields that only the old value has.
     pub(super) removed: FieldSet<'a>,
 }
 
-/// What differs at one field and below.
+/// The differences at and below one field.
 #[derive(Default)]
 struct Difference<'a> {
     is_changed: bool,
@@ -28,7 +28,7 @@ struct Difference<'a> {
 // === impl Changes ===
 
 impl<'a> Changes<'a> {
-    /// Compares two objects, but for these fields and all below them.
+    /// Compares two objects, ignoring the given fields and everything below them.
     pub(super) fn between(
         shape: ValueShape<'a>,
         old: &'a Map<String, Value>,
@@ -72,7 +72,7 @@ fn compare<'a>(
         ValueShape::List(list) => {
             let old = items_of(old);
             let new = items_of(new);
-            // Lists are taken apart at a cost, and mostly they are the same.
+            // Comparing lists by element is expensive, and most lists are equal.
             if old != new {
                 compare_lists(list, shape.element(), old, new, &mut difference.below);
             }
@@ -112,7 +112,7 @@ fn compare_maps<'a>(
     let mut place = 0;
     let mut olds = old.into_iter().flatten().peekable();
     let mut news = new.into_iter().flatten().peekable();
-    // Both are sorted by key.
+    // Both maps are sorted by key.
     loop {
         let (key, old, new) = match (olds.peek().copied(), news.peek().copied()) {
             (None, None) => return,
@@ -140,7 +140,7 @@ fn compare_maps<'a>(
     }
 }
 
-/// Whether there is one single value in both places, of whatever type.
+/// Whether both values are the same scalar, independent of the schema.
 fn is_same_scalar(old: Option<&Value>, new: Option<&Value>) -> bool {
     match (old, new) {
         (Some(Value::Object(_) | Value::Array(_)), _) => false,
@@ -151,7 +151,7 @@ fn is_same_scalar(old: Option<&Value>, new: Option<&Value>) -> bool {
 
 type Item<'a> = (PathElement<'a>, &'a Value);
 
-/// The elements of one list that nothing tells apart; usually it is one.
+/// The elements of a list that share an identity; usually one.
 #[derive(Default)]
 struct Same<'a> {
     first: Option<&'a Value>,
@@ -190,7 +190,7 @@ fn compare_lists<'a>(
     }
 }
 
-/// Compares the elements of two lists that nothing tells apart.
+/// Compares the elements of two lists that share an identity.
 fn compare_same<'a>(shape: ValueShape<'a>, old: &Same<'a>, new: &Same<'a>) -> Difference<'a> {
     let nothing = FieldSet::default();
     match (old.more.is_empty(), new.more.is_empty()) {
@@ -226,7 +226,7 @@ fn sorted_items<'a>(list: TypeRef<'a>, items: &'a [Value]) -> Vec<Item<'a>> {
     items
 }
 
-/// The fields of a value that is a map and has some.
+/// Returns the fields of a non-empty map.
 fn map_of(value: Option<&Value>) -> Option<&Map<String, Value>> {
     value.and_then(Value::as_object).filter(|map| !map.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Conflicts: what a client is told when others manage what it applies.
+//! Conflicts: the error if other managers have fields that a client applies.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use super::element::PathElement;
 use super::managers::{ManagedFieldsOperation, Manager};
 use super::set::path_text;
 
-/// A field that someone else manages.
+/// A field that another manager has.
 #[derive(Clone, Debug)]
 pub(super) struct Conflict {
-    /// Who, as messages name them.
+    /// The manager as displayed in messages.
     manager: String,
     pub(super) path: Vec<PathElement<'static>>,
 }
@@ -25,7 +25,7 @@ impl Conflict {
     }
 }
 
-/// 409 with a cause for each field. The conflicts come manager by manager.
+/// Returns a 409 with a cause for each field. The conflicts must be grouped by manager.
 pub(super) fn refuse(conflicts: &[Conflict]) -> StatusError {
     let message = match conflicts {
         [only] => {
@@ -53,7 +53,7 @@ pub(super) fn refuse(conflicts: &[Conflict]) -> StatusError {
     StatusError::new(Reason::Conflict, message).with_causes(causes.collect())
 }
 
-/// A manager as conflicts name it: one who applied by name, one who updated with the version.
+/// Formats a manager for messages: by name for apply, with the version for updates.
 fn manager_text(manager: &Manager<'_>) -> String {
     let mut text = format!("{:?}", manager.name);
     if !manager.subresource.is_empty() {

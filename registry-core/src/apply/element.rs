@@ -1,4 +1,4 @@
-//! One step of a path through an object.
+//! Path elements.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -8,31 +8,31 @@ use serde_json::{Number, Value};
 
 use crate::codec::json::escape_for_pages;
 
-/// One step of a path through an object. Borrows names and keys from the object or field set it was made from.
+/// One element of a path through an object. Borrows names and keys from the object or field set.
 ///
 /// Elements are ordered as Kubernetes orders them: fields, keys, values, indexes.
 #[derive(Clone, Debug)]
 pub enum PathElement<'a> {
     /// A field of a struct, or a key of a map.
     Field(Cow<'a, str>),
-    /// The element of a keyed list that has these values in its key fields, which are sorted by name.
+    /// The element of a keyed list with these key fields, sorted by name.
     Key(Vec<(Cow<'a, str>, Cow<'a, Value>)>),
-    /// The element of a set that is this value.
+    /// The element of a set with this value.
     Value(Cow<'a, Value>),
-    /// The element at this place of a list.
+    /// The list element at this index.
     Index(i64),
 }
 
-/// A step of `fieldsV1` that cannot be read. Not retryable.
+/// Error of parsing a path element of `fieldsV1`. Not retryable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElementError {
-    /// It is not a letter, a colon, and something.
+    /// The text does not consist of a letter, a colon and a value.
     #[error("missing colon: {0}")]
     Malformed(String),
-    /// What follows the colon is not of the letter's form.
+    /// The text after the colon does not have the form that the letter requires.
     #[error("{0}")]
     Content(String),
-    /// No such letter: a later version of Kubernetes may know it, so it is passed over.
+    /// The letter is unknown: a later version of Kubernetes may define it, so callers skip the element.
     #[error("unknown path element type")]
     Unknown,
 }
@@ -40,15 +40,15 @@ pub enum ElementError {
 // === impl PathElement ===
 
 impl<'a> PathElement<'a> {
-    /// A field by its name.
+    /// Creates a field element.
     pub fn field(name: &'a str) -> Self {
         Self::Field(Cow::Borrowed(name))
     }
 
-    /// Reads a step as `fieldsV1` writes it: `f:name`, `k:{"name":"c"}`, `v:"x"`, `i:0`.
+    /// Parses an element as in `fieldsV1`: `f:name`, `k:{"name":"c"}`, `v:"x"`, `i:0`.
     ///
     /// # Errors
-    /// It is none.
+    /// Fails if the text is not a path element.
     pub fn parse(text: &'a str) -> Result<Self, ElementError> {
         let (Some(letter), Some(content)) = (text.get(..1), text.get(2..)) else {
             return Err(ElementError::Malformed(text.to_owned()));
@@ -76,7 +76,7 @@ impl<'a> PathElement<'a> {
         }
     }
 
-    /// Writes the step as `fieldsV1` has it.
+    /// Formats the element as in `fieldsV1`.
     pub fn to_key(&self) -> String {
         match self {
             Self::Field(name) => {
@@ -104,7 +104,7 @@ impl<'a> PathElement<'a> {
         }
     }
 
-    /// The step without borrowed parts.
+    /// Returns the element with owned data.
     pub fn into_owned(self) -> PathElement<'static> {
         match self {
             Self::Field(name) => PathElement::Field(Cow::Owned(name.into_owned())),
@@ -155,7 +155,7 @@ impl PartialEq for PathElement<'_> {
 
 impl Eq for PathElement<'_> {}
 
-/// The step as conflicts show it: `.name`, `[name="c"]`, `[="x"]`, `[0]`.
+/// Formats the element as in conflict messages: `.name`, `[name="c"]`, `[="x"]`, `[0]`.
 impl fmt::Display for PathElement<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

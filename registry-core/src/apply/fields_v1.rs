@@ -7,23 +7,23 @@ use serde_json::{Map, Value};
 use super::element::{ElementError, PathElement};
 use super::set::{FieldSet, Node};
 
-/// Says that a field is itself a member, beside what is below it.
+/// Key that marks a field as a member itself, in addition to its children.
 const SELF: &str = ".";
 
-/// A set as an entry of `managedFields` has it, changed in place: of all the fields of an object a request changes few,
-/// and what it leaves alone is neither read nor written again.
+/// A field set in the JSON form of a `managedFields` entry, modified in place: a request changes few of an object's
+/// fields, and the unchanged ones are neither parsed nor formatted.
 ///
-/// Each step is written in one way only (see [`PathElement::to_key`]), so steps are compared as texts.
+/// Each element has exactly one encoding (see [`PathElement::to_key`]), so elements are compared as strings.
 #[derive(Clone, Debug)]
 pub(super) struct WrittenSet<'a>(Cow<'a, Map<String, Value>>);
 
 // === impl FieldSet ===
 
 impl<'a> FieldSet<'a> {
-    /// Reads a `fieldsV1`. Steps of kinds that are not known are passed over.
+    /// Parses a `fieldsV1`. Ignores elements of unknown kinds.
     ///
     /// # Errors
-    /// A step is malformed.
+    /// Fails if an element is malformed.
     pub fn from_fields_v1(value: &'a Value) -> Result<Self, ElementError> {
         match value {
             Value::Object(map) => Ok(read(map)?.1),
@@ -31,13 +31,13 @@ impl<'a> FieldSet<'a> {
         }
     }
 
-    /// Writes the set as a `fieldsV1`.
+    /// Formats the set as a `fieldsV1`.
     pub fn to_fields_v1(&self) -> Value {
         Value::Object(write(self, false))
     }
 }
 
-/// Whether the field itself is a member, and what is below it.
+/// Returns whether the field itself is a member, and its children.
 fn read(map: &Map<String, Value>) -> Result<(bool, FieldSet<'_>), ElementError> {
     let mut nodes = Vec::with_capacity(map.len());
     let mut is_member = false;
@@ -75,15 +75,15 @@ fn write(set: &FieldSet<'_>, is_member: bool) -> Map<String, Value> {
 // === impl WrittenSet ===
 
 impl<'a> WrittenSet<'a> {
-    /// Reads what a client says.
+    /// Parses a set sent by a client.
     ///
     /// # Errors
-    /// A step is malformed.
+    /// Fails if an element is malformed.
     pub(super) fn claimed(fields_v1: &Value) -> Result<Self, ElementError> {
         FieldSet::from_fields_v1(fields_v1).map(|set| Self::of(&set))
     }
 
-    /// Takes what is stored, which was written as this writes it.
+    /// Wraps a stored set, which this type wrote before.
     pub(super) fn stored(fields_v1: Cow<'a, Value>) -> Self {
         match fields_v1 {
             Cow::Borrowed(Value::Object(map)) => Self(Cow::Borrowed(map)),
@@ -92,22 +92,22 @@ impl<'a> WrittenSet<'a> {
         }
     }
 
-    /// Writes a set.
+    /// Converts a field set.
     pub(super) fn of(set: &FieldSet<'_>) -> Self {
         Self(Cow::Owned(write(set, false)))
     }
 
-    /// The `fieldsV1`.
+    /// Returns the `fieldsV1`.
     pub(super) fn into_value(self) -> Value {
         Value::Object(self.0.into_owned())
     }
 
-    /// The set with every step read. Of what is stored, nothing is malformed.
+    /// Parses all elements. A stored set has no malformed elements.
     pub(super) fn to_set(&self) -> FieldSet<'_> {
         read(&self.0).map(|(_, set)| set).unwrap_or_default()
     }
 
-    /// Whether there are no members.
+    /// Whether the set is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.0.keys().all(|key| key == SELF)
     }
@@ -128,19 +128,19 @@ impl<'a> WrittenSet<'a> {
         covers(&self.0, &other.0)
     }
 
-    /// What is in both sets.
+    /// Returns the intersection of both sets.
     pub(super) fn intersection<'s>(&self, other: &FieldSet<'s>) -> FieldSet<'s> {
         intersection(&self.0, other)
     }
 
-    /// Adds what is in the other set.
+    /// Adds the members of the other set.
     pub(super) fn add(&mut self, other: &FieldSet<'_>) {
         if !other.is_empty() {
             add(self.0.to_mut(), other);
         }
     }
 
-    /// Takes out what is in the other set. Whether a field is in it says nothing about its children.
+    /// Removes the members of the other set. Removing a field does not remove its children.
     pub(super) fn subtract(&mut self, other: &FieldSet<'_>) {
         if !other.is_empty() {
             subtract(self.0.to_mut(), other);
@@ -154,7 +154,7 @@ impl Default for WrittenSet<'_> {
     }
 }
 
-/// Whether the field that has this below it is itself a member.
+/// Whether the field with these children is a member itself.
 fn is_member(below: &Map<String, Value>) -> bool {
     below.is_empty() || below.contains_key(SELF)
 }
@@ -179,8 +179,9 @@ fn intersection<'s>(map: &Map<String, Value>, set: &FieldSet<'s>) -> FieldSet<'s
     both
 }
 
-/// The nodes of the set that the map may have, in order, with their keys. An object may have thousands of managers, and
-/// a change may have thousands of fields: each manager costs no more than the smaller of its own fields and the change.
+/// Returns the nodes of the set whose keys the map may have, in order, with their keys. An object can have thousands of
+/// managers, and a change thousands of fields; the cost for each manager is bounded by the smaller of its own fields
+/// and the change.
 fn shared_nodes<'n, 's>(map: &Map<String, Value>, set: &'n FieldSet<'s>) -> Vec<(String, &'n Node<'s>)> {
     if set.nodes().len() <= map.len() {
         return set.nodes().iter().map(|node| (node.element.to_key(), node)).collect();
@@ -192,7 +193,7 @@ fn shared_nodes<'n, 's>(map: &Map<String, Value>, set: &'n FieldSet<'s>) -> Vec<
         }
     }
     shared.sort_by(|(_, a), (_, b)| a.element.cmp(&b.element));
-    // Two spellings of one step.
+    // Two spellings of one element.
     shared.dedup_by(|(_, a), (_, b)| std::ptr::eq(*a, *b));
     shared
 }
@@ -224,7 +225,7 @@ fn subtract(map: &mut Map<String, Value>, set: &FieldSet<'_>) {
     }
 }
 
-/// Says of a field with this below it whether it is a member.
+/// Sets whether the field with these children is a member itself.
 fn mark(below: &mut Map<String, Value>, is_member: bool) {
     below.remove(SELF);
     if is_member && !below.is_empty() {

@@ -1,4 +1,4 @@
-//! The way from client-side apply: kubectl keeps what it applied last in an annotation of the object.
+//! Migration from client-side apply: kubectl stores the last applied configuration in an annotation of the object.
 
 use serde_json::Value;
 
@@ -8,19 +8,19 @@ use super::compare::Changes;
 use super::conflict::Conflict;
 use super::{FieldManager, FieldSet};
 
-/// The one manager whose objects come from client-side apply.
+/// The only manager for which client-side apply is migrated.
 pub(super) const KUBECTL: &str = "kubectl";
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The most bytes all annotations of an object may have together.
+/// Maximum total size of an object's annotations, in bytes.
 const ANNOTATIONS_LIMIT_BYTES: usize = 256 * 1024;
 
 // === impl FieldManager ===
 
 impl FieldManager<'_> {
-    /// Of these conflicts, those about fields that are no longer as they were last applied: what still is as it
-    /// was applied by the client, the client may change.
+    /// Returns the conflicts whose fields differ from the last applied configuration: the client can change a field
+    /// that still has the value that it applied.
     pub(super) fn beyond_last_applied(&self, live: &Object, conflicts: Vec<Conflict>) -> Vec<Conflict> {
         let Some(last) = self.last_applied(live) else { return conflicts };
         let Changes { changed, removed } =
@@ -36,8 +36,8 @@ impl FieldManager<'_> {
     }
 }
 
-/// Brings the annotation, where there is one, up to date with what was applied; without it, later client-side
-/// applies would undo this one.
+/// Updates the annotation, if present, to the applied configuration; otherwise, later client-side applies would undo
+/// this apply.
 pub(super) fn refresh(object: &mut Object, applied: &Object) {
     if annotation(object).is_none() {
         return;

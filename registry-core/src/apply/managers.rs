@@ -9,23 +9,23 @@ use serde_json::{Map, Value};
 use super::compare::Changes;
 use super::fields_v1::WrittenSet;
 
-/// How many managers may have updated an object, before the oldest are told apart no longer.
+/// Maximum number of managers with operation `Update`; beyond it, the oldest are merged.
 const UPDATE_MANAGERS: usize = 10;
 
-/// The manager that stands for the oldest updates.
+/// The manager that represents the merged oldest updates.
 const ANCIENT: &str = "ancient-changes";
 
-/// How a manager came by its fields.
+/// How a manager acquired its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum ManagedFieldsOperation {
-    /// It applied them.
+    /// By applying them.
     Apply,
-    /// It created, updated or patched them.
+    /// By creating, updating or patching them.
     Update,
 }
 
-/// Who an entry of `managedFields` is about. The same manager has one entry for all it applied, and one for what
-/// it updated in each version; both for each subresource.
+/// The manager of an entry of `managedFields`. A manager has one entry for everything it applied and one for its
+/// updates in each version; both for each subresource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Manager<'a> {
     pub(super) name: Cow<'a, str>,
@@ -34,11 +34,11 @@ pub(super) struct Manager<'a> {
     pub(super) subresource: Cow<'a, str>,
 }
 
-/// One manager and its fields.
+/// A manager and its fields.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<'a> {
     pub(super) manager: Manager<'a>,
-    /// When it last changed something, as `metav1.Time` is written; `None` for one who has always only agreed.
+    /// Time of the manager's last change, formatted as `metav1.Time`; `None` if it has never changed a value.
     pub(super) time: Option<Cow<'a, str>>,
     pub(super) fields: WrittenSet<'a>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Managers<'a>(pub(super) Vec<Entry<'a>>);
 // === impl Manager ===
 
 impl Manager<'_> {
-    /// Whether entries of both are one.
+    /// Whether both identify the same entry.
     pub(super) fn is(&self, other: &Manager<'_>) -> bool {
         self.name == other.name
             && self.operation == other.operation
@@ -58,7 +58,7 @@ impl Manager<'_> {
             && (self.operation == ManagedFieldsOperation::Apply || self.api_version == other.api_version)
     }
 
-    /// What is equal for two managers whose entries are one.
+    /// Returns the part that identifies the entry.
     fn identity(self) -> Self {
         match self.operation {
             ManagedFieldsOperation::Apply => Self { api_version: Cow::Borrowed(""), ..self },
@@ -66,7 +66,7 @@ impl Manager<'_> {
         }
     }
 
-    /// The order of managers that have nothing else to be ordered by.
+    /// The fallback order of managers.
     pub(super) fn compare(&self, other: &Manager<'_>) -> Ordering {
         let by_name = self.name.cmp(&other.name).then_with(|| self.operation.cmp(&other.operation));
         by_name
@@ -87,7 +87,7 @@ impl ManagedFieldsOperation {
 // === impl Managers ===
 
 impl<'a> Managers<'a> {
-    /// Reads what a client says the managers are. The error is in Kubernetes' words.
+    /// Parses `managedFields` sent by a client. The error message is Kubernetes'.
     pub(super) fn claimed(managed_fields: Value) -> Result<Self, String> {
         Self::read(Cow::Owned(managed_fields), |fields_v1| {
             WrittenSet::claimed(&fields_v1)
@@ -95,7 +95,7 @@ impl<'a> Managers<'a> {
         })
     }
 
-    /// Takes the managers of a stored object.
+    /// Parses the managers of a stored object.
     pub(super) fn stored(managed_fields: Option<Cow<'a, Value>>) -> Result<Self, String> {
         managed_fields
             .map_or_else(|| Ok(Self::default()), |value| Self::read(value, |set| Ok(WrittenSet::stored(set))))
@@ -110,7 +110,7 @@ impl<'a> Managers<'a> {
         for (index, entry) in items(managed_fields).into_iter().enumerate() {
             let entry = Entry::read(entry, index, &read_set)?;
             let key = entry.manager.clone().identity();
-            // Of two entries for one manager the later one counts.
+            // If a manager has two entries, the later one wins.
             if let Some(earlier) = places.get(&key).and_then(|place| managers.0.get_mut(*place)) {
                 *earlier = entry;
             } else {
@@ -121,7 +121,7 @@ impl<'a> Managers<'a> {
         Ok(managers)
     }
 
-    /// Writes `managedFields`, in Kubernetes' order; `None` when there are no managers.
+    /// Formats `managedFields`, in Kubernetes' order; `None` if there are no managers.
     pub(super) fn write(mut self) -> Option<Value> {
         if self.0.is_empty() {
             return None;
@@ -145,7 +145,7 @@ impl<'a> Managers<'a> {
         self.0.retain(|entry| !entry.fields.is_empty());
     }
 
-    /// Joins the oldest updates, per version, until there are not too many.
+    /// Merges the oldest updates of each version until the limit is met.
     pub(super) fn cap(&mut self) {
         let is_update = |entry: &Entry<'a>| entry.manager.operation == ManagedFieldsOperation::Update;
         let mut count = self.0.iter().filter(|entry| is_update(entry)).count();
@@ -156,7 +156,7 @@ impl<'a> Managers<'a> {
             std::mem::take(&mut self.0).into_iter().partition(is_update);
         updates.sort_by(|a, b| a.time.cmp(&b.time).then_with(|| a.manager.compare(&b.manager)));
         let mut kept: Vec<Entry<'a>> = applies;
-        // Where the oldest entry of each version is.
+        // Index of the oldest entry of each version.
         let mut firsts: Vec<usize> = Vec::new();
         for entry in updates {
             let version = entry.manager.api_version.clone();
@@ -168,7 +168,7 @@ impl<'a> Managers<'a> {
                     first.manager.name = Cow::Borrowed(ANCIENT);
                     first.manager.subresource = Cow::Borrowed("");
                     first.fields.add(&entry.fields.to_set());
-                    // The later of both, for they come by age.
+                    // The later time of both, since the entries are sorted by age.
                     first.time = entry.time;
                     count -= 1;
                 }
@@ -191,12 +191,12 @@ impl<'a> Managers<'a> {
 // === impl Entry ===
 
 impl<'a> Entry<'a> {
-    /// A manager that has no fields yet.
+    /// Creates an entry without fields.
     pub(super) fn new(manager: Manager<'a>) -> Self {
         Self { manager, time: None, fields: WrittenSet::default() }
     }
 
-    /// Takes from the manager what somebody else changed or removed.
+    /// Removes the fields that another manager changed or removed.
     pub(super) fn lose(&mut self, changes: &Changes<'_>) {
         self.fields.subtract(&changes.changed);
         self.fields.subtract(&changes.removed);
@@ -249,7 +249,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The elements of a list; none of all else.
+/// Returns the elements of a list; empty for other values.
 fn items(list: Cow<'_, Value>) -> Vec<Cow<'_, Value>> {
     match list {
         Cow::Borrowed(Value::Array(items)) => items.iter().map(Cow::Borrowed).collect(),
@@ -258,7 +258,7 @@ fn items(list: Cow<'_, Value>) -> Vec<Cow<'_, Value>> {
     }
 }
 
-/// Takes a field of a map: out of it, when it is nobody else's.
+/// Takes a field of a map; moves it out if the map is owned.
 fn take<'a>(map: &mut Cow<'a, Value>, field: &str) -> Option<Cow<'a, Value>> {
     match map {
         Cow::Borrowed(map) => map.get(field).map(Cow::Borrowed),
@@ -274,7 +274,7 @@ fn take_text<'a>(map: &mut Cow<'a, Value>, field: &str) -> Option<Cow<'a, str>> 
     }
 }
 
-/// Whether a client asks to forget all managers: with an empty list, or a list of one empty entry.
+/// Whether a client requests a reset of all managers: an empty list, or a list of one empty entry.
 pub(super) fn asks_for_reset(managed_fields: &Value) -> bool {
     match managed_fields.as_array().map(Vec::as_slice) {
         Some([]) => true,

@@ -1,4 +1,4 @@
-//! Merging an applied configuration into an object, and taking fields out of it again.
+//! Merging an applied configuration into an object, and removing fields from it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,7 +10,7 @@ use super::element::PathElement;
 use super::set::FieldSet;
 use super::shape::{ValueShape, list_element};
 
-/// Merges what is applied into what is there: the applied value wins, and nothing is removed.
+/// Merges an applied value into the live value: the applied value wins, and nothing is removed.
 pub(super) fn merge(shape: ValueShape<'_>, live: Value, applied: &Value) -> Value {
     match (shape, live, applied) {
         (
@@ -24,7 +24,7 @@ pub(super) fn merge(shape: ValueShape<'_>, live: Value, applied: &Value) -> Valu
         (ValueShape::List(list), Value::Array(live), Value::Array(applied)) => {
             Value::Array(merge_lists(list, shape.element(), live, applied))
         }
-        // Nothing is not less than something: what is there is removed by no longer applying it.
+        // An applied null does not remove the live value; it is removed when it is no longer applied.
         (ValueShape::Struct(_) | ValueShape::Map(_) | ValueShape::Open, Value::Object(live), Value::Null)
             if !live.is_empty() =>
         {
@@ -35,7 +35,7 @@ pub(super) fn merge(shape: ValueShape<'_>, live: Value, applied: &Value) -> Valu
     }
 }
 
-/// Merges the applied fields of an object into those that are there.
+/// Merges the applied fields into the live object.
 pub(super) fn merge_maps(shape: ValueShape<'_>, live: &mut Map<String, Value>, applied: &Map<String, Value>) {
     for (key, applied) in applied {
         match live.get_mut(key) {
@@ -47,7 +47,8 @@ pub(super) fn merge_maps(shape: ValueShape<'_>, live: &mut Map<String, Value>, a
     }
 }
 
-/// Merges two lists: in the order of the applied one, with what only the live one has kept where it was.
+/// Merges two lists: elements of the applied list in its order, elements of the live list only at their previous
+/// position.
 fn merge_lists(list: TypeRef<'_>, shape: ValueShape<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     let order = Interleaving::of(list, &live, applied);
     let mut live: Vec<Option<Value>> = live.into_iter().map(Some).collect();
@@ -67,22 +68,22 @@ fn merge_lists(list: TypeRef<'_>, shape: ValueShape<'_>, live: Vec<Value>, appli
     steps.collect()
 }
 
-/// Where an element of a merged list comes from, as places in the two lists.
+/// The origin of an element of a merged list, as indexes in the two lists.
 enum MergeStep {
-    /// Only the live list has it.
+    /// The element is only in the live list.
     Kept(usize),
-    /// The applied list has it, perhaps over one of the live list.
+    /// The element is in the applied list, and possibly in the live list too.
     Applied(usize, Option<usize>),
 }
 
-/// Finds the order of a merged list.
+/// Determines the order of a merged list.
 struct Interleaving<'a> {
     live: Vec<PathElement<'a>>,
     applied: Vec<PathElement<'a>>,
-    /// Where live elements are; `None` for those that are there more than once, which are merged with nothing.
+    /// Index of each live element; `None` for duplicated elements, which are not merged.
     live_places: BTreeMap<PathElement<'a>, Option<usize>>,
     applied_elements: BTreeSet<PathElement<'a>>,
-    /// What both lists have and is yet to come, in the applied order.
+    /// The elements that both lists have and that are still to come, in the applied order.
     shared: VecDeque<PathElement<'a>>,
     steps: Vec<MergeStep>,
 }
@@ -91,7 +92,7 @@ struct Interleaving<'a> {
 
 impl<'a> Interleaving<'a> {
     fn of(list: TypeRef<'a>, live: &'a [Value], applied: &'a [Value]) -> Vec<MergeStep> {
-        // Elements that nothing tells apart were refused before, so places and elements go together.
+        // Elements without an identity were rejected before, so indexes and elements correspond.
         let elements = |items: &'a [Value]| {
             items.iter().filter_map(|item| list_element(list, item).ok()).collect::<Vec<_>>()
         };
@@ -124,7 +125,7 @@ impl<'a> Interleaving<'a> {
                     next_applied += 1;
                     continue;
                 }
-                // Its turn comes with the applied element of the same kind.
+                // Emitted together with the applied element of the same identity.
                 (Some(live), Some(_))
                     if is_shared && self.shared.front().is_some_and(|next| *next != live) =>
                 {
@@ -158,7 +159,7 @@ impl<'a> Interleaving<'a> {
 
 // === removal ===
 
-/// Takes these fields out of an object. A map or list that loses its last part becomes null.
+/// Removes fields from an object. A map or list that becomes empty is replaced by null.
 pub(super) fn remove_from_map(shape: ValueShape<'_>, map: &mut Map<String, Value>, fields: &FieldSet<'_>) {
     if fields.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The managers of an object's replica count, as the object's scale shows them, and the way back.
+//! The managers of an object's replica count in its scale, and their conversion back.
 //!
 //! Kubernetes concept: `managedfields.ScaleHandler`.
 
@@ -14,10 +14,10 @@ use super::fields_v1::WrittenSet;
 use super::managers::{Entry, Manager, Managers};
 use super::set::FieldSet;
 
-/// Where a scale has its replica count.
+/// Path of the replica count in a scale.
 const REPLICAS: &[&str] = &["spec", "replicas"];
 
-/// `managedFields` of an object's scale: the managers of the replica count at `replicas`.
+/// Returns `managedFields` of an object's scale: the managers of the replica count at `replicas`.
 pub fn managers_of_scale(parent: &Object, replicas: &[&str], scale_api_version: &str) -> Option<Value> {
     let managers = Managers::stored(parent.get(MANAGED_FIELDS).map(Cow::Borrowed)).ok()?;
     let path = path_of(replicas);
@@ -30,8 +30,8 @@ pub fn managers_of_scale(parent: &Object, replicas: &[&str], scale_api_version: 
     Managers(entries.collect()).write()
 }
 
-/// `managedFields` of an object after its scale was changed: the replica count is managed by those who manage it
-/// in the scale, and by no one else.
+/// Returns `managedFields` of an object after its scale was changed: the managers of the replica count are exactly
+/// those in the scale.
 pub fn managers_of_parent(parent: &Object, replicas: &[&str], of_scale: Option<&Value>) -> Option<Value> {
     let api_version = parent.api_version();
     let before = parent.get(MANAGED_FIELDS);
@@ -58,7 +58,7 @@ pub fn managers_of_parent(parent: &Object, replicas: &[&str], of_scale: Option<&
         }
         result.0.push(entry);
     }
-    // Kubernetes gives managers that come from the scale no time.
+    // Kubernetes does not set a time for managers that come from the scale.
     result.0.extend(scale.0.into_iter().map(|entry| Entry {
         manager: Manager { api_version: Cow::Borrowed(api_version), ..entry.manager },
         time: None,

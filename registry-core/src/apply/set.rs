@@ -10,10 +10,10 @@ use super::shape::ValueShape;
 
 /// A set of fields of an object: a tree of path elements, some of which are members.
 ///
-/// A member's parents are not members by themselves, nor are its children.
+/// A member's parents and children are not implicitly members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSet<'a> {
-    /// Sorted by element, each of which is there once and is a member or has children.
+    /// Sorted by element, without duplicates; each node is a member or has children.
     nodes: Vec<Node<'a>>,
 }
 
@@ -23,14 +23,14 @@ pub(super) struct Node<'a> {
     pub(super) element: PathElement<'a>,
     /// Whether the field itself is in the set.
     pub(super) member: bool,
-    /// What is in the set below it.
+    /// The members below this element.
     pub(super) children: FieldSet<'a>,
 }
 
 // === impl FieldSet ===
 
 impl<'a> FieldSet<'a> {
-    /// A set of the fields at these paths of field names.
+    /// Creates a set from paths of field names.
     pub fn of_paths<'p: 'a>(paths: impl IntoIterator<Item = &'p [&'p str]>) -> Self {
         let mut set = Self::default();
         for path in paths {
@@ -40,7 +40,7 @@ impl<'a> FieldSet<'a> {
         set
     }
 
-    /// Makes the field at this path a member. (The empty path, the whole object, is nobody's.)
+    /// Adds the field at this path. (The empty path, which is the whole object, cannot be a member.)
     pub fn insert(&mut self, path: &[PathElement<'a>]) {
         let Some((element, rest)) = path.split_first() else { return };
         let place = match self.nodes.binary_search_by(|node| node.element.cmp(element)) {
@@ -69,17 +69,17 @@ impl<'a> FieldSet<'a> {
         )
     }
 
-    /// Whether there are no members.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.nodes.iter().map(|node| usize::from(node.member) + node.children.len()).sum()
     }
 
-    /// What is in either set.
+    /// Returns the union of both sets.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         if self.is_empty() {
@@ -104,8 +104,8 @@ impl<'a> FieldSet<'a> {
         Self { nodes }
     }
 
-    /// Returns what is in any of the sets. Sets of similar sizes are joined first, so that many small ones cost no more
-    /// than their sizes with a logarithmic factor.
+    /// Returns the union of all sets. Joins sets of similar sizes first, so the cost is the total size times a
+    /// logarithmic factor.
     #[must_use]
     pub fn union_of(mut sets: Vec<Self>) -> Self {
         while sets.len() > 1 {
@@ -119,7 +119,7 @@ impl<'a> FieldSet<'a> {
         sets.pop().unwrap_or_default()
     }
 
-    /// What is in both sets.
+    /// Returns the intersection of both sets.
     #[must_use]
     pub fn intersection(&self, other: &FieldSet<'_>) -> Self {
         let both = |node: &Node<'a>, other: &Node<'_>| Node {
@@ -131,7 +131,7 @@ impl<'a> FieldSet<'a> {
         Self { nodes: nodes.filter(Node::is_needed).collect() }
     }
 
-    /// What is in this set and not in the other. Whether a field is in it says nothing about its children.
+    /// Returns the members that are not in the other set. Removing a field does not remove its children.
     #[must_use]
     pub fn difference(self, other: &FieldSet<'_>) -> Self {
         self.without(other, |node, other| {
@@ -140,7 +140,7 @@ impl<'a> FieldSet<'a> {
         })
     }
 
-    /// What is in this set and not in the other nor below any member of it.
+    /// Returns the members that are neither in the other set nor below one of its members.
     #[must_use]
     pub fn recursive_difference(self, other: &FieldSet<'_>) -> Self {
         self.without(other, |node, other| {
@@ -153,7 +153,7 @@ impl<'a> FieldSet<'a> {
         })
     }
 
-    /// What is at these paths, below them, or on the way to them; `*` stands for any element.
+    /// Returns the members at these paths, below them or above them; `*` matches any element.
     #[must_use]
     pub(super) fn only(mut self, paths: &[&[&str]]) -> Self {
         self.nodes.retain_mut(|node| {
@@ -177,7 +177,7 @@ impl<'a> FieldSet<'a> {
         self
     }
 
-    /// The members that have no members below them.
+    /// Returns the members without members below them.
     #[must_use]
     pub fn leaves(&self) -> Self {
         let leaf = |node: &Node<'a>| Node {
@@ -188,8 +188,7 @@ impl<'a> FieldSet<'a> {
         Self { nodes: self.nodes.iter().map(leaf).collect() }
     }
 
-    /// The same set, in which the struct fields above members are members too.
-    /// (`EnsureNamedFieldsAreMembers`.)
+    /// Returns the set extended by the struct fields above members. (`EnsureNamedFieldsAreMembers`.)
     #[must_use]
     pub fn with_named_fields(self, ty: TypeRef<'_>) -> Self {
         self.with_named(ValueShape::of(ty))
@@ -231,7 +230,7 @@ impl<'a> FieldSet<'a> {
         }
     }
 
-    /// The set without borrowed parts.
+    /// Returns the set with owned data.
     pub fn into_owned(self) -> FieldSet<'static> {
         let owned = |node: Node<'a>| Node {
             element: node.element.into_owned(),
@@ -241,7 +240,7 @@ impl<'a> FieldSet<'a> {
         FieldSet { nodes: self.nodes.into_iter().map(owned).collect() }
     }
 
-    /// A set of nodes that come in any order, each element once.
+    /// Creates a set from unsorted, distinct nodes.
     pub(super) fn from_nodes(mut nodes: Vec<Node<'a>>) -> Self {
         if !nodes.is_sorted_by(|a, b| a.element < b.element) {
             nodes.sort_by(|a, b| a.element.cmp(&b.element));
@@ -249,12 +248,12 @@ impl<'a> FieldSet<'a> {
         Self { nodes }
     }
 
-    /// Makes room for so many nodes.
+    /// Reserves capacity for this number of nodes.
     pub(super) fn reserve(&mut self, nodes: usize) {
         self.nodes.reserve_exact(nodes);
     }
 
-    /// Adds a node that sorts after all others; nothing when it says nothing.
+    /// Appends a node that sorts after all others; ignores an empty one.
     pub(super) fn push(&mut self, element: PathElement<'a>, member: bool, children: Self) {
         debug_assert!(self.nodes.last().is_none_or(|last| last.element < element), "elements come in order");
         let node = Node { element, member, children };
@@ -272,7 +271,7 @@ impl<'a> FieldSet<'a> {
         self.nodes.get(place)
     }
 
-    /// Each node beside the other set's node of the same element.
+    /// Iterates over the nodes of both sets, joined by element.
     fn joined<'s, 'o>(
         &'s self,
         other: &'s FieldSet<'o>,
@@ -300,7 +299,7 @@ impl<'a> FieldSet<'a> {
     }
 }
 
-/// One member a line.
+/// Writes one member per line.
 impl fmt::Display for FieldSet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut outcome = Ok(());
@@ -319,12 +318,12 @@ impl Node<'_> {
     }
 }
 
-/// A path as conflicts show it: `.spec.ports[port=80,protocol="TCP"].name`.
+/// Formats a path as in conflict messages: `.spec.ports[port=80,protocol="TCP"].name`.
 pub(super) fn path_text(path: &[PathElement<'_>]) -> String {
     path.iter().map(ToString::to_string).collect()
 }
 
-/// Compares elements that borrow from different places.
+/// Compares elements with different lifetimes.
 fn compare(a: &PathElement<'_>, b: &PathElement<'_>) -> Ordering {
     a.cmp(b)
 }

@@ -1,4 +1,4 @@
-//! What a type is to server-side apply: one value, or parts that may have different managers.
+//! How server-side apply treats a type: as one value, or as parts that can have different managers.
 
 use std::borrow::Cow;
 
@@ -8,25 +8,25 @@ use crate::schema::{ListKind, TypeRef};
 
 use super::element::PathElement;
 
-/// What a type is to server-side apply.
+/// How server-side apply treats a type.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ValueShape<'s> {
-    /// One value: scalars, and all that is atomic.
+    /// One value: scalars and atomic types.
     Leaf,
-    /// A struct of which each field counts.
+    /// A struct whose fields are managed separately.
     Struct(TypeRef<'s>),
-    /// A map of which each key counts; its values' type.
+    /// A map whose keys are managed separately, with the type of its values.
     Map(TypeRef<'s>),
-    /// A list of which each element counts.
+    /// A list whose elements are managed separately.
     List(TypeRef<'s>),
-    /// Nothing is known: maps are taken apart, all else is one value.
+    /// No schema: the keys of maps are managed separately, everything else is one value.
     Open,
 }
 
 // === impl ValueShape ===
 
 impl<'s> ValueShape<'s> {
-    /// What this type is.
+    /// Returns the shape of a type.
     pub(super) fn of(ty: TypeRef<'s>) -> Self {
         if ty.is_open() {
             return Self::Open;
@@ -43,7 +43,7 @@ impl<'s> ValueShape<'s> {
         if ty.is_struct() { Self::Struct(ty) } else { Self::Leaf }
     }
 
-    /// What is at this field or key.
+    /// Returns the shape of a field or key.
     pub(super) fn member(self, name: &str) -> Self {
         match self {
             Self::Struct(ty) => match ty.field(name) {
@@ -56,7 +56,7 @@ impl<'s> ValueShape<'s> {
         }
     }
 
-    /// The same, for whoever asks for all members in the order of their names: `place` is where the last one was found.
+    /// Like [`Self::member`], for iterating in the order of names: `place` is the index of the previous match.
     pub(super) fn next_member(self, name: &str, place: &mut usize) -> Self {
         match self {
             Self::Struct(ty) => match ty.next_field(name, place) {
@@ -67,12 +67,12 @@ impl<'s> ValueShape<'s> {
         }
     }
 
-    /// Whether this is a struct that has this field by name.
+    /// Whether this is a struct that declares this field.
     pub(super) fn names(self, name: &str) -> bool {
         matches!(self, Self::Struct(ty) if ty.field(name).is_some())
     }
 
-    /// What the elements of a list are.
+    /// Returns the shape of a list's elements.
     pub(super) fn element(self) -> Self {
         match self {
             Self::List(ty) => ty.element().map_or(Self::Leaf, Self::of),
@@ -81,7 +81,7 @@ impl<'s> ValueShape<'s> {
     }
 }
 
-/// What tells an element of a list apart from the others, in Kubernetes' words when nothing does.
+/// Returns the path element that identifies a list element; the error is Kubernetes' message if it has no identity.
 pub(super) fn list_element<'a>(list: TypeRef<'a>, item: &'a Value) -> Result<PathElement<'a>, String> {
     if list.list_kind() == Some(ListKind::Set) {
         return match item {

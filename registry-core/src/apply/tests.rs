@@ -1,4 +1,4 @@
-//! A kind with every sort of field, and what happens to its managers.
+//! Field ownership of a kind that has every sort of field.
 
 use std::sync::{Arc, LazyLock};
 
@@ -17,8 +17,8 @@ const FIRST: &str = "2026-01-01T00:00:01Z";
 const SECOND: &str = "2026-01-01T00:00:02Z";
 const THIRD: &str = "2026-01-01T00:00:03Z";
 
-/// `names` is a set, `rules` atomic, `ports` keyed by two fields of which one has a default, `where` an atomic
-/// struct, `deep` a keyed list in a keyed list.
+/// `names` is a set, `rules` is atomic, `ports` is keyed by two fields of which one has a default, `where` is an atomic
+/// struct, `deep` is a keyed list in a keyed list.
 const FACTS: &str = "orlop facts 1
 s string - string
 s int64 - int64
@@ -86,7 +86,7 @@ fn manager() -> FieldManager<'static> {
     }
 }
 
-/// A thing with this spec.
+/// Creates a thing with this spec.
 #[allow(clippy::needless_pass_by_value, reason = "a spec is written where it is used")]
 fn thing(spec: Value) -> Object {
     object(json!({"spec": spec}))
@@ -106,7 +106,7 @@ fn conformed(value: Value) -> Object {
     Object::from_value(value).expect("an object")
 }
 
-/// The object as it is stored: it has a uid by then.
+/// Returns the object as stored, which has a uid.
 fn stored(mut object: Object) -> Object {
     object.set(&["metadata", "uid"], "u".into());
     object
@@ -133,7 +133,7 @@ fn updated(live: &Object, spec: Value, who: &str) -> Object {
     object
 }
 
-/// Each manager's fields below the spec, as `manager: fields`.
+/// Returns each manager's fields below the spec, as `manager: fields`.
 fn owners(object: &Object) -> Value {
     let entries = object.get(MANAGED_FIELDS).and_then(Value::as_array).into_iter().flatten();
     entries

@@ -1,7 +1,7 @@
-//! Managers whose fields are of another version of the kind than the request's: each is held against the object as
-//! its own version has it.
+//! Managers whose fields are in another version of the kind than the request's: their fields are compared with the
+//! object converted to that version.
 //!
-//! Kubernetes concept: `merge.Converter` of `structured-merge-diff`, with which `Updater` sees every version.
+//! Kubernetes concept: `merge.Converter` of `structured-merge-diff`, which `Updater` uses to convert to every version.
 
 use std::borrow::Cow;
 
@@ -18,21 +18,21 @@ use super::set::FieldSet;
 use super::shape::ValueShape;
 use super::{FieldManager, STRIPPED, reset_fields};
 
-/// A version of the kind; `None` is the one of the request.
+/// A version of the kind; `None` is the request's.
 type Version<'v> = Option<&'v ResourceType>;
 
-/// What differs between two objects, as each version with managers sees it.
+/// The differences between two objects in each version that has managers.
 pub(super) struct Comparison<'a> {
-    /// As the request's version does.
+    /// In the request's version.
     pub(super) own: Changes<'a>,
-    /// As others do, by their `apiVersion`.
+    /// In other versions, by `apiVersion`.
     others: Vec<(String, Changes<'static>)>,
 }
 
 // === impl Comparison ===
 
 impl<'a> Comparison<'a> {
-    /// What differs, as the version of a manager's fields sees it.
+    /// Returns the differences in the version of a manager's fields.
     pub(super) fn seen_by(&self, manager: &Manager<'_>) -> &Changes<'a> {
         let other = self.others.iter().find(|(version, _)| *version == manager.api_version);
         other.map_or(&self.own, |(_, changes)| changes)
@@ -42,8 +42,8 @@ impl<'a> Comparison<'a> {
 // === impl FieldManager ===
 
 impl FieldManager<'_> {
-    /// Compares two objects in every version that one of the managers has fields of. Managers of a version that is
-    /// served no longer are dropped: nobody can say what their fields are.
+    /// Compares two objects in every version in which a manager has fields. Drops managers of versions that are no
+    /// longer served, because their fields cannot be interpreted.
     pub(super) fn compare<'m>(
         &'m self,
         managers: &mut Managers<'_>,
@@ -55,7 +55,7 @@ impl FieldManager<'_> {
         for Entry { manager, .. } in &managers.0 {
             let is_known = others.iter().any(|(version, _)| *version == manager.api_version);
             if let (Some(version), false) = (self.version_of(manager).flatten(), is_known) {
-                // Both were converted a moment ago, by whoever made them. Should it fail now, nothing is known to differ.
+                // Both objects have been converted before. If the conversion fails now, they are treated as equal.
                 let changes = self.changes_in(version, old, new).unwrap_or_default();
                 others.push((manager.api_version.clone().into_owned(), changes));
             }
@@ -80,10 +80,10 @@ impl FieldManager<'_> {
         })
     }
 
-    /// Removes what the manager applied last, and neither it nor anyone else manages now.
+    /// Removes the fields that the manager applied last and that no manager, including itself, has now.
     ///
     /// # Errors
-    /// What is left cannot be said in one of the versions.
+    /// Fails if the result cannot be converted to one of the versions.
     pub(super) fn prune(
         &self,
         fields: &mut Map<String, Value>,
@@ -98,12 +98,12 @@ impl FieldManager<'_> {
         if others.any(|entry| entry.fields.covers(&last.fields)) {
             return Ok(());
         }
-        // What was applied last goes, and all that is below it.
+        // Removes what was applied last and everything below it.
         let applied = self.named(last.fields.to_set(), of_last);
         let merged = self.converted(fields, None, of_last)?;
         let mut left = self.without(&merged, &applied, of_last);
         let mut version = of_last;
-        // What is owned comes back, with what it is in.
+        // Restores fields that are owned, with their parents.
         for (next, owned) in self.owned(managers, of_last) {
             let merged = self.converted(fields, None, next)?;
             let before = self.converted(&left, version, next)?;
@@ -111,7 +111,7 @@ impl FieldManager<'_> {
             left = self.without(&merged, &self.set_of(&merged, next).difference(&kept), next);
             version = next;
         }
-        // So does what went only for being below, and was never applied.
+        // Restores fields that were removed only because a parent was, and were never applied.
         let left = self.converted(&left, version, of_last)?;
         let kept = self.set_of(&left, of_last);
         let gone = self.set_of(&merged, of_last).difference(&kept).intersection(&applied).into_owned();
@@ -123,7 +123,7 @@ impl FieldManager<'_> {
         Ok(())
     }
 
-    /// The fields that anyone manages, version by version: the given one first, whether or not it has any.
+    /// Returns the fields that any manager has, for each version; the given version comes first and is always included.
     fn owned<'m>(
         &'m self,
         managers: &'m Managers<'_>,
@@ -145,7 +145,7 @@ impl FieldManager<'_> {
     where
         Self: 'f,
     {
-        // Only names of the schema's are borrowed from it, and they become the set's own.
+        // Only names are borrowed from the schema; the set owns them afterwards.
         let set =
             FieldSet::of_fields(fields, ValueShape::Struct(self.schema_of(version).root())).into_owned();
         self.named(set, version)
@@ -170,8 +170,8 @@ impl FieldManager<'_> {
         version.map_or_else(|| self.schema.clone(), ResourceType::schema)
     }
 
-    /// The version of a manager's fields; `None` when it is served no longer. Where nothing is known of versions,
-    /// there is one.
+    /// Returns the version of a manager's fields; `None` if it is no longer served. Without known versions, all fields
+    /// are in the request's version.
     fn version_of(&self, manager: &Manager<'_>) -> Option<Version<'_>> {
         match self.versions {
             Some(versions) if manager.api_version != self.api_version => {
@@ -181,7 +181,7 @@ impl FieldManager<'_> {
         }
     }
 
-    /// An object's fields as another version has them.
+    /// Returns an object's fields converted to another version.
     fn converted<'f>(
         &self,
         fields: &'f Map<String, Value>,

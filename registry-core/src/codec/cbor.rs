@@ -1,8 +1,8 @@
-//! CBOR (RFC 8949) as Kubernetes writes and reads it.
+//! CBOR (RFC 8949) in Kubernetes' form.
 //!
-//! Written: begun by the tag that says «this is CBOR» (55799), maps in the deterministic order, strings as byte
-//! strings, Go's `[]byte` under the tag that says «base64, if you need text» (22), numbers as short as they go.
-//! Read: text and byte strings alike, any tag whose content JSON can hold, lengths given or not.
+//! Encoding: starts with the self-described CBOR tag (55799), maps in deterministic order, strings as byte strings,
+//! Go's `[]byte` with the tag for expected base64 (22), numbers in the shortest form. Decoding: accepts text and byte
+//! strings, any tag whose content JSON can represent, and definite and indefinite lengths.
 //!
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/runtime/serializer/cbor`.
 
@@ -21,25 +21,25 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-/// What every object in CBOR begins with: tag 55799.
+/// The prefix of every object in CBOR: tag 55799.
 pub const MAGIC: &[u8; 3] = &[0xd9, 0xd9, 0xf7];
 
-/// Bytes that are base64 where text is needed.
+/// Tag of byte strings that are converted to base64 in JSON.
 const LATER_BASE64: u64 = 22;
 
-/// What says which type an object is.
+/// The fields of `metav1.TypeMeta`.
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
-/// The wire-level writer, onto memory, which takes everything.
+/// The low-level encoder, which writes to memory.
 type Out<'a> = Encoder<&'a mut Vec<u8>>;
 
-/// Writing into memory cannot fail; the type system does not know.
+/// Result of a write to memory, which cannot fail.
 type Written = Result<(), minicbor::encode::Error<std::convert::Infallible>>;
 
 // === out ===
 
-/// An object. With a schema, the fields that are bytes are written as such; without, as the base64 they are in
-/// JSON, which reads the same.
+/// Encodes an object. With a schema, fields of type bytes are byte strings; without, they are the base64 text of the
+/// JSON form, which decodes to the same.
 pub fn encode(value: &Value, schema: Option<&Schema>) -> Bytes {
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(MAGIC);
@@ -47,14 +47,14 @@ pub fn encode(value: &Value, schema: Option<&Schema>) -> Bytes {
     out.into()
 }
 
-/// An object as a part of another: without the tag every whole begins with.
+/// Encodes an object that is part of another, without the leading tag.
 pub fn write_item(out: &mut Vec<u8>, value: &Value, schema: Option<&Schema>) {
     let written = tree(&mut Encoder::new(out), value, schema.map(Schema::root));
     debug_assert!(written.is_ok(), "memory takes everything");
 }
 
-/// An object's fields but for `apiVersion` and `kind`: the item of a typed list as it is, and what
-/// [`write_object`] makes an object of.
+/// Encodes an object's fields except `apiVersion` and `kind`: the form of an item in a typed list, and the input of
+/// [`write_object`].
 pub fn encode_fields(fields: &Map<String, Value>, schema: Option<&Schema>) -> Bytes {
     let mut out = Vec::with_capacity(1024);
     let fields = sorted(fields).into_iter().filter(|(key, _)| !TYPE_META.contains(&key.as_str()));
@@ -63,8 +63,8 @@ pub fn encode_fields(fields: &Map<String, Value>, schema: Option<&Schema>) -> By
     out.into()
 }
 
-/// Writes an object of this type with these fields ([`encode_fields`]), which are copied as they are. `apiVersion`
-/// and `kind` come first: what is sent needs no order, which is for what is compared.
+/// Writes an object of this type from encoded fields ([`encode_fields`]), which are copied unchanged. `apiVersion` and
+/// `kind` come first: responses do not need the deterministic order.
 pub fn write_object(out: &mut Vec<u8>, api_version: &str, kind: &str, fields: &[u8]) {
     let mut head = Decoder::new(fields);
     let count = head.map().ok().flatten().unwrap_or_default();
@@ -78,8 +78,8 @@ pub fn write_object(out: &mut Vec<u8>, api_version: &str, kind: &str, fields: &[
     out.extend_from_slice(fields.get(head.position()..).unwrap_or_default());
 }
 
-/// A list up to its items: `head` is the list without them, and so many items follow it, the field named `items` (of
-/// a table, `rows`) being last.
+/// Encodes a list up to its items: `head` is the list without them, and `count` items follow in the field `items` (for
+/// a table, `rows`), which is the last one.
 pub fn list_prefix(head: &Map<String, Value>, items: &str, count: usize) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     let mut encoder = Encoder::new(&mut out);
@@ -96,8 +96,8 @@ pub fn list_prefix(head: &Map<String, Value>, items: &str, count: usize) -> Vec<
     out
 }
 
-/// Writes an event of a watch up to its object, which follows as a whole, begun by [`MAGIC`]. Events follow each
-/// other without anything between them (`application/cbor-seq`).
+/// Writes a watch event up to its object, which follows with its [`MAGIC`]. Events follow each other without a
+/// separator (`application/cbor-seq`).
 pub fn begin_watch_event(out: &mut Vec<u8>, event: &str) {
     out.extend_from_slice(MAGIC);
     let mut encoder = Encoder::new(&mut *out);
@@ -108,14 +108,14 @@ pub fn begin_watch_event(out: &mut Vec<u8>, event: &str) {
     debug_assert!(written.is_ok(), "memory takes everything");
 }
 
-/// The deterministic order: as their encodings sort, which begin with the length.
+/// Sorts in deterministic order: by the encoded keys, which start with the length.
 fn sorted(map: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut entries: Vec<_> = map.iter().collect();
     entries.sort_by(|(one, _), (other, _)| one.len().cmp(&other.len()).then_with(|| one.cmp(other)));
     entries
 }
 
-/// Recursion is bounded: no deeper value is ever decoded.
+/// The recursion is bounded, since the decoder limits the depth.
 fn tree(out: &mut Out<'_>, value: &Value, ty: Option<TypeRef<'_>>) -> Written {
     match value {
         Value::Null => out.null()?,
@@ -141,7 +141,7 @@ fn tree(out: &mut Out<'_>, value: &Value, ty: Option<TypeRef<'_>>) -> Written {
     Ok(())
 }
 
-/// Writes a map of these entries.
+/// Writes a map.
 fn entries(out: &mut Out<'_>, entries: &[(&String, &Value)], ty: Option<TypeRef<'_>>) -> Written {
     out.map(entries.len() as u64)?;
     let form = ty.map(|ty| (ty, ty.form()));
@@ -157,7 +157,7 @@ fn entries(out: &mut Out<'_>, entries: &[(&String, &Value)], ty: Option<TypeRef<
     Ok(())
 }
 
-/// Whole numbers as such, all others in the narrowest form that keeps their value.
+/// Writes integers as such, and other numbers in the shortest form that preserves their value.
 fn number(out: &mut Out<'_>, number: &Number) -> Written {
     if let Some(whole) = number.as_i64() {
         out.i64(whole)?;
@@ -176,13 +176,13 @@ fn number(out: &mut Out<'_>, number: &Number) -> Written {
     Ok(())
 }
 
-/// Whether 16 bits keep a number: its exponent and the 10 bits of its fraction fit.
+/// Whether a 16-bit float preserves the number: its exponent and a fraction of 10 bits fit.
 fn half_keeps(number: f32) -> bool {
     let bits = number.to_bits();
     let exponent = i32::try_from(bits >> 23 & 0xff).unwrap_or_default() - 127;
     match exponent {
         -14..=15 => bits.trailing_zeros() >= 13,
-        // Below that, bits of the fraction are given up one by one.
+        // Subnormal numbers have one fraction bit less for each step.
         -24..=-15 => (bits & 0x7f_ffff | 0x80_0000).trailing_zeros().cast_signed() >= -exponent - 1,
         _ => number == 0.0,
     }
@@ -193,8 +193,8 @@ fn half_keeps(number: f32) -> bool {
 /// Decodes an object.
 ///
 /// # Errors
-/// The bytes are no CBOR, have something after their one value, repeat a field, nest too deep, or hold what JSON
-/// cannot.
+/// Fails if the bytes are not CBOR, have trailing data, duplicate a field, exceed the depth limit, or contain values
+/// that JSON cannot represent.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Value, DecodeError> {
     read::whole(bytes, limits.depth)
 }

@@ -1,15 +1,15 @@
-//! Paths of fields that came more than once.
+//! Paths of duplicate fields.
 //!
-//! A path is written from its end: the object that saw a field twice notes the field's name, and every value
-//! around it adds its own part in front as it is left. So a body without duplicates pays nothing.
+//! A path is built from its end: the object with a duplicate field records the name, and every enclosing value prepends
+//! its own element. So bodies without duplicates cost nothing.
 
-/// Kubernetes tells at most so many.
+/// Maximum number of reported duplicates, as in Kubernetes.
 const MAX_PATHS: usize = 100;
 
-/// More text than this is no longer told: a hostile body repeats deep, long names.
+/// Maximum total length of the reported paths, in bytes: hostile bodies repeat long, deeply nested names.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
-/// The duplicates found so far. The first is always kept; each path once.
+/// The duplicates found so far, without repetitions. The first is always kept.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     paths: Vec<String>,
@@ -20,7 +20,7 @@ impl Duplicates {
         self.paths.len()
     }
 
-    /// Notes a field of the object that is being read, which began when there were `begin` paths.
+    /// Records a field of the current object, which started when there were `begin` paths.
     pub(super) fn note(&mut self, begin: usize, field: &str) {
         let known = self.paths.iter().skip(begin).any(|path| path == field);
         if !known && self.paths.len() < MAX_PATHS {
@@ -29,7 +29,7 @@ impl Duplicates {
         }
     }
 
-    /// Puts everything noted since there were `noted` below a field.
+    /// Prepends a field to all paths recorded since there were `noted`.
     pub(super) fn below_field(&mut self, noted: usize, field: &str) {
         self.prefix(noted, |path| {
             let dot = if path.starts_with('[') { "" } else { "." };
@@ -37,7 +37,7 @@ impl Duplicates {
         });
     }
 
-    /// Puts everything noted since there were `noted` below an element of a list.
+    /// Prepends a list index to all paths recorded since there were `noted`.
     pub(super) fn below_index(&mut self, noted: usize, index: usize) {
         self.prefix(noted, |path| {
             let dot = if path.starts_with('[') { "" } else { "." };
@@ -57,7 +57,7 @@ impl Duplicates {
             *path = longer(path);
         }
         self.shrink();
-        // A field that itself came twice may have told the same before.
+        // If the parent is duplicated too, the same path may have been recorded before.
         let mut at = noted;
         while let Some(path) = self.paths.get(at) {
             if self.paths.iter().take(at).any(|earlier| earlier == path) {

@@ -1,8 +1,8 @@
-//! JSON in.
+//! The JSON decoder.
 //!
-//! One pass builds the value, notes duplicate fields and bounds the depth. Numbers come out as Go's decoder
-//! keeps them: whole ones that fit as 64-bit integers, all else as floats, and floats without a fraction are
-//! written as whole numbers.
+//! Builds the value, records duplicate fields and limits the depth in one pass. Numbers are represented as by Go's
+//! decoder: integers that fit as 64-bit integers, everything else as floats; floats without a fraction are written as
+//! integers.
 
 use std::fmt;
 
@@ -17,17 +17,17 @@ mod order;
 
 pub use order::sort_as_written;
 
-/// Decodes a JSON body, noting duplicate fields with their paths.
+/// Decodes a JSON body and records the paths of duplicate fields.
 ///
 /// # Errors
-/// The body is malformed, is no UTF-8, has something after its one value, or nests deeper than the limit.
+/// Fails if the body is malformed, is not UTF-8, has trailing data, or exceeds the depth limit.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
     let mut duplicates = Duplicates::default();
     let value = read(bytes, limits.depth, Some(&mut duplicates))?;
     Ok(Decoded { value, duplicates: duplicates.into_texts() })
 }
 
-/// What Go's JSON decoder calls the type of a value.
+/// Returns the name of a value's type in Go's JSON decoder.
 pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -39,7 +39,7 @@ pub fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// JSON as Go writes it, so that it can stand in a page.
+/// Escapes JSON for embedding in HTML, as Go does.
 pub fn escape_for_pages(json: String) -> String {
     if !json.contains(['<', '>', '&']) {
         return json;
@@ -47,13 +47,13 @@ pub fn escape_for_pages(json: String) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// Decodes a JSON text of which duplicates are no news.
+/// Decodes a JSON text and ignores duplicate fields.
 pub(super) fn decode_value(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
     read(bytes, depth, None)
 }
 
 fn read(bytes: &[u8], depth: usize, duplicates: Option<&mut Duplicates>) -> Result<Value, DecodeError> {
-    // serde_json's own limit is replaced by ours, so that stored values may nest deeper than requests.
+    // Our limit replaces serde_json's, because stored values may nest deeper than requests.
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     deserializer.disable_recursion_limit();
     let seed = Node { depth_left: depth, duplicates };
@@ -62,12 +62,12 @@ fn read(bytes: &[u8], depth: usize, duplicates: Option<&mut Duplicates>) -> Resu
         .map_err(|error| errors::translate(bytes, &error))
 }
 
-/// A number as Go writes it after reading it: without a fraction when it has none.
+/// Converts a float as Go does: to an integer if it has no fraction.
 pub(super) fn float(number: f64) -> Option<Number> {
-    // Whole numbers of this size fit an i64, also when their last digits become zeros below.
+    // Integers of this size fit an i64, even if their last digits become zeros below.
     const LIMIT: f64 = 9.2e18;
     if number.fract() == 0.0 && number.abs() < LIMIT {
-        // Through text: the shortest digits that mean this float, padded with zeros, as Go prints it.
+        // Converted through text: the shortest digits of the float, padded with zeros, as Go prints it.
         if let Ok(whole) = number.to_string().parse::<i64>() {
             return Some(whole.into());
         }
@@ -77,7 +77,7 @@ pub(super) fn float(number: f64) -> Option<Number> {
 
 // === the visitor ===
 
-/// Reads one value, and those in it.
+/// Reads a value recursively.
 struct Node<'d> {
     depth_left: usize,
     duplicates: Option<&'d mut Duplicates>,
@@ -174,8 +174,8 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 }
 
-/// What a field that comes again does to the value it had: Go decodes into the struct or map that is there
-/// already, so objects grow together; all else is replaced.
+/// Combines the values of a duplicate field: Go decodes into the existing struct or map, so objects are merged; other
+/// values are replaced.
 pub(super) fn merge(present: &mut Value, again: Value) {
     match (present, again) {
         (Value::Object(present), Value::Object(again)) => {

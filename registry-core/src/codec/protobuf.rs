@@ -1,11 +1,11 @@
-//! Kubernetes' protobuf: JSON trees to bytes and back, by the numbers a kind's schema has.
+//! Kubernetes' protobuf: converts JSON trees to bytes and back, with the field numbers of a kind's schema.
 //!
-//! An object is the four bytes `k8s\0` and a `runtime.Unknown`, which says what kind it is and holds the message
-//! itself. The message is the same wherever the object appears: alone, as a list's item, in a watch event; so a
-//! message made once can be put into any of them ([`envelope`], [`ListFrame`], [`watch_frame`]).
+//! An object is the four bytes `k8s\0` followed by a `runtime.Unknown`, which contains the type and the message. The
+//! message is the same wherever the object appears (alone, as a list item, in a watch event), so an encoded message can
+//! be reused in each of them ([`envelope`], [`ListFrame`], [`watch_frame`]).
 //!
-//! What is written is, byte for byte, what Go's generated code writes: fields in the order of their numbers,
-//! value fields always, maps sorted by key.
+//! The encoding equals that of Go's generated code byte for byte: fields in the order of their numbers, non-pointer
+//! fields always present, maps sorted by key.
 //!
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/runtime/serializer/protobuf`.
 
@@ -28,16 +28,16 @@ mod writer;
 use reader::{Reader, WireType};
 use writer::{close, open, write_bytes, write_key, write_varint};
 
-/// What every object in protobuf begins with.
+/// The prefix of every object in protobuf.
 pub const MAGIC: &[u8; 4] = b"k8s\0";
 
-/// The envelope's last fields, content encoding and content type: always there, always empty.
+/// The envelope's last fields, content encoding and content type: always present and empty.
 const ENVELOPE_END: &[u8] = &[0x1a, 0, 0x22, 0];
 
-/// How deep stored messages may nest: as deep as stored JSON.
+/// Maximum nesting depth of stored messages, the same as for stored JSON.
 pub const STORED_DEPTH: usize = 512;
 
-/// An object's envelope, opened.
+/// A parsed envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope<'a> {
     /// The group and version; may be empty.
@@ -48,42 +48,42 @@ pub struct Envelope<'a> {
     pub message: &'a [u8],
 }
 
-/// A list's bytes around its items, of which only the sizes are known yet.
+/// The bytes of a list around its items, computed from the items' sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListFrame {
-    /// What comes before the items.
+    /// The bytes before the items.
     pub prefix: Vec<u8>,
-    /// What comes after them.
+    /// The bytes after the items.
     pub suffix: &'static [u8],
 }
 
 /// The metadata of a list (`meta/v1 ListMeta`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ListMetadata<'a> {
-    /// The revision the list shows.
+    /// The revision of the list.
     pub resource_version: &'a str,
-    /// Where the next page begins; empty on the last one.
+    /// The continue token of the next page; empty on the last one.
     pub continue_token: &'a str,
-    /// How many objects follow, when that is known.
+    /// Number of remaining objects, if known.
     pub remaining: Option<i64>,
 }
 
 // === objects ===
 
-/// An object in its envelope. What does not fit the schema (a conformed object always does) is written as the
-/// type's zero.
+/// Encodes an object with its envelope. Values that do not match the schema (a conformed object has none) are written
+/// as the type's zero.
 pub fn encode(value: &Value, schema: &Schema, api_version: &str, kind: &str) -> Bytes {
     envelope(api_version, kind, &encode_message(value, schema))
 }
 
-/// An object's message, without the envelope: what a list's item is, too.
+/// Encodes an object's message without the envelope, as used for list items.
 pub fn encode_message(value: &Value, schema: &Schema) -> Bytes {
     let mut out = Vec::with_capacity(1024);
     encode::root(&mut out, schema.root(), value);
     out.into()
 }
 
-/// A message in the envelope that says what it is.
+/// Wraps a message in an envelope with its type.
 pub fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(message.len() + api_version.len() + kind.len() + 32);
     begin_envelope(&mut out, api_version, kind, message.len());
@@ -92,11 +92,10 @@ pub fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Bytes {
     out.into()
 }
 
-/// Decodes an object of a kind that `resolve` knows: gives its tree, `apiVersion` and `kind` in it, in the form
-/// JSON has it.
+/// Decodes an object of a kind that `resolve` knows. Returns its JSON tree, including `apiVersion` and `kind`.
 ///
 /// # Errors
-/// The bytes are no object in protobuf, the kind is not known, or the message is not one of its kind.
+/// Fails if the bytes are not an object in protobuf, the kind is unknown, or the message is malformed.
 pub fn decode<S: Borrow<Schema>>(
     bytes: &[u8],
     limits: &Limits,
@@ -116,7 +115,7 @@ pub fn decode<S: Borrow<Schema>>(
 /// Decodes a message of a kind: the object without `apiVersion` and `kind`, which messages do not have.
 ///
 /// # Errors
-/// The message is malformed, nests too deep, or holds what JSON cannot.
+/// Fails if the message is malformed, exceeds the depth limit, or contains values that JSON cannot represent.
 pub fn decode_message(
     message: &[u8],
     schema: &Schema,
@@ -128,10 +127,10 @@ pub fn decode_message(
 // === impl Envelope ===
 
 impl<'a> Envelope<'a> {
-    /// Opens an envelope.
+    /// Parses an envelope.
     ///
     /// # Errors
-    /// The bytes are no object in protobuf.
+    /// Fails if the bytes are not an object in protobuf.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         if bytes.is_empty() || bytes == MAGIC {
             let what = if bytes.is_empty() { "empty data" } else { "empty body" };
@@ -172,7 +171,7 @@ fn text(bytes: &[u8]) -> Result<&str, DecodeError> {
     std::str::from_utf8(bytes).map_err(|_| DecodeError("a type's name is no UTF-8".to_owned()))
 }
 
-/// Everything of an envelope up to its message of so many bytes.
+/// Writes an envelope up to its message, given the message's length.
 fn begin_envelope(out: &mut Vec<u8>, api_version: &str, kind: &str, message_len: usize) {
     out.extend_from_slice(MAGIC);
     let type_meta = open(out, 1);
@@ -186,7 +185,7 @@ fn begin_envelope(out: &mut Vec<u8>, api_version: &str, kind: &str, message_len:
 // === lists ===
 
 impl ListFrame {
-    /// Around items that are [`item_len`] long in all.
+    /// Creates the frame for items whose [`item_len`]s add up to `items_len`.
     pub fn new(api_version: &str, kind: &str, metadata: &ListMetadata<'_>, items_len: usize) -> Self {
         let mut list = Vec::with_capacity(64);
         let at = open(&mut list, 1);
@@ -205,12 +204,12 @@ impl ListFrame {
     }
 }
 
-/// How many bytes an item takes in a list: its message and what [`begin_item`] writes.
+/// Returns the number of bytes of an item in a list: its message and what [`begin_item`] writes.
 pub fn item_len(message_len: usize) -> usize {
     field_len(message_len)
 }
 
-/// Writes what stands before an item's message in a list.
+/// Writes the header of an item in a list.
 pub fn begin_item(out: &mut Vec<u8>, message_len: usize) {
     write_key(out, 2, WireType::Bytes);
     write_varint(out, message_len as u64);
@@ -218,9 +217,9 @@ pub fn begin_item(out: &mut Vec<u8>, message_len: usize) {
 
 // === watches ===
 
-/// Writes a frame of a watch: its length in four bytes, and a `meta/v1 WatchEvent` with the object in its envelope.
+/// Writes a frame of a watch: a four-byte length and a `meta/v1 WatchEvent` with the object in its envelope.
 pub fn watch_frame(out: &mut Vec<u8>, event: &str, api_version: &str, kind: &str, message: &[u8]) {
-    // What stands around a message is small, and the message is moved only once when all sizes are known before it.
+    // All sizes are computed in advance, so the message is copied only once.
     let mut head = Vec::with_capacity(96);
     begin_envelope(&mut head, api_version, kind, message.len());
     let envelope_len = head.len() + message.len() + ENVELOPE_END.len();
@@ -237,7 +236,7 @@ pub fn watch_frame(out: &mut Vec<u8>, event: &str, api_version: &str, kind: &str
     out.extend_from_slice(ENVELOPE_END);
 }
 
-/// How many bytes a field of so many takes, its number being small.
+/// Returns the size of a length-delimited field with a small number.
 fn field_len(len: usize) -> usize {
     1 + writer::varint_len(len as u64) + len
 }

@@ -1,11 +1,10 @@
-//! The encoding at rest, and how a stored value becomes what clients get.
+//! The encoding at rest, and its conversion to responses.
 //!
-//! Canonical: `apiVersion`, `kind`, `metadata` first, everything below in key order, no white space, neither
-//! `metadata.resourceVersion` nor `metadata.selfLink`.
+//! The canonical form has `apiVersion`, `kind`, `metadata` first and everything below in key order, without white
+//! space, `metadata.resourceVersion` and `metadata.selfLink`.
 //!
-//! That order is what makes a read cheap: where `metadata` opens is found by looking at a few bytes, so the
-//! resource version is put in without parsing, and the item of a typed list is the same bytes from
-//! `"metadata"` on.
+//! This order makes reads cheap: the start of `metadata` is found by inspecting a few bytes, so the resource version is
+//! inserted without parsing, and the item of a typed list is the same bytes from `"metadata"` on.
 
 use std::io::Write;
 
@@ -16,44 +15,44 @@ use crate::api::Object;
 
 use super::{DecodeError, json};
 
-/// Metadata that belongs to an answer and not to the store.
+/// Metadata that is part of responses but not stored.
 const NEVER_STORED: [&str; 2] = ["resourceVersion", "selfLink"];
 
-/// How deep stored values may nest: deeper than requests, because `managedFields` mirrors an object's fields
-/// a few levels down.
+/// Maximum nesting depth of stored values: larger than for requests, because `managedFields` mirrors an object's fields
+/// at a deeper level.
 const STORED_DEPTH: usize = 512;
 
-/// The canonical encoding of an object.
+/// Encodes an object in canonical form.
 pub fn encode(object: &Object) -> Bytes {
     let mut out = Vec::with_capacity(1024);
     write_object(&mut out, &object.0, None);
     out.into()
 }
 
-/// Reads a stored value back: canonical JSON, or JSON as kube-apiserver writes it.
+/// Decodes a stored value: canonical JSON, or JSON as kube-apiserver writes it.
 ///
 /// # Errors
-/// The value is no JSON object, or nests absurdly deep.
+/// Fails if the value is not a JSON object or exceeds the depth limit.
 pub fn decode(value: &[u8]) -> Result<Object, DecodeError> {
     let decoded = json::decode_value(value, STORED_DEPTH)?;
     Object::from_value(decoded).map_err(|_| DecodeError("the stored value is not a JSON object".to_owned()))
 }
 
-/// Reads JSON that was made of stored values. It may nest as deep as they do, and deeper than serde_json's own limit.
+/// Decodes JSON made of stored values. It may nest as deep as they do, and deeper than serde_json's own limit.
 ///
 /// # Errors
-/// The text is no JSON, or nests deeper than a stored value may.
+/// Fails if the text is not JSON or exceeds the depth limit of stored values.
 pub fn decode_value(json: &[u8]) -> Result<Value, DecodeError> {
     json::decode_value(json, STORED_DEPTH)
 }
 
-/// The bytes a client gets: the stored value with `metadata.resourceVersion` spliced in, without parsing it
-/// when it is canonical; and where in them the fields after `apiVersion` and `kind` begin.
+/// Returns the response bytes: the stored value with `metadata.resourceVersion` inserted, without parsing if it is
+/// canonical; and the offset of the fields after `apiVersion` and `kind`.
 ///
-/// A value that begins as a canonical one is trusted to be one: neither server stores a version.
+/// A value that starts like a canonical one is assumed to be canonical: neither server stores a resource version.
 ///
 /// # Errors
-/// The value is not canonical, and no JSON object either.
+/// Fails if the value is neither canonical nor a JSON object.
 pub fn with_resource_version(value: &Bytes, revision: u64) -> Result<(Bytes, u32), DecodeError> {
     if let Some(opening) = metadata_opening(value) {
         return Ok((splice(value, opening, revision), offset(opening - METADATA.len())));
@@ -67,11 +66,11 @@ pub fn with_resource_version(value: &Bytes, revision: u64) -> Result<(Bytes, u32
 // === without parsing ===
 
 const METADATA: &[u8] = b"\"metadata\":{";
-/// How canonical bytes go on after `apiVersion` and `kind`.
+/// The key that follows `apiVersion` and `kind` in canonical form.
 pub(crate) const METADATA_KEY: &[u8] = b"\"metadata\":";
 const RESOURCE_VERSION: &[u8] = b"\"resourceVersion\":\"";
 
-/// The position right after `{"apiVersion":"…","kind":"…","metadata":{`, when the value begins so.
+/// Returns the position after `{"apiVersion":"…","kind":"…","metadata":{`, if the value starts so.
 fn metadata_opening(value: &[u8]) -> Option<usize> {
     let rest = after_string(value.strip_prefix(b"{\"apiVersion\":\"")?)?;
     let rest = after_string(rest.strip_prefix(b",\"kind\":\"")?)?;
@@ -79,13 +78,13 @@ fn metadata_opening(value: &[u8]) -> Option<usize> {
     Some(value.len() - rest.len())
 }
 
-/// What follows a string's closing quote. Versions and kinds need no escapes; a value that has one is parsed.
+/// Returns the bytes after a string's closing quote. Versions and kinds have no escapes; a value with one is parsed.
 fn after_string(text: &[u8]) -> Option<&[u8]> {
     let end = text.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
     text.get(end..)?.strip_prefix(b"\"")
 }
 
-/// How long the JSON object (or list) at the beginning of these bytes is.
+/// Returns the length of the JSON object or list at the start of the bytes.
 pub(crate) fn object_len(bytes: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut in_string = false;
@@ -114,7 +113,7 @@ pub(crate) fn object_len(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// One allocation, of exactly the size needed.
+/// Inserts the resource version with a single allocation of the exact size.
 fn splice(value: &[u8], opening: usize, revision: u64) -> Bytes {
     let value = value.trim_ascii_end();
     let (before, after) = value.split_at(opening.min(value.len()));
@@ -131,14 +130,14 @@ fn splice(value: &[u8], opening: usize, revision: u64) -> Bytes {
     out.into()
 }
 
-/// Values are limited to a few MiB, so that offsets into them fit.
+/// Converts an offset. Values are limited to a few MiB, so it fits.
 fn offset(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
 // === writing ===
 
-/// Writes the object in canonical order; returns where `"metadata"` begins (or would: the end).
+/// Writes the object in canonical order; returns the offset of `"metadata"` (the end, if there is none).
 fn write_object(out: &mut Vec<u8>, object: &Map<String, Value>, revision: Option<u64>) -> usize {
     out.push(b'{');
     for field in ["apiVersion", "kind"] {
@@ -190,14 +189,14 @@ fn write_field(out: &mut Vec<u8>, field: &str, value: &Value) {
     write_json(out, value);
 }
 
-/// A comma, unless nothing stands before it.
+/// Writes a comma unless this is the first entry.
 fn write_comma(out: &mut Vec<u8>) {
     if !matches!(out.last(), Some(b'{' | b',')) {
         out.push(b',');
     }
 }
 
-/// Writing strings and trees into memory cannot fail: there is no I/O, and all keys are strings.
+/// Writing strings and trees to memory cannot fail: there is no I/O, and all keys are strings.
 fn write_json<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let written = serde_json::to_writer(out, value);
     debug_assert!(written.is_ok(), "memory takes everything");
@@ -243,7 +242,7 @@ mod tests {
     #[test]
     fn versions_are_spliced_in_or_written_in() {
         let table = [
-            // Canonical: spliced.
+            // Canonical: the version is inserted.
             (
                 r#"{"apiVersion":"v1","kind":"A","metadata":{"name":"x"},"s":1}"#,
                 r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12","name":"x"},"s":1}"#,
@@ -252,7 +251,7 @@ mod tests {
                 "{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{}}\n",
                 r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12"}}"#,
             ),
-            // As kube-apiserver writes, or anyhow: written anew.
+            // Written by kube-apiserver, or in any other form: encoded again.
             (
                 "{\"kind\":\"A\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"3\"},\"s\":1}\n",
                 r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12","name":"x"},"s":1}"#,

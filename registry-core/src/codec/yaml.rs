@@ -1,8 +1,8 @@
-//! YAML in: the JSON a YAML document stands for, read as Kubernetes reads it.
+//! The YAML decoder: converts a document to JSON as Kubernetes does.
 //!
-//! That is YAML 1.1 in what scalars mean (`yes` is true, `017` is fifteen), with keys made strings and
-//! timestamps left strings. The document is built from parser events without recursion; depth and alias
-//! expansion are bounded. What follows the first document is not read.
+//! Scalars follow YAML 1.1 (`yes` is true, `017` is fifteen); keys are converted to strings, and timestamps remain
+//! strings. The document is built from parser events without recursion; depth and alias expansion are limited. Only the
+//! first document is read.
 //!
 //! Kubernetes concept: `sigs.k8s.io/yaml`.
 
@@ -15,13 +15,13 @@ use super::{DecodeError, Decoded, Limits, json};
 
 mod scalar;
 
-/// Decodes a YAML body (one document) to the JSON it stands for, noting duplicate fields with their lines.
+/// Decodes a YAML body (one document) to JSON and records duplicate fields with their lines.
 ///
 /// # Errors
-/// The body is malformed or no UTF-8, nests or expands aliases beyond the limits, or holds what JSON cannot
-/// (infinities, keys that are no scalars).
+/// Fails if the body is malformed, is not UTF-8, exceeds the depth or alias limit, or contains values that JSON cannot
+/// represent (infinities, keys that are not scalars).
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
-    // Clients that apply send JSON under YAML's name: that is ten times faster to read.
+    // Apply clients send JSON with YAML's content type; the JSON decoder is ten times faster.
     if bytes.trim_ascii_start().starts_with(b"{")
         && let Ok(decoded) = json::decode(bytes, limits)
         && decoded.duplicates.is_empty()
@@ -46,7 +46,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
     Ok(Decoded { value: builder.root, duplicates: repeated(&builder.repeated) })
 }
 
-/// Characters YAML texts may not contain; the parser takes some for the end of the text.
+/// Characters that YAML does not allow; the parser treats some of them as the end of the text.
 fn is_forbidden(letter: char) -> bool {
     match letter {
         '\t' | '\n' | '\r' | '\u{85}' => false,
@@ -63,7 +63,7 @@ fn at_line(line: usize, problem: &str) -> DecodeError {
     DecodeError(format!("yaml: line {line}: {problem}"))
 }
 
-/// What Go's YAML decoder says of keys that came again.
+/// Returns the message of Go's YAML decoder for duplicate keys.
 fn repeated(keys: &[Repeated]) -> Vec<String> {
     if keys.is_empty() {
         return Vec::new();
@@ -75,29 +75,29 @@ fn repeated(keys: &[Repeated]) -> Vec<String> {
 
 // === building ===
 
-/// A value that is being built from events.
+/// Builds a value from events.
 struct Builder<'l> {
     limits: &'l Limits,
     open: Vec<Frame>,
     root: Value,
-    /// The line of the present event.
+    /// The line of the current event.
     line: usize,
     repeated: Vec<Repeated>,
     anchors: HashMap<usize, Anchored>,
     expansions_left: usize,
 }
 
-/// A list or map that has begun.
+/// An open list or map.
 struct Frame {
     content: Content,
     anchor: usize,
-    /// Where it began.
+    /// The line where it starts.
     line: usize,
 }
 
-/// A key that its map had already.
+/// A duplicate key of a map.
 struct Repeated {
-    /// Where its value begins.
+    /// The line where its value starts.
     line: usize,
     key: String,
 }
@@ -109,17 +109,17 @@ enum Content {
 
 enum Key {
     Field(String),
-    /// `<<`: the value's fields become the map's own.
+    /// `<<`: the value's fields are merged into the map.
     Merge,
 }
 
-/// What aliases may refer to.
+/// The target of an alias.
 struct Anchored {
     value: Value,
     size: Size,
 }
 
-/// What a copy of a value costs, and how deep it nests.
+/// The cost of copying a value, and its depth.
 #[derive(Clone, Copy, Default)]
 struct Size {
     cost: usize,
@@ -128,13 +128,13 @@ struct Size {
 
 const NO_ANCHOR: usize = 0;
 
-/// So many keys that came again are told.
+/// Maximum number of reported duplicate keys.
 const MAX_REPEATED: usize = 100;
 
-/// So much of each.
+/// Maximum length of each, in characters.
 const MAX_SHOWN_CHARS: usize = 1024;
 
-/// So many bytes of text count as one more value in the budget of copies.
+/// Number of bytes of text that count as one value in the copy budget.
 const BYTES_PER_COST: usize = 64;
 
 type Problem = String;
@@ -236,8 +236,8 @@ impl<'l> Builder<'l> {
         self.complete(value, self.line)
     }
 
-    /// Keeps a copy for aliases. Copies come out of the same budget as expansions: nested anchors would
-    /// otherwise multiply the document.
+    /// Keeps a copy for aliases. Copies count against the same budget as expansions: nested anchors would otherwise
+    /// multiply the document.
     fn remember(&mut self, anchor: usize, value: &Value) -> Result<(), Problem> {
         if anchor != NO_ANCHOR {
             let size = size_of(value);
@@ -257,7 +257,7 @@ impl<'l> Builder<'l> {
         }
     }
 
-    /// Puts a finished value, which began at this line, where it belongs.
+    /// Adds a finished value, which started at this line, to its container.
     fn complete(&mut self, value: Value, line: usize) -> Result<(), Problem> {
         let Some(frame) = self.open.last_mut() else {
             self.root = value;
@@ -281,7 +281,7 @@ impl<'l> Builder<'l> {
     }
 }
 
-/// `<<: *defaults`, or a list of such, in which the first has precedence.
+/// Merges `<<: *defaults`, or a list of such, in which the first takes precedence.
 fn merge(map: &mut Map<String, Value>, from: Value) -> Result<(), Problem> {
     const PROBLEM: &str = "map merge requires map or sequence of maps as the value";
     match from {
@@ -301,7 +301,7 @@ fn spend(left: usize, cost: usize) -> Result<usize, Problem> {
     left.checked_sub(cost).ok_or_else(|| "document contains excessive aliasing".to_owned())
 }
 
-/// Recursion is bounded: no deeper value can be built.
+/// The recursion is bounded by the depth limit.
 fn size_of(value: &Value) -> Size {
     let text_cost = |bytes: usize| 1 + bytes / BYTES_PER_COST;
     let around = |sizes: &mut dyn Iterator<Item = Size>| {

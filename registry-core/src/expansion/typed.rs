@@ -1,4 +1,4 @@
-//! Objects whose schema cannot say what their struct takes: enums with data become "any value" there.
+//! Objects whose schema cannot fully describe the struct: enums with data become "any value" in it.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_path_to_error::{Path, Segment};
 
 use crate::api::{ErrorList, FieldError, FieldPath};
 
-/// Whether a schema has a union of anything but plain values, which its compiled form takes as any value.
+/// Whether a schema has a union of types other than plain values, which is compiled to any value.
 pub(super) fn has_unions(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => {
@@ -18,7 +18,7 @@ pub(super) fn has_unions(schema: &Value) -> bool {
     }
 }
 
-/// Lets structs with a union beside their own fields (that of a flattened enum) keep fields they do not name.
+/// Allows unknown fields in structs with a union beside their own fields (that of a flattened enum).
 pub(super) fn keep_flattened(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -34,7 +34,7 @@ pub(super) fn keep_flattened(schema: &mut Value) {
     }
 }
 
-/// Whether there are several variants beside null, and one of them is more than a choice of values.
+/// Whether there are several variants besides null, at least one of which is not a plain enumeration.
 fn is_union(variants: &Value) -> bool {
     let is_null = |schema: &&Value| schema.get("type").and_then(Value::as_str) == Some("null");
     let is_choice = |schema: &&Value| schema.get("const").is_some() || schema.get("enum").is_some();
@@ -42,7 +42,7 @@ fn is_union(variants: &Value) -> bool {
     real.len() > 1 && !real.iter().all(is_choice)
 }
 
-/// Reads the object as its struct. What does not fit is an error at its field.
+/// Deserialises the object into its struct. A mismatch is an error at its field.
 pub(super) fn check<T: DeserializeOwned>(object: &Value) -> ErrorList {
     let mut errors = ErrorList::default();
     if let Err(error) = serde_path_to_error::deserialize::<_, T>(object) {
@@ -52,7 +52,8 @@ pub(super) fn check<T: DeserializeOwned>(object: &Value) -> ErrorList {
     errors
 }
 
-/// The field as Kubernetes writes it, and its value. Variants of enums that are not in the JSON are left out.
+/// Returns the field path in Kubernetes' notation and the field's value. Omits enum variants that do not appear in the
+/// JSON.
 fn field(path: &Path, object: &Value) -> (FieldPath, Value) {
     let mut field = FieldPath::root();
     let mut value = object;

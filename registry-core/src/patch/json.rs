@@ -1,6 +1,6 @@
-//! JSON patch, [RFC 6902](https://www.rfc-editor.org/rfc/rfc6902), with the habits of Kubernetes' library:
-//! negative indexes count from the end, a missing `value` is null, and the document as a whole (the empty
-//! path) cannot be replaced.
+//! JSON patch, [RFC 6902](https://www.rfc-editor.org/rfc/rfc6902), with the peculiarities of Kubernetes' library:
+//! negative indexes count from the end, a missing `value` is null, and the whole document (the empty path) cannot be
+//! replaced.
 
 use serde_json::{Map, Value};
 
@@ -12,14 +12,14 @@ mod pointer;
 
 use pointer::Pointer;
 
-/// So many operations a patch may have.
+/// Maximum number of operations in a patch.
 const MAX_OPERATIONS: usize = 10_000;
 
-/// So many bytes of JSON all copies of a patch may add.
+/// Maximum size of the JSON that all copies of a patch add, in bytes.
 const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
 
-/// Maximum number of list elements and tree nodes that a patch may move or walk in all: thousands of insertions at the
-/// front of a long list would keep a processor busy for minutes.
+/// Maximum number of list elements and tree nodes that a patch moves or visits: thousands of insertions at the front of
+/// a long list would occupy a CPU for minutes.
 const MAX_STEPS: usize = 10_000_000;
 
 /// A parsed patch.
@@ -29,7 +29,7 @@ pub struct JsonPatch {
     unknown_fields: Vec<String>,
 }
 
-/// One operation. What is missing in it is only told when it is applied.
+/// One operation. Missing members are reported only when it is applied.
 #[derive(Clone, Debug)]
 struct PatchOperation {
     kind: String,
@@ -38,7 +38,7 @@ struct PatchOperation {
     value: Value,
 }
 
-/// A patch at work, with what it may still use up.
+/// The state of applying a patch, with its remaining budget.
 struct Application {
     value: Value,
     copied_bytes: usize,
@@ -48,11 +48,10 @@ struct Application {
 // === impl JsonPatch ===
 
 impl JsonPatch {
-    /// Reads a patch from its JSON form.
+    /// Parses a patch from JSON.
     ///
     /// # Errors
-    /// [`PatchError::Malformed`] when it is no list of operations, [`PatchError::TooLarge`] when there are too
-    /// many.
+    /// [`PatchError::Malformed`] if it is not a list of operations, [`PatchError::TooLarge`] if there are too many.
     pub fn parse(patch: &Value) -> Result<Self, PatchError> {
         let operations = match patch {
             Value::Array(operations) => operations.as_slice(),
@@ -70,7 +69,7 @@ impl JsonPatch {
         Ok(Self { operations, unknown_fields })
     }
 
-    /// What of a document the operations go through.
+    /// Returns the parts of a document that the operations visit.
     pub fn touched(&self) -> Touched {
         let mut all = Touched::default();
         for operation in &self.operations {
@@ -86,7 +85,7 @@ impl JsonPatch {
         all
     }
 
-    /// The paths of fields that operations do not have, such as `[0].form`.
+    /// Returns the paths of unknown members of operations, such as `[0].form`.
     pub fn unknown_fields(&self) -> &[String] {
         &self.unknown_fields
     }
@@ -94,7 +93,7 @@ impl JsonPatch {
     /// Applies all operations or none.
     ///
     /// # Errors
-    /// [`PatchError::Inapplicable`] when an operation does not fit the value, [`PatchError::TooLarge`] when the
+    /// [`PatchError::Inapplicable`] if an operation does not apply to the value, [`PatchError::TooLarge`] if the
     /// operations cost too much.
     pub fn apply(&self, value: &mut Value) -> Result<(), PatchError> {
         let mut application = Application { value: value.clone(), copied_bytes: 0, steps: 0 };
@@ -226,7 +225,7 @@ impl Application {
 
     fn test(&mut self, path: &Pointer, expected: &Value) -> Result<(), PatchError> {
         let (parent, key) = path.parent_mut(&mut self.value)?;
-        // A field that is not there tests as null.
+        // A missing field is treated as null.
         let found = path.child_mut(parent, key)?;
         if found.map_or(expected.is_null(), |found| found == expected) {
             return Ok(());
@@ -234,7 +233,7 @@ impl Application {
         Err(inapplicable(format!("testing value {path} failed: test failed")))
     }
 
-    /// Moves and copies could nest a value ever deeper, until reading or dropping it overflows the stack.
+    /// Moves and copies could nest a value so deeply that reading or dropping it overflows the stack.
     fn check_depth(&mut self, path: &Pointer, value: &Value) -> Result<(), PatchError> {
         if matches!(value, Value::Array(_) | Value::Object(_)) {
             let room = MAX_DEPTH.saturating_sub(path.depth());
@@ -253,7 +252,7 @@ impl Application {
     }
 }
 
-/// Whether a value nests at most so many levels; counts the nodes looked at.
+/// Whether the nesting depth of a value is within the limit; counts the visited nodes.
 fn fits(value: &Value, room: usize, steps: &mut usize) -> bool {
     let Some(room) = room.checked_sub(1) else { return !matches!(value, Value::Array(_) | Value::Object(_)) };
     let mut child_fits = |child: &Value| {
@@ -267,7 +266,7 @@ fn fits(value: &Value, room: usize, steps: &mut usize) -> bool {
     }
 }
 
-/// Counts what is written to it, up to a limit.
+/// A writer that counts bytes, up to a limit.
 struct ByteCounter {
     left: usize,
 }
@@ -287,7 +286,7 @@ fn inapplicable(text: String) -> PatchError {
     PatchError::Inapplicable(text)
 }
 
-/// What Go's decoder says when JSON of one type stands where another is wanted.
+/// Returns the error of Go's decoder for JSON of the wrong type.
 fn mismatch(found: &Value, wanted: &str) -> PatchError {
     let found = type_name(found);
     PatchError::Malformed(format!("error decoding patch: json: cannot unmarshal {found} into Go {wanted}"))

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Applies a merge patch: objects merge, null removes, all else replaces.
+/// Applies a merge patch: objects are merged, null removes, everything else replaces.
 pub fn apply(value: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         value.clone_from(patch);
@@ -16,7 +16,7 @@ pub fn apply(value: &mut Value, patch: &Value) {
         if change.is_null() {
             map.remove(key);
         } else {
-            // An absent field is built up from null, so that nulls inside the change vanish.
+            // A missing field is built from null, so that nulls inside the patch disappear.
             apply(map.entry(key.as_str()).or_insert(Value::Null), change);
         }
     }
@@ -28,7 +28,7 @@ mod tests {
 
     use super::*;
 
-    /// The examples of RFC 7396, appendix A, and what Kubernetes' clients rely on.
+    /// The examples of RFC 7396, appendix A, and behaviour that Kubernetes' clients rely on.
     #[test]
     fn merges_as_the_rfc_shows() {
         let table = [

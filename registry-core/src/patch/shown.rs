@@ -1,8 +1,7 @@
-//! A patched document as Go's library for patches of JSON leaves it: refusals show it to the client.
+//! A patched document in the form that Go's JSON patch library leaves it, for error messages.
 //!
-//! What a patch goes through comes in the order of its keys. The rest is as the server wrote it: struct by struct in
-//! the order of the fields, for which protobuf's numbers stand here. (Go's order differs from theirs where fields came
-//! late.)
+//! The parts that a patch visits are in key order. The rest is as the server wrote it: each struct in the order of its
+//! Go fields, approximated by protobuf's field numbers. (They differ for fields that were added later.)
 
 use std::collections::BTreeMap;
 
@@ -11,10 +10,10 @@ use serde_json::{Map, Value};
 use crate::codec::json::escape_for_pages;
 use crate::schema::{Schema, TypeRef};
 
-/// What of a document a patch goes through.
+/// The parts of a document that a patch visits.
 #[derive(Clone, Debug, Default)]
 pub struct Touched {
-    /// Whether the patch says what is here.
+    /// Whether the patch replaces the value here.
     is_replaced: bool,
     below: BTreeMap<String, Touched>,
 }
@@ -22,14 +21,14 @@ pub struct Touched {
 // === impl Touched ===
 
 impl Touched {
-    /// What a merge patch goes through.
+    /// Returns the parts that a merge patch visits.
     pub fn by_merge(patch: &Value) -> Self {
         let Value::Object(fields) = patch else { return Self { is_replaced: true, ..Self::default() } };
         let below = fields.iter().map(|(key, value)| (key.clone(), Self::by_merge(value)));
         Self { is_replaced: false, below: below.collect() }
     }
 
-    /// What is at the end of these steps, which was not gone through before.
+    /// Returns the node at this path, creating it.
     pub(super) fn at(&mut self, steps: &[String]) -> &mut Self {
         steps.iter().fold(self, |place, step| place.below.entry(step.clone()).or_default())
     }
@@ -39,7 +38,7 @@ impl Touched {
     }
 }
 
-/// The patched document as the client is shown it.
+/// Formats the patched document for the client.
 pub fn shown(patched: &Value, touched: &Touched, schema: &Schema) -> String {
     let mut text = String::new();
     write(&mut text, patched, Some(touched), Some(schema.root()));
@@ -70,7 +69,7 @@ fn write(text: &mut String, value: &Value, touched: Option<&Touched>, ty: Option
     }
 }
 
-/// The keys of a map: of a struct in the order of its fields, those it does not have last.
+/// Returns the keys of a map; those of a struct in the order of its fields, followed by unknown ones.
 fn in_order<'m>(map: &'m Map<String, Value>, ty: TypeRef<'m>) -> Vec<&'m str> {
     let mut keys = ty.fields_by_number();
     keys.retain(|key| map.contains_key(*key));

@@ -1,7 +1,7 @@
-//! Strategic merge patch: a merge patch that knows which lists have keys.
+//! Strategic merge patch: a merge patch that merges lists by key.
 //!
-//! Beside what a merge patch says, objects in the patch may hold directives:
-//! `$patch` (`replace`, `delete`), `$retainKeys`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`.
+//! In addition to a merge patch, objects in the patch may contain directives: `$patch` (`replace`, `delete`),
+//! `$retainKeys`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`.
 //!
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/util/strategicpatch`.
 
@@ -17,12 +17,12 @@ mod lists;
 
 pub use go::print as print_as_go;
 
-/// Applies a strategic merge patch to an object of the schema's kind. A refused patch changes nothing.
+/// Applies a strategic merge patch to an object of the schema's kind. A failed patch changes nothing.
 ///
 /// # Errors
-/// [`PatchError::Malformed`] when the patch is no object or a directive is no list,
-/// [`PatchError::Inapplicable`] when `$retainKeys` contradicts the patch,
-/// [`PatchError::Contradictory`] when lists lack their merge keys or their order is contradicted.
+/// [`PatchError::Malformed`] if the patch is not an object or a directive is not a list, [`PatchError::Inapplicable`]
+/// if `$retainKeys` contradicts the patch, [`PatchError::Contradictory`] if list elements lack the merge key or
+/// contradict the requested order.
 pub fn apply(value: &mut Value, patch: &Value, schema: &Schema) -> Result<(), PatchError> {
     apply_typed(value, patch, Some(schema.root()))
 }
@@ -50,16 +50,16 @@ fn apply_typed<'s, T: Typed<'s>>(
 
 // === what is asked of a schema ===
 
-/// A type beside the value that is being patched. `None` in its place: nothing is known.
+/// The type of the value being patched. Where it is `None`, the type is unknown.
 trait Typed<'s>: Copy {
-    /// A field of a struct, or the value under a key of a map.
+    /// Returns a struct field, or a map's value type.
     fn member(self, name: &str) -> Option<Member<'s, Self>>;
 
-    /// The type of a list's elements.
+    /// Returns the type of a list's elements.
     fn element(self) -> Option<Self>;
 }
 
-/// A field, or a map's value.
+/// A struct field or a map's value.
 struct Member<'s, T> {
     shape: Option<T>,
     strategy: PatchStrategy,
@@ -98,7 +98,7 @@ const RETAIN_KEYS: &str = "$retainKeys";
 const SET_ELEMENT_ORDER: &str = "$setElementOrder";
 const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
 
-/// Merges a patch into an object. The patch's depth bounds the recursion.
+/// Merges a patch into an object. The recursion is bounded by the patch's depth.
 fn merge_map<'s, T: Typed<'s>>(
     present: &mut Map<String, Value>,
     mut patch: Map<String, Value>,
@@ -163,7 +163,7 @@ fn merge_field<'s, T: Typed<'s>>(
     Ok(())
 }
 
-/// Of the present fields, keeps only those the patch lists.
+/// Removes the fields that the directive does not list.
 fn retain_keys(present: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), PatchError> {
     let Some(listed) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let Value::Array(listed) = listed else {
@@ -183,7 +183,7 @@ fn retain_keys(present: &mut Map<String, Value>, patch: &mut Map<String, Value>)
     Ok(())
 }
 
-/// What a directive such as `$setElementOrder/containers` is about.
+/// Returns the field that a directive such as `$setElementOrder/containers` refers to.
 fn directive_target<'k>(key: &'k str, directive: &str) -> Result<&'k str, PatchError> {
     key.strip_prefix(directive).and_then(|rest| rest.strip_prefix('/')).ok_or_else(|| {
         let what = if directive == SET_ELEMENT_ORDER { "setElementOrder" } else { "primitive" };
@@ -191,8 +191,8 @@ fn directive_target<'k>(key: &'k str, directive: &str) -> Result<&'k str, PatchE
     })
 }
 
-/// A part of the patch that becomes part of the object as it is: nothing is there to be deleted or ordered, so
-/// nulls and directives vanish, and so does what is marked with `$patch`.
+/// Prepares a part of the patch that has no current value: removes nulls, directives and elements marked with `$patch`,
+/// because there is nothing to delete or order.
 fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(map) if map.contains_key(PATCH) => None,

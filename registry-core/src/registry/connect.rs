@@ -1,4 +1,4 @@
-//! Subresources that connect clients to what an object stands for: `log`, `exec`, `proxy`.
+//! Connect subresources: `log`, `exec`, `proxy`.
 //!
 //! Kubernetes concept: `rest.Connecter`, and the storages of `pkg/registry/core/pod/rest`.
 
@@ -14,20 +14,20 @@ use crate::schema::Schema;
 
 use super::store::Store;
 
-/// A subresource that connects: what it takes is its options, and what it is about its parent.
+/// A connect subresource of a parent's store.
 pub struct ConnectStore {
     parent: Arc<Store>,
     rules: Box<dyn ConnectRules>,
 }
 
-/// Where the connections of a subresource go.
+/// Determines the target of connections.
 #[async_trait]
 pub trait ConnectRules: Send + Sync + 'static {
-    /// What the path takes.
+    /// Returns the options that the path accepts.
     fn connect_spec(&self) -> &'static ConnectSpec;
 
-    /// Where a connection to the object of this name in the context's namespace goes. Proxies take more than a name
-    /// there, a port and a scheme.
+    /// Returns the target of a connection to the object with this name in the context's namespace. For proxies, the
+    /// name can include a port and a scheme.
     async fn connect(
         &self,
         parent: &Store,
@@ -40,7 +40,7 @@ pub trait ConnectRules: Send + Sync + 'static {
 // === impl ConnectStore ===
 
 impl ConnectStore {
-    /// A subresource of this store that connects by these rules.
+    /// Creates a subresource of this store that connects by these rules.
     pub fn new(parent: Arc<Store>, rules: impl ConnectRules) -> Arc<Self> {
         Arc::new(Self { parent, rules: Box::new(rules) })
     }

@@ -1,10 +1,10 @@
-//! A version of a kind that is not the stored one: the hub's storage, with every object converted at the adapter.
+//! A version of a kind that is not the stored one: uses the hub's storage and converts every object.
 //!
-//! Everything that is stored is the hub's: keys, values, the cache, uid and resource version. What comes in is
-//! converted before the hub's store sees it, what goes out after. What is read of the hub's cache is converted once
-//! for all who ask, and kept beside the hub's bytes as other encodings are.
+//! Everything that is stored belongs to the hub: keys, values, the cache, uid and resource version. Objects are
+//! converted before the hub's store receives them and after it returns them. An entry of the hub's cache is converted
+//! once for all readers and kept next to the hub's bytes, as other encodings are.
 //!
-//! Kubernetes concept: the internal version between the wire's and the stored one, in `k8s.io/apiserver`'s codecs.
+//! Kubernetes concept: the internal version between the wire's and the stored version, in `k8s.io/apiserver`'s codecs.
 
 use std::sync::Arc;
 
@@ -21,25 +21,25 @@ use crate::storage::{EncodingBudget, Entry, StoredObject};
 mod read;
 mod write;
 
-/// A capability of the hub's storage, as the spoke has it.
+/// A capability of the hub's storage, for a spoke.
 struct Converted<T: ?Sized> {
     hub: Arc<T>,
     adapter: VersionAdapter,
-    /// What converted objects that are kept may take.
+    /// The memory budget of cached converted objects.
     kept: Arc<EncodingBudget>,
 }
 
-/// Where objects are converted.
+/// Converts objects between a spoke and its hub.
 #[derive(Clone)]
 struct VersionAdapter {
     spoke: Arc<ResourceType>,
     conversion: Arc<Conversion>,
-    /// Whether this is the `status` subresource, which has rules of its own.
+    /// Whether this is the `status` subresource, which has separate rules.
     is_status: bool,
 }
 
-/// The capabilities of a hub's path, as they are at the same path of a spoke. A path that takes another kind than
-/// its resource (a scale, a binding) is the same in all versions.
+/// Returns the capabilities of a hub's path for the same path of a spoke. A path that accepts another kind than its
+/// resource (a scale, a binding) is the same in all versions.
 pub(super) fn capabilities(
     spoke: &Arc<ResourceType>,
     conversion: &Arc<Conversion>,
@@ -97,7 +97,7 @@ impl<T: Storage + ?Sized> Storage for Converted<T> {
 // === impl VersionAdapter ===
 
 impl VersionAdapter {
-    /// The hub's object of what a client sent.
+    /// Converts a client's object to the hub.
     fn to_hub(&self, object: Object) -> Result<Object, StatusError> {
         self.conversion.stored(object).map_err(|error| {
             let from = self.spoke.group_version();
@@ -106,7 +106,7 @@ impl VersionAdapter {
         })
     }
 
-    /// The spoke's object of one that is stored, or is about to be.
+    /// Converts an object of the hub, stored or about to be, to the spoke.
     fn to_spoke(&self, object: Object) -> Result<Object, StatusError> {
         self.spoke.of_stored(object).map_err(|error| self.conversion_failed(&error))
     }
@@ -115,7 +115,7 @@ impl VersionAdapter {
         self.try_entry(entry).map_err(|error| self.conversion_failed(&error))
     }
 
-    /// A stored object as the spoke gives it. Its key, its revision and what selectors see of it are the hub's.
+    /// Converts a stored object to the spoke. Its key, revision and selectable attributes remain the hub's.
     fn try_entry(&self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
         let unreadable = |error: crate::codec::DecodeError| ConversionError(error.to_string());
         let object = self.spoke.of_stored(stored::decode(&entry.json).map_err(unreadable)?)?;

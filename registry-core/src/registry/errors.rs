@@ -1,11 +1,11 @@
-//! The one table from what storage says to what a client is told.
+//! The mapping from storage errors to the errors that clients receive.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/errors` (the `Interpret…Error` functions).
 
 use crate::api::{GroupResource, Reason, StatusCause, StatusError};
 use crate::storage::{StorageError, WatchError};
 
-/// Why a write lost a race: the words clients look for.
+/// The message of a lost write race, which clients match on.
 pub const OPTIMISTIC_LOCK: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -19,42 +19,42 @@ const CONTINUE_INCONSISTENT: &str = "The provided continue parameter is too old 
      returned and now may show up in the list.";
 const RETRY_UNAVAILABLE_SECONDS: u32 = 2;
 
-/// What was being done to what when storage failed: the names a client knows it by.
+/// The operation and its target when storage failed, as named in messages.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOperation<'a> {
-    /// What was being done.
+    /// The operation.
     pub verb: Verb,
     /// The resource.
     pub resource: GroupResource,
-    /// The object's name; empty for many objects.
+    /// The object's name; empty for collections.
     pub name: &'a str,
-    /// The object's key; empty for many objects.
+    /// The object's key; empty for collections.
     pub key: &'a str,
 }
 
-/// What was being done when storage failed.
+/// The operation when storage failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// A read of one object.
+    /// Reading one object.
     Get,
-    /// A list from its beginning.
+    /// Listing the first page.
     List,
-    /// A further page of a list.
+    /// Listing a further page.
     ListPage,
-    /// The start of a watch.
+    /// Starting a watch.
     Watch,
-    /// A creation.
+    /// Creating an object.
     Create,
-    /// An update.
+    /// Updating an object.
     Update,
-    /// A deletion.
+    /// Deleting an object.
     Delete,
 }
 
 // === impl StoreOperation ===
 
 impl StoreOperation<'_> {
-    /// What a client is told of a failure of this operation.
+    /// Converts a storage error of this operation to the client's error.
     pub fn interpret(&self, error: StorageError) -> StatusError {
         match error {
             StorageError::Rejected(refusal) => refusal,
@@ -91,7 +91,7 @@ impl StoreOperation<'_> {
         }
     }
 
-    /// 500 with a hint to retry: the store behind the server does not answer, or refuses work. Its own words are the
+    /// 500 with a retry delay: the storage backend does not respond or refuses work. The backend's message is the
     /// cause; the message is the one that clients know.
     fn server_timeout(&self, reason: &str) -> StatusError {
         let verb = self.verb.as_str();
@@ -126,7 +126,7 @@ impl Verb {
     }
 }
 
-/// What a client is told as the last event of a watch that broke.
+/// Converts a watch error to the last event that the client receives.
 pub fn interpret_watch(error: WatchError) -> StatusError {
     match error {
         WatchError::Compacted { requested, oldest } => too_old_revision(requested, oldest),
@@ -152,7 +152,7 @@ fn too_large_revision(requested: u64, current: u64) -> StatusError {
         .with_causes(vec![cause])
 }
 
-/// A failed precondition as kube-apiserver's storage words it; clients match on parts of it.
+/// Formats a failed precondition as kube-apiserver's storage does; clients match on parts of it.
 fn invalid_object(key: &str, message: &str) -> String {
     format!(
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {message}"

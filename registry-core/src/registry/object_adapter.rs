@@ -1,5 +1,5 @@
-//! Borders: stored, objects are as they are stored; external, as a path shows them (another version, a scale). What
-//! changes and what admits objects external a adapter is made to do so stored.
+//! Adapters between stored objects and the external form in which a path shows them (another version, a scale). Updates
+//! and admission that work on external objects are adapted to stored ones.
 
 use async_trait::async_trait;
 
@@ -7,32 +7,32 @@ use crate::api::{Object, Preconditions, StatusError};
 use crate::context::RequestContext;
 use crate::rest::{UpdatedObject, ValidateObject};
 
-/// How objects cross a adapter.
+/// Converts objects between the stored and the external form.
 pub(super) trait ObjectAdapter: Send + Sync {
-    /// The object external of one stored.
+    /// Converts a stored object to the external form.
     fn to_external(&self, object: &Object) -> Result<Object, StatusError>;
 
-    /// The same of the present object, for whoever changes it.
+    /// Converts the current object to the external form for a change.
     fn to_change(&self, current: &Object) -> Result<Object, StatusError> {
         self.to_external(current)
     }
 
-    /// The object stored of what is wanted external, where now this one is.
+    /// Converts a requested external object to the stored form, given the current stored object.
     fn to_stored(&self, wanted: Object, current: Option<&Object>) -> Result<Object, StatusError>;
 
-    /// What the adapter itself says of an object that is about to be written; both are as they are external.
+    /// Validates an object that is about to be written; both arguments are in the external form.
     fn check(&self, _: &RequestContext, _new: &Object, _old: Option<&Object>) -> Result<(), StatusError> {
         Ok(())
     }
 }
 
-/// An update of what is external a adapter, as one of what is stored.
+/// Adapts an update of external objects to stored ones.
 pub(super) struct AdaptedUpdate<'a> {
     pub(super) adapter: &'a dyn ObjectAdapter,
     pub(super) external: &'a mut dyn UpdatedObject,
 }
 
-/// Admission of what is external a adapter, as one of what is stored: the adapter's own word, then the other's.
+/// Adapts admission of external objects to stored ones: runs the adapter's own check first.
 pub(super) struct AdaptedAdmission<'a> {
     pub(super) adapter: &'a dyn ObjectAdapter,
     pub(super) external: &'a dyn ValidateObject,
@@ -40,7 +40,7 @@ pub(super) struct AdaptedAdmission<'a> {
 
 #[async_trait]
 impl UpdatedObject for AdaptedUpdate<'_> {
-    /// What is external has the uid and the revision of what is stored.
+    /// The external object has the uid and the revision of the stored one.
     fn preconditions(&self) -> Preconditions {
         self.external.preconditions()
     }

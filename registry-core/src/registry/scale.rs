@@ -32,16 +32,16 @@ pub struct ScaleStore {
     parent: Arc<Store>,
 }
 
-/// Whether an object that does not say how many replicas it wants has a scale.
+/// Whether an object without a replica count has a scale.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unset {
-    /// No: there is nothing to show.
+    /// No.
     Refused,
-    /// Yes, for it is about to be set.
+    /// Yes, with zero replicas, because the count is about to be set.
     Zero,
 }
 
-/// The table of scales.
+/// The table columns of scales.
 static COLUMNS: [Column; 4] = [
     Column { format: ColumnFormat::Plain, ..Column::NAME },
     Column::new("Desired", ColumnType::Integer, Cell::Path(&["spec", "replicas"]))
@@ -54,12 +54,12 @@ static COLUMNS: [Column; 4] = [
 // === impl ScaleStore ===
 
 impl ScaleStore {
-    /// The `scale` subresource of this store.
+    /// Creates the `scale` subresource of this store.
     pub fn new(parent: Arc<Store>) -> Arc<Self> {
         Arc::new(Self { parent })
     }
 
-    /// The store below.
+    /// Returns the parent's store.
     pub fn parent(&self) -> &Arc<Store> {
         &self.parent
     }
@@ -125,7 +125,7 @@ impl Updater for ScaleStore {
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
         let paths = self.paths()?;
-        // What is not there has no scale.
+        // An object that does not exist has no scale.
         let mut present = PresentOnly(update);
         let mut rescaled = AdaptedUpdate { adapter: &paths, external: &mut present };
         let admission = AdaptedAdmission { adapter: &paths, external: admission };
@@ -135,7 +135,7 @@ impl Updater for ScaleStore {
     }
 }
 
-/// Within is the object a scale belongs to, external the scale.
+/// The stored object is the parent, the external object is its scale.
 impl ObjectAdapter for ScalePaths {
     fn to_external(&self, object: &Object) -> Result<Object, StatusError> {
         scale_of(*self, object, Unset::Zero)
@@ -168,7 +168,7 @@ impl ObjectAdapter for ScalePaths {
                 object.remove(MANAGED_FIELDS);
             }
         }
-        // The store checks both against the object they are of.
+        // The store checks both against the parent object.
         for field in ["name", "resourceVersion"] {
             object.copy_field(&wanted, &["metadata", field]);
         }
@@ -176,7 +176,7 @@ impl ObjectAdapter for ScalePaths {
     }
 }
 
-/// The scale of an object.
+/// Returns the scale of an object.
 fn scale_of(paths: ScalePaths, object: &Object, unset: Unset) -> Result<Object, StatusError> {
     let wanted = object.get_i64(paths.replicas);
     if wanted.is_none() && unset == Unset::Refused {
@@ -203,9 +203,9 @@ fn scale_of(paths: ScalePaths, object: &Object, unset: Unset) -> Result<Object, 
     Ok(scale)
 }
 
-/// The schema of a scale, one of the kinds that every server has, with its protobuf form.
+/// Returns the schema of a scale, a kind that every server has, with its protobuf form.
 fn scale_schema() -> Schema {
-    // The table is part of this crate, and tests write scales in protobuf: the kind cannot be missing here.
+    // The schema is part of this crate, and tests write scales in protobuf, so the kind exists.
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
         let known = TypeTable::meta().schema(SCALE);
         known.unwrap_or_else(|| Schema::from_json_schema(&Value::Null, SCALE))

@@ -1,4 +1,4 @@
-//! What resources may ask of the server they are in, and of one another.
+//! Services that the server provides to resources.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,31 +11,30 @@ use crate::rest::tokens::{NoTokens, TokenIssuer};
 
 use super::store::Store;
 
-/// What virtual resources and subresources may ask of the server.
+/// Services that the server provides to virtual resources and subresources.
 #[derive(Clone)]
 pub struct Services {
-    /// Who somebody is, and what they may do.
+    /// Authentication and authorisation reviews.
     pub access: Arc<dyn AccessReviewer>,
-    /// Who signs the tokens of service accounts.
+    /// Issues the tokens of service accounts.
     pub tokens: Arc<dyn TokenIssuer>,
-    /// How the other parts of the control plane are.
+    /// Reports the health of other control plane components.
     pub components: Arc<dyn ComponentProbe>,
-    /// The types of a node's addresses, the one by which its kubelet is reached best first.
-    /// (`--kubelet-preferred-address-types`.)
+    /// Types of node addresses, in order of preference for reaching the kubelet. (`--kubelet-preferred-address-types`.)
     pub kubelet_address_types: Arc<[String]>,
     /// The stores of other resources.
     pub stores: Stores,
 }
 
-/// The stores of one server, for those whose rules are about several resources: an eviction of a pod looks at
-/// disruption budgets. Filled while the storage map is installed, so what is asked at a request is all there.
+/// The stores of one server, for rules that involve several resources: an eviction of a pod reads disruption budgets.
+/// Filled while the storage map is installed, so it is complete when requests are served.
 #[derive(Clone, Default)]
 pub struct Stores(Arc<RwLock<HashMap<GroupResource, Arc<Store>>>>);
 
 // === impl Services ===
 
 impl Default for Services {
-    /// There is no server: nobody is known, nothing is signed.
+    /// Services without a server: no users are known, and no tokens are signed.
     fn default() -> Self {
         Self {
             access: Arc::new(NoAccess),
@@ -50,13 +49,13 @@ impl Default for Services {
 // === impl Stores ===
 
 impl Stores {
-    /// The store of a resource; `None` when it is not served.
+    /// Returns the store of a resource; `None` if it is not served.
     pub fn get(&self, resource: &ResourceDescription) -> Option<Arc<Store>> {
         let stores = self.0.read().unwrap_or_else(PoisonError::into_inner);
         stores.get(&resource.group_resource()).cloned()
     }
 
-    /// Makes a store known.
+    /// Registers a store.
     pub(super) fn insert(&self, store: &Arc<Store>) {
         let mut stores = self.0.write().unwrap_or_else(PoisonError::into_inner);
         stores.entry(store.resource().group_resource()).or_insert_with(|| store.clone());

@@ -1,7 +1,7 @@
 //! The storage map: group → version → path → storage, checked by the compiler.
 //!
-//! `cargo xtask codegen` writes one `storage_map!` per crate from the annotated structs; the
-//! compiler refuses one that contradicts itself, and the server installs it.
+//! `cargo xtask codegen` writes one `storage_map!` per crate from the annotated structs; the compiler rejects an
+//! inconsistent map, and the server installs it.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -32,13 +32,13 @@ pub use written::{WrittenPath, WrittenVersion};
 /// All storages of a server, or of one crate of resources.
 #[derive(Clone, Copy, Debug)]
 pub struct StorageMap {
-    /// The versions: groups in the order discovery shows them, versions of a group by name.
+    /// The versions: groups in discovery order, versions of a group by name.
     pub versions: &'static [MapVersion],
     /// The module that declares it, as `crate::module`.
     pub declared_in: &'static str,
 }
 
-/// One group and version of a map.
+/// A group and version of a map.
 #[derive(Clone, Copy, Debug)]
 pub struct MapVersion {
     /// The group; empty for the core group.
@@ -49,29 +49,29 @@ pub struct MapVersion {
     pub entries: &'static [MapEntry],
 }
 
-/// One path of a map.
+/// A path of a map.
 #[derive(Clone, Copy, Debug)]
 pub struct MapEntry {
-    /// The resource this path is, or is below.
+    /// The resource of this path, or its parent.
     pub resource: &'static ResourceDescription,
     /// The subresource; `None` for the resource itself.
     pub subresource: Option<&'static str>,
-    /// Makes the storage.
+    /// Creates the storage.
     pub install: Install,
     /// Where the author declared it, as `file:line`.
     pub declared_at: &'static str,
 }
 
-/// How the storage of a path is made.
+/// How the storage of a path is created.
 #[derive(Clone, Copy, Debug)]
 pub enum Install {
-    /// Over the resource's store.
+    /// On the resource's store.
     OverStore(fn(&Arc<Store>, &Services) -> Capabilities),
-    /// From nothing stored: reviews and other resources that only exist in an answer.
+    /// Without a store: reviews and other resources that are not persisted.
     Virtual(fn(&Arc<ResourceType>, &Services) -> Capabilities),
 }
 
-/// A type that is one path of the API: one of the markers below, around a [`Resource`] or a [`Subresource`].
+/// A type that represents a path of the API: one of the markers below, around a [`Resource`] or a [`Subresource`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a path of the API",
     note = "a path is `Main<R>`, `Virtual<R>`, `Status<R>` or `Scale<R>` of a resource `R`, or `Custom<S>` of a subresource `S`"
@@ -81,10 +81,10 @@ pub trait ApiPath {
     const ENTRY: MapEntry;
 }
 
-/// `R` itself, with all verbs of the generic store.
+/// The resource `R`, with all verbs of the generic store.
 pub struct Main<R>(PhantomData<R>);
 
-/// `R` itself, of which nothing is stored: it has the capabilities of its own storage and no others.
+/// The resource `R`, which is not stored: it has exactly the capabilities of its own storage.
 pub struct Virtual<R>(PhantomData<R>);
 
 /// The `status` subresource of `R`.
@@ -93,94 +93,92 @@ pub struct Status<R>(PhantomData<R>);
 /// The `scale` subresource of `R`.
 pub struct Scale<R>(PhantomData<R>);
 
-/// A subresource of its author's own: `binding`, `eviction`, `token`, …
+/// A custom subresource: `binding`, `eviction`, `token`, …
 pub struct Custom<S>(PhantomData<S>);
 
-/// What an author implements for a subresource that is neither `status` nor `scale`.
+/// Implemented by authors for a subresource that is neither `status` nor `scale`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a subresource",
     label = "needs `impl Subresource for {Self}`",
     note = "`subresource(Type, verbs(…))` names a type that implements `registry_core::registry::Subresource`: its parent, its storage and its name in the path"
 )]
 pub trait Subresource: Send + Sync + 'static {
-    /// The resource it is below.
+    /// The parent resource.
     type Parent: Resource;
-    /// What serves it: the type itself, or a store such as
-    /// [`SubresourceStore`]. It implements every verb that is declared.
+    /// The storage: the type itself, or a store such as [`SubresourceStore`]. It implements every declared verb.
     type Storage: Storage;
     /// Its name in the path, for example `binding`.
     const NAME: &'static str;
-    /// Makes its storage over the parent's store, with the capabilities it has
-    /// (see [`capabilities!`](crate::capabilities)).
+    /// Creates the storage on the parent's store and returns its capabilities (see
+    /// [`capabilities!`](crate::capabilities)).
     fn install(parent: &Arc<Store>, services: &Services) -> Capabilities;
 }
 
-/// A resource of which nothing is stored. The derive implements it for what says `storage = Type`.
+/// A resource that is not stored. The derive implements it for `storage = Type`.
 pub trait VirtualResource: Resource {
-    /// Makes its storage, with the capabilities it has.
+    /// Creates the storage and returns its capabilities.
     fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities;
 }
 
-/// What an author implements for `storage = Type`: serves a resource of which nothing is stored.
+/// Implemented by authors for `storage = Type`: serves a resource that is not stored.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the storage of a virtual resource",
     label = "needs `impl VirtualStorage`"
 )]
 pub trait VirtualStorage: Send + Sync + 'static {
-    /// Makes the storage of this resource, with the capabilities it has
-    /// (see [`capabilities!`](crate::capabilities)).
+    /// Creates the storage of this resource and returns its capabilities (see [`capabilities!`](crate::capabilities)).
     fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities;
 }
 
 /// Opens the storage of one resource: backend, cache, encryption. (RESTOptionsGetter.)
 pub trait OpenStorage: Send + Sync {
-    /// The storage of a kind's objects. They are stored as `versions.hub()`; values that another server kept in
-    /// another version are read as [`Versions`] reads them.
+    /// Opens the storage of a kind's objects. They are stored as `versions.hub()`; values that another server stored in
+    /// another version are read as described at [`Versions`].
     ///
     /// # Errors
-    /// The backend cannot be opened.
+    /// Fails if the backend cannot be opened.
     fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError>;
 
-    /// The prefix of all keys, for example `/registry`.
+    /// Returns the prefix of all keys, for example `/registry`.
     fn prefix(&self) -> &str;
 
-    /// What the operator set of this resource's store.
+    /// Returns the operator's options for this resource's store.
     fn store_options(&self, _resource: &ResourceType) -> StoreOptions {
         StoreOptions::default()
     }
 
-    /// What encodings and other versions of stored objects may take that are kept beside them. By default nothing is
-    /// kept.
+    /// Returns the memory budget of the encodings and other versions cached with stored objects. By default nothing is
+    /// cached.
     fn encoding_budget(&self) -> Arc<EncodingBudget> {
         Arc::new(EncodingBudget::new(0))
     }
 
-    /// What virtual resources and subresources may ask of the server. By default there is none, and they are told
-    /// so.
+    /// Returns the services for virtual resources and subresources. By default none are available, and requests that
+    /// need them fail.
     fn services(&self) -> Services {
         Services::default()
     }
 }
 
-/// A map whose storages are open: what the server routes to.
+/// A map with open storages, which the server routes to.
 #[derive(Clone, Default)]
 pub struct InstalledApi {
     /// The paths, in the order of the map.
     pub paths: Vec<InstalledPath>,
 }
 
-/// One path that is being served.
+/// A served path.
 #[derive(Clone)]
 pub struct InstalledPath {
-    /// The resource this path is, or is below.
+    /// The resource of this path, or its parent.
     pub resource: Arc<ResourceType>,
     /// The subresource; `None` for the resource itself.
     pub subresource: Option<&'static str>,
-    /// What the path can do.
+    /// The capabilities of the path.
     pub capabilities: Capabilities,
-    /// The store of the resource (of a spoke, its hub's); `None` when nothing of it is stored.
+    /// The store of the resource (for a spoke, its hub's); `None` if it is not stored.
     pub store: Option<Arc<Store>>,
-    /// All versions of the kind that is stored there.
+    /// All versions of the stored kind.
     pub versions: Option<Arc<Versions>>,
 }
 
@@ -262,7 +260,7 @@ fn install_scale(store: &Arc<Store>, _: &Services) -> Capabilities {
 // === impl StorageMap ===
 
 impl StorageMap {
-    /// Opens the storage of every entry that `enabled` lets pass, and installs it.
+    /// Opens and installs the storage of every entry that satisfies `enabled`.
     pub fn install(
         &self,
         storage: &dyn OpenStorage,
@@ -301,7 +299,7 @@ impl StorageMap {
         Ok(installed)
     }
 
-    /// Makes the run-time form of every resource of the map once; hubs are shared by their spokes.
+    /// Creates the run-time type of every resource of the map once; spokes share their hub.
     fn instantiate(&self) -> ResourceTypes {
         let mut types = ResourceTypes::new();
         for entry in self.versions.iter().flat_map(|version| version.entries) {
@@ -315,11 +313,10 @@ impl StorageMap {
     }
 }
 
-/// The run-time forms of a map's resources, whether or not they are enabled: what is stored in a version that is
-/// switched off is still read.
+/// The run-time types of a map's resources, enabled or not: objects stored in a disabled version are still readable.
 type ResourceTypes = BTreeMap<GroupVersionResource, Arc<ResourceType>>;
 
-/// The store of a resource's objects (of a spoke, its hub's), opened for its first path.
+/// Returns the store of a resource's objects (for a spoke, its hub's), opened for its first path.
 fn open_store(
     installed: &InstalledApi,
     types: &ResourceTypes,
@@ -339,7 +336,7 @@ fn open_store(
 }
 
 impl MapEntry {
-    /// The capabilities of the hub's path, as this entry has them.
+    /// Returns the capabilities of the hub's path, converted for this entry.
     fn over(
         &self,
         resource: &Arc<ResourceType>,
@@ -356,12 +353,12 @@ impl MapEntry {
 }
 
 impl InstalledApi {
-    /// The store a resource's objects are in (of a spoke, its hub's), if it is installed.
+    /// Returns the store of a resource's objects (for a spoke, its hub's), if it is installed.
     pub fn store(&self, resource: &'static ResourceDescription) -> Option<Arc<Store>> {
         self.over(resource.stored().resource())?.store.clone()
     }
 
-    /// A path over the store of a hub.
+    /// Returns a path on the store of a hub.
     fn stored(&self, hub: &ResourceType) -> Option<&InstalledPath> {
         self.over(hub.resource())
     }

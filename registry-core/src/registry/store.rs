@@ -1,18 +1,18 @@
 //! The generic store: create, read, update, delete, list and watch of any resource.
 //!
-//! One concrete type for all resources: what is special about one is in its [`ResourceType`] and strategy.
+//! The type is the same for all resources; everything specific to a resource is in its [`ResourceType`] and strategy.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `keys` | names and namespaces to keys |
+//! | `keys` | conversion of names and namespaces to keys |
 //! | `read` | get, list, watch; field selectors |
-//! | `create` | create, and what every creation shares |
+//! | `create` | create, and the steps common to all creations |
 //! | `update` | update, create on update, deletion by removing the last finalizer |
-//! | `rules` | what differs between an update of the main resource and of a subresource |
-//! | `delete`, `deletion` | delete; how one state of an object is to be deleted |
-//! | `collection` | delete many |
-//! | `hooks` | what else happens around writes: allocators |
-//! | `dry_run` | what a write would do, without it |
+//! | `rules` | differences between updates of the main resource and of subresources |
+//! | `delete`, `deletion` | delete; the deletion decision for one state of an object |
+//! | `collection` | deletecollection |
+//! | `hooks` | additional actions around writes, such as allocators |
+//! | `dry_run` | writes without storing |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/registry/generic/registry.Store`.
 
@@ -56,20 +56,20 @@ pub use rules::{MainRules, StatusRules, UpdateRules};
 pub struct Store {
     resource: Arc<ResourceType>,
     storage: Arc<dyn Interface>,
-    /// Where all keys of the resource begin, without the slash at the end: `/registry/pods`.
+    /// Prefix of all keys of the resource, without a trailing slash: `/registry/pods`.
     root: String,
     options: StoreOptions,
     hooks: OnceLock<Arc<dyn StoreHooks>>,
     blank_status: OnceLock<Option<Value>>,
 }
 
-/// What an operator may set of a store.
+/// Store options set by the operator.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// Removes objects by themselves so many seconds after each write; `None` is as the resource says
-    /// (`--event-ttl` sets it for events).
+    /// Time after each write at which an object expires, in seconds; `None` uses the resource's default (`--event-ttl`
+    /// sets it for events).
     pub time_to_live_seconds: Option<u64>,
-    /// How many deletions of one `deletecollection` run at a time; at least 1.
+    /// Maximum number of concurrent deletions of a `deletecollection`; at least 1.
     pub delete_collection_workers: usize,
     /// Whether a garbage collector runs: without one, its finalizers would never be removed.
     pub garbage_collection: bool,
@@ -84,12 +84,12 @@ impl Default for StoreOptions {
 // === impl Store ===
 
 impl Store {
-    /// A store of this resource's objects below `prefix` (`/registry`).
+    /// Creates a store of this resource's objects below `prefix` (`/registry`).
     pub fn new(resource: Arc<ResourceType>, storage: Arc<dyn Interface>, prefix: &str) -> Arc<Self> {
         Self::with_options(resource, storage, prefix, StoreOptions::default())
     }
 
-    /// The same, with what the operator set.
+    /// Like [`new`](Self::new), with the operator's options.
     pub fn with_options(
         resource: Arc<ResourceType>,
         storage: Arc<dyn Interface>,
@@ -107,28 +107,28 @@ impl Store {
         })
     }
 
-    /// The resource.
+    /// Returns the resource.
     pub fn resource(&self) -> &Arc<ResourceType> {
         &self.resource
     }
 
-    /// The storage below.
+    /// Returns the storage.
     pub fn storage(&self) -> &Arc<dyn Interface> {
         &self.storage
     }
 
-    /// Attaches what else happens around writes, once, before the store is served.
+    /// Attaches hooks around writes, once, before the store is served.
     ///
     /// # Errors
-    /// Gives the hooks back when the store has some already.
+    /// Returns the hooks if the store already has some.
     pub fn attach_hooks(&self, hooks: Arc<dyn StoreHooks>) -> Result<(), Arc<dyn StoreHooks>> {
         self.hooks.set(hooks)
     }
 
-    /// A stored object as an in-flight one, `metadata.resourceVersion` included.
+    /// Decodes a stored object, including `metadata.resourceVersion`.
     ///
     /// # Errors
-    /// The stored value cannot be read: 500.
+    /// 500 if the stored value cannot be decoded.
     pub fn read(&self, entry: &StoredObject) -> Result<Object, StatusError> {
         stored::decode(&entry.json).map_err(|error| {
             StatusError::internal(format!("the stored value of {} cannot be read: {error}", entry.key))
@@ -139,7 +139,7 @@ impl Store {
         self.resource.strategy.as_ref()
     }
 
-    /// An object as it is handed to storage: encoded once, its attributes extracted once.
+    /// Prepares an object for storage: encodes it and extracts its attributes once.
     fn new_value(&self, object: &Object) -> NewValue {
         NewValue { bytes: stored::encode(object), attributes: self.resource.attributes(object) }
     }
@@ -148,7 +148,7 @@ impl Store {
         self.options.time_to_live_seconds.or(self.resource.time_to_live_seconds).map(Duration::from_secs)
     }
 
-    /// The status of an object nobody has reported on yet: what conforming adds to an empty object, or nothing.
+    /// Returns the initial status of an object: what conforming adds to an empty object, or nothing.
     fn blank_status(&self) -> Option<&Value> {
         let make = || {
             let mut blank = self.resource.new_object().into_value();
@@ -158,7 +158,7 @@ impl Store {
         self.blank_status.get_or_init(make).as_ref()
     }
 
-    /// What the schema itself finds wrong. Kubernetes' own kinds have code for this instead.
+    /// Validates against the schema. Kubernetes' own kinds have code for this instead.
     fn schema_errors(&self, object: &mut Object) -> ErrorList {
         let schema = self.resource.schema();
         if !schema.has_rules() {
@@ -180,7 +180,7 @@ impl Store {
         StoreOperation { verb, resource: self.named(context), name, key }
     }
 
-    /// The resource as messages to this client name it.
+    /// Returns the resource as named in messages to this client.
     fn named(&self, context: &RequestContext) -> GroupResource {
         context.named(self.resource.group_resource())
     }
@@ -216,12 +216,12 @@ fn set_resource_version(object: &mut Object, revision: u64) {
     object.metadata_mut().insert("resourceVersion".to_owned(), revision.to_string().into());
 }
 
-/// The revision an object claims to be of; 0 when it claims none.
+/// Returns the object's resource version; 0 if it has none.
 fn claimed_revision(object: &Object) -> Result<u64, StatusError> {
     match object.resource_version() {
         "" => Ok(0),
         text => text.parse().map_err(|_| {
-            // The words, and the code without a reason, are kube-apiserver's.
+            // The message, and the code without a reason, are kube-apiserver's.
             let mut failure = StatusError::new(
                 Reason::Unknown,
                 format!("strconv.ParseUint: parsing {text:?}: invalid syntax"),

@@ -1,5 +1,5 @@
-//! Subresources that show their parent's own object and change it by rules of their own: `status`, `finalize`,
-//! `approval`, `resize`.
+//! Subresources that show their parent's object and change it by their own rules: `status`, `finalize`, `approval`,
+//! `resize`.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::schema::Schema;
 
 use super::store::{StatusRules, Store, UpdateRules};
 
-/// A subresource whose object is the parent's: reads are the parent's, updates go by rules of its own.
+/// A subresource whose object is the parent's: reads return the parent, updates follow the subresource's rules.
 ///
-/// Kubernetes concept: the `StatusREST` of each kind and its likes.
+/// Kubernetes concept: the `StatusREST` of each kind and similar types.
 pub struct SubresourceStore {
     parent: Arc<Store>,
     rules: &'static dyn UpdateRules,
@@ -26,17 +26,17 @@ pub struct SubresourceStore {
 // === impl SubresourceStore ===
 
 impl SubresourceStore {
-    /// A subresource of this store that changes objects by these rules.
+    /// Creates a subresource of this store that changes objects by these rules.
     pub fn new(parent: Arc<Store>, rules: &'static dyn UpdateRules) -> Arc<Self> {
         Arc::new(Self { parent, rules })
     }
 
-    /// The `status` subresource of this store.
+    /// Creates the `status` subresource of this store.
     pub fn status(parent: Arc<Store>) -> Arc<Self> {
         Self::new(parent, &StatusRules)
     }
 
-    /// The store below.
+    /// Returns the parent's store.
     pub fn parent(&self) -> &Arc<Store> {
         &self.parent
     }
@@ -94,13 +94,13 @@ impl Updater for SubresourceStore {
         admission: &dyn ValidateObject,
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
-        // A subresource is of an object that is there: not even an apply creates one here.
+        // The parent of a subresource must exist: even an apply does not create it.
         let mut present = PresentOnly(update);
         self.parent.update_by(context, name, &mut present, admission, options, self.rules).await
     }
 }
 
-/// The same update, of present objects only.
+/// Restricts an update to existing objects.
 pub(super) struct PresentOnly<'a>(pub(super) &'a mut dyn UpdatedObject);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! For the tests of this module: a storage in memory, and a resource to keep in it.
+//! Test support: an in-memory storage and a resource to store in it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
@@ -20,7 +20,7 @@ use crate::storage::{
     Updated, WatchRequest, WatchStream,
 };
 
-/// A storage in memory. It keeps no history and does not watch.
+/// An in-memory storage without history and watches.
 #[derive(Default)]
 pub(crate) struct MemoryStorage {
     state: Mutex<State>,
@@ -30,9 +30,9 @@ pub(crate) struct MemoryStorage {
 struct State {
     revision: Revision,
     objects: BTreeMap<String, StoredObject>,
-    /// Names of objects that slip in just before so many creations.
+    /// Number of following creations that find their name taken.
     collisions: usize,
-    /// Changes by someone else, each made just before an update commits.
+    /// Concurrent changes, each made just before an update commits.
     interference: VecDeque<fn(&mut Object)>,
     ttl: Option<Duration>,
     listed: Vec<String>,
@@ -41,22 +41,22 @@ struct State {
 // === impl MemoryStorage ===
 
 impl MemoryStorage {
-    /// Lets the next creations find their name taken.
+    /// Makes the next creations find their name taken.
     pub(crate) fn collide(&self, times: usize) {
         self.state().collisions = times;
     }
 
-    /// Lets someone else change the object just before the next update commits.
+    /// Changes the object concurrently, just before the next update commits.
     pub(crate) fn interfere(&self, change: fn(&mut Object)) {
         self.state().interference.push_back(change);
     }
 
-    /// How long the last written object is to live.
+    /// Returns the time to live of the last written object.
     pub(crate) fn last_time_to_live(&self) -> Option<Duration> {
         self.state().ttl
     }
 
-    /// The key ranges that were listed.
+    /// Returns the key ranges that were listed.
     pub(crate) fn listed(&self) -> Vec<String> {
         self.state().listed.clone()
     }
@@ -242,7 +242,7 @@ impl Interface for MemoryStorage {
 
 const WIDGET: GroupVersionKind = GroupVersionKind { group: "example.com", version: "v1", kind: "Widget" };
 
-/// Widgets, with everything a resource can have.
+/// Returns the description of widgets, a resource with every feature.
 pub(crate) const fn widgets(strategy: fn() -> Arc<dyn ObjectStrategy>) -> ResourceDescription {
     ResourceDescription {
         kind: WIDGET,
@@ -292,7 +292,7 @@ fn widget_schema() -> Schema {
     SCHEMA.clone()
 }
 
-/// A widget of that name, with more on top.
+/// Creates a widget with this name and additional fields.
 pub(crate) fn widget(name: &str, more: &Value) -> Object {
     let mut value = json!({
         "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": {"replicas": 1},
@@ -312,7 +312,7 @@ fn overlay(value: &mut Value, more: &Value) {
     }
 }
 
-/// The object of an answer, stored or not.
+/// Returns the object of an answer, stored or not.
 pub(crate) fn object_of(answer: &Answer) -> Object {
     match answer {
         Answer::Stored(entry) => stored::decode(&entry.json).unwrap(),
@@ -321,7 +321,7 @@ pub(crate) fn object_of(answer: &Answer) -> Object {
     }
 }
 
-/// An update to just this object.
+/// An update that replaces the object.
 pub(crate) struct Replace(pub(crate) Object);
 
 #[async_trait]
@@ -340,7 +340,7 @@ impl UpdatedObject for Replace {
     }
 }
 
-/// An update made from the present object, as patches are; makes one where there is none.
+/// An update computed from the current object, as for patches; creates the object if absent.
 pub(crate) struct Edit<F>(pub(crate) F);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Table columns: what `kubectl get` prints.
+//! Table columns, as printed by `kubectl get`.
 //!
 //! Kubernetes concept: [`meta.k8s.io/v1 Table`](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 
@@ -9,165 +9,165 @@ use serde_json::Value;
 
 use crate::api::{Object, time};
 
-/// One column of a resource's table, as its author declares it.
+/// A column of a resource's table, as declared.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// The heading.
+    /// The column header.
     pub name: &'static str,
-    /// What its cells hold.
+    /// The type of the cells.
     pub kind: ColumnType,
-    /// How clients may show them.
+    /// The format hint for clients.
     pub format: ColumnFormat,
-    /// 0: always shown; more: in wide output only.
+    /// 0: always shown; greater: only in wide output.
     pub priority: i32,
-    /// What the column means; empty: what the schema says of the field it is documented by.
+    /// The description; if empty, the schema's description of the field `documented_by`.
     pub description: &'static str,
-    /// The path of the field whose documentation is the column's; empty: of none.
+    /// The path of the field that documents the column; empty if there is none.
     pub documented_by: &'static [&'static str],
-    /// How a cell is made.
+    /// How a cell is computed.
     pub cell: Cell,
 }
 
-/// One column of the table of a resource that is served.
+/// A column of a served resource's table.
 #[derive(Clone, Debug)]
 pub struct TableColumn {
-    /// The heading.
+    /// The column header.
     pub name: Cow<'static, str>,
     /// The type of the cells.
     pub kind: ColumnType,
-    /// How clients may show the cells.
+    /// The format hint for clients.
     pub format: Cow<'static, str>,
-    /// 0: always shown; more: in wide output only.
+    /// 0: always shown; greater: only in wide output.
     pub priority: i32,
-    /// What the column means; empty for the schema's description of the field it is documented by.
+    /// The description; if empty, the schema's description of the field `documented_by`.
     pub description: Cow<'static, str>,
-    /// The path of the field whose description is the column's; empty for none.
+    /// The path of the field that documents the column; empty if there is none.
     pub documented_by: &'static [&'static str],
-    /// How a cell is made.
+    /// How a cell is computed.
     pub cell: TableCell,
 }
 
-/// What the cells of a column hold.
+/// The type of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
-    /// Text.
+    /// A string.
     String,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A number.
     Number,
     /// `true` or `false`.
     Boolean,
-    /// A moment, as RFC 3339 in CRDs and as an age in built-in tables.
+    /// A time: RFC 3339 for CRDs, an age in built-in tables.
     Date,
 }
 
-/// How clients may show the cells of a column.
+/// The format hint of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnFormat {
-    /// As they are.
+    /// No special format.
     Plain,
-    /// As the object's name.
+    /// The object's name.
     Name,
 }
 
-/// What a table's row tells of its object as a whole, so that clients need not read the cells.
+/// A condition of a table row, which summarises the object so that clients need not interpret the cells.
 ///
 /// Kubernetes concept: `meta.k8s.io/v1 TableRowCondition`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowCondition {
-    /// What it is about.
+    /// The type of the condition.
     pub kind: RowConditionType,
-    /// Why it is so, in one word.
+    /// The machine-readable reason, in CamelCase.
     pub reason: &'static str,
-    /// The same for people.
+    /// The human-readable message.
     pub message: &'static str,
 }
 
-/// What a row's condition is about.
+/// The type of a row's condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowConditionType {
-    /// The object has run to its end, and will do nothing more.
+    /// The object has run to completion.
     Completed,
 }
 
-/// How a cell is made from an object.
+/// How a cell is computed from an object.
 #[derive(Clone, Copy)]
 pub enum Cell {
-    /// The value at this path; absent gives null.
+    /// The value at this path; null if absent.
     Path(&'static [&'static str]),
-    /// How long ago the moment at this path was, as `5m`, `3d4h`; absent gives `<unknown>`.
+    /// The time since the timestamp at this path, as `5m`, `3d4h`; `<unknown>` if absent.
     Age(&'static [&'static str]),
     /// A function of the object.
     Computed(fn(&Object) -> Value),
 }
 
-/// How a cell of a served table is made from an object.
+/// How a cell of a served table is computed from an object.
 #[derive(Clone)]
 pub enum TableCell {
-    /// As its author declared it.
+    /// As declared.
     Declared(Cell),
-    /// By a function that may capture, for example the compiled path of a custom resource's column.
+    /// A closure, for example with the compiled path of a custom resource's column.
     Computed(Arc<dyn Fn(&Object) -> Value + Send + Sync>),
 }
 
 impl Column {
-    /// The object's name: the first column of every table.
+    /// The object's name, the first column of every table.
     pub const NAME: Self = Self {
         format: ColumnFormat::Name,
         ..Self::new("Name", ColumnType::String, Cell::Path(&["metadata", "name"])).described(NAME_DESCRIPTION)
     };
 
-    /// How old the object is, as built-in tables show it.
+    /// The object's age, as in built-in tables.
     pub const AGE: Self = Self::new("Age", ColumnType::String, Cell::Age(&["metadata", "creationTimestamp"]))
         .described(AGE_DESCRIPTION);
 
-    /// How old the object is, as tables of custom kinds show it.
+    /// The object's age, as in tables of custom kinds.
     pub const CUSTOM_AGE: Self = Self { kind: ColumnType::Date, ..Self::AGE };
 
-    /// When the object was made, as tables of kinds without columns of their own show it.
+    /// The object's creation time, as in tables of kinds without columns.
     pub const CREATED_AT: Self =
         Self::new("Created At", ColumnType::Date, Cell::Path(&["metadata", "creationTimestamp"]))
             .described(AGE_DESCRIPTION);
 
-    /// A column that is always shown.
+    /// Creates a column that is always shown.
     pub const fn new(name: &'static str, kind: ColumnType, cell: Cell) -> Self {
         let format = ColumnFormat::Plain;
         let priority = 0;
         Self { name, kind, format, priority, description: "", documented_by: &[], cell }
     }
 
-    /// A text column made by a function of the object.
+    /// Creates a string column computed by a function.
     pub const fn text(name: &'static str, cell: fn(&Object) -> Value) -> Self {
         Self::new(name, ColumnType::String, Cell::Computed(cell))
     }
 
-    /// A column of whole numbers made by a function of the object.
+    /// Creates an integer column computed by a function.
     pub const fn integer(name: &'static str, cell: fn(&Object) -> Value) -> Self {
         Self::new(name, ColumnType::Integer, Cell::Computed(cell))
     }
 
-    /// A yes-or-no column made by a function of the object.
+    /// Creates a boolean column computed by a function.
     pub const fn boolean(name: &'static str, cell: fn(&Object) -> Value) -> Self {
         Self::new(name, ColumnType::Boolean, Cell::Computed(cell))
     }
 
-    /// The same column, shown in wide output only.
+    /// Restricts the column to wide output.
     pub const fn wide(self) -> Self {
         Self { priority: 1, ..self }
     }
 
-    /// The same column, shown as a name.
+    /// Sets the format `name`.
     pub const fn as_name(self) -> Self {
         Self { format: ColumnFormat::Name, ..self }
     }
 
-    /// The same column, which means what the field at this path does.
+    /// Sets the field that documents the column.
     pub const fn documented_by(self, path: &'static [&'static str]) -> Self {
         Self { documented_by: path, ..self }
     }
 
-    /// The same column with words on what it means.
+    /// Sets the description.
     pub const fn described(self, description: &'static str) -> Self {
         Self { description, ..self }
     }
@@ -188,7 +188,7 @@ impl std::fmt::Debug for Cell {
 }
 
 impl Cell {
-    /// The cell of one object, at this moment.
+    /// Returns the cell of an object at the current time.
     pub fn of(&self, object: &Object) -> Value {
         match self {
             Self::Path(path) => object.get(path).cloned().unwrap_or_default(),
@@ -204,7 +204,7 @@ impl Cell {
 // === impl TableColumn ===
 
 impl TableColumn {
-    /// The columns that a resource declares.
+    /// Converts declared columns.
     pub fn declared(columns: &[Column]) -> Arc<[Self]> {
         columns.iter().map(Self::from).collect()
     }
@@ -231,7 +231,7 @@ impl From<&Column> for TableColumn {
 // === impl TableCell ===
 
 impl TableCell {
-    /// The cell of one object, at this moment.
+    /// Returns the cell of an object at the current time.
     pub fn of(&self, object: &Object) -> Value {
         match self {
             Self::Declared(cell) => cell.of(object),
@@ -249,7 +249,7 @@ impl std::fmt::Debug for TableCell {
     }
 }
 
-/// A duration as people read it, the more roughly the longer: `45s`, `5m30s`, `3h`, `6d4h`, `2y10d`.
+/// Formats a duration with a precision that decreases with its length: `45s`, `5m30s`, `3h`, `6d4h`, `2y10d`.
 pub fn duration_text(seconds: i64) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;

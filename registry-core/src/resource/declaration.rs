@@ -1,5 +1,5 @@
-//! What a declaration says of its objects, held against their schema: what the compiler cannot see, because only the
-//! schema knows how fields are named and typed in JSON.
+//! Checks a declaration against the schema, for errors that the compiler cannot detect because only the schema
+//! determines the JSON names and types of fields.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ enum Use {
     Scale,
 }
 
-/// What is wrong with the declaration of an author's own kind; empty for a good one, and for built-in kinds.
+/// Returns the errors in the declaration of a custom kind; empty if it is valid, and for built-in kinds.
 pub(crate) fn problems(resource: &ResourceDescription) -> Vec<String> {
     if resource.is_builtin {
         return Vec::new();
@@ -42,7 +42,7 @@ pub(crate) fn problems(resource: &ResourceDescription) -> Vec<String> {
     uses.into_iter().filter_map(problem).collect()
 }
 
-/// The fields whose JSON names are not in camelCase, as paths.
+/// Returns the paths of fields whose JSON names are not in camelCase.
 pub(crate) fn snake_case_fields(resource: &ResourceDescription) -> Vec<String> {
     let mut found = Vec::new();
     if !resource.is_builtin {
@@ -54,7 +54,7 @@ pub(crate) fn snake_case_fields(resource: &ResourceDescription) -> Vec<String> {
 fn problem(root: TypeRef<'_>, how: Use, path: &[&str]) -> Option<String> {
     let mut ty = root;
     for (index, step) in path.iter().enumerate() {
-        // Below a map, and below what the schema leaves open, there may be anything.
+        // Maps and open schemas can contain any field.
         if ty.is_open() || ty.value().is_some() || ty.keeps_unknown() {
             return None;
         }

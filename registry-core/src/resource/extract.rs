@@ -1,7 +1,7 @@
-//! Attributes straight from stored bytes: one pass that builds nothing but what selectors look at.
+//! Extracts attributes from stored bytes in one pass, without building anything but the fields for selectors.
 //!
-//! A cache of 150,000 objects is filled, and every event taken in, through here: a tree of each object would be
-//! most of that work.
+//! A cache of 150,000 objects is filled, and every event processed, through this module: decoding each object to a tree
+//! would dominate the cost.
 
 use std::fmt;
 
@@ -14,34 +14,34 @@ use super::{ResourceType, scalar_text};
 
 const NAME: &[&str] = &["metadata", "name"];
 const NAMESPACE: &[&str] = &["metadata", "namespace"];
-/// So many names every resource can be selected by.
+/// Number of names by which every resource can be selected.
 const NAMES: usize = 2;
 const LABELS: &[&str] = &["metadata", "labels"];
 
-/// A path and what was found there.
+/// A path and the value found there.
 struct Wanted {
     path: &'static [&'static str],
     found: Option<Value>,
 }
 
-/// Looks for paths in one JSON value, itself at some depth of them.
+/// Searches for paths in a JSON value, which is itself at some depth of them.
 struct Search<'a> {
     wanted: &'a mut [Wanted],
-    /// One bit for each path that leads here.
+    /// A bit mask of the paths that lead here.
     leading: u128,
     depth: usize,
 }
 
-/// The attributes of a value; the same as of the object it decodes to.
+/// Returns the attributes of a value; the same as those of the decoded object.
 ///
 /// # Errors
-/// The value is no JSON object.
+/// Fails if the value is not a JSON object.
 pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attributes, String> {
     let own = resource.selectable.iter().map(|field| field.path);
     let other = resource.selectable.iter().map(|field| field.other_path).filter(|path| !path.is_empty());
     let paths = [LABELS, NAME, NAMESPACE].into_iter().chain(own).chain(other);
     let mut wanted: Vec<Wanted> = paths.map(|path| Wanted { path, found: None }).collect();
-    // As text, so that strings that are passed over are checked too.
+    // As text, so that skipped strings are checked too.
     let text = std::str::from_utf8(value).map_err(|error| error.to_string())?;
     let mut input = serde_json::Deserializer::from_str(text);
     let leading = u128::MAX.checked_shr(u128::BITS.saturating_sub(bits(wanted.len()))).unwrap_or_default();
@@ -64,7 +64,7 @@ pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attrib
     let found: Vec<Option<Value>> = found.collect();
     let (names, found) = found.split_at(NAMES.min(found.len()));
     let (values, others) = found.split_at(resource.selectable.len().min(found.len()));
-    // A name and a namespace are there, or empty.
+    // The name and the namespace are always present, possibly empty.
     let names = names.iter().map(|value| scalar_text(value.as_ref(), ""));
     let mut others = others.iter();
     let own = resource.selectable.iter().zip(values).map(|(field, value)| {
@@ -82,7 +82,7 @@ fn bits(paths: usize) -> u32 {
 // === impl Search ===
 
 impl Search<'_> {
-    /// The paths that go on through `key`, and whether one of them ends there.
+    /// Returns the paths that continue through `key`, and whether one of them ends there.
     fn step(&self, key: &str) -> (u128, bool) {
         let mut through = 0;
         let mut ends = false;
@@ -95,7 +95,7 @@ impl Search<'_> {
         (through, ends)
     }
 
-    /// Takes a value at which paths end, and from it what paths through it lead to.
+    /// Stores a value at which paths end, and the values in it that longer paths lead to.
     fn take(&mut self, through: u128, value: &Value) {
         for (position, wanted) in self.wanted.iter_mut().enumerate().take(u128::BITS as usize) {
             if through & (1 << position) != 0 {
@@ -106,7 +106,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether the value is an object.
+/// Returns whether the value is an object.
 impl<'de> DeserializeSeed<'de> for Search<'_> {
     type Value = bool;
 
@@ -168,7 +168,7 @@ impl<'de> Visitor<'de> for Search<'_> {
     }
 }
 
-/// Reads a key as where it leads, without keeping it.
+/// Deserialises a key to the paths that continue through it, without keeping the key.
 struct Key<'a, 'b>(&'a Search<'b>);
 
 impl<'de> DeserializeSeed<'de> for Key<'_, '_> {

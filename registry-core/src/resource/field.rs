@@ -1,26 +1,25 @@
-//! One step along a path of typed fields, through `Option` where there is one.
+//! Access to one element of a path of typed fields, through `Option` if necessary.
 //!
-//! The derive writes `Field(&object.spec).get()?` after every step an author names. A method call prefers an
-//! inherent method, so an `Option` is looked into and everything else is taken as it is, without either having to
-//! be said.
+//! The derive generates `Field(&object.spec).get()?` after every path element. A method call prefers an inherent
+//! method, so an `Option` is unwrapped and every other type is used as it is, without a distinction in the source.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 pub mod class;
 
-/// The value of a field on the way.
+/// The value of a field in a path.
 pub struct Field<'a, T>(pub &'a T);
 
 /// A field that is not an `Option`.
 pub trait Present<'a> {
-    /// Its type.
+    /// The field's type.
     type Value;
 
-    /// The field itself.
+    /// Returns the field itself.
     fn get(&self) -> Option<&'a Self::Value>;
 }
 
-/// A field a scale may read its replica counts from.
+/// A field from which a scale can read its replica counts.
 #[diagnostic::on_unimplemented(
     message = "a replica count cannot be a `{Self}`",
     label = "`scale(replicas = …, current = …)` names whole numbers",
@@ -28,7 +27,7 @@ pub trait Present<'a> {
 )]
 pub trait ReplicaCount {}
 
-/// A field a scale may read its selector from.
+/// A field from which a scale can read its selector.
 #[diagnostic::on_unimplemented(
     message = "a label selector cannot be a `{Self}`",
     label = "`scale(selector = …)` names a label selector",
@@ -36,20 +35,20 @@ pub trait ReplicaCount {}
 )]
 pub trait SelectorValue {}
 
-/// A field of a Go type that selectors may name.
+/// A field of a Go type that selectors can use.
 #[diagnostic::on_unimplemented(
     message = "selectors cannot compare a `{Self}`",
     label = "`selectable(…)` names texts, whole numbers and booleans"
 )]
 pub trait Selectable {
-    /// Go's zero of the type, as selectors write it. JSON may leave it out.
+    /// Go's zero value of the type, as written in selectors. JSON may omit it.
     const ZERO: &'static str;
 }
 
 // === impl Field ===
 
 impl<'a, T> Field<'a, Option<T>> {
-    /// What the option holds.
+    /// Returns the option's value.
     pub const fn get(&self) -> Option<&'a T> {
         self.0.as_ref()
     }
@@ -85,7 +84,7 @@ impl ReplicaCount for u32 {}
 
 impl SelectorValue for String {}
 impl SelectorValue for LabelSelector {}
-/// `ReplicationController` selects by equality alone.
+/// `ReplicationController` selects by equality only.
 impl SelectorValue for std::collections::BTreeMap<String, String> {}
 
 /// Compiles only if the field can be a replica count.
@@ -94,7 +93,7 @@ pub const fn is_replica_count<T: ReplicaCount>(_: Option<&T>) {}
 /// Compiles only if the field can be a label selector.
 pub const fn is_selector<T: SelectorValue>(_: Option<&T>) {}
 
-/// What a selectable field is compared as where an object does not have it.
+/// Returns the value for selectors if an object does not have the field.
 pub const fn zero<Object, T: Selectable>(_: fn(&Object) -> Option<&T>) -> &'static str {
     T::ZERO
 }

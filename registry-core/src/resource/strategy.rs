@@ -1,7 +1,8 @@
-//! What is special about one resource's objects: hooks around create, update and delete.
+//! Strategies: hooks around create, update and delete of a resource's objects.
 //!
-//! Authors implement the typed [`Strategy`]; the engine calls the erased [`ObjectStrategy`], which every typed
-//! one is. A resource that has to touch an object without reading it whole implements the erased one itself.
+//! Authors implement the typed [`Strategy`]; the engine calls the untyped [`ObjectStrategy`], which is implemented for
+//! every typed one. A resource that needs to modify an object without deserialising it implements the untyped trait
+//! directly.
 //!
 //! Kubernetes concept: `rest.RESTCreateStrategy`, `RESTUpdateStrategy`, `RESTDeleteStrategy`,
 //! `RESTGracefulDeleteStrategy`, `ResetFieldsStrategy`.
@@ -14,64 +15,65 @@ use crate::api::validation::{ErrorList, FieldError, FieldPath};
 use crate::api::{DeleteOptions, Object, PropagationPolicy};
 use crate::context::RequestContext;
 
-/// Hooks over the in-flight object. Every hook has a default, so a strategy says only what is special.
+/// Hooks that operate on the untyped object. Every hook has a default, so a strategy implements only what differs.
 ///
-/// The engine itself already does what all kinds share: names, namespaces, uid, timestamps, generation,
-/// metadata validation, and keeping `status` out of reach of the main resource (and all else out of reach of
+/// The engine itself implements what all kinds share: names, namespaces, uid, timestamps, generation, metadata
+/// validation, and protecting `status` from writes through the main resource (and everything else from writes through
 /// the `status` subresource).
 pub trait ObjectStrategy: Send + Sync + 'static {
-    /// Fills in defaults the schema cannot express (they depend on other fields). Runs on every decoded object.
+    /// Sets defaults that the schema cannot express because they depend on other fields. Called for every decoded
+    /// object.
     fn apply_defaults(&self, _object: &mut Object) {}
 
-    /// Brings a new object into shape: clears what a client may not set, fills in what the server decides.
+    /// Normalises a new object: clears fields that clients must not set, and sets fields that the server determines.
     fn prepare_for_create(&self, _context: &RequestContext, _object: &mut Object) {}
 
-    /// What is wrong with a new object.
+    /// Validates a new object.
     fn validate(&self, _context: &RequestContext, _object: &Object) -> ErrorList {
         ErrorList::default()
     }
 
-    /// What its author should know although it is accepted.
+    /// Returns warnings about an accepted new object.
     fn warnings_on_create(&self, _context: &RequestContext, _object: &Object) -> Vec<String> {
         Vec::new()
     }
 
-    /// Brings a changed object into shape.
+    /// Normalises a changed object.
     fn prepare_for_update(&self, _context: &RequestContext, _new: &mut Object, _old: &Object) {}
 
-    /// What is wrong with a change. Defaults to what would be wrong with a new object.
+    /// Validates a change. Defaults to [`validate`](Self::validate) of the new object.
     fn validate_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         self.validate(context, new)
     }
 
-    /// What the author of a change should know although it is accepted.
+    /// Returns warnings about an accepted change.
     fn warnings_on_update(&self, _context: &RequestContext, _new: &Object, _old: &Object) -> Vec<String> {
         Vec::new()
     }
 
-    /// Brings a change through the `status` subresource into shape.
+    /// Normalises a change through the `status` subresource.
     fn prepare_for_status_update(&self, _context: &RequestContext, _new: &mut Object, _old: &Object) {}
 
-    /// What is wrong with a change through the `status` subresource.
+    /// Validates a change through the `status` subresource.
     fn validate_status_update(&self, _context: &RequestContext, _new: &Object, _old: &Object) -> ErrorList {
         ErrorList::default()
     }
 
-    /// Writes an accepted object in its one normal form.
+    /// Converts an accepted object to its canonical form.
     fn canonicalize(&self, _object: &mut Object) {}
 
-    /// What `metadata.name` may look like.
+    /// Returns the format rule of `metadata.name`.
     fn name_rule(&self) -> NameRule {
         NameRule::DnsSubdomain
     }
 
-    /// Whether finalizers have to belong to a domain (`example.com/name`) or be Kubernetes' own.
+    /// Whether finalizers must be qualified by a domain (`example.com/name`) or be Kubernetes' own.
     fn requires_qualified_finalizers(&self) -> bool {
         true
     }
 
-    /// Whether a client is told twice what is wrong with the metadata of a change: most kinds of Kubernetes check it
-    /// once more by themselves.
+    /// Whether metadata errors of a change are reported twice: most kinds of Kubernetes validate the metadata a second
+    /// time.
     fn repeats_metadata_errors(&self) -> bool {
         true
     }
@@ -81,51 +83,51 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         false
     }
 
-    /// Whether an update may come without a resource version.
+    /// Whether updates without a resource version are allowed.
     fn allow_unconditional_update(&self) -> bool {
         true
     }
 
-    /// What becomes of dependents when a deletion does not say.
+    /// Returns the propagation policy of deletions that do not specify one.
     fn default_propagation_policy(&self) -> PropagationPolicy {
         PropagationPolicy::Background
     }
 
-    /// Whether objects may wait for the garbage collector: those that have no dependents by nature (events) never
-    /// get its finalizers. (`rest.Unsupported`.)
+    /// Whether the garbage collector's finalizers are supported: kinds that never have dependents (events) do not get
+    /// them. (`rest.Unsupported`.)
     fn supports_garbage_collection(&self) -> bool {
         true
     }
 
-    /// What the author of a deletion should know, whether or not it succeeds.
+    /// Returns warnings about a deletion, whether or not it succeeds.
     fn warnings_on_delete(&self, _options: &DeleteOptions) -> Vec<String> {
         Vec::new()
     }
 
-    /// What every client that uses the kind should know: that there is something better by now.
+    /// Returns the deprecation warning of the kind, if any.
     fn deprecation(&self) -> Option<&'static str> {
         None
     }
 
-    /// What a client is told that selects by a field the kind has no such selector for.
+    /// Returns the message for a field selector that the kind does not support.
     fn unknown_field_label(&self, label: &str) -> String {
         format!("field label not supported: {label}")
     }
 
-    /// Whether a new object brings its status with it: nodes report on themselves from the start.
+    /// Whether a new object keeps its status: nodes set it on creation.
     fn keeps_status_on_create(&self) -> bool {
         false
     }
 
-    /// Whether something still has to be done before an object may go: its finalizers.
+    /// Whether finalizers prevent the removal of an object.
     fn is_held(&self, object: &Object) -> bool {
         object.finalizers().next().is_some()
     }
 
-    /// Shows that an object waits for its end, beside the deletion timestamp it has by now.
+    /// Marks an object as being deleted, in addition to the deletion timestamp.
     fn mark_as_deleting(&self, _object: &mut Object) {}
 
-    /// How an object is to be deleted: at once, or after a grace period set in `options`.
+    /// Decides how to delete an object: immediately, or after a grace period set in `options`.
     fn check_graceful_delete(
         &self,
         _context: &RequestContext,
@@ -135,12 +137,12 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         Deletion::Immediate
     }
 
-    /// Fields the main resource resets, as paths: no manager owns them.
+    /// Returns the paths of the fields that the main resource resets; they have no manager.
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[]
     }
 
-    /// Fields the `status` subresource resets, as paths.
+    /// Returns the paths of the fields that the `status` subresource resets.
     fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
         &[]
     }
@@ -149,41 +151,41 @@ pub trait ObjectStrategy: Send + Sync + 'static {
 /// How an object is to be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// At once (finalizers permitting).
+    /// Immediately (unless there are finalizers).
     Immediate,
-    /// After `options.grace_period_seconds`: until then it carries a deletion timestamp.
+    /// After `options.grace_period_seconds`; until then it has a deletion timestamp.
     Graceful,
 }
 
-/// The same hooks over a typed object: what authors implement.
+/// The same hooks with a typed object, for authors.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a strategy",
     note = "implement `registry_core::resource::Strategy` for it; every hook has a default"
 )]
 pub trait Strategy: Send + Sync + 'static {
-    /// The object's type.
+    /// The type of the object.
     type Object: Serialize + DeserializeOwned;
 
-    /// What `metadata.name` may look like.
+    /// Returns the format rule of `metadata.name`.
     fn name_rule(&self) -> NameRule {
         NameRule::DnsSubdomain
     }
 
-    /// Fills in defaults that depend on other fields.
+    /// Sets defaults that depend on other fields.
     fn apply_defaults(&self, _object: &mut Self::Object) {}
 
-    /// Brings a new object into shape.
+    /// Normalises a new object.
     fn prepare_for_create(&self, _context: &RequestContext, _object: &mut Self::Object) {}
 
-    /// What is wrong with a new object.
+    /// Validates a new object.
     fn validate(&self, _context: &RequestContext, _object: &Self::Object) -> ErrorList {
         ErrorList::default()
     }
 
-    /// Brings a changed object into shape.
+    /// Normalises a changed object.
     fn prepare_for_update(&self, _context: &RequestContext, _new: &mut Self::Object, _old: &Self::Object) {}
 
-    /// What is wrong with a change. Defaults to what would be wrong with a new object.
+    /// Validates a change. Defaults to [`validate`](Self::validate) of the new object.
     fn validate_update(
         &self,
         context: &RequestContext,
@@ -193,7 +195,7 @@ pub trait Strategy: Send + Sync + 'static {
         self.validate(context, new)
     }
 
-    /// What is wrong with a change through the `status` subresource.
+    /// Validates a change through the `status` subresource.
     fn validate_status_update(
         &self,
         _context: &RequestContext,
@@ -203,13 +205,13 @@ pub trait Strategy: Send + Sync + 'static {
         ErrorList::default()
     }
 
-    /// What the author of an object should know although it is accepted.
+    /// Returns warnings about an accepted object.
     fn warnings(&self, _context: &RequestContext, _object: &Self::Object) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Nothing special.
+/// A strategy with the default hooks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoStrategy;
 
@@ -282,7 +284,7 @@ impl<S: Strategy> ObjectStrategy for S {
     }
 }
 
-/// Runs a typed edit on an object. One that cannot be read is left alone: validation refuses it next.
+/// Runs a typed change on an object. An object that cannot be deserialised is unchanged: validation rejects it next.
 fn edit<T: Serialize + DeserializeOwned>(object: &mut Object, change: impl FnOnce(&mut T)) {
     let Ok(mut typed) = object.view::<T>() else { return };
     change(&mut typed);

@@ -1,5 +1,4 @@
-//! The versions one stored kind is served in, as one: what the storage, the managers of fields and conversions
-//! between two spokes need to know.
+//! The served versions of a stored kind, as needed by the storage, field management and conversions between spokes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use crate::storage::{Attributes, AttributesOf};
 use super::ResourceType;
 use super::conversion::ConversionError;
 
-/// A stored kind and all versions it is served in.
+/// A stored kind and all versions in which it is served.
 #[derive(Clone, Debug)]
 pub struct Versions {
     hub: Arc<ResourceType>,
@@ -26,32 +25,32 @@ pub struct Versions {
 // === impl Versions ===
 
 impl Versions {
-    /// A kind that is served as it is stored, and in no other version.
+    /// Creates the set of a kind that is served only in the stored version.
     pub fn only(hub: Arc<ResourceType>) -> Self {
         Self::new(hub, [])
     }
 
-    /// A hub and its spokes.
+    /// Creates the set of a hub and its spokes.
     pub fn new(hub: Arc<ResourceType>, spokes: impl IntoIterator<Item = Arc<ResourceType>>) -> Self {
         Self { hub, spokes: spokes.into_iter().collect() }
     }
 
-    /// The resource whose objects are stored.
+    /// Returns the resource whose objects are stored.
     pub fn hub(&self) -> &Arc<ResourceType> {
         &self.hub
     }
 
-    /// The version with this `apiVersion`; `None` when the kind is not served in it.
+    /// Returns the version with this `apiVersion`; `None` if the kind is not served in it.
     pub fn find(&self, api_version: &str) -> Option<&Arc<ResourceType>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let mut all = std::iter::once(&self.hub).chain(&self.spokes);
         all.find(|one| one.kind.group == group && one.kind.version == version)
     }
 
-    /// The fields of an object of one version, as they are in another.
+    /// Converts the fields of an object from one version to another.
     ///
     /// # Errors
-    /// The object cannot be said in the other version, or in the stored one between them.
+    /// Fails if the other version, or the stored one between them, cannot represent the object.
     pub fn convert(
         &self,
         fields: &Map<String, Value>,
@@ -65,8 +64,8 @@ impl Versions {
         Ok(to.of_stored(from.to_stored(object)?)?.0)
     }
 
-    /// The canonical encoding of a value that is kept in another version than the hub's; `None` when it is the
-    /// hub's, or of no version that is known here.
+    /// Returns the canonical encoding of a value stored in another version than the hub's; `None` if it is the hub's or
+    /// an unknown version.
     fn other_version(&self, value: &[u8]) -> Result<Option<Bytes>, String> {
         if self.spokes.is_empty() {
             return Ok(None);
@@ -83,7 +82,7 @@ impl Versions {
     }
 }
 
-/// What a value says its version is. Of a canonical one, only the beginning is looked at.
+/// Returns the value's `apiVersion`. For a canonical value, only the beginning is read.
 fn api_version_of(value: &[u8]) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -100,7 +99,7 @@ fn api_version_of(value: &[u8]) -> Option<Cow<'_, str>> {
     serde_json::from_slice::<Typed<'_>>(value).ok()?.api_version
 }
 
-/// The bridge from stored bytes to the hub's AttrFunc, for whoever opens a storage.
+/// Extracts the hub's attributes from stored bytes, for opening a storage.
 impl AttributesOf for Versions {
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
         self.hub.attributes_of(value)
@@ -117,7 +116,7 @@ impl AttributesOf for Versions {
         let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
         let object = protobuf::decode(value, &limits, resolve).map_err(|error| error.to_string())?;
         let object = Object::from_value(object).unwrap_or_default();
-        // Whatever version that nobody here serves: that is for the reader to see, as with JSON.
+        // Unknown versions are left for the reader to detect, as with JSON.
         let object = match self.find(object.api_version()) {
             Some(version) => version.to_stored(object).map_err(|error| error.to_string())?,
             None => object,

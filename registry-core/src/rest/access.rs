@@ -1,26 +1,27 @@
-//! What storages may ask of the server they are in: who somebody is, and what they may do.
+//! Access reviews: authentication and authorisation decisions of the server, for storages.
 //!
-//! The server's authenticator and authorizer live above this crate; review resources reach them through here.
+//! The authenticator and the authorizer are implemented above this crate; review resources use them through this
+//! module.
 
 use async_trait::async_trait;
 
 use crate::context::UserInfo;
 
-/// What somebody may want to do.
+/// An access to be reviewed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedAccess {
-    /// Something with a resource.
+    /// Access to a resource.
     Resource(ResourceAccess),
-    /// Something with a path that is no resource.
+    /// Access to a non-resource path.
     Path {
         /// The path.
         path: String,
-        /// The method, lower case.
+        /// The HTTP method, lower case.
         verb: String,
     },
 }
 
-/// A verb on a resource. Fields that are empty mean all, or none, as Kubernetes' `ResourceAttributes` do.
+/// A verb on a resource. Empty fields mean all, or none, as in Kubernetes' `ResourceAttributes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceAccess {
     /// The API verb.
@@ -39,29 +40,29 @@ pub struct ResourceAccess {
     pub name: String,
 }
 
-/// Whether it may happen.
+/// The decision on an access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessDecision {
-    /// It may.
+    /// Whether the access is allowed.
     pub allowed: bool,
-    /// It must not, whatever else is thought of it.
+    /// Whether the access is denied, regardless of other authorizers.
     pub denied: bool,
-    /// Why; may be empty.
+    /// The reason; may be empty.
     pub reason: String,
 }
 
-/// All that somebody may do in a namespace, as far as it is known.
+/// The known permissions of a user in a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessRules {
-    /// What may be done with resources.
+    /// The permissions on resources.
     pub resources: Vec<ResourceRule>,
-    /// What may be done with other paths.
+    /// The permissions on non-resource paths.
     pub paths: Vec<PathRule>,
-    /// Why there may be more than this; `None` when this is all.
+    /// Why the list may be incomplete; `None` if it is complete.
     pub incomplete: Option<String>,
 }
 
-/// Verbs on resources. `*` is all.
+/// Verbs on resources. `*` matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceRule {
     /// The API verbs.
@@ -70,49 +71,49 @@ pub struct ResourceRule {
     pub groups: Vec<String>,
     /// The resources.
     pub resources: Vec<String>,
-    /// The objects' names; empty is all.
+    /// The objects' names; empty matches all.
     pub names: Vec<String>,
 }
 
-/// Verbs on paths that are no resources. `*` is all.
+/// Verbs on non-resource paths. `*` matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathRule {
-    /// The methods, lower case.
+    /// The HTTP methods, lower case.
     pub verbs: Vec<String>,
     /// The paths.
     pub paths: Vec<String>,
 }
 
-/// A token that was accepted.
+/// An accepted token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownToken {
-    /// Whose it is.
+    /// The user of the token.
     pub user: UserInfo,
-    /// Which of the audiences asked for it is meant for.
+    /// The requested audiences for which the token is valid.
     pub audiences: Vec<String>,
 }
 
-/// The server's authentication and authorization, for those that review them.
+/// The server's authentication and authorisation, for review resources.
 #[async_trait]
 pub trait AccessReviewer: Send + Sync + 'static {
-    /// Whether a user may do something.
+    /// Decides whether a user may perform an access.
     async fn decide(&self, user: &UserInfo, wanted: &WantedAccess) -> AccessDecision;
 
-    /// What a user may do in a namespace. An authorizer that decides single requests only cannot list it, and
-    /// says so.
+    /// Returns the permissions of a user in a namespace. An authorizer that cannot enumerate its rules reports an
+    /// incomplete result.
     async fn rules_of(&self, _user: &UserInfo, _namespace: &str) -> AccessRules {
         let incomplete = "the authorizer cannot list what it allows".to_owned();
         AccessRules { incomplete: Some(incomplete), ..AccessRules::default() }
     }
 
-    /// Whose token it is, when it is meant for one of these audiences. None given means the server itself.
+    /// Returns the user of a token that is valid for one of these audiences. An empty list means the server itself.
     ///
     /// # Errors
-    /// It is nobody's, or not for them; the text says why.
+    /// Fails if the token is invalid or not for these audiences; the text is the reason.
     async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String>;
 }
 
-/// Knows nobody and allows nothing: for maps that are installed outside a server.
+/// Rejects all tokens and denies all access: for maps that are installed without a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoAccess;
 

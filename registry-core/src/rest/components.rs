@@ -1,31 +1,31 @@
-//! How the other parts of the control plane are.
+//! Health of other control plane components.
 //!
 //! Kubernetes concept: `ComponentStatus`.
 
 use async_trait::async_trait;
 
-/// How one part of the control plane is.
+/// The health of a control plane component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
     /// Its name, for example `etcd-0`.
     pub name: String,
-    /// Whether it says that it is well.
+    /// Whether it reports that it is healthy.
     pub is_healthy: bool,
-    /// What it says, or why it cannot be asked.
+    /// Its health message, or the error of the probe.
     pub message: String,
 }
 
-/// Asks the parts of the control plane how they are.
+/// Probes the health of control plane components.
 #[async_trait]
 pub trait ComponentProbe: Send + Sync + 'static {
-    /// The names of all parts.
+    /// Returns the names of all components.
     fn names(&self) -> Vec<String>;
 
-    /// How one of them is; `None` when there is none of that name.
+    /// Returns the health of a component; `None` if there is none with this name.
     async fn probe(&self, name: &str) -> Option<Component>;
 }
 
-/// There are no parts: for maps that are installed outside a server.
+/// A probe without components: for maps that are installed without a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoComponents;
 

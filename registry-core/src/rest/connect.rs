@@ -1,6 +1,6 @@
-//! Connections to what an object stands for: a pod's log or shell, a service's backends, a node's kubelet.
+//! Connections to the target of an object: a pod's log or shell, a service's backends, a node's kubelet.
 //!
-//! A storage says where a connection goes and how it is made; the bytes are the server's business.
+//! A storage determines the target and the kind of a connection; the server transfers the data.
 //!
 //! Kubernetes concept: `rest.Connecter`, `rest.Redirector` and the `Pod*Options` kinds.
 
@@ -16,17 +16,17 @@ use crate::schema::Schema;
 
 use super::Storage;
 
-/// Connects clients to what an object stands for.
+/// Connects clients to the target of an object.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not serve the verb `connect`",
     label = "needs `impl Connecter`"
 )]
 #[async_trait]
 pub trait Connecter: Storage {
-    /// What the path takes.
+    /// Returns the options that the path accepts.
     fn connect_spec(&self) -> &'static ConnectSpec;
 
-    /// Where the connection goes.
+    /// Returns the target of the connection.
     async fn connect(
         &self,
         context: &RequestContext,
@@ -35,112 +35,112 @@ pub trait Connecter: Storage {
     ) -> Result<Connection, StatusError>;
 }
 
-/// What a path that connects takes.
+/// The specification of a connect path.
 #[derive(Debug)]
 pub struct ConnectSpec {
-    /// The verbs, sorted: each stands for an HTTP method.
+    /// The verbs, sorted; each corresponds to an HTTP method.
     pub verbs: &'static [&'static str],
-    /// The kind of its options.
+    /// The kind of the options.
     pub options_kind: GroupVersionKind,
-    /// Where the schema of that kind is found.
+    /// Returns the schema of that kind.
     pub schema_of: fn(GroupVersionKind) -> Schema,
-    /// Of a path that is read rather than connected to (a log): what failures call it. It says to give its parent's
-    /// kind, and admission is not asked. `None` for a connection, whose kind is that of its options.
+    /// For a path that is read rather than connected to (a log): the resource named in errors. Such a path reports its
+    /// parent's kind, and admission is not called. `None` for a connection, whose kind is that of its options.
     pub read_as: Option<GroupResource>,
-    /// The options, which come as query parameters.
+    /// The options, which are query parameters.
     pub options: &'static [(&'static str, OptionType)],
-    /// Whether the URL may go on below it.
+    /// Whether the URL may have a path below it.
     pub has_path: bool,
 }
 
-/// How an option is read from query parameters.
+/// How an option is parsed from query parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionType {
-    /// The first value, as it is.
+    /// The first value, as a string.
     Text,
-    /// All values.
+    /// All values, as strings.
     Texts,
-    /// Given, and neither `0` nor `false`.
+    /// A boolean: present, and neither `0` nor `false`.
     Switch,
-    /// A whole number.
+    /// An integer.
     Integer,
-    /// Whole numbers.
+    /// All values, as integers.
     Integers,
 }
 
-/// One request to connect.
+/// A connect request.
 #[derive(Debug)]
 pub struct ConnectRequest<'a> {
     /// The options, as an object of the options' kind.
     pub options: &'a Object,
-    /// How the URL goes on below the path, as it was written: empty, or beginning with a slash.
+    /// The rest of the URL's path, as received: empty, or starting with a slash.
     pub path: &'a str,
 }
 
-/// What becomes of a request to connect.
+/// The result of a connect request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// There is nobody to connect to yet, and that is no failure: an empty answer.
+    /// There is no target yet, which is not an error: the response is empty.
     Nobody,
-    /// It goes there.
+    /// The target of the connection.
     To(Destination),
 }
 
-/// Where a connection goes, and how.
+/// The target of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
-    /// Whether it is encrypted.
+    /// Whether TLS is used.
     pub scheme: Scheme,
-    /// An address or a name.
+    /// The address or name.
     pub host: String,
-    /// The port; `None` is the scheme's own.
+    /// The port; `None` means the scheme's default.
     pub port: Option<u16>,
-    /// The path, percent-encoded; empty, or beginning with a slash.
+    /// The path, percent-encoded; empty, or starting with a slash.
     pub path: String,
-    /// The query, percent-encoded; `None` is the request's own.
+    /// The query, percent-encoded; `None` means the request's own.
     pub query: Option<String>,
-    /// Whom one expects there.
+    /// Expected peer.
     pub peer: Peer,
-    /// What is exchanged.
+    /// The kind of data exchanged.
     pub exchange: Exchange,
 }
 
-/// Whether a connection is encrypted.
+/// Whether TLS is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheme {
-    /// It is not.
+    /// Plain HTTP.
     #[default]
     Http,
-    /// By TLS.
+    /// HTTP with TLS.
     Https,
 }
 
-/// Whom one expects at the other end.
+/// Expected peer of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// A node's kubelet: the server shows its client certificate, and the address may be any.
+    /// A node's kubelet: the server presents its client certificate, and any address is allowed.
     Kubelet,
-    /// The same, whatever certificate it shows.
+    /// Like [`Kubelet`](Self::Kubelet), but accepts any certificate of the peer.
     UnverifiedKubelet,
-    /// Anything users run: nothing is shown to it, and only addresses a pod or node can have are reached.
+    /// A user workload: the server presents no credentials, and only addresses that a pod or node can have are allowed.
     Workload,
 }
 
-/// What is exchanged.
+/// The kind of data exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
-    /// The request as it is and its answer, an upgrade included.
+    /// The request unchanged and its response, including upgrades.
     Any,
     /// An upgrade to another protocol, and nothing else.
     Upgrade,
-    /// A GET, of which the text that comes back is passed on as it comes.
+    /// A GET request, whose response text is streamed.
     Text,
 }
 
 // === impl Scheme ===
 
 impl Scheme {
-    /// The port when none is given.
+    /// Returns the scheme's default port.
     pub const fn default_port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -148,7 +148,7 @@ impl Scheme {
         }
     }
 
-    /// As URLs have it.
+    /// Returns the scheme's name in URLs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -160,10 +160,10 @@ impl Scheme {
 // === impl ConnectSpec ===
 
 impl ConnectSpec {
-    /// Reads the options out of query parameters; unknown ones are left to whom the connection goes to.
+    /// Parses the options from query parameters; ignores unknown ones, which the target handles.
     ///
     /// # Errors
-    /// 400, in Go's words: a number is none.
+    /// 400, with Go's message, if a number is malformed.
     pub fn options<'q>(
         &self,
         pairs: impl Iterator<Item = (Cow<'q, str>, Cow<'q, str>)>,
@@ -211,7 +211,7 @@ fn integer(text: &str) -> Result<Value, StatusError> {
         .map_err(|_| StatusError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
 }
 
-/// A query of these parameters, percent-encoded.
+/// Encodes a query with percent-encoding.
 pub fn encode_query<'a>(parameters: impl IntoIterator<Item = (&'a str, Cow<'a, str>)>) -> String {
     let mut query = String::new();
     for (name, value) in parameters {
@@ -225,7 +225,7 @@ pub fn encode_query<'a>(parameters: impl IntoIterator<Item = (&'a str, Cow<'a, s
     query
 }
 
-/// A path as URLs have it, beginning with a slash; empty stays empty.
+/// Encodes a path with percent-encoding, starting with a slash; an empty path remains empty.
 pub fn encode_path(path: &str) -> String {
     let mut encoded = String::new();
     if !path.is_empty() && !path.starts_with('/') {

@@ -1,22 +1,22 @@
-//! Tokens of service accounts: what one says, and who signs it.
+//! Tokens of service accounts: their claims and their issuer.
 //!
 //! Kubernetes concept: `TokenGenerator` in `pkg/serviceaccount`.
 
 use crate::api::StatusError;
 
-/// An object a token names: its name, and the uid that tells it from namesakes.
+/// An object named in a token. The uid distinguishes it from later objects with the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenObject {
     /// The name.
     pub name: String,
-    /// The uid; empty when the object is not there (a node that has yet to register).
+    /// The uid; empty if the object does not exist (a node that is not registered yet).
     pub uid: String,
 }
 
-/// What a token of a service account is bound to: it ends with this object.
+/// The object that a service account token is bound to: the token is invalid once the object is deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenBinding {
-    /// A pod, and the node it runs on.
+    /// A pod, and its node.
     Pod(TokenObject, Option<TokenObject>),
     /// A secret.
     Secret(TokenObject),
@@ -24,48 +24,48 @@ pub enum TokenBinding {
     Node(TokenObject),
 }
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenClaims {
     /// The service account's namespace.
     pub namespace: String,
     /// The service account.
     pub service_account: TokenObject,
-    /// What it is bound to, if anything.
+    /// The object that it is bound to, if any.
     pub binding: Option<TokenBinding>,
-    /// For whom it is meant.
+    /// The intended audiences.
     pub audiences: Vec<String>,
-    /// When it was made, in seconds since 1970.
+    /// Issue time, in seconds since 1970.
     pub issued_at_seconds: i64,
-    /// So many seconds later it ends.
+    /// Lifetime of the token, in seconds.
     pub lifetime_seconds: i64,
-    /// So many seconds later its holder should have a new one, although it is good for longer.
+    /// Time after which the holder should have replaced the token, in seconds, although it is valid for longer.
     pub warn_after_seconds: Option<i64>,
 }
 
-/// Signs tokens.
+/// Issues tokens.
 pub trait TokenIssuer: Send + Sync + 'static {
-    /// A token that says this.
+    /// Signs a token with these claims.
     ///
     /// # Errors
-    /// It cannot be signed: 500.
+    /// 500 if it cannot be signed.
     fn issue(&self, claims: &TokenClaims) -> Result<String, StatusError>;
 
-    /// For whom a token is meant that does not say it: this server.
+    /// Returns the audiences of a token that specifies none: this server.
     fn api_audiences(&self) -> &[String];
 
-    /// How long tokens may live at most, in seconds; `None` is no limit.
+    /// Maximum lifetime of tokens, in seconds; `None` means no limit.
     fn max_lifetime_seconds(&self) -> Option<i64> {
         None
     }
 
-    /// Whether tokens that pods mount live longer than they were asked for, until all clients read them anew.
+    /// Whether tokens mounted in pods get a longer lifetime than requested, for clients that do not reload them.
     fn extends_lifetime(&self) -> bool {
         true
     }
 }
 
-/// Signs nothing: for maps that are installed outside a server.
+/// Issues no tokens: for maps that are installed without a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTokens;
 

@@ -1,4 +1,4 @@
-//! Bringing a decoded value into the form Go would print after reading it into the kind's struct.
+//! Normalises a decoded value to the form that Go writes after reading it into the kind's struct.
 
 use std::fmt;
 
@@ -8,18 +8,19 @@ use super::scalars::{self, Mismatch};
 use super::types::{Absent, Dialect, Field, Scalar, SchemaOr, Struct, Type, TypeId, TypeShape, TypeTable};
 use super::{ConformError, FieldIssue};
 
-/// One walk over one value.
+/// The state of conforming a value.
 pub(super) struct Walk<'a> {
     pub(super) table: &'a TypeTable,
     pub(super) issues: &'a mut Vec<FieldIssue>,
-    /// How many bytes of paths may still be added to `issues`.
+    /// Number of bytes of paths that may still be added to `issues`.
     pub(super) issue_bytes_left: usize,
 }
 
-/// Maximum number of bytes of the paths of all issues of one value: hostile bodies have many fields below long names.
+/// Maximum total length of the paths in the issues of a value, in bytes: hostile bodies have many fields below long
+/// names.
 pub(super) const MAX_ISSUE_BYTES: usize = 256 * 1024;
 
-/// Where the walk is. Lives on the stack; text is made of it only when there is something to report.
+/// The path of the current value. Kept on the stack; it is formatted only for an issue or error.
 #[derive(Clone, Copy)]
 pub(super) enum ConformContext<'a> {
     Root,
@@ -28,7 +29,7 @@ pub(super) enum ConformContext<'a> {
     Index { parent: &'a ConformContext<'a>, index: usize },
 }
 
-/// What is to become of a field's entry.
+/// The action for a field's entry.
 #[derive(PartialEq, Eq)]
 enum Entry {
     Keep,
@@ -63,7 +64,7 @@ impl Walk<'_> {
                 Ok(())
             }
             (TypeShape::SchemaOr { schema, or }, _) => {
-                // Go reads these with code of their own, which knows no strictness.
+                // Go decodes these with custom code, which does not support strict decoding.
                 let bytes_left = std::mem::take(&mut self.issue_bytes_left);
                 let outcome = self.schema_or(*schema, *or, value);
                 self.issue_bytes_left = bytes_left;
@@ -76,7 +77,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Conforms a list's element or a map's value.
+    /// Conforms a list element or a map value.
     fn element(
         &mut self,
         id: TypeId,
@@ -133,7 +134,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Adds an unknown field to the issues, within the bound on their text. The first one is always added.
+    /// Adds an unknown field to the issues, within the length limit. The first one is always added.
     fn note_unknown(&mut self, place: ConformContext<'_>, key: &str) {
         if self.issue_bytes_left == 0 {
             return;
@@ -177,13 +178,13 @@ impl Walk<'_> {
         Ok(if traits.omit_empty { Entry::Drop } else { Entry::Keep })
     }
 
-    /// Whether null is a value of the field's type, and not the lack of one.
+    /// Whether null is a value of the field's type, rather than the absence of one.
     fn takes_null(&self, field: &Field) -> bool {
         self.table.dialect == Dialect::JsonSchema
             && matches!(&self.table.get(field.ty).shape, TypeShape::Scalar(scalar) if scalar.takes_null())
     }
 
-    /// A JSON schema in a CRD, or what may stand in its place.
+    /// Conforms a JSON schema in a CRD, or the alternative to it.
     fn schema_or(&mut self, schema: TypeId, or: SchemaOr, value: &mut Value) -> Result<(), ConformError> {
         let place = ConformContext::Root;
         match (or, &mut *value) {
@@ -206,7 +207,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether Go's `omitempty` leaves the value out.
+/// Whether Go's `omitempty` omits the value.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -218,7 +219,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// What Go's converter from maps to structs says of a value that does not fit.
+/// Returns the error of Go's converter from maps to structs.
 fn not_restored(value: &Value, ty: &Type) -> String {
     let found = match value {
         Value::Null => "nil",
@@ -243,7 +244,7 @@ fn not_restored(value: &Value, ty: &Type) -> String {
         TypeShape::Scalar(Scalar::Double) => "float64",
         TypeShape::Scalar(_) => "string",
     };
-    // Go converts between numbers, and whole ones to strings, but the converter will not.
+    // Go converts between numbers, and from integers to strings, but the converter rejects this.
     let is_convertible = matches!((found, wanted), ("int64", "string") | ("float64", "int32" | "int64"));
     if is_convertible {
         return format!("cannot convert {found} to {}", ty.go_name);
@@ -251,7 +252,7 @@ fn not_restored(value: &Value, ty: &Type) -> String {
     format!("unrecognized type: {wanted}")
 }
 
-/// A type's name without its package.
+/// Returns a type's name without its package.
 fn plain_name(go_name: &str) -> &str {
     go_name.rsplit_once('.').map_or(go_name, |(_, name)| name)
 }
@@ -259,7 +260,7 @@ fn plain_name(go_name: &str) -> &str {
 // === impl ConformContext ===
 
 impl ConformContext<'_> {
-    /// The path of a field of the struct at this place.
+    /// Returns the path of a field of the current struct.
     fn below(self, name: &str) -> String {
         match self {
             Self::Root => name.to_owned(),
@@ -267,7 +268,7 @@ impl ConformContext<'_> {
         }
     }
 
-    /// What Go says of a value that does not fit.
+    /// Returns Go's error for a value of the wrong type.
     fn explain(self, mismatch: Mismatch, value: &Value, ty: &Type) -> ConformError {
         let found = match mismatch {
             Mismatch::Text(text) => return ConformError { text, of_map: None },
@@ -295,7 +296,7 @@ impl ConformContext<'_> {
     }
 }
 
-/// The whole path, as strict decoding errors have it: `spec.containers[0].image`.
+/// Formats the complete path, as in strict decoding errors: `spec.containers[0].image`.
 impl fmt::Display for ConformContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -310,7 +311,7 @@ impl fmt::Display for ConformContext<'_> {
     }
 }
 
-/// The fields of a path alone, as Go's type errors have it: `spec.containers.image`.
+/// Formats only the fields of a path, as in Go's type errors: `spec.containers.image`.
 struct Fields<'a>(ConformContext<'a>);
 
 impl fmt::Display for Fields<'_> {

@@ -1,4 +1,4 @@
-//! Filling in defaults, as Kubernetes' generated defaulters do.
+//! Defaulting, as in Kubernetes' generated defaulters.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::types::{Struct, TypeId, TypeShape, TypeTable};
 // === impl TypeTable ===
 
 impl TypeTable {
-    /// Fills in the defaults of a type and of all it holds.
+    /// Sets the defaults of a value, recursively.
     pub(super) fn apply_defaults(&self, id: TypeId, value: &mut Value) {
         let ty = self.get(id);
         if !ty.has_defaults {
@@ -34,7 +34,7 @@ impl TypeTable {
             let present = map.get_mut(&*field.name);
             let value = match (present, &field.default) {
                 (None, None) => continue,
-                // A value field's zero cannot be told from its absence, and is not stored when left out.
+                // The zero of a non-pointer field is indistinguishable from its absence, and is not stored if omitted.
                 (None, Some(default)) if !field.traits.pointer && is_zero(default) => continue,
                 (None, Some(default)) => map.entry(&*field.name).or_insert_with(|| (**default).clone()),
                 (Some(value), Some(default)) => {
@@ -50,7 +50,7 @@ impl TypeTable {
     }
 }
 
-/// Whether Go has this value in a variable that nothing was assigned to.
+/// Whether the value is Go's zero value.
 fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -1,5 +1,5 @@
-//! Texts for people about types and fields. They are large and only OpenAPI shows them, so they are kept
-//! compressed and apart from the facts.
+//! Descriptions of types and fields. They are large and only used by OpenAPI, so they are stored compressed and
+//! separately from the facts.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -7,55 +7,55 @@ use std::io::Read;
 use flate2::read::ZlibDecoder;
 use serde_json::Value;
 
-/// Texts about many types, by their OpenAPI names.
+/// Descriptions by the types' OpenAPI names.
 #[derive(Clone, Debug, Default)]
 pub struct Descriptions(BTreeMap<Box<str>, TypeText>);
 
-/// Texts about one type.
+/// The descriptions of a type.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TypeText {
     about: Option<Box<str>>,
     fields: BTreeMap<Box<str>, Box<str>>,
-    /// `x-kubernetes-unions`, which only documents: which fields belong to which discriminator.
+    /// `x-kubernetes-unions`, which is documentation only: the fields of each discriminator.
     unions: Option<Value>,
 }
 
-/// Descriptions that cannot be read. Not retryable: they were made by another version of codegen.
+/// Error of reading descriptions. Not retryable: another version of codegen wrote them.
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionsError {
     /// The compressed data is damaged.
     #[error("the descriptions cannot be unpacked: {0}")]
     Damaged(#[from] std::io::Error),
-    /// A line has another form.
+    /// A line is malformed.
     #[error("descriptions, line {line}: not a description")]
     Malformed {
-        /// The line, from 1.
+        /// The line number, starting at 1.
         line: usize,
     },
 }
 
-/// More than all of Kubernetes' descriptions, several times over.
+/// Maximum size of the uncompressed descriptions, in bytes; several times the size of Kubernetes'.
 const MAX_BYTES: u64 = 16 << 20;
 
 // === impl Descriptions ===
 
 impl Descriptions {
-    /// Unpacks and reads what codegen wrote.
+    /// Decompresses and parses the output of codegen.
     ///
     /// # Errors
-    /// It was not codegen of this version that wrote it.
+    /// Fails if the data was not written by this version of codegen.
     pub fn unpack(packed: &[u8]) -> Result<Self, DescriptionsError> {
         let mut text = String::new();
         ZlibDecoder::new(packed).take(MAX_BYTES).read_to_string(&mut text)?;
         Self::parse(&text)
     }
 
-    /// What is said of a field of the type with this OpenAPI name.
+    /// Returns the description of a field of the type with this OpenAPI name.
     pub fn of_field(&self, type_name: &str, field: &str) -> Option<&str> {
         self.0.get(type_name)?.field(field)
     }
 
-    /// Reads lines of `t <type> <text>`, each followed by its fields as ` <field> <text>`, and perhaps by
+    /// Parses lines of the form `t <type> <text>`, each followed by its fields as ` <field> <text>`, and optionally by
     /// `u <unions>`. Texts are JSON strings.
     fn parse(text: &str) -> Result<Self, DescriptionsError> {
         let mut descriptions = Self::default();

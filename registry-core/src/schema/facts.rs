@@ -23,35 +23,35 @@ use super::types::{
     TypeShape, TypeTable,
 };
 
-/// A table of facts that cannot be read. Not retryable: the table was made by another version of codegen.
+/// Error of parsing a table of facts. Not retryable: another version of codegen wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("facts, line {line}: {reason}")]
 pub struct FactsError {
-    /// The line, from 1.
+    /// The line number, starting at 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub reason: &'static str,
 }
 
-/// What the first line of a table says.
+/// The first line of a table.
 const HEADER: &str = "orlop facts 1";
 
 #[derive(Default)]
 struct Reader<'a> {
     table: TypeTable,
-    /// Each distinct string once, for all the fields that share it.
+    /// Interned strings, shared by all fields.
     strings: HashMap<&'a str, Arc<str>>,
-    /// The fields of the struct being read.
+    /// The fields of the current struct.
     fields: Vec<Field>,
 }
 
 // === impl TypeTable ===
 
 impl TypeTable {
-    /// Reads a table of facts.
+    /// Parses a table of facts.
     ///
     /// # Errors
-    /// The text is no such table.
+    /// Fails if the text is malformed.
     pub fn parse(facts: &str) -> Result<Self, FactsError> {
         let mut lines = facts.lines();
         if lines.next() != Some(HEADER) {
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Gives the fields read so far to the struct they belong to.
+    /// Assigns the fields read so far to their struct.
     fn close_struct(&mut self) {
         if let Some(Type { shape: TypeShape::Struct(shape), .. }) = self.table.types.last_mut()
             && !self.fields.is_empty()
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Splits a line into exactly so many words; the last one takes the rest, spaces included.
+/// Splits a line into exactly `COUNT` words; the last one is the rest of the line, including spaces.
 fn words<const COUNT: usize>(line: &str) -> Result<[&str; COUNT], &'static str> {
     let words: Vec<&str> = line.splitn(COUNT, ' ').collect();
     words.try_into().map_err(|_| "too few facts")
@@ -208,7 +208,7 @@ fn type_id(word: &str) -> Result<TypeId, &'static str> {
     word.parse().map(TypeId).map_err(|_| "a type number is none")
 }
 
-/// Go's name of a type as errors show it: the last two parts of its OpenAPI name.
+/// Returns a type's Go name for messages: the last two parts of its OpenAPI name.
 pub(super) fn short_name(name: &str) -> &str {
     let mut dots = name.rmatch_indices('.').map(|(place, _)| place);
     dots.nth(1).and_then(|place| name.get(place + 1..)).unwrap_or(name)

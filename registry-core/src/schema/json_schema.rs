@@ -1,4 +1,4 @@
-//! From an author's JSON schema (what schemars makes of a Rust struct, or a CRD's structural schema) to types.
+//! Compiles JSON schemas (schemars' output for a Rust struct, or a CRD's structural schema) to types.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -16,19 +16,19 @@ use super::types::{
 
 mod rules;
 
-/// Kubernetes' own types that every schema may use: metadata, times, quantities, selectors.
+/// Kubernetes' common types that every schema can use: metadata, times, quantities, selectors.
 const META_FACTS: &str = include_str!("meta_v1.facts");
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// Reads one schema into one table.
+/// Compiles a schema into a table.
 struct Reader<'a> {
     table: TypeTable,
-    /// What `$ref`s point to.
+    /// The targets of `$ref`s.
     definitions: Option<&'a Map<String, Value>>,
-    /// Definitions that were read, or are being read.
+    /// Definitions that have been compiled, or are being compiled.
     known: HashMap<&'a str, TypeId>,
-    /// What the OpenAPI names of the author's types begin with, such as `dev.example.zoo.v1`.
+    /// Prefix of the OpenAPI names of the custom types, such as `dev.example.zoo.v1`.
     prefix: String,
     version: &'static str,
 }
@@ -36,10 +36,10 @@ struct Reader<'a> {
 // === impl TypeTable ===
 
 impl TypeTable {
-    /// The types of Kubernetes' `meta/v1` and its neighbours.
+    /// Returns the types of Kubernetes' `meta/v1` and related packages.
     pub fn meta() -> &'static Arc<Self> {
         static META: LazyLock<Arc<TypeTable>> = LazyLock::new(|| {
-            // The table is part of this crate, and a test reads it: it cannot be unreadable here.
+            // The table is part of this crate and covered by a test, so it is valid.
             Arc::new(TypeTable::parse(META_FACTS).unwrap_or_default())
         });
         &META
@@ -49,9 +49,9 @@ impl TypeTable {
 // === impl Schema ===
 
 impl Schema {
-    /// Compiles the JSON schema of an author's own struct, or a CRD's. Metadata becomes Kubernetes' `ObjectMeta`,
-    /// `apiVersion` and `kind` are added, `x-kubernetes-*` extensions are honoured. What the schema language can
-    /// say and this cannot hold (unions of objects, conditions) is taken as any value.
+    /// Compiles the JSON schema of a custom struct or a CRD. Metadata becomes Kubernetes' `ObjectMeta`, `apiVersion`
+    /// and `kind` are added, `x-kubernetes-*` extensions are supported. Unsupported constructs (unions of objects,
+    /// conditions) become any value.
     pub fn from_json_schema(schema: &Value, kind: GroupVersionKind) -> Self {
         let definitions = schema.get("$defs").or_else(|| schema.get("definitions"));
         let mut reader = Reader {
@@ -67,7 +67,7 @@ impl Schema {
     }
 }
 
-/// Group and version as OpenAPI names begin: `zoo.example.dev/v1` is `dev.example.zoo.v1`.
+/// Returns the prefix of OpenAPI names: `dev.example.zoo.v1` for `zoo.example.dev/v1`.
 fn prefix(kind: GroupVersionKind) -> String {
     let reversed = kind.group.rsplit('.').filter(|part| !part.is_empty());
     reversed.chain([kind.version]).collect::<Vec<_>>().join(".")
@@ -104,13 +104,13 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, ty: Type) -> TypeId {
-        // More types than 32 bits count would be more schema than memory.
+        // 2^32 types would exceed the memory.
         let id = TypeId(u32::try_from(self.table.types.len()).unwrap_or(u32::MAX));
         self.table.types.push(ty);
         id
     }
 
-    /// The type of a schema that may be a reference.
+    /// Returns the type of a schema or reference.
     fn ty(&mut self, schema: &'a Value) -> TypeId {
         let schema = unwrap(schema);
         match schema.get("$ref").and_then(Value::as_str) {
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         if is_structure(schema) {
             return self.structure(schema, Some(name));
         }
-        // A definition that is no struct cannot contain itself but through one, which ends the circle.
+        // A definition that is not a struct can be recursive only through a struct, which ends the recursion.
         let id = self.any();
         self.known.insert(name, id);
         let read = self.inline(schema);
@@ -241,14 +241,14 @@ impl<'a> Reader<'a> {
                 .map(PatchStrategy::from_tag)
                 .unwrap_or_default(),
             merge_key: text("x-kubernetes-patch-merge-key").map(Into::into),
-            // A null default says that there is none.
+            // A null default means that there is none.
             default: find("default").filter(|default| !default.is_null()).cloned().map(Arc::new),
             ..own_field(name, ty)
         }
     }
 }
 
-/// A field of an author's struct: what is absent stays absent, what is zero stays zero.
+/// Creates a field of a custom struct: absent values remain absent, zeros remain zeros.
 fn own_field(name: &str, ty: TypeId) -> Field {
     Field {
         name: name.into(),
@@ -263,7 +263,7 @@ fn own_field(name: &str, ty: TypeId) -> Field {
     }
 }
 
-/// Takes off what only says that null is a value too, and single-entry `allOf`s.
+/// Removes nullability and `allOf`s with a single entry.
 fn unwrap(schema: &Value) -> &Map<String, Value> {
     let Some(map) = schema.as_object() else { return static_empty() };
     let is_null = |schema: &&Value| schema.get("type").and_then(Value::as_str) == Some("null");
@@ -277,7 +277,7 @@ fn unwrap(schema: &Value) -> &Map<String, Value> {
     map
 }
 
-/// Whether the schema is of an object with fields of its own.
+/// Whether the schema describes an object with declared fields.
 fn is_structure(schema: &Map<String, Value>) -> bool {
     schema.contains_key("properties")
         || (rules::type_name(schema) == Some("object") && !schema.contains_key("additionalProperties"))

@@ -1,7 +1,7 @@
-//! Field numbers of an author's own structs in protobuf, as a lock file pins them.
+//! Protobuf field numbers of custom structs, from a lock file.
 //!
-//! One line per field, `<type> <field> <number>`, with the type's name and the field's as the JSON schema has them.
-//! `cargo xtask codegen` keeps the file: a number once given is never given to another field.
+//! The file has a line `<type> <field> <number>` for each field, with the names of the JSON schema. `cargo xtask
+//! codegen` maintains it: a number is never reused for another field.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use super::types::{Scalar, Struct, TypeId, TypeShape, TypeTable};
 #[derive(Clone, Debug, Default)]
 pub struct FieldNumbers<'a>(BTreeMap<(&'a str, &'a str), u32>);
 
-/// Whose types are Kubernetes' own, and have numbers.
+/// Name prefix of Kubernetes' own types, which have numbers already.
 const UPSTREAM: &str = "io.k8s.";
 
 // === impl FieldNumbers ===
 
 impl<'a> FieldNumbers<'a> {
-    /// Reads a lock file. Lines of another form, comments for one, say nothing.
+    /// Parses a lock file. Ignores lines of another form, such as comments.
     pub fn parse(text: &'a str) -> Self {
         let line = |line: &'a str| {
             let mut words = line.split_whitespace();
@@ -38,9 +38,9 @@ impl<'a> FieldNumbers<'a> {
 // === impl Schema ===
 
 impl Schema {
-    /// The schema of an author's struct with these numbers, so that it has a protobuf form. `root_name` is what the
-    /// JSON schema calls the struct itself. It has none as long as some part of it has no number, or is something
-    /// that protobuf has no form for (any JSON, lists of lists).
+    /// Adds field numbers to the schema of a custom struct, so that it has a protobuf form. `root_name` is the struct's
+    /// name in the JSON schema. There is no protobuf form if any field has no number or has a type without one (any
+    /// JSON, lists of lists).
     #[must_use]
     pub fn with_numbers(self, root_name: &str, numbers: &FieldNumbers<'_>) -> Self {
         let mut table = TypeTable::clone(&self.table);
@@ -64,7 +64,7 @@ impl Schema {
         if numbered.is_sayable() { numbered } else { self }
     }
 
-    /// Whether protobuf has a form for all of it.
+    /// Whether all types have a protobuf form.
     fn is_sayable(&self) -> bool {
         let mut open = vec![self.root];
         let mut seen = BTreeSet::new();
@@ -90,7 +90,7 @@ impl Schema {
     }
 }
 
-/// Whether each field has a number of its own. What a whole object is stands in its envelope.
+/// Whether each field has a distinct number. The type of the root object is in its envelope.
 fn has_numbers(shape: &Struct, is_root: bool) -> bool {
     let in_message =
         shape.fields.iter().filter(|field| !is_root || !matches!(&*field.name, "apiVersion" | "kind"));

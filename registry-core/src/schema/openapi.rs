@@ -1,4 +1,4 @@
-//! OpenAPI v3 components of types, as `kubectl explain` and client-side apply read them.
+//! OpenAPI v3 components of types, as used by `kubectl explain` and client-side apply.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::types::{Field, ListKind, Scalar, Struct, Type, TypeId, TypeShape, Typ
 
 pub use super::descriptions::{Descriptions, DescriptionsError};
 
-/// The components (`components.schemas`) of these schemas and of every type they use.
+/// Returns the components (`components.schemas`) of these schemas and of every type they use.
 pub fn components(schemas: &[&Schema], descriptions: Option<&Descriptions>) -> Map<String, Value> {
     let mut components = Map::new();
     for schema in schemas {
@@ -26,7 +26,7 @@ pub fn components(schemas: &[&Schema], descriptions: Option<&Descriptions>) -> M
     components
 }
 
-/// All types a type uses, itself included.
+/// Returns all types reachable from a type, including itself.
 fn reachable(table: &TypeTable, root: TypeId) -> BTreeSet<TypeId> {
     let mut found = BTreeSet::new();
     let mut open = vec![root];
@@ -53,7 +53,7 @@ struct Writer<'a> {
 // === impl Writer ===
 
 impl Writer<'_> {
-    /// A type as a component of its own.
+    /// Returns the component of a type.
     fn component(&self, id: TypeId, ty: &Type, name: &str) -> Value {
         let text = self.text(name);
         let mut schema = match &ty.shape {
@@ -130,7 +130,7 @@ impl Writer<'_> {
             (None, _) => {}
         }
         let mut schema = self.reference(ty);
-        // OpenAPI 3.0 ignores what stands beside a `$ref`.
+        // OpenAPI 3.0 ignores siblings of a `$ref`.
         if !extra.is_empty() && schema.contains_key("$ref") {
             schema = object([("allOf", json!([schema]))]);
         }
@@ -138,7 +138,7 @@ impl Writer<'_> {
         schema
     }
 
-    /// A type where it is used: by reference when it is a component of its own.
+    /// Returns the schema of a type where it is used: a reference if it is a component.
     fn reference(&self, ty: &Type) -> Map<String, Value> {
         if let Some(name) = &ty.name {
             return object([("$ref", format!("#/components/schemas/{name}").into())]);
@@ -183,7 +183,7 @@ const fn list_type(kind: ListKind) -> &'static str {
     }
 }
 
-/// What the schema says of a field that Go always writes, even with nothing in it.
+/// Returns the default in the schema of a field that Go always writes, even if empty.
 fn implied_default(field: &Field, ty: &Type) -> Option<Value> {
     if field.traits.pointer {
         return None;
@@ -199,7 +199,7 @@ fn implied_default(field: &Field, ty: &Type) -> Option<Value> {
     }
 }
 
-/// A scalar that is a component of its own.
+/// Returns the component of a named scalar.
 fn named_scalar(scalar: Scalar, name: &str) -> Map<String, Value> {
     match scalar {
         Scalar::Quantity => object([("oneOf", json!([{"type": "string"}, {"type": "number"}]))]),
@@ -207,7 +207,7 @@ fn named_scalar(scalar: Scalar, name: &str) -> Map<String, Value> {
             ("format", "int-or-string".into()),
             ("oneOf", json!([{"type": "integer"}, {"type": "string"}])),
         ]),
-        // CRDs' JSON may be anything; raw extensions and field sets are objects.
+        // CRDs' JSON can have any type; raw extensions and field sets are objects.
         Scalar::Raw if name.rsplit('.').next() != Some("JSON") => object([("type", "object".into())]),
         other => plain_scalar(other),
     }

@@ -1,4 +1,4 @@
-//! Quantities: numbers with suffixes, such as `500m` or `1Gi`, and their one canonical form.
+//! Quantities: numbers with suffixes, such as `500m` or `1Gi`, and their canonical form.
 //!
 //! Kubernetes concept: `resource.Quantity` in `k8s.io/apimachinery/pkg/api/resource`.
 
@@ -9,23 +9,23 @@ mod decimal;
 
 use decimal::Decimal;
 
-/// A quantity, exact to a billionth.
+/// A quantity with a precision of 10⁻⁹.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity {
     negative: bool,
     amount: Decimal,
     format: Format,
-    /// The text it came as, where that is canonical enough for Kubernetes to keep.
+    /// The original text, if it is canonical enough for Kubernetes to keep.
     text: Option<Box<str>>,
 }
 
-/// A text that is no quantity. Not retryable.
+/// Error of parsing a quantity. Not retryable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// It does not look like one.
+    /// The text is not a number with a suffix.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
-    /// Its suffix is none.
+    /// The suffix is unknown.
     #[error("unable to parse quantity's suffix")]
     Suffix,
 }
@@ -54,13 +54,13 @@ const DECIMAL_SUFFIXES: [(&str, i32); 10] =
 const BINARY_SUFFIXES: [(&str, u32); 6] =
     [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
 
-/// Up to so many digits, Kubernetes computes in 64 bits and may keep the text as it came.
+/// Maximum number of digits with which Kubernetes computes in 64 bits and may keep the original text.
 const FAST_DIGITS: usize = 18;
 
 // === impl Quantity ===
 
 impl Quantity {
-    /// Which of two quantities is the larger, however they are written.
+    /// Compares the values of two quantities, independent of their notation.
     pub fn compare(&self, other: &Self) -> Ordering {
         match (self.negative && !self.amount.is_zero(), other.negative && !other.amount.is_zero()) {
             (false, false) => self.amount.compare(&other.amount),
@@ -69,10 +69,10 @@ impl Quantity {
         }
     }
 
-    /// Reads a quantity.
+    /// Parses a quantity.
     ///
     /// # Errors
-    /// The text is none.
+    /// Fails if the text is malformed.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         if text.is_empty() {
             return Err(QuantityError::Format);
@@ -89,24 +89,24 @@ impl Quantity {
         Ok(Self::decimal(&parts, exponent, format, text))
     }
 
-    /// A whole number.
+    /// Creates a quantity from an integer.
     pub fn whole(number: u64) -> Self {
         let amount = Decimal::new(&number.to_string(), "", 0);
         Self { negative: false, amount, format: Format::DecimalSi, text: None }
     }
 
-    /// Whether it has no fraction.
+    /// Whether it is an integer.
     pub fn is_whole(&self) -> bool {
         self.amount.is_whole()
     }
 
-    /// In billionths; `None` for what is too large to count so.
+    /// Returns the value in units of 10⁻⁹; `None` if it is too large.
     pub fn nanos(&self) -> Option<i128> {
         let nanos = self.amount.nanos()?;
         Some(if self.negative { -nanos } else { nanos })
     }
 
-    /// So many billionths, written as this quantity is.
+    /// Returns a value in units of 10⁻⁹, in the notation of this quantity.
     #[must_use]
     pub fn with_nanos(&self, nanos: i128) -> Self {
         Self {
@@ -132,7 +132,7 @@ impl Quantity {
 
     fn binary(parts: &Parts<'_>, bits: u32, text: &str) -> Self {
         let amount = Decimal::scaled_by_power_of_two(parts.whole, parts.fraction, bits);
-        // Kubernetes keeps the text where a cheap look shows that no larger suffix can do.
+        // Kubernetes keeps the text if a cheap check shows that no larger suffix is possible.
         let digits = i64::try_from(parts.whole.len()).unwrap_or(i64::MAX);
         let fast = parts.fraction.is_empty() && 15 - digits - i64::from(bits * 3 / 10) > 0;
         let odd_enough = parts.whole.parse::<i64>().is_ok_and(|value| value & 7 != 0);
@@ -142,7 +142,7 @@ impl Quantity {
         Self { negative: parts.negative, amount, format, text }
     }
 
-    /// The number and its suffix in the canonical form of its format.
+    /// Returns the number and suffix in the canonical form of its format.
     fn canonical(&self) -> (String, String) {
         if self.format == Format::BinarySi
             && let Some((digits, bits)) = self.amount.as_powers_of_1024()
@@ -161,7 +161,7 @@ impl Quantity {
     }
 }
 
-/// The canonical form.
+/// Writes the canonical form.
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(text) = &self.text {
@@ -191,7 +191,7 @@ impl<'a> Parts<'a> {
         Ok(Self { negative: text.starts_with('-'), whole, fraction, suffix })
     }
 
-    /// The exponent of a suffix such as `e6`.
+    /// Returns the exponent of a suffix such as `e6`.
     fn exponent(&self) -> Result<i32, QuantityError> {
         let number = self.suffix.strip_prefix(['e', 'E']).ok_or(QuantityError::Suffix)?;
         number.parse().map_err(|_| QuantityError::Suffix)

@@ -1,46 +1,46 @@
-//! What an author's schema demands of one value beyond its type.
+//! Validation rules of a type in a custom schema.
 
 use regex::Regex;
 use serde_json::Value;
 
 use crate::api::{ErrorList, FieldError, FieldPath};
 
-/// What a type's values must be beyond the type.
+/// The rules for the values of a type.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
-    /// The only values there are; empty when any will do.
+    /// The allowed values; empty if all are allowed.
     pub(super) accepted: Vec<Value>,
     pub(super) minimum: Option<Bound>,
     pub(super) maximum: Option<Bound>,
     pub(super) multiple_of: Option<f64>,
-    /// Characters of a string, elements of a list, entries of a map.
+    /// Minimum number of characters of a string, elements of a list, or entries of a map.
     pub(super) least_length: Option<u64>,
-    /// Likewise.
+    /// Maximum of the same.
     pub(super) most_length: Option<u64>,
     pub(super) pattern: Option<Pattern>,
 }
 
-/// An end of a range of numbers.
+/// A bound of a numeric range.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bound {
-    /// As the schema writes it.
+    /// The number as written in the schema.
     pub(super) number: serde_json::Number,
-    /// Whether the number itself is outside.
+    /// Whether the number itself is excluded.
     pub(super) exclusive: bool,
 }
 
-/// What a string must match somewhere.
+/// A regular expression that a string must match at any position.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     pub(super) text: String,
-    /// `None` when the text is no regular expression: then nothing passes.
+    /// `None` if the text is not a valid regular expression; then no value matches.
     pub(super) regex: Option<Regex>,
 }
 
 // === impl Rules ===
 
 impl Rules {
-    /// Whether they demand anything.
+    /// Whether there are no rules.
     pub(super) fn is_empty(&self) -> bool {
         self.accepted.is_empty()
             && self.minimum.is_none()
@@ -51,7 +51,7 @@ impl Rules {
             && self.pattern.is_none()
     }
 
-    /// Checks one value; what it holds is for the walk to check.
+    /// Checks a value, but not the values in it.
     pub(super) fn check(&self, value: &Value, path: &FieldPath, errors: &mut ErrorList) {
         if !self.accepted.is_empty() && !self.accepted.contains(value) {
             let texts: Vec<String> = self.accepted.iter().map(bare).collect();
@@ -126,7 +126,7 @@ impl Rules {
     }
 }
 
-/// A value as lists of accepted ones show it: strings bare, all else as JSON.
+/// Formats a value for a list of allowed values: strings as they are, everything else as JSON.
 fn bare(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Single values: checking them, and writing them the one way Kubernetes writes them.
+//! Scalar values: type checks and canonical forms.
 
 use base64::Engine;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
@@ -9,15 +9,15 @@ use super::quantity::Quantity;
 use super::times;
 use super::types::Scalar;
 
-/// A value that is none of its type.
+/// Error of a value that does not match its type.
 pub(super) enum Mismatch {
-    /// It has another JSON type: what Go calls it.
+    /// The value has another JSON type, with Go's name.
     Type(String),
-    /// The type's own words, which name no field.
+    /// The type's own message, without the field.
     Text(String),
 }
 
-/// Base64 as Go's `StdEncoding` reads it: padded, but not minding stray bits at the end.
+/// Base64 as in Go's `StdEncoding`: padded, but ignoring trailing bits.
 const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
@@ -26,13 +26,13 @@ const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(
 // === impl Scalar ===
 
 impl Scalar {
-    /// Whether null is one of its values.
+    /// Whether null is a valid value.
     pub(super) const fn takes_null(self) -> bool {
         matches!(self, Self::Any | Self::Raw)
     }
 }
 
-/// Checks a value that is not null, and rewrites it the canonical way.
+/// Checks a value other than null, and converts it to the canonical form.
 pub(super) fn conform(scalar: Scalar, value: &mut Value) -> Result<(), Mismatch> {
     match (scalar, &mut *value) {
         (Scalar::Any | Scalar::Raw, _)
@@ -56,7 +56,7 @@ pub(super) fn conform(scalar: Scalar, value: &mut Value) -> Result<(), Mismatch>
     }
 }
 
-/// What Go's JSON decoder calls a value of the wrong type.
+/// Returns the name that Go's JSON decoder uses for a value of the wrong type.
 pub(super) fn go_kind(value: &Value) -> String {
     let kind = match value {
         Value::Null => "null",
@@ -73,9 +73,9 @@ fn is_int32(number: &Number) -> bool {
     number.as_i64().is_some_and(|number| i32::try_from(number).is_ok())
 }
 
-/// Go writes a whole floating point number without a fraction.
+/// Converts a floating point number without a fraction as Go writes it.
 fn shorten_whole(number: &mut Number) {
-    /// Above this, Go writes exponents, and so does serde.
+    /// From this value on, Go writes exponents, and so does serde.
     const EXPONENT_FROM: f64 = 1e15;
     if let Some(float) = number.as_f64()
         && number.is_f64()
@@ -116,7 +116,7 @@ fn base64(text: &mut String) -> Result<(), Mismatch> {
 fn quantity(value: &mut Value) -> Result<(), Mismatch> {
     let parsed = match &*value {
         Value::String(text) => Quantity::parse(text.trim()),
-        // Other JSON is read as the text it is, as Kubernetes does: numbers make sense, all else is refused.
+        // Other JSON is parsed as text, as in Kubernetes: numbers are valid, everything else is not.
         other => Quantity::parse(&other.to_string()),
     };
     let canonical = parsed.map_err(|error| Mismatch::Text(error.to_string()))?.to_string();

@@ -1,4 +1,4 @@
-//! Small tables for each rule, and all of Kubernetes' types against upstream's data where that is given.
+//! Small tables for each rule, and all of Kubernetes' types if upstream's data is available.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::api::GroupVersionKind;
 mod own;
 mod upstream;
 
-/// A kind with one of everything.
+/// A kind with every sort of field.
 const FACTS: &str = "orlop facts 1
 t - io.test.v1.Thing
  child 1 e -
@@ -61,7 +61,7 @@ fn refusal(schema: &Schema, mut value: Value) -> String {
     schema.conform(&mut value, &mut Vec::new()).unwrap_err().to_string()
 }
 
-/// What Go writes of a struct nothing was assigned to.
+/// Returns Go's zero value of the struct.
 fn zero_thing() -> Value {
     json!({
         "child": {"name": ""}, "eventTime": null, "kids": null, "nodePort": 0, "port": 0, "selector": null,

@@ -1,16 +1,16 @@
-//! Reading times as Go's `time.Parse` does, with its words for what it cannot read.
+//! Parses times like Go's `time.Parse`, with its error messages.
 
 use jiff::Timestamp;
 
 use crate::api::time::{format_microseconds, format_seconds};
 
-/// How `metav1.Time` is read.
+/// The layout of `metav1.Time`.
 const SECONDS_LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
 
-/// How `metav1.MicroTime` is read: with six digits of fraction, no more and no fewer.
+/// The layout of `metav1.MicroTime`, with exactly six fraction digits.
 const MICROSECONDS_LAYOUT: &str = "2006-01-02T15:04:05.000000Z07:00";
 
-/// The parts before the fraction: Go's name of each, how many digits it has, and what it may be at most.
+/// The parts before the fraction: Go's name, number of digits and maximum of each.
 const PARTS: [(&str, Part); 11] = [
     ("2006", Part::Number { digits: 4, least: 0, most: 9999, name: "year" }),
     ("-", Part::Mark),
@@ -31,14 +31,14 @@ enum Part {
     Mark,
 }
 
-/// Checks a `metav1.Time`; gives the canonical form when that is another.
+/// Checks a `metav1.Time`; returns the canonical form if it differs.
 pub(super) fn seconds(text: &str) -> Result<Option<String>, String> {
     let canonical_shape = text.len() == "2006-01-02T15:04:05Z".len() && text.ends_with('Z');
     let moment = parse(text, SECONDS_LAYOUT, false)?;
     Ok((!canonical_shape).then(|| format_seconds(moment)))
 }
 
-/// Checks a `metav1.MicroTime`; gives the canonical form when that is another.
+/// Checks a `metav1.MicroTime`; returns the canonical form if it differs.
 pub(super) fn microseconds(text: &str) -> Result<Option<String>, String> {
     let moment = parse(text, MICROSECONDS_LAYOUT, true)?;
     Ok((!text.ends_with('Z')).then(|| format_microseconds(moment)))
@@ -67,7 +67,7 @@ fn parse(text: &str, layout: &str, micro: bool) -> Result<Timestamp, String> {
     if !after_zone.is_empty() {
         return Err(format!("parsing time {text:?}: extra text: {after_zone:?}"));
     }
-    // What is left to be wrong is a day that the month does not have.
+    // The only remaining error is a day that the month does not have.
     text.parse().map_err(|_| out_of_range("day"))
 }
 
@@ -77,7 +77,7 @@ fn leading_digits(text: &str, digits: usize) -> Option<(u32, &str)> {
     Some((all_digits.then(|| number.parse().ok())??, rest))
 }
 
-/// Skips the fraction of a second: any number of digits, or none; six for microseconds.
+/// Skips the fraction of a second: any number of digits including none, or six for microseconds.
 fn fraction(text: &str, micro: bool) -> Option<&str> {
     let Some(digits) = text.strip_prefix('.') else { return (!micro).then_some(text) };
     if micro {
@@ -87,7 +87,7 @@ fn fraction(text: &str, micro: bool) -> Option<&str> {
     Some(if rest.len() == digits.len() { text } else { rest })
 }
 
-/// Skips the zone: `Z`, or hours and minutes.
+/// Skips the time zone: `Z`, or hours and minutes.
 fn zone(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix('Z') {
         return Some(rest);

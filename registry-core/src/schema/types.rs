@@ -1,4 +1,4 @@
-//! The arena of types.
+//! Type tables.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -15,27 +15,27 @@ mod wire;
 pub use walk::{FieldRef, TypeRef};
 pub(crate) use wire::{Form, Message, Slot};
 
-/// Types that refer to each other, shared by all kinds that use them.
+/// Types that refer to each other, shared by the kinds that use them.
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     pub(super) types: Vec<Type>,
     /// Named types by their OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
     pub(super) names: BTreeMap<Arc<str>, TypeId>,
-    /// Which kinds are which types.
+    /// The types of kinds.
     pub(super) kinds: Vec<KindEntry>,
-    /// Where the types were declared.
+    /// The source of the types.
     pub(super) dialect: Dialect,
-    /// Texts for people, of types that bring their own.
+    /// Descriptions of types that include their own.
     pub(super) descriptions: Descriptions,
 }
 
-/// Where types were declared, which decides what absence and null mean.
+/// The source of types, which determines the meaning of absence and null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Go structs: value fields are never absent, a null element is a zero.
+    /// Go structs: non-pointer fields are never absent, a null element is a zero.
     #[default]
     Go,
-    /// A JSON schema: what is absent stays absent, a null element is an error.
+    /// A JSON schema: absent values remain absent, a null element is an error.
     JsonSchema,
 }
 
@@ -48,41 +48,41 @@ pub(super) struct KindEntry {
     pub(super) kind: Arc<str>,
 }
 
-/// One type's place in its table.
+/// The index of a type in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct TypeId(pub(super) u32);
 
-/// One type.
+/// A type.
 #[derive(Clone, Debug)]
 pub(super) struct Type {
-    /// Its OpenAPI name, when it is a component of its own.
+    /// Its OpenAPI name, if it is a component.
     pub(super) name: Option<Arc<str>>,
-    /// The Go type as decoding errors name it: `v1.PodSpec`, `[]string`, `int32`.
+    /// The Go type as named in decoding errors: `v1.PodSpec`, `[]string`, `int32`.
     pub(super) go_name: Arc<str>,
-    /// What it looks like.
+    /// The structure of the type.
     pub(super) shape: TypeShape,
-    /// What its values must be beyond that.
+    /// The rules for its values.
     pub(super) rules: Option<Box<Rules>>,
-    /// Whether it or anything inside it has defaults worth looking for.
+    /// Whether it or a type below it has defaults.
     pub(super) has_defaults: bool,
 }
 
-/// What a type looks like.
+/// The structure of a type.
 #[derive(Clone, Debug)]
 pub(super) enum TypeShape {
-    /// One value, or a tree the schema does not look into.
+    /// A scalar, or an opaque tree.
     Scalar(Scalar),
     /// A struct.
     Struct(Struct),
-    /// A list; `keys` tell the elements of a keyed one apart. `declared`: someone said of which kind it is.
+    /// A list; `keys` identify the elements of a keyed one. `declared`: whether the source specifies the kind of list.
     List { element: TypeId, kind: ListKind, keys: Box<[Arc<str>]>, declared: bool },
     /// A map with string keys.
     Map { value: TypeId, atomic: bool },
-    /// A JSON schema, or something simpler in its place (`additionalProperties: false`).
+    /// A JSON schema, or an alternative to it (`additionalProperties: false`).
     SchemaOr { schema: TypeId, or: SchemaOr },
 }
 
-/// What may stand in the place of a JSON schema in a CRD.
+/// The alternative to a JSON schema in a CRD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaOr {
     /// A boolean (Go's `JSONSchemaPropsOrBool`).
@@ -93,19 +93,19 @@ pub enum SchemaOr {
     Strings,
 }
 
-/// Formats of single values.
+/// Formats of scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
     /// Any JSON: table cells.
     Any,
-    /// Any JSON kept as its text: Go's `runtime.RawExtension`, `metav1.FieldsV1`, CRDs' `JSON`. In protobuf a
-    /// message with the text as field 1.
+    /// Any JSON stored as text: Go's `runtime.RawExtension`, `metav1.FieldsV1`, CRDs' `JSON`. In protobuf a message
+    /// with the text as field 1.
     Raw,
     /// A boolean.
     Bool,
-    /// A whole number of 32 bits.
+    /// A 32-bit integer.
     Int32,
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     Int64,
     /// A floating point number.
     Double,
@@ -119,7 +119,7 @@ pub enum Scalar {
     MicroTime,
     /// A number with a suffix, such as `500m` or `1Gi`.
     Quantity,
-    /// A whole number of 32 bits, or a string.
+    /// A 32-bit integer, or a string.
     IntOrString,
 }
 
@@ -127,19 +127,19 @@ pub enum Scalar {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Struct {
     pub(super) fields: Box<[Field]>,
-    /// Replaced as a whole by server-side apply (`+structType=atomic`).
+    /// Whether server-side apply replaces it as a whole (`+structType=atomic`).
     pub(super) atomic: bool,
-    /// Unknown fields stay (`x-kubernetes-preserve-unknown-fields`).
+    /// Whether unknown fields are kept (`x-kubernetes-preserve-unknown-fields`).
     pub(super) keeps_unknown: bool,
-    /// Places of the fields JSON always has.
+    /// Indexes of the fields that are always present in JSON.
     pub(super) always: Box<[u16]>,
-    /// Places of the fields that have defaults, or whose types do.
+    /// Indexes of the fields that have defaults, or whose types do.
     pub(super) defaulted: Box<[u16]>,
-    /// The fields as protobuf has them.
+    /// The layout of the fields in protobuf.
     pub(super) wires: Box<[wire::Wire]>,
 }
 
-/// One field of a struct.
+/// A field of a struct.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) name: Arc<str>,
@@ -148,28 +148,29 @@ pub(super) struct Field {
     pub(super) patch_strategy: PatchStrategy,
     pub(super) merge_key: Option<Arc<str>>,
     pub(super) default: Option<Arc<Value>>,
-    /// Field numbers in protobuf: the last is the field's own, those before it of the inlined messages around it.
+    /// Protobuf field numbers: the last is the field's own, the preceding ones are those of the inlined messages around
+    /// it.
     pub(super) proto: Box<[u32]>,
-    /// Overrides whether the field's type is one value for server-side apply.
+    /// Overrides whether server-side apply treats the field as one value.
     pub(super) atomic: Option<bool>,
     pub(super) absent: Absent,
 }
 
-/// What Go's struct tags say of a field.
+/// Properties of a field from Go's struct tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FieldTraits {
     pub(super) pointer: bool,
     pub(super) omit_empty: bool,
     pub(super) omit_zero: bool,
     pub(super) required: bool,
-    /// An empty list or map is stored as nil: protobuf, in which Kubernetes stores it, has no empty lists.
+    /// An empty list or map is stored as nil: protobuf, Kubernetes' storage format, has no empty lists.
     pub(super) nil_when_empty: bool,
 }
 
-/// What JSON has in the place of an absent field.
+/// The JSON form of an absent field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Absent {
-    /// Nothing.
+    /// Omitted.
     #[default]
     Omit,
     /// `null`.
@@ -178,37 +179,37 @@ pub(super) enum Absent {
     Zero,
 }
 
-/// Who owns what of a list, for server-side apply (`+listType`).
+/// How server-side apply treats a list (`+listType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListKind {
     /// The list is one value.
     Atomic,
-    /// Each element, a scalar, stands for itself.
+    /// The elements are scalars that are managed separately.
     Set,
-    /// Elements are structs told apart by their key fields.
+    /// The elements are structs identified by their key fields.
     Map,
 }
 
-/// How a strategic merge patch treats a field (Go's `patchStrategy` tag). None of the flags: structs and maps
-/// are merged, lists replaced.
+/// How a strategic merge patch treats a field (Go's `patchStrategy` tag). Without flags, structs and maps are merged,
+/// and lists are replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatchStrategy {
-    /// `replace`: the patch's value takes the place of the present one.
+    /// `replace`: the patch's value replaces the current one.
     pub replace: bool,
-    /// `merge`: the lists are merged, by merge key or, for scalars, as sets.
+    /// `merge`: lists are merged by merge key or, for scalars, as sets.
     pub merge: bool,
-    /// `retainKeys`: of the present value, only the keys the patch lists are kept.
+    /// `retainKeys`: only the keys listed in the patch are kept.
     pub retain_keys: bool,
 }
 
-/// What an id that is in no table stands for: anything.
+/// The type of an unknown id: any value.
 static ANY: LazyLock<Type> =
     LazyLock::new(|| Type::unnamed("interface {}".into(), TypeShape::Scalar(Scalar::Any)));
 
 // === impl Type ===
 
 impl Type {
-    /// A type that is no component of its own.
+    /// Creates a type that is not a component.
     pub(super) fn unnamed(go_name: Arc<str>, shape: TypeShape) -> Self {
         Self { name: None, go_name, shape, rules: None, has_defaults: false }
     }
@@ -217,7 +218,7 @@ impl Type {
 // === impl Scalar ===
 
 impl Scalar {
-    /// The name in tables of facts.
+    /// Parses the name in tables of facts.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "any" => Self::Any,
@@ -236,7 +237,7 @@ impl Scalar {
         })
     }
 
-    /// Whether Go has a struct for it, which `omitempty` never leaves out.
+    /// Whether it is a struct in Go, which `omitempty` never omits.
     pub(super) const fn is_go_struct(self) -> bool {
         matches!(self, Self::Raw | Self::Time | Self::MicroTime | Self::Quantity | Self::IntOrString)
     }
@@ -245,7 +246,7 @@ impl Scalar {
 // === impl SchemaOr ===
 
 impl SchemaOr {
-    /// The name in tables of facts.
+    /// Parses the name in tables of facts.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "bool" => Self::Bool,
@@ -259,7 +260,7 @@ impl SchemaOr {
 // === impl PatchStrategy ===
 
 impl PatchStrategy {
-    /// Reads Go's tag: `merge`, `replace`, `merge,retainKeys`, ….
+    /// Parses Go's tag: `merge`, `replace`, `merge,retainKeys`, ….
     pub(super) fn from_tag(tag: &str) -> Self {
         let has = |wanted| tag.split(',').any(|flag| flag == wanted);
         Self { replace: has("replace"), merge: has("merge"), retain_keys: has("retainKeys") }

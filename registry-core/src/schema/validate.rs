@@ -1,4 +1,4 @@
-//! Checking values against what an author's schema demands beyond types.
+//! Validates values against the rules of a custom schema.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::types::{ListKind, Struct, Type, TypeId, TypeShape, TypeTable};
 // === impl TypeTable ===
 
 impl TypeTable {
-    /// Checks a value of a type, and all it holds.
+    /// Validates a value recursively.
     pub(super) fn validate(&self, id: TypeId, value: &Value, path: &FieldPath, errors: &mut ErrorList) {
         let ty = self.get(id);
         if let Some(rules) = &ty.rules {

@@ -1,4 +1,4 @@
-//! The attribute as written: what darling reads, before anything is checked against anything else.
+//! The parsed attribute, before its parts are checked against each other.
 
 pub(crate) mod column;
 pub(crate) mod habits;
@@ -15,7 +15,7 @@ use list::{PathList, TextList};
 use scale::ScaleAttribute;
 use subresource::SubresourceAttribute;
 
-/// Everything inside `#[resource(…)]` on a struct. One field here is one word of the grammar.
+/// Everything inside `#[resource(…)]` on a struct. Each field corresponds to a keyword of the grammar.
 #[derive(Debug, FromDeriveInput)]
 #[darling(attributes(resource), supports(struct_named, struct_unit), forward_attrs(doc, serde))]
 pub(crate) struct Attributes {

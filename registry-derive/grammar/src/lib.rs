@@ -1,7 +1,7 @@
-//! What `#[resource(…)]` may say: parsed once, for the derive macro and for code generation.
+//! The grammar of `#[resource(…)]`, shared by the derive macro and code generation.
 //!
-//! [`ResourceModel::parse`] turns an annotated struct into a validated model, or into all its errors at once,
-//! each at the author's tokens. Neither user looks at attributes itself, so both always agree.
+//! [`ResourceModel::parse`] converts an annotated struct to a validated model, or returns all its errors at once, each
+//! at the author's tokens. Neither user parses attributes itself, so both always agree.
 //!
 #![doc = include_str!("../grammar.md")]
 

@@ -1,4 +1,4 @@
-//! The validated model: what the derive emits from and code generation reads.
+//! The validated model, from which the derive and code generation produce their output.
 
 pub(crate) mod names;
 mod own;
@@ -17,87 +17,87 @@ use crate::attributes::subresource::SubresourceAttribute;
 use crate::attributes::{Attributes, ScopeAttribute};
 use validate::Complaints;
 
-/// One resource as its author declared it, with every default filled in.
+/// A declared resource with all defaults filled in.
 #[derive(Clone, Debug)]
 pub struct ResourceModel {
     /// The annotated struct.
     pub ident: Ident,
     /// Its documentation, one string per line.
     pub documentation: Vec<String>,
-    /// What one object is in Rust.
+    /// The Rust type of an object.
     pub object: ObjectKind,
     /// The group; empty for the core group.
     pub group: String,
     /// The version.
     pub version: String,
-    /// The kind of one object.
+    /// The kind of an object.
     pub kind: String,
-    /// The name in paths.
+    /// The plural name in paths.
     pub plural: String,
-    /// The name for one object.
+    /// The singular name.
     pub singular: String,
-    /// What users may type instead of the plural.
+    /// Short forms of the plural that clients accept.
     pub short_names: Vec<String>,
-    /// Groups of resources it belongs to.
+    /// The categories the resource belongs to.
     pub categories: Vec<String>,
-    /// In a namespace or in the cluster.
+    /// Whether objects belong to a namespace or to the cluster.
     pub scope: ResourceScope,
-    /// Where objects are kept below the store's prefix.
+    /// Storage prefix below the store's prefix.
     pub storage_prefix: String,
-    /// What is stored instead, and converted; `None`: objects are stored as they are.
+    /// The stored version, if objects are converted; `None` if they are stored as they are.
     pub hub: Option<Path>,
-    /// The function that gives the schema; `None`: the default for the kind of object.
+    /// The function that returns the schema; `None` means the default for the kind of object.
     pub schema: Option<Path>,
-    /// Fields selectors may name.
+    /// The fields that selectors can use.
     pub selectable: Vec<FieldPath>,
     /// The selectable fields that are indexed.
     pub indexes: Vec<FieldPath>,
-    /// The table.
+    /// The table columns.
     pub columns: Columns,
-    /// The function that says what a table's row tells of its object as a whole; `None`: nothing.
+    /// The function that returns the conditions of a table row; `None` if there are none.
     pub row_conditions: Option<Path>,
-    /// Where the `scale` subresource finds its numbers.
+    /// The field paths of the `scale` subresource.
     pub scale: Option<ScaleAttribute>,
     /// Whether there is a `status` subresource.
     pub has_status: bool,
     /// Whether `metadata.generation` counts changes.
     pub has_generation: bool,
-    /// Seconds after which objects go by themselves.
+    /// Time after which objects expire, in seconds.
     pub time_to_live_seconds: Option<u64>,
-    /// Whether the collection may be deleted as a whole.
+    /// Whether `deletecollection` is served.
     pub serves_deletecollection: bool,
-    /// Whether a deletion answers with the object instead of a `Status`.
+    /// Whether a deletion returns the object instead of a `Status`.
     pub returns_deleted_object: bool,
-    /// The strategy; `None`: nothing special.
+    /// The strategy; `None` means the default hooks.
     pub strategy: Option<Path>,
-    /// What serves the resource when nothing of it is stored; `None`: the generic store.
+    /// The storage of a resource that is not persisted; `None` means the generic store.
     pub storage: Option<Path>,
-    /// Subresources of the author's own.
+    /// Custom subresources.
     pub subresources: Vec<SubresourceAttribute>,
 }
 
-/// What one object is in Rust.
+/// The Rust type of an object.
 #[derive(Clone, Debug)]
 pub enum ObjectKind {
     /// The annotated struct itself.
     Own(Box<OwnObject>),
-    /// Another crate's type, for which a unit struct stands.
+    /// Another crate's type, represented by a unit struct.
     Foreign(Path),
 }
 
-/// What has to be known of an author's own struct.
+/// Properties of an annotated struct that is the object itself.
 #[derive(Clone, Debug)]
 pub struct OwnObject {
     /// The type of the `metadata` field, as written.
     pub metadata: Type,
 }
 
-/// Whether objects live in a namespace.
+/// Whether objects belong to a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceScope {
-    /// They do.
+    /// They belong to a namespace.
     Namespaced,
-    /// They live in the cluster.
+    /// They belong to the cluster.
     Cluster,
 }
 
@@ -106,15 +106,15 @@ pub enum ResourceScope {
 pub enum Columns {
     /// Name, then these, then Age.
     Declared(Vec<ColumnAttribute>),
-    /// A slice the author wrote.
+    /// A slice defined by the author.
     Slice(Path),
 }
 
-/// Whether a struct derives `Resource` (under any path that ends so).
+/// Whether a struct derives `Resource` (under any path that ends in it).
 pub fn is_annotated(item: &syn::ItemStruct) -> bool {
     let mut derives = false;
     for attribute in item.attrs.iter().filter(|attribute| attribute.path().is_ident("derive")) {
-        // What cannot be parsed here the compiler itself refuses.
+        // Syntax errors are reported by the compiler.
         let _ = attribute.parse_nested_meta(|meta| {
             derives |= meta.path.segments.last().is_some_and(|last| last.ident == "Resource");
             Ok(())
@@ -126,10 +126,10 @@ pub fn is_annotated(item: &syn::ItemStruct) -> bool {
 // === impl ResourceModel ===
 
 impl ResourceModel {
-    /// Reads and checks the annotation of a struct.
+    /// Parses and checks the annotation of a struct.
     ///
     /// # Errors
-    /// Everything that is wrong with it, combined, each error at the author's tokens.
+    /// Returns all errors combined, each at the author's tokens.
     pub fn parse(input: &DeriveInput) -> syn::Result<Self> {
         if let Some(refused) = habits::refuse(&input.attrs) {
             return Err(refused);
@@ -195,12 +195,12 @@ impl ResourceModel {
         }
     }
 
-    /// The kind of a list.
+    /// Returns the kind of a list.
     pub fn list_kind(&self) -> String {
         format!("{}List", self.kind)
     }
 
-    /// `apiVersion`: `v1`, `apps/v1`.
+    /// Returns `apiVersion`: `v1`, `apps/v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
@@ -214,7 +214,7 @@ impl ObjectKind {
     }
 }
 
-/// The struct itself when it has fields, the foreign type when it is a unit struct. What fits neither is told.
+/// Returns the struct itself if it has fields, the foreign type if it is a unit struct, and reports an error otherwise.
 fn object_kind(attributes: &Attributes, complaints: &mut Complaints) -> ObjectKind {
     let fields = attributes.data.as_ref().take_struct().map(|fields| fields.fields).unwrap_or_default();
     let metadata = fields.iter().find(|field| field.ident.as_ref().is_some_and(|name| name == "metadata"));
@@ -238,7 +238,7 @@ fn object_kind(attributes: &Attributes, complaints: &mut Complaints) -> ObjectKi
                  object, not its spec: `pub struct Pod { pub metadata: ObjectMeta, pub spec: PodSpec }`"
             };
             complaints.add(attributes.ident.span(), message);
-            // The model is thrown away with the complaint; any type will do.
+            // The model is discarded because of the error; any type will do.
             ObjectKind::own(syn::parse_quote!(!))
         }
     }
@@ -283,7 +283,7 @@ fn documentation(attributes: &[syn::Attribute]) -> Vec<String> {
     lines
 }
 
-/// Where a spanned attribute stands, or the struct when it is absent.
+/// Returns the span of an attribute, or of the struct if it is absent.
 fn span_or<T>(value: Option<&darling::util::SpannedValue<T>>, fallback: Span) -> Span {
     value.map_or(fallback, darling::util::SpannedValue::span)
 }

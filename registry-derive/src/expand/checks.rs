@@ -1,5 +1,5 @@
-//! Code that never runs and only has to compile: every path as a field access, every declared verb as a trait
-//! bound, each spanned at the author's tokens so that the compiler's own message points there.
+//! Code that is only compiled and never runs: every path as a field access, every declared verb as a trait bound, each
+//! spanned at the author's tokens so that the compiler's message points there.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
@@ -46,7 +46,7 @@ fn paths(model: &ResourceModel) -> Vec<TokenStream> {
     plain.chain(scale.flatten()).collect()
 }
 
-/// The value at a path, looking into every `Option` on the way.
+/// Accesses the value at a path, unwrapping every `Option`.
 pub(super) fn access(path: &FieldPath) -> TokenStream {
     let mut value = quote!(object);
     for step in path.steps() {
@@ -56,7 +56,7 @@ pub(super) fn access(path: &FieldPath) -> TokenStream {
     quote_spanned!(path.span()=> (|| ::core::option::Option::Some(#value))())
 }
 
-/// The value at a path has a type that passes this check.
+/// Checks the class of the type at a path.
 fn classified(path: &FieldPath, check: &str) -> TokenStream {
     let access = access(path);
     let check = format_ident!("{check}", span = path.span());
@@ -85,7 +85,7 @@ fn bounded(path: &FieldPath, bound: &str) -> TokenStream {
     quote_spanned!(path.span()=> ::registry_core::expansion::field::#bound(#access);)
 }
 
-/// A typed strategy handles this very object.
+/// Checks that a typed strategy's object is this type.
 fn strategy(model: &ResourceModel) -> TokenStream {
     let Some(strategy) = &model.strategy else { return TokenStream::new() };
     let object = object_type(model);
@@ -95,7 +95,7 @@ fn strategy(model: &ResourceModel) -> TokenStream {
     quote!(let _: ::registry_core::expansion::Handles<#object> = #handles;)
 }
 
-/// The type is a subresource below this resource and implements every verb it declares.
+/// Checks that the type is a subresource of this resource and implements every declared verb.
 fn subresource(model: &ResourceModel, declared: &SubresourceAttribute) -> TokenStream {
     let ident = &model.ident;
     let storage = &declared.storage;

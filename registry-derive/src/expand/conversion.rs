@@ -1,4 +1,4 @@
-//! `hub = …`: how a version is converted to the stored one and back.
+//! `hub = …`: conversion of a version to the stored one and back.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 
 use super::fragments::{json_path, object_type, optional};
 
-/// The `hub` of the resource's constant.
+/// Generates the `hub` field of the resource's constant.
 pub(super) fn constant(model: &ResourceModel) -> TokenStream {
     let ident = &model.ident;
     optional(model.hub.as_ref().map(|hub| {
@@ -30,7 +30,7 @@ pub(super) fn constant(model: &ResourceModel) -> TokenStream {
     }))
 }
 
-/// The conversion of the author's own struct, from its `TryFrom`s; and what the compiler checks of any.
+/// Generates the conversion of a custom struct from its `TryFrom`s, and the compile-time checks of any conversion.
 pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let Some(hub) = &model.hub else { return TokenStream::new() };
     let ident = &model.ident;
@@ -53,7 +53,7 @@ fn own(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
     let ident = &model.ident;
     let object = object_type(model);
     let hub_object = quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::Object);
-    // Each at the struct: that is where an `impl` is missing.
+    // Spanned at the struct, because that is where an `impl` is missing.
     let to_hub = quote_spanned!(ident.span()=> ::registry_core::expansion::converted::<#object, #hub_object>);
     let from_hub =
         quote_spanned!(ident.span()=> ::registry_core::expansion::converted::<#hub_object, #object>);
@@ -75,7 +75,7 @@ fn own(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
     }
 }
 
-/// Never called: the hub is what the `impl` says, and the hub's fields are where `=>` says.
+/// Never called: checks that the hub matches the `impl`, and that the hub has the fields named after `=>`.
 fn checks(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
     let ident = &model.ident;
     let is_spoke = quote_spanned!(hub.span()=> ::registry_core::expansion::is_spoke_of::<#ident, #hub>(););

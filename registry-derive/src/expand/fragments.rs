@@ -1,10 +1,10 @@
-//! What more than one emitter writes.
+//! Fragments shared by several emitters.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use registry_grammar::{FieldPath, ObjectKind, ResourceModel};
 
-/// The Rust type of one object.
+/// The Rust type of an object.
 pub(super) fn object_type(model: &ResourceModel) -> TokenStream {
     match &model.object {
         ObjectKind::Own(_) => model.ident.to_token_stream(),
@@ -18,7 +18,7 @@ pub(super) fn json_path(path: &FieldPath) -> TokenStream {
     quote!(&[#(#steps),*])
 }
 
-/// A value, or none.
+/// An optional value.
 pub(super) fn optional(value: Option<TokenStream>) -> TokenStream {
     if let Some(value) = value {
         quote!(::core::option::Option::Some(#value))

@@ -1,4 +1,4 @@
-//! `k8s_openapi::Resource` and `Metadata` for an author's own struct, so that kube-rs's `Api<T>` takes it.
+//! `k8s_openapi::Resource` and `Metadata` for a custom struct, so that it can be used with kube-rs's `Api<T>`.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 
 pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let ObjectKind::Own(own) = &model.object else {
-        // A foreign type has them from its own crate.
+        // A foreign type's own crate implements them.
         return TokenStream::new();
     };
     let ResourceModel { ident, group, version, kind, plural, .. } = model;
@@ -19,7 +19,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     };
     let k8s_openapi = quote!(::registry_core::expansion::k8s_openapi);
     let object_meta = quote!(#k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta);
-    // At the field's type: that is what is wrong when it is not `ObjectMeta`.
+    // Spanned at the field's type, which is wrong if it is not `ObjectMeta`.
     let shared = quote_spanned!(own.metadata.span()=> &self.metadata);
     let exclusive = quote_spanned!(own.metadata.span()=> &mut self.metadata);
     quote! {

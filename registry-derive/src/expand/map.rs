@@ -1,5 +1,5 @@
-//! Whether the crate's storage map has the struct. A struct that code generation has not seen would not be served, and
-//! nothing else would say so.
+//! Checks that the crate's storage map contains the struct. Otherwise a struct that code generation has not processed
+//! would silently not be served.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use proc_macro2::TokenStream;
 use quote::quote_spanned;
 use registry_grammar::ResourceModel;
 
-/// Where code generation keeps the storage map of a crate.
+/// Path of the generated storage map in a crate.
 const MAP: &str = "src/generated/storage_map.rs";
 
-/// A compile error if the crate has a generated storage map without one of this struct's paths. Tests are not served, so
-/// the error is for everything else.
+/// Generates a compile error if the crate has a generated storage map without one of this struct's paths. Tests are
+/// excluded because they are not served.
 pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let Some(folder) = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else {
         return TokenStream::new();
@@ -32,8 +32,8 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     }
 }
 
-/// The first path of the struct that the map does not have. A crate without a generated map writes its own, unless its
-/// manifest asks for a generated one.
+/// Returns the first path of the struct that the map does not have. A crate without a generated map declares its own,
+/// unless its manifest requests a generated one.
 fn missing(model: &ResourceModel, map: Option<&str>, manifest: &str) -> Option<&'static str> {
     if map.is_none() && !manifest.contains("[package.metadata.orlop]") {
         return None;
@@ -44,14 +44,14 @@ fn missing(model: &ResourceModel, map: Option<&str>, manifest: &str) -> Option<&
     paths.into_iter().find(|(declared, marker)| *declared && !has(marker)).map(|(_, marker)| marker)
 }
 
-/// Whether the text has `Marker<crate::module::Name>`.
+/// Whether the text contains `Marker<crate::module::Name>`.
 fn has_path(map: &str, marker: &str, name: &str) -> bool {
     let start = format!("{marker}<");
     let mut types = map.split(&start).skip(1).filter_map(|rest| rest.split('>').next());
     types.any(|path| path.rsplit("::").next().is_some_and(|last| last.trim().trim_end_matches(',') == name))
 }
 
-/// Whether the struct is written in a file below this folder: those of integration tests and examples are not.
+/// Whether the struct is in a file below this directory; those of integration tests and examples are not.
 fn is_below(ident: &syn::Ident, folder: &Path) -> bool {
     // Outside of the compiler, in this crate's tests, a span has no file.
     let file = proc_macro::is_available().then(|| ident.span().unwrap().local_file()).flatten();

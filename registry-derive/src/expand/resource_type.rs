@@ -1,4 +1,4 @@
-//! `impl registry_core::Resource`: the constant that holds everything the engine knows.
+//! `impl registry_core::Resource`: the constant with the resource's description.
 
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     }
 }
 
-/// Where objects are kept: of a spoke, where its hub's are.
+/// Generates the storage prefix; for a spoke, its hub's.
 fn storage_prefix(model: &ResourceModel) -> TokenStream {
     let ResourceModel { hub, storage_prefix, .. } = model;
     if let Some(hub) = hub {
@@ -80,7 +80,7 @@ fn storage_prefix(model: &ResourceModel) -> TokenStream {
     }
 }
 
-/// Selectable fields, their names, and which are indexed.
+/// Generates the selectable fields, their names, and the indexes.
 fn fields(model: &ResourceModel) -> TokenStream {
     let selectable = model.selectable.iter().map(|field| {
         let name = field.name();
@@ -97,7 +97,7 @@ fn fields(model: &ResourceModel) -> TokenStream {
         }
     });
     let names = model.selectable.iter().map(FieldPath::name);
-    // An index is named like the selectable field it is for, which may have a name of its own.
+    // An index has the name of its selectable field, which can be renamed.
     let indexes = model.indexes.iter().filter_map(|index| {
         let is_it = |field: &&FieldPath| field.rust_name() == index.rust_name();
         model.selectable.iter().find(is_it).map(FieldPath::name)
@@ -109,8 +109,8 @@ fn fields(model: &ResourceModel) -> TokenStream {
     }
 }
 
-/// What a field is compared as where an object does not have it: nothing, as of custom resources; of a foreign type,
-/// which stands for a Go type, the zero of the field's type.
+/// Generates the value of an absent field for selectors: empty, as for custom resources; for a foreign type, which
+/// represents a Go type, the zero of the field's type.
 fn absent(model: &ResourceModel, field: &FieldPath) -> TokenStream {
     let ObjectKind::Foreign(object) = &model.object else { return quote!("") };
     let access = access(field);
@@ -123,7 +123,7 @@ fn absent(model: &ResourceModel, field: &FieldPath) -> TokenStream {
 }
 
 fn columns(model: &ResourceModel) -> TokenStream {
-    // Tables of custom kinds have a date where built-in ones have a text.
+    // Tables of custom kinds have a date where built-in ones have a string.
     let age = match model.object {
         ObjectKind::Own(_) => quote!(CUSTOM_AGE),
         ObjectKind::Foreign(_) => quote!(AGE),
@@ -191,7 +191,8 @@ fn strategy(model: &ResourceModel) -> TokenStream {
     }
 }
 
-/// The author's function; else the struct's own JSON schema, or the crate's generated table of facts.
+/// Generates the schema: the author's function, else the struct's own JSON schema, or the crate's generated table of
+/// facts.
 fn schema(model: &ResourceModel) -> TokenStream {
     let ResourceModel { ident, group, version, kind, .. } = model;
     let field_numbers = field_numbers();
@@ -211,8 +212,8 @@ fn schema(model: &ResourceModel) -> TokenStream {
     }
 }
 
-/// The lock file with the field numbers of the author's crate, which code generation keeps; a crate without one has
-/// no protobuf. Once it is there, the compiler watches it.
+/// Generates access to the lock file with the field numbers of the author's crate, which code generation maintains; a
+/// crate without one has no protobuf. If it exists, the compiler tracks it as a dependency.
 fn field_numbers() -> TokenStream {
     let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let lock = crate_folder.join("src/generated/field_numbers.lock");

@@ -2,7 +2,7 @@ use syn::parse_quote;
 
 use super::expand;
 
-/// The expansion as a reader would write it.
+/// Formats the expansion.
 fn pretty(input: &syn::DeriveInput) -> String {
     let file = syn::parse2(expand(input)).expect("an expansion is items");
     prettyplease::unparse(&file)

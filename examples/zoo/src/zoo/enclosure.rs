@@ -1,8 +1,8 @@
-//! `zoo.example.dev/v1 Enclosure`: where animals live, and who looks after them.
+//! `zoo.example.dev/v1 Enclosure`: an enclosure of animals and its keeper.
 //!
-//! Everything the API server needs to know is in the attribute: `create`, `get`, `list`, `watch`, `update`, `patch`
-//! (server-side apply too), `delete`, the `status` and `scale` subresources, discovery, OpenAPI and `kubectl get`'s
-//! table all follow from it.
+//! Everything that the API server needs is in the attribute: it generates `create`, `get`, `list`, `watch`, `update`,
+//! `patch` (including server-side apply), `delete`, the `status` and `scale` subresources, discovery, OpenAPI and the
+//! table of `kubectl get`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use registry_core::RequestContext;
@@ -12,39 +12,39 @@ use registry_derive::Resource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A place where animals of one species live.
+/// An enclosure for animals of one species.
 #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
-// JSON names are what Kubernetes' are; the paths below are Rust's and are translated by the same rule.
+// JSON names follow Kubernetes' camelCase; the paths below use the Rust names and are translated by the same rule.
 #[serde(rename_all = "camelCase")]
 #[resource(
-    // Where it is served: /apis/zoo.example.dev/v1/namespaces/…/enclosures.
+    // Served at /apis/zoo.example.dev/v1/namespaces/…/enclosures.
     group = "zoo.example.dev",
     version = "v1",
-    // `kubectl get enc`; and `kubectl get all` shows enclosures too.
+    // Allows `kubectl get enc`; `kubectl get all` includes enclosures.
     short = "enc",
     categories("all"),
-    // `--field-selector spec.keeper=ada`. Paths are tokens: a typo is a compile error under your cursor, and
-    // `Option` anywhere on the way is looked into.
+    // Allows `--field-selector spec.keeper=ada`. Paths are tokens, so a typo is a compile error at the right position;
+    // `Option` is allowed anywhere in a path.
     selectable(spec.keeper, status.phase),
-    // Lists and watches that select by keeper look their enclosures up instead of going through all of them.
+    // Lists and watches that select by keeper use an index instead of scanning all enclosures.
     index(spec.keeper),
-    // What `kubectl get` shows between the name and the age; priority 1 is for `-o wide`.
+    // Columns of `kubectl get` between the name and the age; those with priority 1 appear only with `-o wide`.
     column("Species", spec.species),
     column("Animals", status.animals, type = integer, description = "How many animals live here now."),
     column("Phase", status.phase),
     column("Keeper", spec.keeper, priority = 1),
-    // `kubectl scale enclosure north --replicas=3`, and horizontal pod autoscalers.
+    // Used by `kubectl scale enclosure north --replicas=3` and by horizontal pod autoscalers.
     scale(replicas = spec.animals, current = status.animals, selector = status.selector),
-    // What is special about enclosures; leave it out if nothing is.
+    // Validation and other behaviour specific to enclosures; optional.
     strategy = EnclosureStrategy
 )]
 pub struct Enclosure {
-    /// Name, namespace, labels, and what else every object has.
+    /// Standard object metadata.
     pub metadata: ObjectMeta,
     /// What is wanted.
     #[serde(default)]
     pub spec: EnclosureSpec,
-    /// What is. The mark makes the `status` subresource: it alone writes this field, and it writes nothing else.
+    /// The observed state. The attribute creates the `status` subresource, which writes this field and no other.
     #[resource(status)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<EnclosureStatus>,
@@ -54,43 +54,43 @@ pub struct Enclosure {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct EnclosureSpec {
-    /// The species that lives here, for example `penguin`. It never changes.
+    /// The species of the animals, for example `penguin`. Immutable.
     pub species: String,
-    /// How many animals shall live here.
+    /// The desired number of animals.
     #[serde(default)]
     pub animals: i32,
-    /// Who looks after them.
+    /// The person responsible for the animals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeper: Option<String>,
 }
 
-/// What is known of an enclosure.
+/// The observed state of an enclosure.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct EnclosureStatus {
     /// `Preparing`, `Open` or `Closed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// How many animals live here now.
+    /// The current number of animals.
     #[serde(default)]
     pub animals: i32,
-    /// Which objects are this enclosure's animals: a label selector, as autoscalers read it.
+    /// The label selector of this enclosure's animals, for autoscalers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
 }
 
-/// What is special about creating and changing enclosures. Every hook has a default; these are the usual three.
+/// Behaviour on creation and update. Every hook has a default; these three are the most common.
 pub struct EnclosureStrategy;
 
 impl Strategy for EnclosureStrategy {
     type Object = Enclosure;
 
-    /// Brings a new object into shape before anything looks at it.
+    /// Normalises a new object before it is validated.
     fn prepare_for_create(&self, _context: &RequestContext, enclosure: &mut Enclosure) {
         enclosure.spec.species = enclosure.spec.species.to_lowercase();
     }
 
-    /// What is wrong with it. All errors are told at once, each with its field; the client gets a 422.
+    /// Validates an object. All errors are reported together, each with its field, in a 422 response.
     fn validate(&self, _context: &RequestContext, enclosure: &Enclosure) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = FieldPath::new("spec");
@@ -104,7 +104,7 @@ impl Strategy for EnclosureStrategy {
         errors
     }
 
-    /// What is wrong with a change. Without this hook, a change is held against [`Strategy::validate`] alone.
+    /// Validates an update. The default implementation calls [`Strategy::validate`] only.
     fn validate_update(&self, context: &RequestContext, new: &Enclosure, old: &Enclosure) -> ErrorList {
         let mut errors = self.validate(context, new);
         if new.spec.species != old.spec.species {

@@ -1,8 +1,8 @@
-//! `zoo.example.dev/v1beta1 Enclosure`: how enclosures were described before `v1`, for clients that still do.
+//! `zoo.example.dev/v1beta1 Enclosure`: the version before `v1`, for clients that still use it.
 //!
-//! Nothing is stored in this version. `hub = Enclosure` says what is; the two `impl From` below say how one becomes
-//! the other, and the compiler refuses the struct without them. Both versions can be read, written, watched,
-//! patched and applied, whichever one an object was made in.
+//! Objects are not stored in this version. `hub = Enclosure` names the stored version; the two `impl From` below
+//! convert between them, and the struct does not compile without them. Objects can be read, written, watched, patched
+//! and applied in both versions, whichever version they were created in.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use registry_derive::Resource;
@@ -11,51 +11,51 @@ use serde::{Deserialize, Serialize};
 
 use super::enclosure::{Enclosure, EnclosureSpec, EnclosureStatus};
 
-/// A place where animals of one species live.
+/// An enclosure for animals of one species.
 #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 #[resource(
     group = "zoo.example.dev",
     version = "v1beta1",
-    // The struct has a name of its own, the kind is the same.
+    // The Rust struct has its own name; the kind is the same.
     kind = "Enclosure",
     short = "enc",
     categories("all"),
-    // What is stored.
+    // The stored version.
     hub = Enclosure,
-    // A field that is elsewhere in the hub says where, so that selectors find it.
+    // Declares where a field is in the hub if its path differs there, so that field selectors work.
     selectable(spec.caretaker => spec.keeper, status.phase),
     column("Inhabitant", spec.inhabitant),
     column("Phase", status.phase),
     scale(replicas = spec.headcount, current = status.animals, selector = status.selector)
 )]
 pub struct EnclosureV1beta1 {
-    /// Name, namespace, labels, and what else every object has.
+    /// Standard object metadata.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// The desired state.
     #[serde(default)]
     pub spec: EnclosureSpecV1beta1,
-    /// What is; the same in both versions.
+    /// The observed state, the same in both versions.
     #[resource(status)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<EnclosureStatus>,
 }
 
-/// What is wanted of an enclosure.
+/// The desired state of an enclosure.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct EnclosureSpecV1beta1 {
-    /// The species that lives here.
+    /// The species of the animals.
     pub inhabitant: String,
-    /// How many animals shall live here.
+    /// The desired number of animals.
     #[serde(default)]
     pub headcount: i32,
-    /// Who looks after them.
+    /// The person responsible for the animals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caretaker: Option<String>,
 }
 
-// `TryFrom` where something can go wrong: its error is what the client reads.
+// Use `TryFrom` for a conversion that can fail; its error is returned to the client.
 impl From<EnclosureV1beta1> for Enclosure {
     fn from(beta: EnclosureV1beta1) -> Self {
         let EnclosureSpecV1beta1 { inhabitant, headcount, caretaker } = beta.spec;

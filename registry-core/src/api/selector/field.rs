@@ -4,33 +4,33 @@ use std::fmt;
 
 use super::SelectorError;
 
-/// All requirements must hold. The empty selector matches everything.
+/// A conjunction of requirements. The empty selector matches everything.
 ///
 /// Kubernetes concept: `fields.Selector`. `Display` writes the text that [`parse`](Self::parse) reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
-    /// What must hold of an object's selectable fields.
+    /// The requirements on the object's selectable fields.
     pub requirements: Vec<FieldRequirement>,
 }
 
-/// One requirement on one field.
+/// A requirement on one field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldRequirement {
     /// The field's path, for example `spec.nodeName`.
     pub path: String,
     /// The value.
     pub value: String,
-    /// Whether the field must equal the value (`=`, `==`) or must not (`!=`).
+    /// Whether the field must equal the value (`=`, `==`) or must differ from it (`!=`).
     pub equal: bool,
 }
 
 // === impl FieldSelector ===
 
 impl FieldSelector {
-    /// Parses the query-parameter form; requirements come out sorted. In values, `\`, `,` and `=` are written with a `\` before them.
+    /// Parses the query-parameter form and sorts the requirements. In values, `\`, `,` and `=` are escaped with `\`.
     ///
     /// # Errors
-    /// A term has no operator, or a value has a bad escape.
+    /// Fails if a term has no operator or a value has an invalid escape.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let terms = split_terms(text).filter(|term| !term.is_empty());
         let mut requirements = terms.map(|term| parse_term(text, term)).collect::<Result<Vec<_>, _>>()?;
@@ -38,17 +38,18 @@ impl FieldSelector {
         Ok(Self { requirements })
     }
 
-    /// Whether nothing is asked.
+    /// Whether the selector is empty.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether fields, given by a look-up (absent reads as empty), satisfy all requirements.
+    /// Whether the fields, given by a look-up function (empty if absent), satisfy all requirements.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> &'a str) -> bool {
         self.requirements.iter().all(|one| (field(&one.path) == one.value) == one.equal)
     }
 
-    /// The value a field must equal, when the selector says one: lets a store look at one key or bucket.
+    /// Returns the value that the selector requires of a field, if any. Stores use it to restrict a scan to one key or
+    /// index entry.
     pub fn required_value(&self, path: &str) -> Option<&str> {
         self.requirements.iter().find(|one| one.equal && one.path == path).map(|one| one.value.as_str())
     }
@@ -67,7 +68,7 @@ impl fmt::Display for FieldSelector {
 
 // === the grammar ===
 
-/// The parts between commas that no `\` stands before.
+/// Splits at commas that are not escaped.
 fn split_terms(text: &str) -> impl Iterator<Item = &str> {
     let mut escaped = false;
     text.split(move |letter| {
@@ -90,7 +91,7 @@ fn parse_term(whole: &str, term: &str) -> Result<FieldRequirement, SelectorError
     Ok(FieldRequirement { path: path.to_owned(), value: unescape(value)?, equal })
 }
 
-/// Where the first `!=`, `==` or `=` begins. A lone `!` belongs to the path.
+/// Returns the position of the first `!=`, `==` or `=`. A lone `!` belongs to the path.
 fn first_operator(term: &str) -> Option<usize> {
     let equals = term.find('=')?;
     let before = term.get(..equals)?;
@@ -111,7 +112,7 @@ fn unescape(value: &str) -> Result<String, SelectorError> {
                     )));
                 }
             },
-            // Kubernetes prints the character's number here.
+            // Kubernetes prints the character's code point here.
             ',' | '=' => {
                 let number = u32::from(letter);
                 return Err(SelectorError(format!(

@@ -10,25 +10,25 @@ use super::SelectorError;
 
 mod parse;
 
-/// All requirements must hold. The empty selector matches everything.
+/// A conjunction of requirements. The empty selector matches everything.
 ///
 /// Kubernetes concept: `labels.Selector`. `Display` writes the text that [`parse`](Self::parse) reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
-    /// What must hold of an object's labels.
+    /// The requirements on the object's labels.
     pub requirements: Vec<LabelRequirement>,
 }
 
-/// One requirement on one label.
+/// A requirement on one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelRequirement {
     /// The label's key.
     pub key: String,
-    /// What must hold of its value.
+    /// The condition on its value.
     pub operator: LabelOperator,
 }
 
-/// What must hold of one label's value.
+/// A condition on one label's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LabelOperator {
     /// Present, with one of these values.
@@ -48,15 +48,15 @@ pub enum LabelOperator {
 // === impl LabelSelector ===
 
 impl LabelSelector {
-    /// Parses the query-parameter form. Requirements come out sorted by key, values sorted and once each.
+    /// Parses the query-parameter form. Requirements are sorted by key; values are sorted and deduplicated.
     ///
     /// # Errors
-    /// The text is outside the grammar, or a key or value is no valid label.
+    /// Fails if the text does not match the grammar or a key or value is not a valid label.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         parse::parse(text).map(Self::sorted)
     }
 
-    /// The selector that matches no object.
+    /// Returns the selector that matches no object.
     pub fn nothing() -> Self {
         Self {
             requirements: vec![LabelRequirement {
@@ -66,11 +66,11 @@ impl LabelSelector {
         }
     }
 
-    /// Reads a `metav1.LabelSelector` (`matchLabels`, `matchExpressions`). Null matches nothing, the empty
-    /// selector everything.
+    /// Converts a `metav1.LabelSelector` (`matchLabels`, `matchExpressions`). Null matches nothing, the empty selector
+    /// matches everything.
     ///
     /// # Errors
-    /// An operator is unknown, or a key or value is no valid label.
+    /// Fails if an operator is unknown or a key or value is not a valid label.
     pub fn from_object(selector: &Value) -> Result<Self, SelectorError> {
         if selector.is_null() {
             return Ok(Self::nothing());
@@ -86,12 +86,12 @@ impl LabelSelector {
         Ok(Self::sorted(requirements))
     }
 
-    /// Whether nothing is asked.
+    /// Whether the selector is empty.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether labels, given by a look-up, satisfy all requirements.
+    /// Whether the labels, given by a look-up function, satisfy all requirements.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.requirements.iter().all(|one| one.operator.matches(label(&one.key)))
     }
@@ -127,7 +127,7 @@ impl fmt::Display for LabelSelector {
 
 // === impl LabelRequirement ===
 
-/// What a requirement asks, before its values are checked.
+/// The operator of a requirement before its values are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OperatorKeyword {
     In,
@@ -139,7 +139,7 @@ enum OperatorKeyword {
 }
 
 impl LabelRequirement {
-    /// Checks key and values; every complaint is told.
+    /// Validates the key and the values; reports all errors.
     fn new(key: &str, operation: OperatorKeyword, mut values: Vec<String>) -> Result<Self, SelectorError> {
         let path = FieldPath::new("values");
         let mut errors = ErrorList::default();
@@ -194,7 +194,7 @@ fn check_count(operation: OperatorKeyword, values: &[String], path: &FieldPath, 
     errors.push(FieldError::invalid(path.clone(), values.to_vec(), complaint));
 }
 
-/// One error for all complaints about a key or value, as selectors report them.
+/// Combines all messages about a key or value into one error, as Kubernetes' selectors do.
 fn invalid(path: FieldPath, value: &str, complaints: &[String]) -> Option<FieldError> {
     (!complaints.is_empty()).then(|| FieldError::invalid(path, value, complaints.join("; ")))
 }
@@ -222,7 +222,7 @@ impl fmt::Display for LabelRequirement {
 // === impl LabelOperator ===
 
 impl LabelOperator {
-    /// Whether a label's value (`None`: the object has no such label) satisfies the operator.
+    /// Whether a label's value (`None` if the object does not have the label) satisfies the operator.
     pub fn matches(&self, value: Option<&str>) -> bool {
         let number = || value.and_then(|text| text.parse::<i64>().ok());
         match self {

@@ -1,34 +1,34 @@
-//! What names, labels and such may look like (RFC 1123, RFC 1035, qualified names).
+//! Format rules of names, labels and similar strings (RFC 1123, RFC 1035, qualified names).
 //!
-//! Each check returns the complaints in Kubernetes' words; none means valid.
+//! Each check returns Kubernetes' error messages; an empty list means valid.
 //!
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/util/validation`, `…/api/validation`.
 
-/// The longest DNS label, in bytes.
+/// Maximum length of a DNS label, in bytes.
 pub const MAX_DNS_LABEL_BYTES: usize = 63;
-/// The longest DNS subdomain, in bytes.
+/// Maximum length of a DNS subdomain, in bytes.
 pub const MAX_DNS_SUBDOMAIN_BYTES: usize = 253;
-/// The longest label value, and the longest name part of a qualified name, in bytes.
+/// Maximum length of a label value and of the name part of a qualified name, in bytes.
 pub const MAX_LABEL_BYTES: usize = 63;
-/// The longest name of a port, in bytes.
+/// Maximum length of a port name, in bytes.
 pub const MAX_PORT_NAME_BYTES: usize = 15;
 
 const CHARACTERS: &str = "characters";
 const BYTES: &str = "bytes";
 
-/// Which names a resource's objects may have.
+/// The format rule for the names of a resource's objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameRule {
-    /// `example.com`: what most objects are named by.
+    /// `example.com`: the rule of most resources.
     #[default]
     DnsSubdomain,
-    /// `my-name`: no dots, for names that become a host name's first part.
+    /// `my-name`: no dots, for names that become the first label of a host name.
     DnsLabel,
-    /// `my-name` that starts with a letter.
+    /// `my-name`, starting with a letter.
     Dns1035Label,
-    /// Whatever fits between two slashes of a URL: RBAC objects.
+    /// Any valid segment of a URL path: RBAC objects.
     PathSegment,
-    /// Whatever it likes, within what a URL allows: certificate signing requests.
+    /// No rule other than what a URL allows: certificate signing requests.
     Any,
 }
 
@@ -57,7 +57,7 @@ const LABEL_VALUE_TEXT: &str = "a valid label must be an empty string or consist
 // === impl NameRule ===
 
 impl NameRule {
-    /// What is wrong with a whole name.
+    /// Checks a complete name.
     pub fn check(self, name: &str) -> Vec<String> {
         match self {
             Self::DnsSubdomain => dns_subdomain(name),
@@ -68,7 +68,7 @@ impl NameRule {
         }
     }
 
-    /// What is wrong with a `generateName`, to which more characters will be appended.
+    /// Checks a `generateName`, to which more characters will be appended.
     pub fn check_prefix(self, prefix: &str) -> Vec<String> {
         match self {
             Self::PathSegment => path_segment_characters(prefix),
@@ -78,7 +78,7 @@ impl NameRule {
     }
 }
 
-/// A prefix may end in a dash although a name may not: `web-` is checked as `wea`, as Kubernetes does.
+/// A prefix may end in a dash although a name must not: `web-` is checked as `wea`, as Kubernetes does.
 fn mask_trailing_dash(prefix: &str) -> String {
     match prefix.strip_suffix('-') {
         Some(rest) if !rest.is_empty() => {
@@ -93,7 +93,7 @@ fn mask_trailing_dash(prefix: &str) -> String {
 
 // === checks ===
 
-/// What is wrong with a DNS-1123 label.
+/// Checks a DNS-1123 label.
 pub fn dns_label(value: &str) -> Vec<String> {
     let mut complaints = too_long(value, MAX_DNS_LABEL_BYTES, CHARACTERS);
     if !is_dns_label(value) {
@@ -106,7 +106,7 @@ pub fn dns_label(value: &str) -> Vec<String> {
     complaints
 }
 
-/// What is wrong with a DNS-1123 subdomain.
+/// Checks a DNS-1123 subdomain.
 pub fn dns_subdomain(value: &str) -> Vec<String> {
     subdomain(value, CHARACTERS)
 }
@@ -119,7 +119,7 @@ fn subdomain(value: &str, unit: &str) -> Vec<String> {
     complaints
 }
 
-/// What is wrong with a DNS-1123 subdomain whose first label is `*`.
+/// Checks a DNS-1123 subdomain whose first label is `*`.
 pub fn wildcard_dns_subdomain(value: &str) -> Vec<String> {
     let mut complaints = too_long(value, MAX_DNS_SUBDOMAIN_BYTES, CHARACTERS);
     if !value.strip_prefix("*.").is_some_and(is_dns_subdomain) {
@@ -128,7 +128,7 @@ pub fn wildcard_dns_subdomain(value: &str) -> Vec<String> {
     complaints
 }
 
-/// What is wrong with a name that has to be a domain of at least three labels (`name.group.example`).
+/// Checks a name that must be a domain of at least three labels (`name.group.example`).
 pub fn fully_qualified(value: &str) -> Vec<String> {
     let complaints = dns_subdomain(value);
     if complaints.is_empty() && value.split('.').count() < 3 {
@@ -137,7 +137,7 @@ pub fn fully_qualified(value: &str) -> Vec<String> {
     complaints
 }
 
-/// What is wrong with a domain and a path below it: `example.com/controller`.
+/// Checks a domain followed by a path: `example.com/controller`.
 pub fn domain_prefixed_path(value: &str) -> Vec<String> {
     let Some((domain, path)) =
         value.split_once('/').filter(|(domain, path)| !domain.is_empty() && !path.is_empty())
@@ -154,7 +154,7 @@ pub fn domain_prefixed_path(value: &str) -> Vec<String> {
     complaints
 }
 
-/// What is wrong with the name of a port.
+/// Checks a port name.
 pub fn port_name(value: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     if value.len() > MAX_PORT_NAME_BYTES {
@@ -176,7 +176,7 @@ pub fn port_name(value: &str) -> Vec<String> {
     complaints
 }
 
-/// What is wrong with a DNS-1035 label.
+/// Checks a DNS-1035 label.
 pub fn dns_1035_label(value: &str) -> Vec<String> {
     let mut complaints = too_long(value, MAX_DNS_LABEL_BYTES, CHARACTERS);
     if !(is_dns_label(value) && value.starts_with(|first: char| first.is_ascii_lowercase())) {
@@ -185,7 +185,7 @@ pub fn dns_1035_label(value: &str) -> Vec<String> {
     complaints
 }
 
-/// What is wrong with a qualified name: a label key, an annotation key, a finalizer.
+/// Checks a qualified name: a label key, an annotation key or a finalizer.
 pub fn qualified_name(value: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     let mut parts = value.split('/');
@@ -217,7 +217,7 @@ pub fn qualified_name(value: &str) -> Vec<String> {
     complaints
 }
 
-/// What is wrong with a label's value.
+/// Checks a label value.
 pub fn label_value(value: &str) -> Vec<String> {
     let mut complaints = too_long(value, MAX_LABEL_BYTES, BYTES);
     if !value.is_empty() && !is_qualified(value) {
@@ -226,7 +226,7 @@ pub fn label_value(value: &str) -> Vec<String> {
     complaints
 }
 
-/// What is wrong with a name that becomes one segment of a URL's path.
+/// Checks a name that becomes a segment of a URL path.
 pub fn path_segment(value: &str) -> Vec<String> {
     if value == "." || value == ".." {
         return vec![format!("may not be '{value}'")];
@@ -257,7 +257,8 @@ fn is_qualified(value: &str) -> bool {
     is_framed(value, |byte| byte.is_ascii_alphanumeric(), |byte| matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Not empty, begins and ends with an outer character, and has outer and inner ones between.
+/// Whether the value is non-empty, starts and ends with an outer character, and otherwise has outer or inner
+/// characters.
 fn is_framed(value: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
     match value.as_bytes() {
         [only] => outer(*only),
@@ -274,7 +275,7 @@ fn qualified_pattern() -> String {
     pattern(QUALIFIED_TEXT, QUALIFIED_FORMAT, &["MyName", "my.name", "123-abc"])
 }
 
-/// Kubernetes counts bytes, and calls them "characters" for names, but "bytes" for labels: `unit` says which.
+/// Kubernetes counts bytes but calls them "characters" for names and "bytes" for labels; `unit` selects the word.
 fn too_long(value: &str, limit_bytes: usize, unit: &str) -> Vec<String> {
     if value.len() > limit_bytes {
         vec![format!("must be no more than {limit_bytes} {unit}")]
@@ -283,7 +284,7 @@ fn too_long(value: &str, limit_bytes: usize, unit: &str) -> Vec<String> {
     }
 }
 
-/// The rule in words, examples, and the expression: spaced as clients know it from Kubernetes.
+/// Formats the description, the examples and the regular expression with Kubernetes' spacing.
 fn pattern(text: &str, format: &str, examples: &[&str]) -> String {
     let examples: Vec<_> = examples.iter().map(|example| format!("'{example}', ")).collect();
     format!("{text} (e.g. {}regex used for validation is '{format}')", examples.join(" or "))

@@ -1,4 +1,4 @@
-//! What must hold of every object's metadata, at creation and at update.
+//! Validation of object metadata on creation and update.
 //!
 //! Kubernetes concept: `ValidateObjectMetaAccessor` and `ValidateObjectMetaAccessorUpdate` of
 //! `k8s.io/apimachinery/pkg/api/validation`.
@@ -12,10 +12,10 @@ use crate::api::{Object, time};
 use super::names::{self, NameRule};
 use super::{ErrorList, FieldError, FieldPath};
 
-/// All annotations of one object, keys and values, may have so many bytes.
+/// Maximum total size of an object's annotations, keys and values, in bytes.
 pub const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
 
-/// A field manager's name may have so many bytes.
+/// Maximum length of a field manager's name, in bytes.
 pub const MAX_FIELD_MANAGER_BYTES: usize = 128;
 
 const MAX_SUBRESOURCE_BYTES: usize = 256;
@@ -24,7 +24,7 @@ const FINALIZER_FOREGROUND: &str = "foregroundDeletion";
 const STANDARD_FINALIZERS: [&str; 3] = [FINALIZER_ORPHAN, FINALIZER_FOREGROUND, "kubernetes"];
 const IMMUTABLE: &str = "field is immutable";
 
-/// What is wrong with the metadata of a new object. A generated name must have been generated already.
+/// Validates the metadata of a new object. `generateName` must have been resolved already.
 pub fn validate_object_meta(
     object: &Object,
     namespaced: bool,
@@ -58,7 +58,7 @@ pub fn validate_object_meta(
     errors
 }
 
-/// What is wrong with a change of an object's metadata.
+/// Validates a change of an object's metadata.
 pub fn validate_object_meta_update(new: &Object, old: &Object, path: &FieldPath) -> ErrorList {
     let mut errors = ErrorList::default();
     if old.deletion_timestamp().is_some() {
@@ -83,7 +83,7 @@ pub fn validate_object_meta_update(new: &Object, old: &Object, path: &FieldPath)
     errors
 }
 
-/// What is wrong with a set of labels.
+/// Validates labels.
 pub fn validate_labels<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>, path: &FieldPath) -> ErrorList {
     let mut errors = ErrorList::default();
     for (key, value) in labels {
@@ -93,7 +93,7 @@ pub fn validate_labels<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>, pat
     errors
 }
 
-/// What is wrong with a set of annotations.
+/// Validates annotations.
 pub fn validate_annotations<'a>(
     annotations: impl Iterator<Item = (&'a str, &'a str)>,
     path: &FieldPath,
@@ -101,7 +101,7 @@ pub fn validate_annotations<'a>(
     let mut errors = ErrorList::default();
     let mut total_bytes = 0;
     for (key, value) in annotations {
-        // As for labels, except that case does not matter.
+        // Annotation keys follow the rule of label keys, but case-insensitively.
         complain(&mut errors, path, key, names::qualified_name(&key.to_lowercase()));
         total_bytes += key.len() + value.len();
     }
@@ -111,7 +111,7 @@ pub fn validate_annotations<'a>(
     errors
 }
 
-/// What is wrong with a field manager's name.
+/// Validates a field manager's name.
 pub fn validate_field_manager(manager: &str, path: &FieldPath) -> ErrorList {
     let mut errors = ErrorList::default();
     if manager.len() > MAX_FIELD_MANAGER_BYTES {
@@ -128,7 +128,7 @@ pub fn validate_field_manager(manager: &str, path: &FieldPath) -> ErrorList {
     errors
 }
 
-/// What is wrong with finalizers that have to belong to a domain, or be Kubernetes' own.
+/// Checks that finalizers are qualified by a domain or are Kubernetes' own.
 pub fn validate_finalizer_names(object: &Object, path: &FieldPath) -> ErrorList {
     let is_known = |name: &str| name.contains('/') || STANDARD_FINALIZERS.contains(&name);
     let unknown = object.finalizers().enumerate().filter(|(_, finalizer)| !is_known(finalizer));
@@ -153,7 +153,7 @@ fn validate_namespace(namespace: &str, namespaced: bool, path: &FieldPath, error
     }
 }
 
-/// What is checked at creation and at every update alike.
+/// Checks common to creation and update.
 fn validate_common(object: &Object, path: &FieldPath, errors: &mut ErrorList) {
     errors.append(validate_labels(object.labels(), &path.child("labels")));
     errors.append(validate_annotations(object.annotations(), &path.child("annotations")));
@@ -183,7 +183,7 @@ fn validate_owner_references(object: &Object, path: &FieldPath, errors: &mut Err
     }
 }
 
-/// Owner references with their fields in Kubernetes' order.
+/// Formats owner references with the fields in Kubernetes' order.
 fn owner_references_text(all: &Value) -> String {
     const FIELDS: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
     let one = |reference: &Value| {
@@ -213,7 +213,7 @@ fn validate_owner_reference(reference: &Value, path: &FieldPath, errors: &mut Er
     }
 }
 
-/// Group and version; both empty when there is more than one slash.
+/// Splits into group and version; both are empty if there is more than one slash.
 fn split_api_version(api_version: &str) -> (&str, &str) {
     match api_version.split_once('/') {
         None => ("", api_version),
@@ -268,7 +268,7 @@ fn validate_managed_fields(object: &Object, path: &FieldPath, errors: &mut Error
     }
 }
 
-/// Absent strings read as empty, absent times and numbers as null.
+/// Treats absent strings as empty, and absent times and numbers as null.
 fn validate_immutable(
     new: &Object,
     old: &Object,
@@ -288,7 +288,7 @@ fn validate_immutable(
     }
 }
 
-/// One moment may be written in several ways.
+/// Compares times; the same time can be written in several ways.
 fn same_moment(left: &Value, right: &Value) -> bool {
     let moment = |value: &Value| value.as_str().and_then(time::parse);
     matches!((moment(left), moment(right)), (Some(left), Some(right)) if left == right)

@@ -54,7 +54,7 @@ fn keyed_lists_are_merged_in_the_applied_order() {
     let order: Vec<Value> =
         spec(&two)["ports"].as_array().expect("ports").iter().map(|port| port["port"].clone()).collect();
     assert_eq!(order, [2, 3, 4, 1].map(Value::from));
-    // Keys count with their defaults; other fields of an element have managers of their own.
+    // Keys include their defaults; the other fields of an element have separate managers.
     let named = applied(Some(&two), json!({"ports": [{"port": 1, "protocol": "TCP", "name": "x"}]}), "three");
     assert_eq!(spec(&named)["ports"][3], json!({"port": 1, "protocol": "TCP", "name": "x"}));
 }
@@ -260,7 +260,7 @@ fn timeless(object: &super::Object) -> Value {
     value
 }
 
-/// A spec of few names and values, so that two have much in common.
+/// Generates specs from few names and values, so that two specs have much in common.
 fn specs() -> impl Strategy<Value = Value> {
     let letters = || prop::collection::btree_map("[a-c]", "[xy]", 0..3);
     let names = prop::collection::btree_set("[a-d]", 0..4);
@@ -288,7 +288,7 @@ proptest! {
         let forced = manager().apply(Some(&one), &thing(second.clone()), "two", true, SECOND);
         let two = stored(forced.expect("forced"));
         let again = manager().apply(Some(&two), &thing(second), "two", false, THIRD).expect("nothing new");
-        // Empty maps are applied again and again, for they are not kept: the time moves, and nothing else.
+        // Empty maps are not stored, so applying them again updates the time and nothing else.
         prop_assert_eq!(timeless(&again), timeless(&two));
     }
 

@@ -121,7 +121,7 @@ fn steps_are_written_as_go_writes_them() {
 }
 
 proptest! {
-    /// What is done to the text of a set comes to the same as what is done to the set.
+    /// An operation on the JSON form of a set has the same result as on the set.
     #[test]
     fn a_set_is_changed_in_writing_as_in_mind(a in field_set(), b in field_set()) {
         let written = WrittenSet::of(&a);

@@ -46,7 +46,7 @@ fn what_changes_changes_hands() {
             "two": {"f:count": {}, "f:names": {"v:\"c\"": {}}, "f:rules": {}},
         })
     );
-    // Elements of lists are who they are, wherever they stand.
+    // List elements are identified by key, independent of their position.
     let again = updated(&new, json!({"count": 2, "names": ["c", "b"], "rules": ["r", "s"]}), "three");
     assert_eq!(again.get(MANAGED_FIELDS), new.get(MANAGED_FIELDS));
 }
@@ -57,7 +57,7 @@ fn an_update_that_changes_nothing_changes_no_managers() {
     let mut same = live.clone();
     manager().track_update(Some(&live), &mut same, "two", THIRD);
     assert_eq!(same, live);
-    // A client that does not know of managers does not send them.
+    // A client that does not know `managedFields` does not send it.
     same.remove(MANAGED_FIELDS);
     manager().track_update(Some(&live), &mut same, "two", THIRD);
     assert_eq!(same, live);
@@ -90,7 +90,7 @@ fn managers_can_be_forgotten_and_set() {
         let mut new = super::Object::from_value(value).expect("an object");
         manager().track_update(Some(&live), &mut new, "two", SECOND);
         assert_eq!(new.get(MANAGED_FIELDS), None);
-        // Nobody is tracked from then on.
+        // No managers are tracked from then on.
         let later = updated(&new, json!({"count": 2}), "two");
         assert_eq!(later.get(MANAGED_FIELDS), None);
     }

@@ -1,4 +1,4 @@
-//! CBOR to trees.
+//! The CBOR decoder.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -10,17 +10,17 @@ use crate::codec::json;
 
 use super::{DecodeError, LATER_BASE64};
 
-/// What a byte string stands for, by the tag around it.
+/// How a byte string is interpreted, depending on its tag.
 #[derive(Clone, Copy)]
 enum Bytes {
-    /// The text it holds.
+    /// As text.
     Text,
     Base64,
     Base64Url,
     Base16,
 }
 
-/// Decodes one value that is all there is.
+/// Decodes a single value without trailing data.
 pub(super) fn whole(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
     let mut decoder = Decoder::new(bytes);
     let value = tree(&mut decoder, depth, Bytes::Text)?;
@@ -33,7 +33,7 @@ pub(super) fn whole(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
     Ok(value)
 }
 
-/// Reads one value. Lists and maps grow as their elements are read, whatever length they claim.
+/// Reads a value. Lists and maps grow as their elements are read, independent of the declared length.
 fn tree(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Value, DecodeError> {
     let depth = depth.checked_sub(1).ok_or_else(|| DecodeError("exceeded max depth".to_owned()))?;
     Ok(match decoder.datatype().map_err(|fault| malformed(&fault))? {
@@ -98,7 +98,7 @@ fn map(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Map<Stri
     Ok(map)
 }
 
-/// Whether another element follows; takes the mark that ends what has no length.
+/// Whether another element follows; consumes the break code of an indefinite-length item.
 fn more(decoder: &mut Decoder<'_>, left: &mut Option<u64>) -> Result<bool, DecodeError> {
     if let Some(left) = left {
         let is_more = *left > 0;
@@ -112,7 +112,7 @@ fn more(decoder: &mut Decoder<'_>, left: &mut Option<u64>) -> Result<bool, Decod
     Ok(false)
 }
 
-/// A string of either type, in one piece or several.
+/// Reads a text or byte string, in one or several chunks.
 fn string(decoder: &mut Decoder<'_>, bytes: Bytes) -> Result<String, DecodeError> {
     match decoder.datatype().map_err(|fault| malformed(&fault))? {
         Type::String | Type::StringIndef => {

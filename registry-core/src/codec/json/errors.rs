@@ -1,10 +1,10 @@
-//! What is wrong with a JSON text, in the words of Go's decoder.
+//! Error messages for malformed JSON, in the words of Go's decoder.
 
 use crate::codec::DecodeError;
 
 pub(super) const TOO_DEEP: &str = "exceeded max depth";
 
-/// From serde_json's finding to what clients of Kubernetes read.
+/// Converts an error of serde_json to the message that Kubernetes' clients know.
 pub(super) fn translate(bytes: &[u8], error: &serde_json::Error) -> DecodeError {
     if error.is_eof() {
         return DecodeError("unexpected end of JSON input".to_owned());
@@ -30,10 +30,10 @@ pub(super) fn translate(bytes: &[u8], error: &serde_json::Error) -> DecodeError 
     DecodeError(format!("invalid character {} {place}", quoted(byte)))
 }
 
-/// The byte the error is about.
+/// Returns the byte that the error is about.
 fn found(bytes: &[u8], error: &serde_json::Error) -> Option<u8> {
     let line = bytes.split(|byte| *byte == b'\n').nth(error.line().checked_sub(1)?)?;
-    // A line's end is no part of the line any more.
+    // The line terminator does not belong to the line.
     Some(line.get(error.column().checked_sub(1)?).copied().unwrap_or(b'\n'))
 }
 

@@ -1,16 +1,16 @@
-//! The order in which a text has what is to be said of its fields: Go's decoder notes them as it comes to them.
+//! Sorts field errors by their position in the source, the order in which Go's decoder finds them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
-/// Maximum number of bytes of paths that are looked up: hostile bodies have many fields below long names. The order of
-/// complaints beyond it is not known.
+/// Maximum total length of the paths that are looked up, in bytes: hostile bodies have many fields below long names.
+/// Errors beyond it are not sorted.
 const MAX_LOOKED_UP_BYTES: usize = 16 * 1024 * 1024;
 
-/// Puts complaints about single fields (`unknown field "a.b"`, `duplicate field "a.b"`) in the order of the text they
-/// are about; others stay before them. The text has been decoded before: what cannot be read is passed over.
+/// Sorts errors about single fields (`unknown field "a.b"`, `duplicate field "a.b"`) by their position in the text;
+/// other errors stay before them. The text has been decoded before; anything unreadable is skipped.
 pub fn sort_as_written(text: &[u8], complaints: &mut [String]) {
     let mut places = Places {
         wanted: complaints.iter().cloned().map(|complaint| (complaint, FieldPosition::default())).collect(),
@@ -25,19 +25,19 @@ pub fn sort_as_written(text: &[u8], complaints: &mut [String]) {
     complaints.sort_by_key(|complaint| places.wanted.get(complaint).and_then(|place| place.found));
 }
 
-/// Where one field comes.
+/// The position of the field that an error is about.
 #[derive(Default)]
 struct FieldPosition {
     comings: usize,
-    /// How many fields came before the one that is complained of.
+    /// Number of fields before it; `None` until it is found.
     found: Option<usize>,
 }
 
 struct Places {
     wanted: HashMap<String, FieldPosition>,
-    /// The lengths of the complaints: they rule out most fields without making a text.
+    /// The lengths of the errors, to rule out most fields without formatting their path.
     lengths: HashSet<usize>,
-    /// The path of the value that is being read.
+    /// The path of the current value.
     path: String,
     fields: usize,
     looked_up_bytes: usize,
@@ -46,7 +46,7 @@ struct Places {
 // === impl Places ===
 
 impl Places {
-    /// A field came: the first coming may be unknown, the second is the duplicate.
+    /// Handles a field: the first occurrence can be unknown, the second is the duplicate.
     fn come(&mut self) {
         self.fields += 1;
         for (complaint, coming) in [("unknown", 1), ("duplicate", 2)] {
@@ -67,7 +67,7 @@ impl Places {
     }
 }
 
-/// Reads one value, and those in it.
+/// Reads a value recursively.
 struct Walk<'p>(&'p mut Places);
 
 impl<'de> DeserializeSeed<'de> for Walk<'_> {
@@ -112,7 +112,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         let outer = self.0.path.len();
         for index in 0.. {
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(self.0.path, "[{index}]");
             let item = items.next_element_seed(Walk(self.0))?;
             self.0.path.truncate(outer);

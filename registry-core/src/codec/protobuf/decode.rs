@@ -1,4 +1,4 @@
-//! Messages to trees, in the form Go's JSON encoder would give them.
+//! Decodes messages to trees in the form that Go's JSON encoder would produce.
 
 use serde_json::{Map, Value};
 
@@ -11,13 +11,14 @@ mod scalars;
 
 use scalars::{scalar as scalar_value, string};
 
-/// What small messages may leave out of the fields JSON always has; larger ones in proportion. Real encoders
-/// write these fields; without a bound, two bytes could stand for a whole struct of zeros.
+/// Number of values that small messages may omit from the fields that JSON always has; larger messages may omit
+/// proportionally more. Real encoders write these fields; without a limit, two bytes could expand to a whole struct of
+/// zeros.
 const FILLED_IN_MIN: usize = 4096;
 
-/// One message being decoded.
+/// The state of decoding a message.
 struct Decoder {
-    /// How many values may still be filled in.
+    /// Number of values that may still be filled in.
     fills_left: usize,
 }
 
@@ -82,7 +83,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes one occurrence of a field. Messages and lists grow with each, of all else the last one counts.
+    /// Decodes one occurrence of a field. Messages and lists accumulate; for other types the last one wins.
     fn field(
         &mut self,
         field: FieldRef<'_>,
@@ -136,7 +137,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// One element, or several numbers packed together.
+    /// Decodes one element, or several packed numbers.
     fn list(
         &mut self,
         element: TypeRef<'_>,
@@ -161,7 +162,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// One entry of a map.
+    /// Decodes a map entry.
     fn entry(
         &mut self,
         ty: TypeRef<'_>,
@@ -191,7 +192,7 @@ impl Decoder {
         Ok((map_key, value))
     }
 
-    /// A value by itself: an element, a map's value.
+    /// Decodes a single value: a list element or a map value.
     fn value(
         &mut self,
         ty: TypeRef<'_>,
@@ -228,7 +229,7 @@ impl Decoder {
         }
     }
 
-    /// A CRD's JSON schema, or what stands in its place.
+    /// Decodes a CRD's JSON schema, or the alternative to it.
     fn schema_or(
         &mut self,
         ty: TypeRef<'_>,
@@ -263,7 +264,7 @@ impl Decoder {
     }
 }
 
-/// Adds to a field's list.
+/// Appends to a list field.
 fn push(object: &mut Map<String, Value>, name: &str, item: Value) {
     if let Some(Value::Array(items)) = object.get_mut(name) {
         items.push(item);
@@ -276,7 +277,7 @@ pub(super) fn deeper(depth: usize) -> Result<usize, DecodeError> {
     depth.checked_sub(1).ok_or_else(|| DecodeError("exceeded max depth".to_owned()))
 }
 
-/// How many values there are in a tree.
+/// Returns the number of values in a tree.
 fn count(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
@@ -285,7 +286,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Whether Go's `omitempty` leaves a single value out.
+/// Whether Go's `omitempty` omits a scalar value.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Bool(value) => !value,

@@ -1,4 +1,4 @@
-//! Trees to messages.
+//! Encodes trees to messages.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ pub(super) fn root(out: &mut Vec<u8>, ty: TypeRef<'_>, value: &Value) {
     }
 }
 
-/// Writes all fields. Of an absent struct (`None`) the value fields are written all the same.
+/// Writes all fields. For an absent struct (`None`), non-pointer fields are written nevertheless.
 fn fields(out: &mut Vec<u8>, message: Message<'_>, object: Option<&Map<String, Value>>) {
     let object = object.filter(|object| !object.is_empty());
     for (number, slot) in message.slots() {
@@ -35,7 +35,7 @@ fn fields(out: &mut Vec<u8>, message: Message<'_>, object: Option<&Map<String, V
     }
 }
 
-/// Writes a field, if there is anything to write: what is null or absent is so only of pointers, lists and maps.
+/// Writes a field if it is set: only pointers, lists and maps can be null or absent.
 fn field(out: &mut Vec<u8>, number: u32, field: FieldRef<'_>, value: &Value) {
     if value.is_null() && field.is_pointer() {
         return;
@@ -54,7 +54,7 @@ fn field(out: &mut Vec<u8>, number: u32, field: FieldRef<'_>, value: &Value) {
     }
 }
 
-/// Writes the entries, each a message with the key and the value. The tree keeps them in the order of their keys.
+/// Writes map entries, each a message with a key and a value. The tree is sorted by key.
 fn map(out: &mut Vec<u8>, number: u32, element: TypeRef<'_>, entries: &Map<String, Value>) {
     for (key, item) in entries {
         let at = open(out, number);
@@ -67,7 +67,7 @@ fn map(out: &mut Vec<u8>, number: u32, element: TypeRef<'_>, entries: &Map<Strin
     }
 }
 
-/// Writes a value; null as the type's zero.
+/// Writes a value; null is written as the type's zero.
 fn value(out: &mut Vec<u8>, number: u32, ty: TypeRef<'_>, value: &Value) {
     match ty.form() {
         Form::Scalar(scalar) => self::scalar(out, number, scalar, value),
@@ -97,7 +97,7 @@ fn strings(out: &mut Vec<u8>, number: u32, list: &Value) {
     }
 }
 
-/// A CRD's JSON schema, or what stands in its place.
+/// Encodes a CRD's JSON schema, or the alternative to it.
 fn schema_or(out: &mut Vec<u8>, schema: TypeRef<'_>, or: SchemaOr, value: &Value) {
     match or {
         SchemaOr::Bool => {
@@ -141,13 +141,13 @@ fn scalar(out: &mut Vec<u8>, number: u32, scalar: Scalar, value: &Value) {
     }
 }
 
-/// The fields of a value that is a message in protobuf, and something simpler in JSON.
+/// Writes the fields of a value that is a message in protobuf but a scalar in JSON.
 fn special(out: &mut Vec<u8>, scalar: Scalar, value: &Value) {
     match scalar {
         Scalar::Raw if value.is_null() => {}
         Scalar::Raw => {
             let at = open(out, 1);
-            // Writing a tree into memory cannot fail.
+            // Writing a tree to memory cannot fail.
             let written = serde_json::to_writer(&mut *out, value);
             debug_assert!(written.is_ok(), "memory takes everything");
             close(out, at);
@@ -163,10 +163,10 @@ fn special(out: &mut Vec<u8>, scalar: Scalar, value: &Value) {
     }
 }
 
-/// Seconds and nanoseconds since 1970; nothing for the time nobody set.
+/// Writes seconds and nanoseconds since 1970; nothing for Go's zero time.
 fn time(out: &mut Vec<u8>, scalar: Scalar, value: &Value) {
     let Some(moment) = value.as_str().and_then(|text| text.parse::<Timestamp>().ok()) else { return };
-    // Before 1970, the fraction counts backwards here, and forwards in protobuf.
+    // Before 1970, the fraction is negative here but positive in protobuf.
     let mut seconds = moment.as_second();
     let mut nanos = moment.subsec_nanosecond();
     if nanos < 0 {

@@ -1,4 +1,4 @@
-//! The wire, inwards. Every length is checked before anything is taken.
+//! Reads the wire format. Every length is checked before data is taken.
 
 use super::DecodeError;
 
@@ -13,29 +13,29 @@ pub(super) enum WireType {
     Fixed32 = 5,
 }
 
-/// What stands before a field's value.
+/// The tag of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     pub(super) number: u32,
     pub(super) wire_type: WireType,
 }
 
-/// What is left of a message.
+/// The unread part of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
 
-/// Groups are of protobuf's past; unknown ones are skipped, as deep as this.
+/// Maximum nesting depth of unknown groups, which are skipped. Groups are an obsolete feature of protobuf.
 const GROUP_DEPTH: usize = 32;
 
-/// The largest field number there is.
+/// Maximum field number.
 const MAX_NUMBER: u64 = (1 << 29) - 1;
 
 // === impl Key ===
 
 impl Key {
-    /// Checks that the value is written as the schema says.
+    /// Checks that the wire type is the one that the schema requires.
     pub(super) fn expect(self, wire_type: WireType, name: &str) -> Result<(), DecodeError> {
         if self.wire_type == wire_type {
             return Ok(());
@@ -51,12 +51,12 @@ impl<'a> Reader<'a> {
         Self { rest: message }
     }
 
-    /// How many bytes are left.
+    /// Returns the number of remaining bytes.
     pub(super) fn len(&self) -> usize {
         self.rest.len()
     }
 
-    /// The next field; `None` at the message's end.
+    /// Reads the next field's tag; `None` at the end of the message.
     pub(super) fn key(&mut self) -> Result<Option<Key>, DecodeError> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(bytes.try_into().map_err(|_| cut_off())?))
     }
 
-    /// Passes over a field's value.
+    /// Skips a field's value.
     pub(super) fn skip(&mut self, key: Key) -> Result<(), DecodeError> {
         match key.wire_type {
             WireType::Varint => self.varint().map(drop),

@@ -9,7 +9,7 @@ use super::*;
 
 mod upstream;
 
-/// A table with one of everything.
+/// A schema with every sort of field.
 const FACTS: &str = include_str!("../../../tests/decoder_fuzz/messages.facts");
 
 fn schema(kind: &'static str) -> Schema {
@@ -54,7 +54,7 @@ fn zeros_are_written_and_shown_as_go_does() {
     assert_eq!(*message, [&zeros[..], &port, &raw_and_time].concat());
     let shown = json!({"inner": {"size": 0}, "list": null, "port": 0, "raw": null});
     assert_eq!(Value::Object(decode_message(&message, &schema, &limits()).unwrap()), shown);
-    // Fields that others leave out are filled in all the same.
+    // Fields that other encoders omit are filled in.
     assert_eq!(Value::Object(decode_message(&[], &schema, &limits()).unwrap()), shown);
 }
 

@@ -1,8 +1,8 @@
-//! The wire, outwards.
+//! Writes the wire format.
 
 use super::reader::WireType;
 
-/// A message that is being written, where its length belongs.
+/// The position of the length of a message being written.
 #[derive(Clone, Copy)]
 #[must_use]
 pub(super) struct Open(usize);
@@ -15,7 +15,7 @@ pub(super) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push((value & 0x7f) as u8);
 }
 
-/// How many bytes a number takes.
+/// Returns the number of bytes of an encoded number.
 pub(super) fn varint_len(value: u64) -> usize {
     value.checked_ilog2().map_or(1, |log| log as usize / 7 + 1)
 }
@@ -35,14 +35,14 @@ pub(super) fn write_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Begins a message. Most are short: one byte is kept free for the length.
+/// Begins a message. Most messages are short, so one byte is reserved for the length.
 pub(super) fn open(out: &mut Vec<u8>, number: u32) -> Open {
     write_key(out, number, WireType::Bytes);
     out.push(0);
     Open(out.len())
 }
 
-/// Writes a message's length where it began, moving the message when one byte does not hold it.
+/// Writes a message's length at its beginning; moves the message if the length needs more than one byte.
 pub(super) fn close(out: &mut Vec<u8>, Open(begin): Open) {
     let end = out.len();
     let len = end.saturating_sub(begin);

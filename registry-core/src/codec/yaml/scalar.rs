@@ -1,4 +1,4 @@
-//! What YAML scalars mean.
+//! Types of YAML scalars.
 //!
 //! Kubernetes concept: `resolve` of `sigs.k8s.io/yaml/goyaml.v2`, which follows YAML 1.1.
 
@@ -23,7 +23,7 @@ pub(super) enum Scalar {
     Text(String),
 }
 
-/// The scalar a text stands for, by its tag, or when it is plain by its look.
+/// Resolves a scalar by its tag, or by its form if it is plain.
 pub(super) fn resolve(text: &str, plain: bool, tag: Option<&Tag>) -> Result<Scalar, Problem> {
     let Some(tag) = tag else {
         return Ok(if plain { look(text) } else { Scalar::Text(text.to_owned()) });
@@ -45,7 +45,7 @@ pub(super) fn resolve(text: &str, plain: bool, tag: Option<&Tag>) -> Result<Scal
     }
 }
 
-/// The scalar a plain text looks like.
+/// Resolves a plain scalar by its form.
 fn look(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
@@ -85,11 +85,11 @@ fn number(text: &str) -> Option<Scalar> {
     if !is_decimal(digits) {
         return None;
     }
-    // Beyond the range of floats it is a text, as in Go.
+    // Beyond the range of floats it is a string, as in Go.
     text.parse().ok().filter(|number: &f64| number.is_finite()).map(Scalar::Float)
 }
 
-/// A whole number in Go's notations: decimal, `0x`, `0o`, `0b`, and octal after a bare `0`.
+/// Parses an integer in Go's notations: decimal, `0x`, `0o`, `0b`, and octal with a leading `0`.
 fn whole(digits: &str) -> Option<u64> {
     let lower = digits.get(..2).map(str::to_ascii_lowercase);
     let (digits, radix) = match (lower.as_deref(), digits.strip_prefix('0')) {
@@ -99,12 +99,12 @@ fn whole(digits: &str) -> Option<u64> {
         (Some(_), Some(octal)) => (octal, 8),
         _ => (digits, 10),
     };
-    // A second sign would pass the standard library.
+    // The standard library would accept a second sign.
     digits.starts_with(|first: char| first.is_ascii_hexdigit()).then_some(())?;
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// `1.5`, `.5`, `1.`, `1e3`; no names, no hexadecimal floats.
+/// Whether the text is a decimal such as `1.5`, `.5`, `1.`, `1e3`; names and hexadecimal floats are not.
 fn is_decimal(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -135,7 +135,7 @@ impl Scalar {
         })
     }
 
-    /// The scalar as a field's name.
+    /// Converts the scalar to a field name.
     pub(super) fn into_key(self) -> Result<String, Problem> {
         match self {
             Self::Text(text) => Ok(text),

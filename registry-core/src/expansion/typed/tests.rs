@@ -66,7 +66,7 @@ fn schema() -> Schema {
     own_schema::<Berth>(&SCHEMA, KIND, None)
 }
 
-/// What is wrong with a berth of this spec, once it has the form that the server keeps.
+/// Returns the errors of a berth with this spec, after conforming.
 fn wrong(spec: &Value) -> Vec<String> {
     let mut berth =
         json!({"apiVersion": "sea.example.dev/v1", "kind": "Berth", "metadata": {"name": "a"}, "spec": spec});

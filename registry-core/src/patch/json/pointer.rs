@@ -10,18 +10,18 @@ use crate::patch::PatchError;
 #[derive(Clone, Debug)]
 pub(super) struct Pointer {
     text: String,
-    /// The unescaped steps; empty for the document itself, and for a text that does not begin with a slash.
+    /// The unescaped segments; empty for the whole document and for a text that does not start with a slash.
     steps: Vec<String>,
 }
 
 impl Pointer {
     pub(super) fn parse(text: &str) -> Self {
-        // What stands before the first slash is ignored, as Kubernetes' library does.
+        // Text before the first slash is ignored, as in Kubernetes' library.
         let steps = text.split('/').skip(1).map(unescape).collect();
         Self { text: text.to_owned(), steps }
     }
 
-    /// How deep what it points to lies.
+    /// Returns the depth of the target.
     pub(super) fn depth(&self) -> usize {
         self.steps.len()
     }
@@ -30,12 +30,12 @@ impl Pointer {
         &self.steps
     }
 
-    /// The steps to the container of what it points to.
+    /// Returns the segments of the target's container.
     pub(super) fn parents(&self) -> &[String] {
         self.steps.split_last().map_or(&[], |(_, parents)| parents)
     }
 
-    /// The container the last step is in, and that step.
+    /// Returns the container of the target and the last segment.
     pub(super) fn parent_mut<'v, 'p>(
         &'p self,
         value: &'v mut Value,
@@ -48,7 +48,7 @@ impl Pointer {
         Ok((parent, last))
     }
 
-    /// What is under a key or at an index; `None` when an object has no such key.
+    /// Returns the value at a key or index; `None` if an object does not have the key.
     pub(super) fn child_mut<'v>(
         &self,
         parent: &'v mut Value,
@@ -64,7 +64,7 @@ impl Pointer {
         }
     }
 
-    /// A position below `length`; negative ones count from the end.
+    /// Parses an index below `length`; negative ones count from the end.
     pub(super) fn index(&self, key: &str, length: usize) -> Result<usize, PatchError> {
         let number: i64 = key.parse().map_err(|_| {
             PatchError::Inapplicable(format!("value was not a proper array index: '{key}' in {self}"))

@@ -1,4 +1,4 @@
-//! Values and types as Go prints them in messages.
+//! Values and types in Go's print format, for messages.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// A value as `%v` prints it.
+/// Formats a value as `%v`.
 pub fn print(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),

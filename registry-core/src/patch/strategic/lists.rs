@@ -1,8 +1,8 @@
-//! Lists: merged by key, or as sets of scalars, and put in order.
+//! Lists: merged by key or as sets of scalars, and sorted.
 //!
-//! The order of a merged list: elements the patch names come in the patch's order (or in that of
-//! `$setElementOrder`), all others in the order they had; the two are interleaved as the present list has them,
-//! and where it has no opinion the patch's come first.
+//! Order of a merged list: elements of the patch are in the patch's order (or in that of `$setElementOrder`), all
+//! others keep their order; the two are interleaved according to the current list, and where it does not determine the
+//! order, the patch's come first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,13 +14,13 @@ use super::{
     Member, PATCH, SET_ELEMENT_ORDER, Typed, directive_target, go, member, merge_map, without_directives,
 };
 
-/// What tells list elements apart: the merge key's value, or for scalars the whole.
+/// Identity of a list element: the value of the merge key, or the whole value for scalars.
 type Identity = String;
 
 /// Elements with their identities.
 type Elements = Vec<(Identity, Value)>;
 
-/// Merges a list of the patch into the present one.
+/// Merges a list of the patch into the current one.
 pub(super) fn merge<'s, T: Typed<'s>>(
     present: Vec<Value>,
     patch: Vec<Value>,
@@ -54,7 +54,7 @@ pub(super) fn delete_from_list<'s, T: Typed<'s>>(
         (Some(Value::Array(list)), Value::Array(deletions)) => {
             let member = member(shape, name);
             if !member.strategy.merge {
-                // A list that is not merged is replaced, whatever the directive: so Kubernetes.
+                // A list that is not merged is replaced despite the directive, as in Kubernetes.
                 *list = deletions;
             } else if are_maps(list, &deletions)? {
                 *list = merge(std::mem::take(list), deletions, &member)?;
@@ -68,8 +68,8 @@ pub(super) fn delete_from_list<'s, T: Typed<'s>>(
     Ok(())
 }
 
-/// All `$setElementOrder/<name>` of a patch: merges the lists they are about, takes both out of the patch, and
-/// puts the result in order.
+/// Handles all `$setElementOrder/<name>` of a patch: merges the lists that they refer to, removes both from the patch,
+/// and sorts the result.
 pub(super) fn set_element_orders<'s, T: Typed<'s>>(
     object: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
@@ -108,7 +108,7 @@ fn into_list(value: Option<Value>) -> Result<Option<Vec<Value>>, PatchError> {
     }
 }
 
-/// The patch's elements must come in the same order as in `$setElementOrder`, which must name them all.
+/// Checks that the patch's elements are in the same order as in `$setElementOrder`, which must contain all of them.
 fn check_order(patch: &[Value], order: &[Value], merge_key: Option<&str>) -> Result<(), PatchError> {
     if patch.is_empty() || order.is_empty() {
         return Ok(());
@@ -136,7 +136,7 @@ fn check_order(patch: &[Value], order: &[Value], merge_key: Option<&str>) -> Res
 
 // === merging ===
 
-/// Both lists together as a set.
+/// Merges both lists as a set.
 fn merge_scalars(present: Vec<Value>, patch: Vec<Value>) -> Result<Vec<Value>, PatchError> {
     let present_order = positions(&present, None);
     let patch_order = positions(&patch, None);
@@ -175,7 +175,7 @@ fn merge_keyed<'s, T: Typed<'s>>(
     Ok(into_values(in_order_elements(merged, &patch_order, &present_order)))
 }
 
-/// A patch's elements, those with a `$patch` directive taken apart.
+/// A patch's elements, with those that have a `$patch` directive separated.
 #[derive(Default)]
 struct Special {
     replace: bool,
@@ -206,10 +206,10 @@ impl Special {
 
 // === order ===
 
-/// Where each element stands in a list.
+/// Position of each element in a list.
 type Positions = HashMap<Identity, usize>;
 
-/// Elements without an identity have no position.
+/// Returns the positions; elements without an identity have none.
 fn positions(list: &[Value], merge_key: Option<&str>) -> Positions {
     let mut positions = Positions::new();
     for (at, element) in list.iter().enumerate() {
@@ -240,7 +240,7 @@ fn in_order_elements(elements: Elements, patch: &Positions, present: &Positions)
     let mut ordered = Elements::with_capacity(named.len() + others.len());
     let mut others = others.into_iter().peekable();
     for element in named {
-        // What stood before it in the present list stays before it.
+        // Elements that precede it in the current list stay before it.
         while let (Some(place), Some(other)) = (present.get(&element.0), others.peek()) {
             if present.get(&other.0).is_none_or(|before| before >= place) {
                 break;
@@ -255,7 +255,7 @@ fn in_order_elements(elements: Elements, patch: &Positions, present: &Positions)
 
 // === elements ===
 
-/// Whether the lists hold maps; all elements must be of one type, and none a list.
+/// Whether the lists contain maps; all elements must have the same type and must not be lists.
 fn are_maps(present: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
     let mut elements = present.iter().chain(patch);
     let Some(first) = elements.next() else { return Ok(false) };

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A schema by hand: field names mean the same everywhere.
+/// A minimal schema: a field name has the same type everywhere.
 #[derive(Clone, Copy)]
 struct ByName;
 
@@ -108,7 +108,7 @@ fn lists_merge_by_key_and_keep_their_order() {
         patched(&before, &retained).unwrap(),
         json!({"volumes": [{"name": "v", "hostPath": {"path": "/x"}}]})
     );
-    // An order names elements that are neither here nor there; what it does not name keeps its place.
+    // The order contains elements that exist nowhere; elements that it does not contain keep their position.
     let partly = json!({"$setElementOrder/conditions": [{"type": "Ready"}, {"type": "X"}, {"type": "Init"}], "conditions": [{"type": "Ready", "reason": "x"}]});
     let status = json!({"conditions": [{"type": "Init"}, {"type": "Other"}, {"type": "Ready"}]});
     assert_eq!(

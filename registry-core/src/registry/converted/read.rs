@@ -14,7 +14,7 @@ use crate::storage::{EncodingBudget, ListPage, Rest, StoredObject, WatchError, W
 
 use super::{Converted, VersionAdapter};
 
-/// How many objects of a list are converted before others get their turn.
+/// Number of objects of a list that are converted before yielding to other tasks.
 const CONVERTED_AT_ONCE: usize = 64;
 
 #[async_trait]
@@ -76,7 +76,7 @@ impl<T: Watcher + ?Sized> Watcher for Converted<T> {
 // === impl VersionAdapter ===
 
 impl VersionAdapter {
-    /// List options as the hub's storage understands them: with its names of the selected fields.
+    /// Translates list options for the hub's storage: with the hub's names of selected fields.
     pub(super) fn selection(&self, options: &ListOptions) -> Result<ListOptions, StatusError> {
         check_field_selector(&self.spoke, &options.field_selector)?;
         let mut options = options.clone();
@@ -88,20 +88,20 @@ impl VersionAdapter {
         Ok(options)
     }
 
-    /// A page of what the hub's storage did.
+    /// Converts a page returned by the hub's storage.
     pub(super) async fn page(&self, page: ListPage) -> Result<ListPage, StatusError> {
         let adapter = self.clone();
         page_of(page, move |entry| adapter.entry(entry)).await
     }
 
-    /// A stored object as the spoke gives it, made once for all who read this entry.
+    /// Returns a stored object converted to the spoke; the conversion is shared by all readers of this entry.
     fn shared(
         &self,
         entry: &StoredObject,
         kept: &Arc<EncodingBudget>,
     ) -> Result<StoredObject, ConversionError> {
         let made = entry.in_version(self.spoke.group_version(), kept, || self.try_entry(entry).ok());
-        // What failed fails again, and tells why.
+        // A failed conversion is repeated to get its error.
         made.map_or_else(|| self.try_entry(entry), Ok)
     }
 
@@ -126,7 +126,7 @@ impl VersionAdapter {
     }
 }
 
-/// Converts a page. One object that cannot be converted fails it, as it does in Kubernetes.
+/// Converts a page. Fails if one object cannot be converted, as in Kubernetes.
 async fn page_of(
     mut page: ListPage,
     convert: impl Fn(&StoredObject) -> Result<StoredObject, StatusError> + Clone + Send + Sync + 'static,

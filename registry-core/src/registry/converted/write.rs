@@ -103,7 +103,7 @@ impl ObjectAdapter for VersionAdapter {
         self.to_hub(wanted)
     }
 
-    /// What the spoke's own strategy finds wrong with an object the hub would store.
+    /// Validates an object that the hub would store with the spoke's own strategy.
     fn check(&self, context: &RequestContext, new: &Object, old: Option<&Object>) -> Result<(), StatusError> {
         let strategy = &self.spoke.strategy;
         let errors = match old {

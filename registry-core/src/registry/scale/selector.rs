@@ -1,10 +1,10 @@
-//! A label selector as text: what autoscalers list pods by.
+//! Label selectors as strings, which autoscalers use to list pods.
 //!
 //! Kubernetes concept: `metav1.LabelSelectorAsSelector(…).String()`.
 
 use serde_json::Value;
 
-/// The text of a selector, whatever its form: a text, a map of labels, or a `LabelSelector`.
+/// Formats a selector of any form: a string, a map of labels, or a `LabelSelector`.
 pub(super) fn to_text(selector: &Value) -> String {
     let Value::Object(fields) = selector else { return selector.as_str().unwrap_or_default().to_owned() };
     let is_selector = fields.keys().all(|key| key == "matchLabels" || key == "matchExpressions")
@@ -23,7 +23,7 @@ pub(super) fn to_text(selector: &Value) -> String {
     terms.join(",")
 }
 
-/// One expression, with the key it sorts by.
+/// Formats one expression; returns it with its sort key.
 fn expression(expression: &Value) -> Option<(&str, String)> {
     let key = expression.get("key")?.as_str()?;
     let values = expression.get("values").and_then(Value::as_array);

@@ -1,5 +1,4 @@
-//! What the compiler refuses in a storage map. Everything here runs at compile time; the messages name both
-//! culprits and where each was declared.
+//! Compile-time checks of a storage map. The messages name both conflicting entries and where they are declared.
 
 #![expect(clippy::indexing_slicing, reason = "runs at compile time, where a wrong index is a compile error")]
 
@@ -12,10 +11,10 @@ use super::written::{WrittenPath, WrittenVersion};
 use super::{MapEntry, StorageMap};
 use message::{Culprit, Message, same};
 
-/// Refuses a map that contradicts itself.
+/// Rejects an inconsistent map.
 ///
 /// # Panics
-/// It does; at compile time, the message is the compiler's error.
+/// Panics on an inconsistent map; at compile time, the message is the compiler's error.
 #[track_caller]
 pub const fn check(map: &StorageMap, written: &[WrittenVersion]) {
     if let Some(message) = contradiction(map, written) {
@@ -23,7 +22,7 @@ pub const fn check(map: &StorageMap, written: &[WrittenVersion]) {
     }
 }
 
-/// The first contradiction in a map.
+/// Returns the first inconsistency of a map.
 const fn contradiction(map: &StorageMap, written: &[WrittenVersion]) -> Option<Message> {
     let mut this = 0;
     while this < map.versions.len() {
@@ -60,7 +59,7 @@ const fn contradiction(map: &StorageMap, written: &[WrittenVersion]) -> Option<M
     None
 }
 
-/// A type that does not belong where the map's text puts it.
+/// Checks that a type is listed at its own path.
 const fn misplaced(culprit: &Culprit<'_>, version: &WrittenVersion, path: &WrittenPath) -> Option<Message> {
     let resource = culprit.entry.resource;
     let fits = same(resource.kind.group, version.group)
@@ -83,7 +82,7 @@ const fn misplaced(culprit: &Culprit<'_>, version: &WrittenVersion, path: &Writt
     Some(message.text("`"))
 }
 
-/// A subresource whose name cannot be part of a path.
+/// Checks that the name of a subresource is a valid path segment.
 const fn misnamed(culprit: &Culprit<'_>) -> Option<Message> {
     let Some(name) = culprit.entry.subresource else { return None };
     let bytes = name.as_bytes();
@@ -100,7 +99,7 @@ const fn misnamed(culprit: &Culprit<'_>) -> Option<Message> {
     Some(message.text(" cannot be part of a path: its `NAME` has lower-case letters, digits and `-`"))
 }
 
-/// Two storages for one path.
+/// Checks that a path does not have two storages.
 const fn served_twice(entries: &[MapEntry], version: &WrittenVersion, index: usize) -> Option<Message> {
     let mut earlier = 0;
     while earlier < index {
@@ -125,7 +124,7 @@ const fn served_twice(entries: &[MapEntry], version: &WrittenVersion, index: usi
     None
 }
 
-/// A subresource without its parent, of another scope than its parent, or that its resource never declared.
+/// Checks that a subresource has a parent with the same scope, and that its resource declares it.
 const fn stray_subresource(
     culprit: &Culprit<'_>,
     entries: &[MapEntry],
@@ -170,7 +169,7 @@ const fn scopes_differ(parent: &Culprit<'_>, child: &Culprit<'_>) -> Message {
         .culprit(child)
 }
 
-/// A `status` or `scale` whose resource has none.
+/// Checks that the resource of a `status` or `scale` has one.
 const fn undeclared(child: &Culprit<'_>, parent: &Culprit<'_>, subresource: &str) -> Option<Message> {
     let resource = parent.entry.resource;
     let declared = if same(subresource, "status") {

@@ -52,7 +52,7 @@ fn installed_paths_share_a_store_and_serve_what_their_storage_can() {
     assert!(MAP.install(&InMemory, &|_| false).unwrap().paths.is_empty());
 }
 
-/// A resource that can be asked nothing but its kind.
+/// A resource of which only the kind is available.
 struct Questions;
 
 impl Resource for Questions {

@@ -1,6 +1,6 @@
-//! The map as it is written: the macro that code generation fills in.
+//! The text form of a storage map: the macro that code generation fills in.
 
-/// One group and version of a map's text.
+/// A group and version of a map's text.
 #[derive(Clone, Copy, Debug)]
 pub struct WrittenVersion {
     /// The group; empty for the core group.
@@ -11,7 +11,7 @@ pub struct WrittenVersion {
     pub paths: &'static [WrittenPath],
 }
 
-/// One path of a map's text.
+/// A path of a map's text.
 #[derive(Clone, Copy, Debug)]
 pub struct WrittenPath {
     /// The path, for example `pods/status`.
@@ -20,9 +20,9 @@ pub struct WrittenPath {
     pub storage: &'static str,
 }
 
-/// Declares a [`StorageMap`](crate::registry::StorageMap): group → version → path → storage, as types that
-/// implement [`ApiPath`](crate::registry::storage_map::ApiPath). The compiler refuses a map that contradicts
-/// itself, with a message that names both culprits and where each was declared.
+/// Declares a [`StorageMap`](crate::registry::StorageMap): group → version → path → storage, as types that implement
+/// [`ApiPath`](crate::registry::storage_map::ApiPath). The compiler rejects an inconsistent map, with a message that
+/// names both conflicting entries and where each is declared.
 ///
 /// ```ignore
 /// registry_core::storage_map! {

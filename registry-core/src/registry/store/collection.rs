@@ -1,4 +1,4 @@
-//! Deletion of many objects.
+//! Deletion of collections.
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -10,16 +10,17 @@ use crate::storage::{ListPage, StoredObject};
 
 use super::Store;
 
-/// How many objects are listed at a time.
+/// Page size of the list.
 const PAGE_OBJECTS: u64 = 10_000;
 
-/// What the answer holds of the deleted objects, in bytes. It reads the others from the store, which still has them at
+/// Maximum total size of the deleted objects kept for the response, in bytes. It reads the others from the store, which
+/// still has them at the list's revision.
 /// the list's revision.
 const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 #[async_trait]
 impl CollectionDeleter for Store {
-    /// Not one step: when it fails, some of the objects may be gone.
+    /// Not atomic: if it fails, some of the objects may be deleted.
     async fn delete_collection(
         &self,
         context: &RequestContext,
@@ -67,7 +68,7 @@ impl CollectionDeleter for Store {
 }
 
 impl Store {
-    /// Deletes the objects, a bounded number at a time, until one deletion fails.
+    /// Deletes the objects with limited concurrency, until one deletion fails.
     async fn delete_all(
         &self,
         context: &RequestContext,
@@ -83,7 +84,7 @@ impl Store {
             .await
     }
 
-    /// Deletes an object that was listed; that it is gone already is as good.
+    /// Deletes a listed object; succeeds if it is already gone.
     async fn delete_listed(
         &self,
         context: &RequestContext,

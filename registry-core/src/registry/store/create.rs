@@ -1,4 +1,4 @@
-//! Creation, and what every creation shares: also the one by an update of an absent object.
+//! Creation, and the steps common to all creations, including create on update.
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -13,8 +13,8 @@ use crate::storage::{StorageError, StoredObject};
 use super::generate_name::generate_name;
 use super::{Store, claimed_revision};
 
-/// How often a generated name is tried: with a million names from one base, a new one still collides eight times
-/// in a row in only one of a thousand creations.
+/// Number of attempts to generate a name: with a million names from one base, eight consecutive collisions happen in
+/// only one of a thousand creations.
 const GENERATED_NAME_ATTEMPTS: usize = 8;
 
 #[async_trait]
@@ -77,8 +77,8 @@ impl Store {
         }
     }
 
-    /// What all kinds share before an object is created: its namespace, no status, generation 1; then the
-    /// strategy's hooks in their order. (`rest.BeforeCreate`.)
+    /// Prepares a new object: sets the namespace, clears the status, sets generation 1, and then calls the strategy's
+    /// hooks in order. (`rest.BeforeCreate`.)
     pub(super) fn before_create(
         &self,
         context: &RequestContext,
@@ -120,14 +120,15 @@ impl Store {
         Ok(())
     }
 
-    /// Tells the hooks of a committed creation.
+    /// Notifies the hooks of a committed creation.
     pub(super) fn created(&self, stored: &StoredObject) {
         if let Some(hooks) = self.hooks() {
             hooks.after_create(stored);
         }
     }
 
-    /// What the client is told: a taken name says whether the server chose it, and whether it will be free soon.
+    /// Returns the client's error: for a name collision, it says whether the server generated the name and whether it
+    /// will be free soon.
     async fn creation_failure(
         &self,
         context: &RequestContext,
@@ -153,12 +154,12 @@ impl Store {
     }
 }
 
-/// A uid that no other object ever had or will have.
+/// Returns a new unique uid.
 pub fn new_uid() -> String {
     Uuid::new_v4().to_string()
 }
 
-/// Sets what only the server sets of a new object, and a name when one is to be made.
+/// Sets the fields of a new object that only the server sets, and generates the name if requested.
 pub(super) fn fill_system_fields(object: &mut Object) {
     if wants_generated_name(object) {
         let base = object.get_str(&["metadata", "generateName"]).unwrap_or_default();

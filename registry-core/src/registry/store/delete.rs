@@ -12,26 +12,26 @@ use crate::storage::{StorageError, StoredObject, TryUpdate};
 use super::Store;
 use super::deletion::DeletionStep;
 
-/// One delete request, as it is tried against one state after the other.
+/// A delete request, which is retried against successive states of the object.
 struct Attempt<'a> {
     store: &'a Store,
     context: &'a RequestContext,
     admission: &'a dyn ValidateObject,
     options: &'a DeleteOptions,
-    /// What the last try wants to become of the object.
+    /// The plan of the last attempt.
     plan: Plan,
-    /// The uid the last try saw.
+    /// The uid seen by the last attempt.
     uid: String,
 }
 
-/// What becomes of an object after the write of a try.
+/// What happens to an object after the write of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Plan {
-    /// It is gone, or another deletion sees to that.
+    /// It is gone, or another deletion will remove it.
     Gone,
-    /// It stays, marked as being deleted.
+    /// It remains, marked as being deleted.
     Stays,
-    /// It was marked, and is to be removed now.
+    /// It has been marked, and must be removed now.
     RemoveNow,
 }
 
@@ -53,7 +53,7 @@ impl GracefulDeleter for Store {
         if options.dry_run.is_on() {
             return attempt.rehearse(&key, name).await;
         }
-        // Preconditions are checked by every try, so that a failed one is told in the words for deletions.
+        // Each attempt checks the preconditions itself, so that a failure has the message for deletions.
         let updated = self
             .storage
             .guaranteed_update(&key, &Preconditions::default(), &mut attempt, None)
@@ -74,7 +74,7 @@ impl GracefulDeleter for Store {
 // === impl Store ===
 
 impl Store {
-    /// Removes an object whose end was just announced. Someone else may have removed it meanwhile.
+    /// Removes an object that has just been marked. Another request may have removed it meanwhile.
     async fn remove_marked(
         &self,
         context: &RequestContext,
@@ -94,7 +94,7 @@ impl Store {
         }
     }
 
-    /// The answer when the object is gone.
+    /// Returns the response for a removed object.
     fn deleted(&self, context: &RequestContext, last: StoredObject, name: &str, uid: &str) -> Answer {
         if self.resource.returns_deleted_object {
             return Answer::Stored(last);
@@ -121,7 +121,7 @@ impl Attempt<'_> {
         Ok(step)
     }
 
-    /// The dry run: one try against the present state, and what it would have answered.
+    /// Performs a dry run: one attempt against the current state; returns the response it would have had.
     async fn rehearse(mut self, key: &str, name: &str) -> Result<Answer, StatusError> {
         let current =
             self.store.dry_run_current(key, &Preconditions::default(), false).await.map_err(|error| {

@@ -1,4 +1,4 @@
-//! How one state of an object is to be deleted: at once, after a grace period, or when its finalizers are gone.
+//! Decides how to delete one state of an object: immediately, after a grace period, or when its finalizers are gone.
 //!
 //! Kubernetes concept: `rest.BeforeDelete`, `deletionFinalizersForGarbageCollection`, `markAsDeleting`.
 
@@ -13,32 +13,32 @@ use super::Store;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// What is to be done about one state of an object.
+/// The action for one state of an object.
 pub(super) enum DeletionStep {
-    /// Its deletion is on its way and ends no later than asked for.
+    /// A deletion is in progress and ends no later than requested.
     Pending,
     /// Remove it.
     Remove,
-    /// Write it so: it stays until its grace period is over and its finalizers are gone.
+    /// Write the object; it remains until its grace period is over and its finalizers are gone.
     Mark(Object),
-    /// Write it so, that everyone sees its end, then remove it.
+    /// Write the object so that watchers see the deletion, then remove it.
     MarkAndRemove(Object),
 }
 
-/// How an object's grace period stands.
+/// State of an object's grace period.
 enum Grace {
     /// There is none, or it is over.
     None,
-    /// It runs already, and ends no later than asked for.
+    /// It is running, and ends no later than requested.
     Running,
-    /// It begins, or was shortened, to so many seconds; the object says so.
+    /// It starts, or was shortened, with this number of seconds; the object is updated accordingly.
     Set(i64),
 }
 
 // === impl Store ===
 
 impl Store {
-    /// Decides what to do about one state of the object.
+    /// Decides the action for one state of the object.
     pub(super) fn deletion_step(
         &self,
         context: &RequestContext,
@@ -65,8 +65,7 @@ impl Store {
         }
     }
 
-    /// Makes sure the object is the one to be deleted. Names the kind in the place of the resource, as
-    /// kube-apiserver does here.
+    /// Checks the preconditions. The error names the kind instead of the resource, as in kube-apiserver.
     pub(super) fn match_preconditions(
         &self,
         object: &Object,
@@ -91,7 +90,7 @@ impl Store {
         Ok(())
     }
 
-    /// Begins the object's grace period, or shortens it; never lengthens it.
+    /// Starts or shortens the object's grace period; never extends it.
     fn grace(&self, context: &RequestContext, object: &mut Object, options: &DeleteOptions) -> Grace {
         let mut options = options.clone();
         options.grace_period_seconds = options.grace_period_seconds.map(positive);
@@ -116,8 +115,8 @@ impl Store {
         Grace::Set(seconds)
     }
 
-    /// The finalizers an object needs while the garbage collector deals with its dependents; `None` when it has
-    /// just those.
+    /// Returns the finalizers that the object needs while the garbage collector handles its dependents; `None` if it
+    /// has exactly those.
     fn collector_finalizers(&self, object: &Object, options: &DeleteOptions) -> Option<Vec<String>> {
         if !self.options.garbage_collection {
             return None;
@@ -145,7 +144,7 @@ impl Store {
     }
 }
 
-/// Marks an object that waits for its finalizers only: its deletion is due now.
+/// Marks an object that only waits for its finalizers: its deletion is due now.
 fn mark_as_deleting(object: &mut Object, now: Timestamp) {
     let due = match object.deletion_timestamp().map(time::parse) {
         None => {
@@ -157,7 +156,7 @@ fn mark_as_deleting(object: &mut Object, now: Timestamp) {
     set_deletion(object, due, 0);
 }
 
-/// The beginning of a deletion is a change that controllers of the object act on.
+/// Increments the generation, because controllers act on the start of a deletion.
 fn count_deletion(object: &mut Object) {
     let generation = object.generation();
     if generation > 0 {
@@ -170,7 +169,7 @@ fn set_deletion(object: &mut Object, due: Timestamp, grace_period_seconds: i64) 
     object.set(&["metadata", "deletionGracePeriodSeconds"], grace_period_seconds.into());
 }
 
-/// A negative grace period means one second.
+/// Replaces a negative grace period by one second.
 fn positive(seconds: i64) -> i64 {
     if seconds < 0 { 1 } else { seconds }
 }

@@ -1,4 +1,4 @@
-//! What a write would do, without it: every stage runs against the present state, nothing is stored.
+//! Dry runs: every stage runs against the current state, but nothing is stored.
 //!
 //! Kubernetes concept: `registry.DryRunnableStorage`.
 
@@ -8,7 +8,7 @@ use crate::storage::{StorageError, StoredObject};
 use super::Store;
 
 impl Store {
-    /// The object as its creation would answer it; it carries no resource version.
+    /// Returns the object as its creation would return it, without a resource version.
     pub(super) async fn dry_run_create(&self, key: &str, mut object: Object) -> Result<Object, StorageError> {
         if self.storage.get(key, None).await?.is_some() {
             return Err(StorageError::Exists { key: key.to_owned() });
@@ -17,7 +17,7 @@ impl Store {
         Ok(object)
     }
 
-    /// The present state, if the preconditions hold of it.
+    /// Returns the current state if it fulfils the preconditions.
     pub(super) async fn dry_run_current(
         &self,
         key: &str,

@@ -1,17 +1,17 @@
-//! Names made by the server from `metadata.generateName`.
+//! Names generated from `metadata.generateName`.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/names.SimpleNameGenerator`.
 
 use uuid::Uuid;
 
-/// No vowels, no look-alikes: names spell no words and can be read out.
+/// No vowels and no similar characters: names do not spell words and can be read out.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX_CHARACTERS: usize = 5;
 const MAX_NAME_BYTES: usize = 63;
-/// Bytes of a random uuid that carry no version or variant bits.
+/// The bytes of a random UUID without version or variant bits.
 const RANDOM_BYTES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13, 14, 15];
 
-/// A name that begins like `base`, with a random end.
+/// Returns a name that consists of `base` and a random suffix.
 pub fn generate_name(base: &str) -> String {
     let mut length = base.len().min(MAX_NAME_BYTES - SUFFIX_CHARACTERS);
     while !base.is_char_boundary(length) {
@@ -22,7 +22,7 @@ pub fn generate_name(base: &str) -> String {
     while name.len() < wanted {
         let random = Uuid::new_v4().into_bytes();
         let bytes = RANDOM_BYTES.iter().filter_map(|at| random.get(*at));
-        // Bytes past the last whole multiple would make some letters likelier than others.
+        // Bytes beyond the last multiple would make some letters more likely than others.
         let fair = bytes.filter(|byte| usize::from(**byte) < 256 / ALPHABET.len() * ALPHABET.len());
         let letters = fair.filter_map(|byte| ALPHABET.get(usize::from(*byte) % ALPHABET.len()));
         name.extend(letters.take(wanted - name.len()).map(|letter| char::from(*letter)));

@@ -1,4 +1,4 @@
-//! What else happens around the writes of one store: allocators of addresses and ports, caches of policy.
+//! Additional actions around the writes of a store: allocators of addresses and ports, policy caches.
 //!
 //! Kubernetes concept: `Store.BeginCreate`, `BeginUpdate`, `AfterCreate`, `AfterUpdate`, `AfterDelete`.
 
@@ -12,16 +12,16 @@ use super::Store;
 
 /// Hooks around the writes of a store. Every hook has a default that does nothing.
 ///
-/// The `begin` hooks run inside the store's retry, before validation, and may run several times for one
-/// request; whatever one of them sets aside is settled by the [`FinishHook`] it returns. The `after` hooks run
-/// once for each committed change (never for a dry run or an update that changed nothing), must not block, and
-/// spawn what takes time: the change has happened, whoever waits for the answer.
+/// The `begin` hooks run inside the store's retry loop, before validation, and may run several times for one request;
+/// their reservations are committed or released by the [`FinishHook`] that they return. The `after` hooks run once for
+/// each committed change (never for a dry run or an update without changes). They must not block and must spawn
+/// long-running work: the change is committed even if the request is abandoned.
 #[async_trait]
 pub trait StoreHooks: Send + Sync + 'static {
-    /// Before a new object is validated; may fill it in.
+    /// Called before a new object is validated; may modify it.
     ///
     /// # Errors
-    /// Refuses the creation.
+    /// Returns an error to refuse the creation.
     async fn begin_create(
         &self,
         _context: &RequestContext,
@@ -31,10 +31,10 @@ pub trait StoreHooks: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Before a change is validated; may fill the new object in.
+    /// Called before a change is validated; may modify the new object.
     ///
     /// # Errors
-    /// Refuses the update.
+    /// Returns an error to refuse the update.
     async fn begin_update(
         &self,
         _context: &RequestContext,
@@ -45,31 +45,31 @@ pub trait StoreHooks: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// An object was created.
+    /// Called after an object was created.
     fn after_create(&self, _object: &StoredObject) {}
 
-    /// An object was changed.
+    /// Called after an object was updated.
     fn after_update(&self, _object: &StoredObject) {}
 
-    /// An object was removed; this is its last state.
+    /// Called after an object was removed, with its last state.
     fn after_delete(&self, _object: &StoredObject) {}
 }
 
-/// Settles what a `begin` hook set aside.
+/// Commits or releases the reservations of a `begin` hook.
 pub trait FinishHook: Send {
-    /// Called exactly once: with `true` after the write was committed, with `false` when it was not, whether it
-    /// was refused, lost a race, was a dry run, or its request was abandoned. Must not block.
+    /// Called exactly once: with `true` after the write was committed, with `false` if it was not, because it was
+    /// refused, lost a race, was a dry run, or its request was abandoned. Must not block.
     fn finish(self: Box<Self>, committed: bool);
 }
 
-/// A hook that waits for its write; dropped without [`commit`](Self::commit), it is told that there was none.
+/// A hook of a pending write; if dropped without [`commit`](Self::commit), it is called with `false`.
 #[derive(Default)]
 pub(super) struct Pending(Option<Box<dyn FinishHook>>);
 
 // === impl Pending ===
 
 impl Pending {
-    /// The write has happened.
+    /// Reports that the write was committed.
     pub(super) fn commit(mut self) {
         if let Some(hook) = self.0.take() {
             hook.finish(true);

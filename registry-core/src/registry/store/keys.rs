@@ -1,4 +1,4 @@
-//! Names and namespaces to keys, laid out as kube-apiserver lays them out.
+//! Conversion of names and namespaces to keys, with kube-apiserver's layout.
 
 use crate::api::{Object, StatusError};
 use crate::context::RequestContext;
@@ -6,10 +6,11 @@ use crate::context::RequestContext;
 use super::Store;
 
 impl Store {
-    /// The key of the object of that name in the context's namespace, for example `/registry/pods/default/web`.
+    /// Returns the key of the object with this name in the context's namespace, for example
+    /// `/registry/pods/default/web`.
     ///
     /// # Errors
-    /// 400 when the namespace or the name is missing or no path segment.
+    /// 400 if the namespace or the name is missing or not a valid path segment.
     pub fn key(&self, context: &RequestContext, name: &str) -> Result<String, StatusError> {
         self.key_in(&context.namespace, name)
     }
@@ -32,7 +33,7 @@ impl Store {
         })
     }
 
-    /// Where the keys of a namespace begin (of all namespaces when it is empty), with a slash at the end.
+    /// Returns the prefix of the keys of a namespace (of all namespaces if it is empty), with a trailing slash.
     pub(super) fn key_prefix(&self, namespace: &str) -> Result<String, StatusError> {
         if !self.resource.is_namespaced() || namespace.is_empty() {
             return Ok(format!("{}/", self.root));
@@ -41,7 +42,7 @@ impl Store {
         Ok(format!("{}/{namespace}/", self.root))
     }
 
-    /// Makes sure an object is in the context's namespace, filling it in when the object does not say.
+    /// Checks that an object is in the context's namespace; sets the namespace if the object has none.
     pub(super) fn match_namespace(
         &self,
         context: &RequestContext,
@@ -64,7 +65,7 @@ impl Store {
     }
 }
 
-/// Makes sure an object has the name it was asked for by.
+/// Checks that an object has the requested name.
 pub(super) fn match_name(object: &Object, name: &str) -> Result<(), StatusError> {
     match object.name() {
         own if own == name => Ok(()),
@@ -77,7 +78,7 @@ pub(super) fn match_name(object: &Object, name: &str) -> Result<(), StatusError>
     }
 }
 
-/// Refuses what would make a key of another object: `.`, `..` and anything with a `/` or `%`.
+/// Rejects segments that would lead to another object's key: `.`, `..` and anything with a `/` or `%`.
 fn check_segment(what: &str, segment: &str) -> Result<(), StatusError> {
     let mut complaints = Vec::new();
     if segment == "." || segment == ".." {

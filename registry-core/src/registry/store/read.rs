@@ -1,4 +1,4 @@
-//! Reads: one object, many, and their changes.
+//! Reads: get, list and watch.
 
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ impl Store {
         page.map_err(|error| self.operation(context, verb, "", "").interpret(error))
     }
 
-    /// What the options select from a token on.
+    /// Returns the remaining objects selected by the options, starting at a token.
     pub(super) fn rest(
         &self,
         context: &RequestContext,
@@ -138,8 +138,8 @@ impl Store {
         }))
     }
 
-    /// Where what the options select is: one key when they name one object, else the keys of one namespace or
-    /// of all. A page's token goes on from the range its first page was of.
+    /// Returns the range selected by the options: a single key if they select one name, else the keys of one or all
+    /// namespaces. A page's token continues in the range of its first page.
     fn selected_keys(&self, context: &RequestContext, options: &ListOptions) -> Result<String, StatusError> {
         let mut namespace = context.namespace.as_str();
         if options.continue_token.is_some() {
@@ -151,7 +151,7 @@ impl Store {
             namespace = named;
         }
         if let Some(name) = selector.required_value(NAME) {
-            // Where the name alone does not make a key (all namespaces, or no possible name) the range is scanned.
+            // If the name does not determine a key (all namespaces, or an invalid name), the range is scanned.
             if let Ok(key) = self.key_in(namespace, name) {
                 return Ok(key);
             }
@@ -164,15 +164,15 @@ fn predicate(options: &ListOptions) -> Predicate {
     Predicate { labels: options.label_selector.clone(), fields: options.field_selector.clone() }
 }
 
-/// Refuses a selector that names a field the resource does not offer.
+/// Rejects a selector with a field that the resource does not offer.
 ///
 /// # Errors
-/// 400.
+/// 400 if it has one.
 pub(in crate::registry) fn check_field_selector(
     resource: &ResourceType,
     selector: &FieldSelector,
 ) -> Result<(), StatusError> {
-    // Kinds with selectors of their own know of namespaces only when they are in one.
+    // Kinds with custom selectors accept the namespace only if they are namespaced.
     let has_namespace = resource.is_namespaced() || resource.selectable.is_empty();
     let known = |path: &str| match path {
         NAMESPACE => has_namespace,
@@ -186,7 +186,7 @@ pub(in crate::registry) fn check_field_selector(
     }))
 }
 
-/// Whether a text can be a namespace's name.
+/// Whether a text is a valid namespace name.
 fn is_label(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !text.is_empty()

@@ -1,4 +1,4 @@
-//! What differs between an update of the main resource and one through a subresource.
+//! Differences between an update of the main resource and one through a subresource.
 
 use serde_json::Value;
 
@@ -6,16 +6,16 @@ use crate::api::{ErrorList, Object};
 use crate::context::RequestContext;
 use crate::resource::ResourceType;
 
-/// How one path of a resource changes its objects. The store does what all paths share (names, namespaces,
-/// metadata, conflicts, retries); a subresource of an author's own brings its rules to
+/// How a path of a resource changes its objects. The store implements what all paths share (names, namespaces,
+/// metadata, conflicts, retries); a custom subresource passes its rules to
 /// [`Store::update_by`](super::Store::update_by).
 ///
 /// Kubernetes concept: `rest.RESTUpdateStrategy`, one per path.
 pub trait UpdateRules: Send + Sync {
-    /// Brings a changed object into shape: takes back from `old` whatever this path may not change.
+    /// Normalises a changed object: restores from `old` everything that this path must not change.
     fn prepare(&self, resource: &ResourceType, context: &RequestContext, new: &mut Object, old: &Object);
 
-    /// What is wrong with the change.
+    /// Validates the change.
     fn validate(
         &self,
         resource: &ResourceType,
@@ -24,7 +24,7 @@ pub trait UpdateRules: Send + Sync {
         old: &Object,
     ) -> ErrorList;
 
-    /// What its author should know although it is accepted.
+    /// Returns warnings about an accepted change.
     fn warnings(
         &self,
         _resource: &ResourceType,
@@ -35,23 +35,23 @@ pub trait UpdateRules: Send + Sync {
         Vec::new()
     }
 
-    /// The only fields that writes through this path change, as paths on which `*` is any element of a list: nobody
-    /// manages others through it. `None`: whatever the resource lets it.
+    /// Returns the only fields that writes through this path change, as paths in which `*` matches any list element; no
+    /// other fields get a manager through it. `None` means all fields that the resource allows.
     fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
         None
     }
 
-    /// Whether this path may create an absent object.
+    /// Whether this path can create an absent object.
     fn may_create(&self) -> bool {
         false
     }
 }
 
-/// The main resource: all but the status may change, and the generation counts it.
+/// The main resource: everything except the status can change, and changes increment the generation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MainRules;
 
-/// The `status` subresource: only the status may change, and what the kind allows of metadata.
+/// The `status` subresource: only the status can change, and the metadata that the kind allows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StatusRules;
 
@@ -63,7 +63,7 @@ impl UpdateRules for MainRules {
             new.copy_field(old, &["status"]);
         }
         resource.strategy.prepare_for_update(context, new, old);
-        // A strategy that counts by rules of its own has set another generation by now.
+        // A strategy with its own counting rules has already set another generation.
         let uncounted = new.generation() == old.generation();
         if resource.has_generation && uncounted && differs_beyond_metadata(resource, new, old) {
             new.set(&["metadata", "generation"], (old.generation() + 1).into());
@@ -120,7 +120,7 @@ impl UpdateRules for StatusRules {
     }
 }
 
-/// Whether anything counted by the generation differs.
+/// Whether any field counted by the generation differs.
 fn differs_beyond_metadata(resource: &ResourceType, new: &Object, old: &Object) -> bool {
     !counted_fields(resource, new).eq(counted_fields(resource, old))
 }

@@ -1,4 +1,4 @@
-//! Behaviour of the store as a client sees it, on a storage in memory.
+//! Behaviour of the store as clients see it, with an in-memory storage.
 
 use std::sync::{Arc, Mutex};
 
@@ -28,7 +28,7 @@ static PICKY: ResourceDescription =
 static GRACEFUL: ResourceDescription =
     ResourceDescription { returns_deleted_object: true, ..widgets(|| Arc::new(Graceful)) };
 
-/// Wants a resource version with every update, dislikes red, tells of old colours, sorts nothing.
+/// Requires a resource version for updates, rejects red, warns about old colours, never sorts.
 struct Picky;
 
 impl ObjectStrategy for Picky {
@@ -57,7 +57,7 @@ impl ObjectStrategy for Picky {
     }
 }
 
-/// Goes gracefully, in thirty seconds unless told otherwise.
+/// Deletes gracefully, after thirty seconds by default.
 struct Graceful;
 
 impl ObjectStrategy for Graceful {
@@ -67,7 +67,7 @@ impl ObjectStrategy for Graceful {
     }
 }
 
-/// A store on a storage in memory, and the two ways of looking at it.
+/// A store with an in-memory storage, and both interfaces to them.
 struct Fixture {
     store: Arc<Store>,
     storage: Arc<MemoryStorage>,

@@ -1,5 +1,5 @@
-//! Updates: of present objects, of absent ones where the kind creates them so, and the one that removes the last
-//! finalizer of an object being deleted.
+//! Updates: of existing objects, of absent ones if the kind allows create on update, and the update that removes the
+//! last finalizer of an object being deleted.
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -21,7 +21,7 @@ use super::hooks::Pending;
 use super::keys::match_name;
 use super::{MainRules, Store, UpdateRules, claimed_revision, set_resource_version};
 
-/// One update request, as it is tried against one state after the other.
+/// An update request, which is retried against successive states of the object.
 struct Attempt<'a> {
     store: &'a Store,
     context: &'a RequestContext,
@@ -30,17 +30,17 @@ struct Attempt<'a> {
     admission: &'a dyn ValidateObject,
     rules: &'a dyn UpdateRules,
     dry_run: bool,
-    /// What the last try set aside; replaced (and so undone) by the next one.
+    /// The reservation of the last attempt; replaced, and so released, by the next attempt.
     pending: Pending,
-    /// The object as the client sent it, when writing it means to remove it.
+    /// The object as the client sent it, if writing it removes the object.
     removed: Option<Object>,
 }
 
-/// What an update makes of one state.
+/// The result of applying an update to one state.
 enum Decision {
     Create(Object),
     Change(Object),
-    /// The last finalizer of an object being deleted is gone, and the object with it.
+    /// The update removes the last finalizer of an object being deleted, so the object is removed.
     Remove(Object),
 }
 
@@ -61,10 +61,10 @@ impl Updater for Store {
 // === impl Store ===
 
 impl Store {
-    /// An update by the rules of one path: of the main resource, of `status`, of a subresource of an author's own.
+    /// Performs an update by the rules of a path: of the main resource, of `status`, or of a custom subresource.
     ///
     /// # Errors
-    /// As [`Updater::update`].
+    /// Fails as [`Updater::update`] does.
     pub async fn update_by(
         &self,
         context: &RequestContext,
@@ -97,7 +97,7 @@ impl Store {
             .map_err(|error| self.operation(context, Verb::Update, name, &key).interpret(error))?;
         let Attempt { pending, removed, .. } = attempt;
         match updated.outcome {
-            // Nothing was written, so what was set aside for it (`pending`) is given back.
+            // Nothing was written, so the reservation (`pending`) is released.
             UpdateOutcome::Unchanged => Ok((Answer::Stored(updated.object), false)),
             UpdateOutcome::Created => {
                 pending.commit();
@@ -112,15 +112,15 @@ impl Store {
             UpdateOutcome::Deleted => {
                 pending.commit();
                 self.removed(&updated.object);
-                // Clients expect the object of a successful update back, although it is gone.
+                // Clients expect the object in the response of a successful update, even if it is removed.
                 let answer = removed.map_or(Answer::Stored(updated.object), Answer::Object);
                 Ok((answer, false))
             }
         }
     }
 
-    /// What all paths share before an object is changed: what a client may not touch of metadata comes from the
-    /// stored object, then the path's rules in their order. (`rest.BeforeUpdate`.)
+    /// Prepares a changed object: restores the metadata that clients must not change from the stored object, and then
+    /// applies the path's rules in order. (`rest.BeforeUpdate`.)
     fn before_update(
         &self,
         context: &RequestContext,
@@ -135,7 +135,7 @@ impl Store {
 
         let path = FieldPath::new("metadata");
         let namespaced = self.resource.is_namespaced();
-        // The name was checked by the kind's own rule when the object was created, and cannot have changed.
+        // The name was validated by the kind's rule when the object was created, and cannot have changed.
         let mut errors = validate_object_meta(new, namespaced, NameRule::PathSegment, &path);
         errors.append(validate_object_meta_update(new, old, &path));
         errors.append(self.schema_errors(new));
@@ -154,7 +154,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes sure the update was made from the present state, or from none in particular where that is allowed.
+    /// Checks that the update is based on the current state, or on no specific state where that is allowed.
     fn match_revision(
         &self,
         context: &RequestContext,
@@ -172,7 +172,7 @@ impl Store {
         }
         let field = FieldPath::new("metadata").child("resourceVersion");
         let error = FieldError::invalid(field, 0, "must be specified for an update");
-        // This one error names the resource in the place of the kind, as kube-apiserver does.
+        // Only this error names the resource instead of the kind, as in kube-apiserver.
         let kind = GroupVersionKind { kind: resource.resource, ..self.resource.kind };
         Err(StatusError::invalid(kind, name, &ErrorList::from(error)))
     }
@@ -183,7 +183,7 @@ impl Store {
         }
     }
 
-    /// Tells the hooks of a committed deletion.
+    /// Notifies the hooks of a committed deletion.
     pub(super) fn removed(&self, last: &StoredObject) {
         if let Some(hooks) = self.hooks() {
             hooks.after_delete(last);
@@ -231,7 +231,7 @@ impl Attempt<'_> {
         Ok(Decision::Change(new))
     }
 
-    /// The dry run: one try against the present state, and the object it would have written.
+    /// Performs a dry run: one attempt against the current state; returns the object that it would have written.
     async fn rehearse(
         mut self,
         key: &str,
@@ -269,7 +269,7 @@ impl TryUpdate for Attempt<'_> {
     }
 }
 
-/// Takes from the stored object what no update changes.
+/// Restores the fields that no update changes from the stored object.
 fn keep_system_fields(new: &mut Object, old: &Object) {
     if new.uid().is_empty() {
         new.copy_field(old, &["metadata", "uid"]);
@@ -284,7 +284,7 @@ fn keep_system_fields(new: &mut Object, old: &Object) {
     new.metadata_mut().remove("selfLink");
 }
 
-/// Keeps the managers' times when nothing but they changed: a no-op update is to write nothing.
+/// Keeps the managers' times if nothing else changed, so that a no-op update does not write.
 fn keep_manager_times(new: &mut Object, old: &Object) {
     const FIELDS: &[&str] = &["metadata", "managedFields"];
     let (Some(new_managers), Some(old_managers)) = (new.get(FIELDS), old.get(FIELDS)) else { return };
@@ -311,7 +311,7 @@ fn without<'a>(
     map.into_iter().flatten().filter(move |(key, _)| *key != left_out)
 }
 
-/// Whether a change leaves nothing to wait for of an object being deleted. (`ShouldDeleteDuringUpdate`.)
+/// Whether a change removes the last finalizer of an object being deleted. (`ShouldDeleteDuringUpdate`.)
 fn removes_last_finalizer(strategy: &dyn ObjectStrategy, new: &Object, old: &Object) -> bool {
     !strategy.is_held(new)
         && old.deletion_timestamp().is_some()

@@ -1,4 +1,4 @@
-//! Checks that a conversion loses nothing, for the tests of whoever writes one.
+//! Test support for authors of conversions: checks that a conversion is lossless.
 //!
 //! ```ignore
 //! #[test]
@@ -16,12 +16,12 @@ use crate::schema::{Scalar, Schema, TypeRef};
 
 use super::{Conversion, ConversionError, Spoke, conformed};
 
-/// Samples of both versions, each converted to the other one and back: one with every field set, and one without
-/// each of them. For versions whose fields have a grammar of their own, give objects that have it to
-/// [`assert_spoke_round_trips`] and [`assert_hub_round_trips`] instead.
+/// Converts samples of both versions to the other version and back: one with every field set, and one without each of
+/// them. For versions whose fields have a syntax, pass valid objects to [`assert_spoke_round_trips`] and
+/// [`assert_hub_round_trips`] instead.
 ///
 /// # Panics
-/// A sample cannot be converted, or comes back changed.
+/// Panics if a sample cannot be converted or the result differs.
 pub fn assert_lossless<S: Spoke>() {
     for resource in [S::TYPE, S::Hub::TYPE] {
         for sample in samples(&(resource.schema)()) {
@@ -30,26 +30,26 @@ pub fn assert_lossless<S: Spoke>() {
     }
 }
 
-/// An object of the spoke, converted to its hub and back.
+/// Converts an object of the spoke to its hub and back.
 ///
 /// # Panics
-/// It cannot be converted, or comes back changed.
+/// Panics if it cannot be converted or the result differs.
 pub fn assert_spoke_round_trips<S: Spoke>(object: &S::Object) {
     assert_round_trips::<S>(&typed(S::TYPE, written(object)));
 }
 
-/// An object of the hub, converted to the spoke and back.
+/// Converts an object of the hub to the spoke and back.
 ///
 /// # Panics
-/// It cannot be converted, or comes back changed.
+/// Panics if it cannot be converted or the result differs.
 pub fn assert_hub_round_trips<S: Spoke>(object: &<S::Hub as Resource>::Object) {
     assert_round_trips::<S>(&typed(S::Hub::TYPE, written(object)));
 }
 
-/// An object of either version (its `apiVersion` says of which), converted to the other one and back.
+/// Converts an object of either version (determined by its `apiVersion`) to the other version and back.
 ///
 /// # Panics
-/// It cannot be converted, or comes back changed.
+/// Panics if it cannot be converted or the result differs.
 pub fn assert_round_trips<S: Spoke>(object: &Object) {
     let spoke = S::TYPE.instantiate();
     let Some(conversion) = &spoke.hub else {
@@ -73,7 +73,7 @@ pub fn assert_round_trips<S: Spoke>(object: &Object) {
     );
 }
 
-/// The object in its schema's form, and what comes back.
+/// Returns the conformed object and the result of the round trip.
 fn round_trip(
     conversion: &Conversion,
     spoke: &ResourceType,
@@ -88,7 +88,7 @@ fn round_trip(
     Ok((before, after))
 }
 
-/// The object as its Rust type writes it: what is absent and what is the type's default are the same.
+/// Returns the object as serialised by its Rust type, so that absent fields and default values are equal.
 fn as_typed<R: Resource>(object: &Object) -> Object {
     let typed: R::Object = object.view().unwrap_or_else(|error| panic!("{error}\n{}", pretty(object)));
     written(&typed)
@@ -109,7 +109,7 @@ fn pretty(object: &Object) -> String {
 
 // === samples ===
 
-/// An object with every field set, then one without each of them.
+/// Returns an object with every field set, then one without each of them.
 fn samples(schema: &Schema) -> Vec<Map<String, Value>> {
     let mut full = Map::new();
     for field in schema.root().fields().filter(|field| !is_common(field.name())) {
@@ -127,12 +127,12 @@ fn samples(schema: &Schema) -> Vec<Map<String, Value>> {
     std::iter::once(full.clone()).chain(without).collect()
 }
 
-/// Fields every kind has, which no conversion is asked about.
+/// Whether the field is common to all kinds and not converted.
 fn is_common(field: &str) -> bool {
     matches!(field, "apiVersion" | "kind" | "metadata")
 }
 
-/// A value of a type. `within` are the types it is inside of: one that contains itself ends there.
+/// Returns a value of a type. `within` contains the enclosing types, to stop at recursive ones.
 fn sample<'a>(name: &str, ty: TypeRef<'a>, within: &mut Vec<&'a str>) -> Value {
     if let Some(scalar) = ty.scalar() {
         return sample_scalar(name, scalar);
@@ -168,7 +168,7 @@ fn sample_scalar(name: &str, scalar: Scalar) -> Value {
     }
 }
 
-/// The paths of all fields that may be absent.
+/// Collects the paths of all optional fields.
 fn collect_optional<'a>(
     ty: TypeRef<'a>,
     within: &mut Vec<&'a str>,

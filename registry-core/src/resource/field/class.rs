@@ -1,30 +1,30 @@
-//! What the type of a field is in JSON, as far as the type alone says: what selectors can compare and columns can show.
+//! The JSON type of a field as far as its Rust type determines it: what selectors can compare and columns can show.
 //!
-//! The derive writes `is_string_column(value, (&Classified(value)).class())`. Types of the standard library and of Kubernetes'
-//! metadata have a class by [`Classify`]; a method call takes [`Unclassified`] for every other type. What such a type is in
-//! JSON, its schema says when the server starts.
+//! The derive generates `is_string_column(value, (&Classified(value)).class())`. Types of the standard library and of
+//! Kubernetes' metadata have a class through [`Classify`]; a method call uses [`Unclassified`] for every other type,
+//! whose JSON type is checked against the schema when the server starts.
 
 use std::collections::{BTreeMap, HashMap};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 use serde_json::{Map, Value};
 
-/// A field's value, to ask for its class.
+/// A field's value, to determine its class.
 pub struct Classified<'a, T>(pub Option<&'a T>);
 
-/// A text.
+/// A string.
 pub struct Text;
-/// A whole number.
+/// An integer.
 pub struct WholeNumber;
 /// A number with a fraction.
 pub struct Fraction;
 /// `true` or `false`.
 pub struct Boolean;
-/// A moment.
+/// A time.
 pub struct Moment;
-/// A list, or a map.
+/// A list or a map.
 pub struct Collection;
-/// A type that says nothing of itself: an enum, a struct, a type of another crate.
+/// A type without a known class: an enum, a struct, a type of another crate.
 pub struct Unknown;
 
 /// A type of a known class.
@@ -32,22 +32,22 @@ pub trait Classify {
     /// The class.
     type Class;
 
-    /// The class of the type.
+    /// Returns the class of the type.
     fn class(&self) -> Self::Class;
 }
 
 /// Every other type.
 pub trait Unclassified {
-    /// Unknown.
+    /// Returns the unknown class.
     fn class(&self) -> Unknown {
         Unknown
     }
 }
 
-// One reference more than `Classify`, so that a method call takes this only where there is no class.
+// Takes one reference more than `Classify`, so that a method call uses it only if there is no class.
 impl<T> Unclassified for &Classified<'_, T> {}
 
-/// Gives types their class.
+/// Defines the classes of types.
 macro_rules! classes {
     ($($class:ident: $([$($generic:ident),*] $ty:ty),+;)+) => {
         $($(
@@ -71,7 +71,7 @@ classes! {
     Collection: [T] Vec<T>, [K, V] BTreeMap<K, V>, [K, V] HashMap<K, V>, [] Map<String, Value>;
 }
 
-/// The class of a field that `selectable(…)` may name.
+/// The class of a field that `selectable(…)` accepts.
 #[diagnostic::on_unimplemented(
     message = "`selectable(…)` cannot name a `{T}`",
     label = "selectors compare texts, whole numbers and booleans",
@@ -79,7 +79,7 @@ classes! {
 )]
 pub trait SelectableClass<T> {}
 
-/// The class of a field that a column of this type may show.
+/// The class of a field that a column of this type accepts.
 #[diagnostic::on_unimplemented(
     message = "a column of type `string` cannot show a `{T}`",
     label = "the column has no `type = …`, or another one than the field",
@@ -87,7 +87,7 @@ pub trait SelectableClass<T> {}
 )]
 pub trait StringColumn<T> {}
 
-/// The class of a field that a column of this type may show.
+/// The class of a field that a column of this type accepts.
 #[diagnostic::on_unimplemented(
     message = "a column of type `integer` cannot show a `{T}`",
     label = "the column has another type than the field",
@@ -95,7 +95,7 @@ pub trait StringColumn<T> {}
 )]
 pub trait IntegerColumn<T> {}
 
-/// The class of a field that a column of this type may show.
+/// The class of a field that a column of this type accepts.
 #[diagnostic::on_unimplemented(
     message = "a column of type `number` cannot show a `{T}`",
     label = "the column has another type than the field",
@@ -103,7 +103,7 @@ pub trait IntegerColumn<T> {}
 )]
 pub trait NumberColumn<T> {}
 
-/// The class of a field that a column of this type may show.
+/// The class of a field that a column of this type accepts.
 #[diagnostic::on_unimplemented(
     message = "a column of type `boolean` cannot show a `{T}`",
     label = "the column has another type than the field",
@@ -111,7 +111,7 @@ pub trait NumberColumn<T> {}
 )]
 pub trait BooleanColumn<T> {}
 
-/// The class of a field that a column of this type may show.
+/// The class of a field that a column of this type accepts.
 #[diagnostic::on_unimplemented(
     message = "a column of type `date` cannot show a `{T}`",
     label = "the column has another type than the field",

@@ -1,4 +1,4 @@
-//! Reading single values and their rules out of a JSON schema.
+//! Parses scalar types and rules of a JSON schema.
 
 use regex::Regex;
 use serde_json::{Map, Number, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 use super::super::rules::{Bound, Pattern, Rules};
 use super::super::types::Scalar;
 
-/// The one type a schema names beside null.
+/// Returns the only type of a schema other than null.
 pub(super) fn type_name(schema: &Map<String, Value>) -> Option<&str> {
     match schema.get("type")? {
         Value::String(name) => Some(name),
@@ -18,7 +18,7 @@ pub(super) fn type_name(schema: &Map<String, Value>) -> Option<&str> {
     }
 }
 
-/// The Go name and format of a schema that is neither list nor object.
+/// Returns the Go name and format of a schema that is neither a list nor an object.
 pub(super) fn scalar(schema: &Map<String, Value>) -> (&'static str, Scalar) {
     let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
     if format == "int-or-string" || super::flag(schema, "x-kubernetes-int-or-string") {
@@ -41,7 +41,7 @@ pub(super) fn scalar(schema: &Map<String, Value>) -> (&'static str, Scalar) {
     }
 }
 
-/// What the schema demands of values beside their type.
+/// Returns the schema's rules other than types.
 pub(super) fn rules(schema: &Map<String, Value>) -> Rules {
     let length = |keys: [&str; 3]| keys.iter().find_map(|key| schema.get(*key)).and_then(Value::as_u64);
     let pattern = schema.get("pattern").and_then(Value::as_str);
@@ -56,7 +56,7 @@ pub(super) fn rules(schema: &Map<String, Value>) -> Rules {
     }
 }
 
-/// The values an enum allows: as `enum`, or as one `const` per variant; none when any will do.
+/// Returns the allowed values of an enum, from `enum` or from the `const` of each variant; empty if all are allowed.
 fn choices(schema: &Map<String, Value>) -> Vec<Value> {
     if let Some(Value::Array(accepted)) = schema.get("enum") {
         return accepted.iter().filter(|value| !value.is_null()).cloned().collect();
@@ -73,7 +73,7 @@ fn choices(schema: &Map<String, Value>) -> Vec<Value> {
     accepted
 }
 
-/// A bound as OpenAPI writes it (a flag makes it exclusive), or as JSON Schema does (a number of its own).
+/// Returns a bound in the form of OpenAPI (a flag makes it exclusive) or of JSON Schema (a separate number).
 fn bound(schema: &Map<String, Value>, key: &str, exclusive_key: &str) -> Option<Bound> {
     let number = |key: &str| schema.get(key).and_then(Value::as_number).cloned();
     match number(exclusive_key) {
@@ -82,7 +82,7 @@ fn bound(schema: &Map<String, Value>, key: &str, exclusive_key: &str) -> Option<
     }
 }
 
-/// The largest number of Rust's unsigned types, which schemars leaves to the format.
+/// Returns the maximum of Rust's unsigned types, which schemars expresses only by the format.
 fn widest(schema: &Map<String, Value>) -> Option<Bound> {
     let most = match schema.get("format").and_then(Value::as_str)? {
         "uint32" => u64::from(u32::MAX),

@@ -1,38 +1,38 @@
-//! Decimal numbers without a sign, as long as they need to be.
+//! Unsigned decimal numbers of any length.
 
 use std::cmp::Ordering;
 
-/// A whole number of digits, shifted by a power of ten.
+/// An integer times a power of ten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
-    /// Without zeros at either end; empty for zero.
+    /// Without leading and trailing zeros; empty for zero.
     digits: String,
-    /// Tens to multiply the digits with.
+    /// The power of ten.
     exponent: i64,
 }
 
-/// Digits behind the point that survive the multiplication with a power of two; what follows only rounds up.
+/// Number of fraction digits kept in a multiplication with a power of two; further digits only round up.
 const FRACTION_DIGITS: usize = 18;
 
-/// One, in units of the last such digit.
+/// One, in units of the last digit.
 const ONE: u128 = 10_u128.pow(18);
 
-/// A billionth, in the same units.
+/// 10⁻⁹, in the same units.
 const NANO: u128 = 10_u128.pow(9);
 
 // === impl Decimal ===
 
 impl Decimal {
-    /// The exponent of the finest step Kubernetes keeps.
+    /// The exponent of Kubernetes' precision.
     pub(super) const NANO: i32 = -9;
 
-    /// `whole.fraction × 10^exponent`.
+    /// Returns `whole.fraction × 10^exponent`.
     pub(super) fn new(whole: &str, fraction: &str, exponent: i32) -> Self {
         let fraction_digits = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
         Self::trimmed(&[whole, fraction].concat(), i64::from(exponent) - fraction_digits)
     }
 
-    /// `whole.fraction × 2^bits`, rounded up to a billionth, at most the largest 64-bit number.
+    /// Returns `whole.fraction × 2^bits`, rounded up to 10⁻⁹, and at most the largest 64-bit integer.
     pub(super) fn scaled_by_power_of_two(whole: &str, fraction: &str, bits: u32) -> Self {
         const MOST: u128 = i64::MAX as u128;
         let whole = whole.parse::<u128>().unwrap_or(u128::MAX);
@@ -60,12 +60,12 @@ impl Decimal {
         Self { digits: kept.to_owned(), exponent }
     }
 
-    /// Which of two numbers is the larger.
+    /// Compares two numbers.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         let magnitude =
             |one: &Self| i64::try_from(one.digits.len()).unwrap_or(i64::MAX).saturating_add(one.exponent);
         match (self.is_zero(), other.is_zero()) {
-            // Without zeros at the ends, digits of the same magnitude compare as texts.
+            // Without leading and trailing zeros, digits of the same magnitude compare as strings.
             (false, false) => {
                 magnitude(self).cmp(&magnitude(other)).then_with(|| self.digits.cmp(&other.digits))
             }
@@ -73,12 +73,12 @@ impl Decimal {
         }
     }
 
-    /// So many billionths.
+    /// Creates a number from units of 10⁻⁹.
     pub(super) fn from_nanos(nanos: u128) -> Self {
         Self::trimmed(&nanos.to_string(), Self::NANO.into())
     }
 
-    /// In billionths; `None` for what is too large or too fine.
+    /// Returns the number in units of 10⁻⁹; `None` if it is too large or too precise.
     pub(super) fn nanos(&self) -> Option<i128> {
         if self.is_zero() {
             return Some(0);
@@ -99,18 +99,18 @@ impl Decimal {
         self.exponent.saturating_add(i64::try_from(self.digits.len()).unwrap_or(i64::MAX)) <= 0
     }
 
-    /// Rounds up what is finer than a billionth.
+    /// Rounds up to 10⁻⁹.
     pub(super) fn round_up_to_nano(&mut self) {
         let Ok(excess) = usize::try_from(i64::from(Self::NANO) - self.exponent) else { return };
         if excess == 0 || self.is_zero() {
             return;
         }
         let kept = self.digits.len().checked_sub(excess).and_then(|length| self.digits.get(..length));
-        // The digits end in no zero, so something is always cut off.
+        // The last digit is not zero, so the rounding always drops a non-zero part.
         *self = Self::trimmed(&plus_one(kept.unwrap_or_default()), i64::from(Self::NANO));
     }
 
-    /// Digits and the largest exponent that is a multiple of three and needs no fraction.
+    /// Returns the digits and the largest exponent that is a multiple of three and leaves no fraction.
     pub(super) fn as_powers_of_1000(&self) -> (String, i64) {
         let exponent = self.exponent.div_euclid(3) * 3;
         let mut digits = self.digits.clone();
@@ -120,8 +120,8 @@ impl Decimal {
         (digits, exponent)
     }
 
-    /// Digits and the largest power of two that is one of 1024 and needs no fraction; `None` for what is better
-    /// written in decimal: small numbers and those with a fraction.
+    /// Returns the digits and the largest power of 1024, as a power of two, that leaves no fraction; `None` for small
+    /// numbers and those with a fraction, which are written in decimal.
     pub(super) fn as_powers_of_1024(&self) -> Option<(String, u32)> {
         let zeros = usize::try_from(self.exponent).ok()?;
         let mut whole: u64 = format!("{}{}", self.digits, "0".repeat(zeros)).parse().ok()?;
@@ -137,7 +137,7 @@ impl Decimal {
     }
 }
 
-/// Adds one to a number in decimal digits.
+/// Adds one to a decimal number.
 fn plus_one(digits: &str) -> String {
     let nines = digits.len() - digits.trim_end_matches('9').len();
     let (head, _) = digits.split_at(digits.len() - nines);

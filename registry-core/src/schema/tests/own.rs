@@ -1,4 +1,4 @@
-//! Schemas of authors' own structs.
+//! Schemas of custom structs.
 
 use std::collections::BTreeMap;
 

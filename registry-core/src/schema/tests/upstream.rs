@@ -1,5 +1,5 @@
-//! All of Kubernetes' types. The tables are the project's own; what they are held against is upstream's data,
-//! in the directory `ORLOP_UPSTREAM` names.
+//! Tests with all of Kubernetes' types. The tables are the project's; they are compared with upstream's data in the
+//! directory given by `ORLOP_UPSTREAM`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn table() -> Arc<TypeTable> {
     Arc::new(TypeTable::parse(std::str::from_utf8(&generated("types.facts")).unwrap()).unwrap())
 }
 
-/// Upstream's directory; says so when it is not given and the test cannot run.
+/// Returns upstream's directory; prints a message if it is not set and the test is skipped.
 fn upstream(test: &str) -> Option<PathBuf> {
     let directory = std::env::var_os("ORLOP_UPSTREAM").map(PathBuf::from);
     if directory.is_none() {
@@ -32,7 +32,7 @@ fn read_json(path: PathBuf) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// The schema of the kind an object says it is.
+/// Returns the schema of the object's kind.
 fn schema_of(table: &Arc<TypeTable>, object: &Value) -> Option<Schema> {
     let api_version = object["apiVersion"].as_str()?;
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -73,7 +73,7 @@ fn components_are_those_of_upstream() {
         let document = read_json(entry.unwrap().path());
         let schemas = document.pointer("/components/schemas").and_then(Value::as_object).cloned();
         for (name, expected) in schemas.unwrap_or_default() {
-            // These two list the kinds of the one document they are in.
+            // These two list the kinds of the document they are in.
             if name.ends_with(".DeleteOptions") || name.ends_with(".WatchEvent") {
                 continue;
             }
@@ -88,7 +88,7 @@ fn components_are_those_of_upstream() {
     assert!(checked > 1000);
 }
 
-/// The first place where two values differ. The order of required fields and of kinds means nothing.
+/// Returns the first difference between two values. Ignores the order of required fields and of kinds.
 fn difference(path: &str, ours: &Value, expected: &Value) -> Option<String> {
     match (ours, expected) {
         (Value::Object(ours), Value::Object(expected)) => {
@@ -119,7 +119,7 @@ fn sorted(list: &[Value]) -> Vec<String> {
     texts
 }
 
-/// Tells how long the hot path takes; slow machines make it slow, so it judges nothing.
+/// Prints the time of the hot path. Depends on the machine, so it asserts nothing.
 #[test]
 #[ignore = "a measurement, for release builds"]
 fn how_long_it_takes() {

@@ -1,4 +1,4 @@
-//! Making tables ready for use, and looking things up in them.
+//! Construction of tables, and look-ups in them.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use super::{ANY, Absent, Field, Scalar, Struct, Type, TypeId, TypeRef, TypeShape
 // === impl TypeTable ===
 
 impl TypeTable {
-    /// The schema of a kind; `None` when the table does not have it.
+    /// Returns the schema of a kind; `None` if the table does not have it.
     pub fn schema(self: &Arc<Self>, wanted: GroupVersionKind) -> Option<Schema> {
         self.find(wanted.group, wanted.version, wanted.kind)
     }
 
-    /// The schema of the kind that an object says it is; `None` when the table does not have it.
+    /// Returns the schema of an object's kind; `None` if the table does not have it.
     pub fn schema_of(self: &Arc<Self>, api_version: &str, kind: &str) -> Option<Schema> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         self.find(group, version, kind)
@@ -31,12 +31,12 @@ impl TypeTable {
         Some(Schema { table: Arc::clone(self), root: entry.ty, typed_check: None })
     }
 
-    /// The schema of a type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
+    /// Returns the schema of a type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
     pub fn schema_named(self: &Arc<Self>, name: &str) -> Option<Schema> {
         Some(Schema { table: Arc::clone(self), root: *self.names.get(name)?, typed_check: None })
     }
 
-    /// The OpenAPI names of all named types, sorted.
+    /// Returns the OpenAPI names of all named types, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(|name| &**name)
     }
@@ -45,17 +45,17 @@ impl TypeTable {
         TypeRef { table: self, ty: self.get(id), atomic: None }
     }
 
-    /// The type with this id; ids are checked when a table is made, so the fallback is never seen.
+    /// Returns the type with this id. Ids are checked when a table is built, so the fallback is not used.
     pub(in crate::schema) fn get(&self, id: TypeId) -> &Type {
         self.types.get(id.0 as usize).unwrap_or(&ANY)
     }
 
-    /// The value Go gives a variable of this type that nothing was assigned to, as JSON shows it.
+    /// Returns Go's zero value of the type in JSON.
     pub(in crate::schema) fn zero(&self, id: TypeId) -> Value {
         self.zero_of(self.get(id))
     }
 
-    /// The same of a type at hand.
+    /// Like [`zero`](Self::zero), for a resolved type.
     pub(in crate::schema) fn zero_of(&self, ty: &Type) -> Value {
         match &ty.shape {
             TypeShape::Scalar(scalar) => scalar.zero(),
@@ -68,7 +68,7 @@ impl TypeTable {
         }
     }
 
-    /// What JSON has in the place of this field when it is absent.
+    /// Returns the JSON form of this field if it is absent.
     pub(in crate::schema) fn absent(&self, field: &Field) -> Option<Value> {
         match field.absent {
             Absent::Omit => None,
@@ -77,7 +77,7 @@ impl TypeTable {
         }
     }
 
-    /// Works out what is asked often: which fields JSON always has, and where defaults are.
+    /// Precomputes the fields that are always present in JSON, and the types with defaults.
     pub(in crate::schema) fn finish(mut self) -> Self {
         let kinds: Vec<AbsenceClass> = self.types.iter().map(AbsenceClass::of).collect();
         for ty in &mut self.types {
@@ -93,7 +93,7 @@ impl TypeTable {
         self
     }
 
-    /// Marks the types that lead to defaults, until a round finds no more.
+    /// Marks the types with defaults, iterating to a fixed point.
     fn find_defaults(&mut self) {
         loop {
             let known: Vec<bool> = self.types.iter().map(|ty| ty.has_defaults).collect();
@@ -120,7 +120,7 @@ impl TypeTable {
     }
 }
 
-/// The places of the fields that `wanted` picks.
+/// Returns the indexes of the fields that satisfy `wanted`.
 fn places(fields: &[Field], wanted: impl Fn(&Field) -> bool) -> Box<[u16]> {
     let picked = (0_u16..).zip(fields).filter(|(_, field)| wanted(field));
     picked.map(|(place, _)| place).collect()
@@ -129,13 +129,13 @@ fn places(fields: &[Field], wanted: impl Fn(&Field) -> bool) -> Box<[u16]> {
 // === impl Struct ===
 
 impl Struct {
-    /// The field with this JSON name.
+    /// Returns the field with this JSON name.
     pub(in crate::schema) fn field(&self, name: &str) -> Option<&Field> {
         let place = self.fields.binary_search_by(|field| (*field.name).cmp(name)).ok()?;
         self.fields.get(place)
     }
 
-    /// The same, not before `place`, which moves on to it: mostly it is one of the next.
+    /// Like [`field`](Self::field), searching from `place` on and updating it: usually it is one of the next fields.
     pub(in crate::schema) fn next_field(&self, name: &str, place: &mut usize) -> Option<&Field> {
         const NEAR: usize = 4;
         let ahead = self.fields.get(*place..)?;
@@ -145,12 +145,12 @@ impl Struct {
         ahead.get(step).filter(|field| *field.name == *name)
     }
 
-    /// The fields JSON always has.
+    /// Returns the fields that are always present in JSON.
     pub(in crate::schema) fn always_fields(&self) -> impl Iterator<Item = &Field> {
         self.always.iter().filter_map(|place| self.fields.get(usize::from(*place)))
     }
 
-    /// The fields that have defaults, or whose types do.
+    /// Returns the fields that have defaults, or whose types do.
     pub(in crate::schema) fn defaulted_fields(&self) -> impl Iterator<Item = &Field> {
         self.defaulted.iter().filter_map(|place| self.fields.get(usize::from(*place)))
     }
@@ -170,16 +170,16 @@ impl Scalar {
     }
 }
 
-/// How absence shows in JSON, by what Go has for the type.
+/// The JSON form of absence, depending on the Go type.
 #[derive(Clone, Copy)]
 enum AbsenceClass {
-    /// `omitempty` leaves the zero out; else it is shown.
+    /// `omitempty` omits the zero; otherwise it is written.
     Plain,
-    /// `omitempty` leaves it out; else it is null.
+    /// `omitempty` omits it; otherwise it is null.
     Nilable,
-    /// `omitempty` does nothing: the zero is shown.
+    /// `omitempty` has no effect: the zero is written.
     Struct,
-    /// `omitempty` does nothing: null is shown.
+    /// `omitempty` has no effect: null is written.
     NullStruct,
 }
 

@@ -1,4 +1,4 @@
-//! References into a table, for engines that walk objects beside their types.
+//! References into a table, for algorithms that traverse objects with their types.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use super::{Dialect, Field, ListKind, PatchStrategy, Scalar, SchemaOr, Type, TypeShape, TypeTable};
 
-/// One type of a table.
+/// A type of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeRef<'a> {
     pub(super) table: &'a TypeTable,
     pub(super) ty: &'a Type,
-    /// What the field that led here says about [`TypeRef::is_atomic`].
+    /// The override of [`TypeRef::is_atomic`] by the field that led here.
     pub(super) atomic: Option<bool>,
 }
 
-/// One field of a struct type.
+/// A field of a struct type.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldRef<'a> {
     pub(super) table: &'a TypeTable,
@@ -25,19 +25,19 @@ pub struct FieldRef<'a> {
 // === impl TypeRef ===
 
 impl<'a> TypeRef<'a> {
-    /// The field with this JSON name; `None` when this is no struct or has no such field.
+    /// Returns the field with this JSON name; `None` if this is not a struct or has no such field.
     pub fn field(&self, name: &str) -> Option<FieldRef<'a>> {
         let TypeShape::Struct(shape) = &self.ty.shape else { return None };
         Some(FieldRef { table: self.table, field: shape.field(name)? })
     }
 
-    /// The same, for whoever asks for names in their order: `place` is where the last field was found.
+    /// Like [`field`](Self::field), for sorted names: `place` is the index of the previous field.
     pub(crate) fn next_field(&self, name: &str, place: &mut usize) -> Option<FieldRef<'a>> {
         let TypeShape::Struct(shape) = &self.ty.shape else { return None };
         Some(FieldRef { table: self.table, field: shape.next_field(name, place)? })
     }
 
-    /// All fields, sorted by JSON name; none when this is no struct.
+    /// Returns all fields, sorted by JSON name; none if this is not a struct.
     pub fn fields(&self) -> impl Iterator<Item = FieldRef<'a>> + use<'a> {
         let table = self.table;
         let fields = match &self.ty.shape {
@@ -47,7 +47,7 @@ impl<'a> TypeRef<'a> {
         fields.iter().map(move |field| FieldRef { table, field })
     }
 
-    /// The element type; `None` when this is no list.
+    /// Returns the element type; `None` if this is not a list.
     pub fn element(&self) -> Option<TypeRef<'a>> {
         match &self.ty.shape {
             TypeShape::List { element, .. } => Some(self.table.type_ref(*element)),
@@ -55,7 +55,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// The type of a map's values; `None` when this is no map.
+    /// Returns the value type; `None` if this is not a map.
     pub fn value(&self) -> Option<TypeRef<'a>> {
         match &self.ty.shape {
             TypeShape::Map { value, .. } => Some(self.table.type_ref(*value)),
@@ -63,7 +63,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// The format of a single value; `None` when this is no scalar.
+    /// Returns the scalar format; `None` if this is not a scalar.
     pub fn scalar(&self) -> Option<Scalar> {
         match &self.ty.shape {
             TypeShape::Scalar(scalar) => Some(*scalar),
@@ -71,7 +71,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// The JSON schema type, and what may stand in its place; `None` for all else.
+    /// Returns the JSON schema type and its alternative; `None` for other types.
     pub fn schema_or(&self) -> Option<(TypeRef<'a>, SchemaOr)> {
         match &self.ty.shape {
             TypeShape::SchemaOr { schema, or } => Some((self.table.type_ref(*schema), *or)),
@@ -79,7 +79,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// How a list's elements are told apart; `None` when this is no list.
+    /// Returns the kind of list; `None` if this is not a list.
     pub fn list_kind(&self) -> Option<ListKind> {
         match &self.ty.shape {
             TypeShape::List { kind, .. } => Some(*kind),
@@ -87,7 +87,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// The fields that tell a keyed list's elements apart, in declared order; empty for all else.
+    /// Returns the key fields of a keyed list, in declared order; empty for other types.
     pub fn list_keys(&self) -> &'a [Arc<str>] {
         match &self.ty.shape {
             TypeShape::List { keys, .. } => keys,
@@ -95,7 +95,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Whether server-side apply treats the whole value as one: scalars, atomic lists, maps and structs.
+    /// Whether server-side apply treats the value as a unit: scalars, atomic lists, maps and structs.
     pub fn is_atomic(&self) -> bool {
         match &self.ty.shape {
             TypeShape::Scalar(_) | TypeShape::SchemaOr { .. } => true,
@@ -105,8 +105,8 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Whether server-side apply takes maps found here apart although nothing is known of them: so it is with
-    /// whatever an author's schema leaves open. (Kubernetes' own open fields are one value each.)
+    /// Whether server-side apply manages the keys of maps without a schema separately, as in the open fields of custom
+    /// schemas. (Kubernetes' own open fields are one value each.)
     pub fn is_open(&self) -> bool {
         matches!(self.ty.shape, TypeShape::Scalar(Scalar::Any)) && self.table.dialect == Dialect::JsonSchema
     }
@@ -116,17 +116,17 @@ impl<'a> TypeRef<'a> {
         matches!(self.ty.shape, TypeShape::Struct(_))
     }
 
-    /// Whether a struct keeps fields the schema does not know.
+    /// Whether a struct keeps unknown fields.
     pub fn keeps_unknown(&self) -> bool {
         matches!(&self.ty.shape, TypeShape::Struct(shape) if shape.keeps_unknown)
     }
 
-    /// The OpenAPI name, such as `io.k8s.api.core.v1.Pod`; `None` when this is no component of its own.
+    /// Returns the OpenAPI name, such as `io.k8s.api.core.v1.Pod`; `None` if this is not a component.
     pub fn name(&self) -> Option<&'a str> {
         self.ty.name.as_deref()
     }
 
-    /// The Go type as decoding errors name it: `v1.PodSpec`, `[]string`, `int32`.
+    /// Returns the Go type as named in decoding errors: `v1.PodSpec`, `[]string`, `int32`.
     pub fn go_name(&self) -> &'a str {
         &self.ty.go_name
     }
@@ -135,32 +135,32 @@ impl<'a> TypeRef<'a> {
 // === impl FieldRef ===
 
 impl<'a> FieldRef<'a> {
-    /// The field's JSON name.
+    /// Returns the field's JSON name.
     pub fn name(&self) -> &'a str {
         &self.field.name
     }
 
-    /// The field's type.
+    /// Returns the field's type.
     pub fn ty(&self) -> TypeRef<'a> {
         TypeRef { atomic: self.field.atomic, ..self.table.type_ref(self.field.ty) }
     }
 
-    /// How a strategic merge patch treats the field.
+    /// Returns how a strategic merge patch treats the field.
     pub fn patch_strategy(&self) -> PatchStrategy {
         self.field.patch_strategy
     }
 
-    /// The field by which a strategic merge patch tells list elements apart.
+    /// Returns the merge key of a strategic merge patch.
     pub fn merge_key(&self) -> Option<&'a str> {
         self.field.merge_key.as_deref()
     }
 
-    /// Whether the Go field is a pointer: absent and zero are different things.
+    /// Whether the Go field is a pointer, so that absent and zero differ.
     pub fn is_pointer(&self) -> bool {
         self.field.traits.pointer
     }
 
-    /// Whether a zero (empty list, empty map) is left out of JSON.
+    /// Whether a zero (empty list, empty map) is omitted from JSON.
     pub fn omits_empty(&self) -> bool {
         self.field.traits.omit_empty
     }
@@ -170,18 +170,18 @@ impl<'a> FieldRef<'a> {
         self.field.traits.required
     }
 
-    /// The schema's default, when the field is absent.
+    /// Returns the schema's default.
     pub fn default(&self) -> Option<&'a Value> {
         self.field.default.as_deref()
     }
 
-    /// What JSON has in the place of the field when it is absent; `None`: nothing.
+    /// Returns the JSON form of the field if it is absent; `None` if it is omitted.
     pub(crate) fn absent(&self) -> Option<Value> {
         self.table.absent(self.field)
     }
 
-    /// Field numbers in protobuf: the last is the field's own, those before it lead through the messages Go
-    /// inlines. Empty when protobuf does not have the field.
+    /// Returns the protobuf field numbers: the last is the field's own, the preceding ones lead through the messages
+    /// that Go inlines. Empty if protobuf does not have the field.
     pub fn protobuf_path(&self) -> &'a [u32] {
         &self.field.proto
     }

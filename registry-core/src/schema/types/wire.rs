@@ -1,24 +1,24 @@
-//! Structs as protobuf has them: fields by number, inlined structs as the messages they are on the wire.
+//! Protobuf layout of structs: fields by number, inlined structs as messages.
 
 use super::{Field, Scalar, SchemaOr, Struct, TypeRef, TypeShape, TypeTable, walk::FieldRef};
 
-/// A numbered place in a message.
+/// A numbered field of a message.
 #[derive(Clone, Debug)]
 pub(in crate::schema) struct Wire {
     number: u32,
     node: Node,
 }
 
-/// What is at a numbered place.
+/// The content of a numbered field.
 #[derive(Clone, Debug)]
 enum Node {
-    /// A field, by its place in the struct.
+    /// A field, by its index in the struct.
     Field(u16),
-    /// A message of fields that JSON has one level up: a struct Go inlines.
+    /// A struct that Go inlines: a message whose fields are one level higher in JSON.
     Inlined(Box<[Wire]>),
 }
 
-/// The places of one message, in the order of their numbers.
+/// The fields of a message, sorted by number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message<'a> {
     table: &'a TypeTable,
@@ -26,33 +26,33 @@ pub(crate) struct Message<'a> {
     wires: &'a [Wire],
 }
 
-/// What is at a numbered place.
+/// The content of a numbered field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Slot<'a> {
     /// A field.
     Field(FieldRef<'a>),
-    /// A message whose fields JSON has one level up.
+    /// A message whose fields are one level higher in JSON.
     Inlined(Message<'a>),
 }
 
-/// What a type looks like, for codecs.
+/// The structure of a type, for codecs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form<'a> {
-    /// A single value.
+    /// A scalar.
     Scalar(Scalar),
     /// A struct.
     Struct(Message<'a>),
-    /// A list of these.
+    /// A list with this element type.
     List(TypeRef<'a>),
-    /// A list of strings that protobuf wraps in a message, with the strings as field 1: Go gives it a name.
+    /// A named Go list of strings, which protobuf wraps in a message with the strings as field 1.
     Boxed,
-    /// A map to these.
+    /// A map with this value type.
     Map(TypeRef<'a>),
-    /// A JSON schema, or something in its place.
+    /// A JSON schema, or an alternative to it.
     SchemaOr(TypeRef<'a>, SchemaOr),
 }
 
-/// Puts fields in the order of their numbers, those of inlined structs together.
+/// Sorts fields by number and groups those of inlined structs.
 pub(super) fn layout(fields: &[Field]) -> Box<[Wire]> {
     let numbered: Vec<(&[u32], u16)> =
         fields.iter().map(|field| &*field.proto).zip(0_u16..).filter(|(path, _)| !path.is_empty()).collect();
@@ -65,7 +65,7 @@ fn level(mut numbered: Vec<(&[u32], u16)>) -> Box<[Wire]> {
     groups.filter_map(wire).collect()
 }
 
-/// One place: a field, when its path ends here, else the message that its path leads through.
+/// Builds one entry: a field if its path ends here, otherwise the message that its path leads through.
 fn wire(group: &[(&[u32], u16)]) -> Option<Wire> {
     let ((path, place), rest) = (group.first()?, group.get(1..).unwrap_or_default());
     let number = *path.first()?;
@@ -81,12 +81,12 @@ fn wire(group: &[(&[u32], u16)]) -> Option<Wire> {
 // === impl Message ===
 
 impl<'a> Message<'a> {
-    /// All places, in the order of their numbers.
+    /// Returns all entries, sorted by number.
     pub(crate) fn slots(self) -> impl Iterator<Item = (u32, Slot<'a>)> {
         self.wires.iter().filter_map(move |wire| Some((wire.number, self.slot(wire)?)))
     }
 
-    /// The place with a number. `hint` is where it is looked for first: senders write in order.
+    /// Returns the entry with a number. Starts searching at `hint`, because senders write in order.
     pub(crate) fn find(self, number: u32, hint: &mut usize) -> Option<Slot<'a>> {
         let is_wanted = |at: usize| self.wires.get(at).is_some_and(|wire| wire.number == number);
         if !is_wanted(*hint) {
@@ -117,7 +117,7 @@ impl<'a> Message<'a> {
 // === impl TypeRef ===
 
 impl<'a> TypeRef<'a> {
-    /// The names of a struct's fields in the order of their numbers; those of inlined structs where these are.
+    /// Returns the names of a struct's fields sorted by number, those of inlined structs at the position of the struct.
     pub(crate) fn fields_by_number(&self) -> Vec<&'a str> {
         fn collect<'a>(message: Message<'a>, names: &mut Vec<&'a str>) {
             for (_, slot) in message.slots() {
@@ -134,7 +134,7 @@ impl<'a> TypeRef<'a> {
         names
     }
 
-    /// What the type looks like.
+    /// Returns the structure of the type.
     pub(crate) fn form(&self) -> Form<'a> {
         let table = self.table;
         match &self.ty.shape {
@@ -156,7 +156,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// The fields JSON always has; none when this is no struct.
+    /// Returns the fields that are always present in JSON; none if this is not a struct.
     pub(crate) fn always_fields(&self) -> impl Iterator<Item = FieldRef<'a>> + use<'a> {
         let table = self.table;
         let shape: Option<&'a Struct> = match &self.ty.shape {
@@ -167,7 +167,7 @@ impl<'a> TypeRef<'a> {
         fields.map(move |field| FieldRef { table, field })
     }
 
-    /// What Go gives a variable of this type that nothing was assigned to, as JSON shows it.
+    /// Returns Go's zero value of the type in JSON.
     pub(crate) fn zero(&self) -> serde_json::Value {
         self.table.zero_of(self.ty)
     }

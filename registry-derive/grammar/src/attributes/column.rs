@@ -7,46 +7,46 @@ use syn::{Ident, LitInt, LitStr, Meta, Token};
 
 use super::path::FieldPath;
 
-/// One column of the resource's table.
+/// A column of the resource's table.
 #[derive(Clone, Debug)]
 pub struct ColumnAttribute {
-    /// The heading.
+    /// The column header.
     pub heading: LitStr,
-    /// The field its cells show.
+    /// The field that it shows.
     pub path: FieldPath,
-    /// What its cells hold.
+    /// The type of the cells.
     pub kind: ColumnKind,
-    /// How clients may show them.
+    /// The format hint for clients.
     pub format: ColumnFormat,
-    /// 0: always shown; more: in wide output only.
+    /// 0: always shown; greater: only in wide output.
     pub priority: i32,
-    /// What it means.
+    /// The description.
     pub description: Option<String>,
 }
 
-/// What the cells of a column hold.
+/// The type of a column's cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// Text.
+    /// A string.
     #[default]
     String,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A number.
     Number,
     /// `true` or `false`.
     Boolean,
-    /// A moment, shown as an age.
+    /// A time, shown as an age.
     Date,
 }
 
-/// How clients may show the cells of a column.
+/// The format hint of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColumnFormat {
-    /// As they are.
+    /// No special format.
     #[default]
     Plain,
-    /// As the object's name.
+    /// The object's name.
     Name,
 }
 

@@ -1,9 +1,9 @@
-//! Words of other derives, `#[kube(…)]` of kube-rs above all: each is refused with what to write instead.
+//! Keywords of other derives, mainly kube-rs's `#[kube(…)]`: each is rejected with its equivalent.
 
 use darling::ast::NestedMeta;
 use syn::{Attribute, Meta};
 
-/// Words that are not part of the grammar, and what to say of them.
+/// Keywords that are not part of the grammar, with their error messages.
 const OTHER_WORDS: &[(&[&str], &str)] = &[
     (&["namespaced"], "resources are namespaced unless they say `cluster`: leave this out"),
     (
@@ -43,15 +43,15 @@ const OTHER_WORDS: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// What to say of a status that is named like a type, as kube-rs has it.
+/// The error message for a status that names a type, as in kube-rs.
 const STATUS_IS_A_FIELD: &str =
     "the status is a field of the struct: `#[resource(status)] pub status: Option<Type>`";
 
-/// Every word of other derives in the attributes, as one error at those words.
+/// Returns an error for all keywords of other derives in the attributes, spanned at these keywords.
 pub(crate) fn refuse(attributes: &[Attribute]) -> Option<syn::Error> {
     let own = attributes.iter().filter(|attribute| attribute.path().is_ident("resource"));
     let lists = own.filter_map(|attribute| attribute.meta.require_list().ok());
-    // What cannot be parsed here, the grammar itself complains of.
+    // Syntax errors are reported by the grammar itself.
     let words = lists.filter_map(|list| NestedMeta::parse_meta_list(list.tokens.clone()).ok()).flatten();
     let complaints = words.filter_map(|word| match &word {
         NestedMeta::Meta(meta) => hint(meta).map(|text| syn::Error::new_spanned(meta, text)),

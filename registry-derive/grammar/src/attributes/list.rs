@@ -1,4 +1,4 @@
-//! Lists inside the attribute: of texts and of field paths.
+//! Lists inside the attribute: of strings and of field paths.
 
 use darling::FromMeta;
 use syn::punctuated::Punctuated;

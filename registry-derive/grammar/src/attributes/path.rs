@@ -1,5 +1,5 @@
-//! Paths to fields. They are tokens, so that they become field accesses the compiler checks under the author's
-//! cursor; their JSON names follow from the identifiers or are given.
+//! Field paths. They are tokens, so that they become field accesses that the compiler checks at the author's position;
+//! their JSON names are derived from the identifiers or given explicitly.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
@@ -8,8 +8,8 @@ use syn::{Ident, LitStr, Token};
 
 syn::custom_keyword!(or);
 
-/// A path to a field of the object: `spec.keeper`, `status.pod_ip = "status.podIP"`,
-/// `source.component or reporting_component as "source"`, and of a spoke `regarding.kind => involved_object.kind`.
+/// A path to a field of the object: `spec.keeper`, `status.pod_ip = "status.podIP"`, `source.component or
+/// reporting_component as "source"`, and for a spoke `regarding.kind => involved_object.kind`.
 #[derive(Clone, Debug)]
 pub struct FieldPath {
     steps: Vec<Ident>,
@@ -22,37 +22,37 @@ pub struct FieldPath {
 // === impl FieldPath ===
 
 impl FieldPath {
-    /// The Rust fields, outermost first; never empty.
+    /// Returns the Rust fields, outermost first; never empty.
     pub fn steps(&self) -> &[Ident] {
         &self.steps
     }
 
-    /// The JSON fields, outermost first.
+    /// Returns the JSON fields, outermost first.
     pub fn json(&self) -> &[String] {
         &self.json
     }
 
-    /// The name selectors use: the JSON path with dots, unless `as "…"` gives another.
+    /// Returns the name in selectors: the JSON path with dots, unless `as "…"` specifies another.
     pub fn name(&self) -> String {
         self.name.as_ref().map_or_else(|| self.json.join("."), LitStr::value)
     }
 
-    /// Where the field is looked for when nothing is here.
+    /// Returns the fallback path if the field is empty.
     pub fn other(&self) -> Option<&Self> {
         self.other.as_deref()
     }
 
-    /// The same field in the hub, when it is elsewhere there.
+    /// Returns the path of the field in the hub, if it differs.
     pub fn hub(&self) -> Option<&Self> {
         self.hub.as_deref()
     }
 
-    /// The path as written, `spec.keeper`.
+    /// Returns the path as written, `spec.keeper`.
     pub fn rust_name(&self) -> String {
         self.steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(".")
     }
 
-    /// Where the author wrote it.
+    /// Returns the position in the source.
     pub fn span(&self) -> Span {
         let first = self.steps.first().map_or_else(Span::call_site, Ident::span);
         let last = self.steps.last().map_or_else(Span::call_site, Ident::span);
@@ -86,7 +86,7 @@ impl Parse for FieldPath {
 }
 
 impl FieldPath {
-    /// Where a field is, without what it is called.
+    /// Parses the path of a field without its name.
     fn parse_place(input: ParseStream<'_>) -> syn::Result<Self> {
         let mut steps = vec![parse_step(input)?];
         while input.peek(Token![.]) {
@@ -103,7 +103,7 @@ impl FieldPath {
     }
 }
 
-/// One field name. Keywords need their `r#`, as in any Rust expression; only the message is friendlier.
+/// Parses a field name. Keywords need `r#`, as in any Rust expression; only the message is improved.
 fn parse_step(input: ParseStream<'_>) -> syn::Result<Ident> {
     if input.peek(syn::Lit) {
         return Err(input.error("field paths are tokens, not strings: write `spec.field`"));
@@ -121,7 +121,8 @@ fn parse_json_path(text: &LitStr) -> syn::Result<Vec<String>> {
     Ok(steps)
 }
 
-/// `node_name` is `nodeName`, `r#type` and `type_` are `type`: serde's `camelCase`, and what k8s-openapi does.
+/// Derives the JSON name: `nodeName` for `node_name`, `type` for `r#type` and `type_`, as in serde's `camelCase` and
+/// k8s-openapi.
 fn json_name(field: &Ident) -> String {
     let rust = field.unraw().to_string();
     let mut name = String::with_capacity(rust.len());

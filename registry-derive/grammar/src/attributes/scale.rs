@@ -6,14 +6,14 @@ use syn::{Ident, Meta, Token};
 
 use super::path::FieldPath;
 
-/// Where the `scale` subresource finds its numbers.
+/// The field paths of the `scale` subresource.
 #[derive(Clone, Debug)]
 pub struct ScaleAttribute {
-    /// How many are wanted.
+    /// The desired number of replicas.
     pub replicas: FieldPath,
-    /// How many there are.
+    /// The current number of replicas.
     pub current: FieldPath,
-    /// Which ones they are.
+    /// The label selector.
     pub selector: Option<FieldPath>,
 }
 

@@ -6,19 +6,19 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Ident, Meta, Path, Token, parenthesized};
 
-/// A subresource of the author's own: a type that implements `Subresource`, and the verbs it serves.
+/// A custom subresource: a type that implements `Subresource`, and the verbs it serves.
 #[derive(Clone, Debug)]
 pub struct SubresourceAttribute {
-    /// The type, as the author named it where the struct is.
+    /// The type, as named in the scope of the struct.
     pub storage: Path,
-    /// The verbs, each with where it was written.
+    /// The verbs with their positions in the source.
     pub verbs: Vec<(Verb, Span)>,
 }
 
-/// What can be done with a subresource of a named object.
+/// A verb on a subresource of a named object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
-    /// Whatever method the connection takes.
+    /// All methods that the connection accepts.
     Connect,
     /// POST.
     Create,
@@ -69,7 +69,7 @@ impl Parse for SubresourceAttribute {
 // === impl Verb ===
 
 impl Verb {
-    /// As discovery names it.
+    /// Returns the name in discovery.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Connect => "connect",

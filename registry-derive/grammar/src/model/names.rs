@@ -1,7 +1,7 @@
-//! Names: English plurals, what Kubernetes lets a name be, and where kube-apiserver keeps each resource.
+//! Names: English plurals, Kubernetes' name formats, and kube-apiserver's storage prefixes.
 
-/// The groups kube-apiserver serves from its own storage, with keys that leave the group out. The groups of its
-/// aggregator and its extension server are not among them: their keys have the group, as custom ones do.
+/// The groups that kube-apiserver serves from its own storage, with keys that omit the group. The groups of its
+/// aggregator and extension server are not included: their keys contain the group, as those of custom resources do.
 const BUILT_IN_GROUPS: [&str; 21] = [
     "",
     "admissionregistration.k8s.io",
@@ -26,7 +26,7 @@ const BUILT_IN_GROUPS: [&str; 21] = [
     "storagemigration.k8s.io",
 ];
 
-/// The resources whose keys kube-apiserver has never renamed with them.
+/// The resources whose storage prefixes differ from their plurals.
 const SPECIAL_PREFIXES: [(&str, &str, &str); 5] = [
     ("", "replicationcontrollers", "controllers"),
     ("", "endpoints", "services/endpoints"),
@@ -35,7 +35,7 @@ const SPECIAL_PREFIXES: [(&str, &str, &str); 5] = [
     ("networking.k8s.io", "ingresses", "ingress"),
 ];
 
-/// The plural of a kind, in lower case, by the rules Kubernetes' own names follow.
+/// Returns the plural of a kind, in lower case, by the rules of Kubernetes' own names.
 pub fn plural_of(kind: &str) -> String {
     let word = kind.to_lowercase();
     if word == "endpoints" {
@@ -50,8 +50,8 @@ pub fn plural_of(kind: &str) -> String {
     }
 }
 
-/// Where kube-apiserver keeps a resource below `/registry`: built-in ones under their plural, others under
-/// group and plural.
+/// Returns kube-apiserver's storage prefix below `/registry`: the plural for built-in resources, group and plural for
+/// others.
 pub(crate) fn default_storage_prefix(group: &str, plural: &str) -> String {
     let special = SPECIAL_PREFIXES.iter().find(|(g, p, _)| *g == group && *p == plural);
     match special {
@@ -61,12 +61,12 @@ pub(crate) fn default_storage_prefix(group: &str, plural: &str) -> String {
     }
 }
 
-/// A DNS-1123 subdomain, as groups are; the core group is empty.
+/// Whether the text is a DNS-1123 subdomain, as groups are; the core group is empty.
 pub(crate) fn is_group(text: &str) -> bool {
     text.is_empty() || text.len() <= 253 && text.split('.').all(is_label)
 }
 
-/// `v1`, `v2beta3`.
+/// Whether the text is a version such as `v1` or `v2beta3`.
 pub(crate) fn is_version(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('v') else { return false };
     let number = |text: &str| {
@@ -78,7 +78,7 @@ pub(crate) fn is_version(text: &str) -> bool {
     }
 }
 
-/// A DNS-1123 label, as resource names, short names and categories are.
+/// Whether the text is a DNS-1123 label, as resource names, short names and categories are.
 pub(crate) fn is_label(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 63
@@ -87,14 +87,14 @@ pub(crate) fn is_label(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// CamelCase, starting with an upper-case letter.
+/// Whether the text is in CamelCase, starting with an upper-case letter.
 pub(crate) fn is_kind(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.len() <= 63
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// A key prefix: segments with slashes between them, none at the ends.
+/// Whether the text is a key prefix: segments separated by slashes, without leading and trailing ones.
 pub(crate) fn is_storage_prefix(text: &str) -> bool {
     text.split('/').all(|segment| {
         !segment.is_empty()

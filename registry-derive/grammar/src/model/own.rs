@@ -1,4 +1,4 @@
-//! What an author's own struct has to look like: its kind, its fields, and their names in JSON.
+//! Checks of an annotated struct that is the object itself: its kind, its fields, and their JSON names.
 
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
@@ -11,7 +11,8 @@ use crate::attributes::{Attributes, FieldAttributes};
 // === impl Complaints ===
 
 impl Complaints {
-    /// The kind is the struct's name unless it is given, and given ones are checked as names.
+    /// Checks that the struct's name is a valid kind, unless a kind is specified; that one is checked with the other
+    /// names.
     pub(super) fn check_kind(&mut self, attributes: &Attributes, kind: &str) {
         if attributes.kind.is_none() && !names::is_kind(kind) {
             let message = format!(
@@ -21,7 +22,7 @@ impl Complaints {
         }
     }
 
-    /// Short names are other names than the resource has anyway.
+    /// Checks that short names differ from the resource's other names.
     pub(super) fn check_short_names(&mut self, short: &[LitStr], plural: &str, singular: &str) {
         for name in short {
             let text = name.value();
@@ -33,7 +34,7 @@ impl Complaints {
         }
     }
 
-    /// The fields of the struct itself.
+    /// Checks the fields of the struct.
     pub(super) fn check_own_fields(&mut self, attributes: &Attributes) {
         let fields = attributes.data.as_ref().take_struct().map(|fields| fields.fields).unwrap_or_default();
         for field in &fields {
@@ -80,7 +81,7 @@ impl Complaints {
     }
 }
 
-/// Whether serde writes the field as its author says: under a name of its own, as part of the struct, or in camelCase.
+/// Whether serde attributes determine the field's JSON name: renamed, flattened, or in camelCase.
 fn is_renamed(on_struct: &[Attribute], field: &FieldAttributes) -> bool {
     let by_field = serde_words(&field.attrs)
         .iter()
@@ -91,11 +92,11 @@ fn is_renamed(on_struct: &[Attribute], field: &FieldAttributes) -> bool {
     by_field || by_struct
 }
 
-/// The words of `#[serde(…)]`, with the texts of those that have one.
+/// Returns the words of `#[serde(…)]`, with their string values if present.
 fn serde_words(attributes: &[Attribute]) -> Vec<(String, Option<String>)> {
     let mut words = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // What cannot be parsed here, serde itself complains of.
+        // Syntax errors are reported by serde.
         let _ = attribute.parse_nested_meta(|meta| {
             let word = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
             let mut text = None;

@@ -183,7 +183,7 @@ fn words_outside_the_grammar_are_refused() {
     }
 }
 
-/// The documentation of the grammar, which is that of the derive too.
+/// The documentation of the grammar, which is included in the derive's.
 const DOCUMENTATION: &str = include_str!("../../grammar.md");
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the parts of an annotation must agree on. Every complaint is kept, so that an author sees all at once.
+//! Consistency checks of an annotation. All errors are collected, so that they are reported together.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{names, span_or};
 use crate::attributes::Attributes;
 use crate::attributes::path::FieldPath;
 
-/// A name that may be given, what it has to be, and what to say when it is not.
+/// An optional name, its check, and its error message.
 type NameCheck<'a> = (&'a Option<SpannedValue<String>>, fn(&str) -> bool, &'static str);
 
 /// The errors found so far.
@@ -39,7 +39,7 @@ impl Complaints {
         }
     }
 
-    /// Groups, versions, kinds and resource names are what Kubernetes lets them be.
+    /// Checks groups, versions, kinds and resource names against Kubernetes' formats.
     pub(super) fn check_names(&mut self, attributes: &Attributes) {
         let here = attributes.ident.span();
         let generics = &attributes.generics;
@@ -88,7 +88,7 @@ impl Complaints {
         }
     }
 
-    /// Fields, columns and subresources agree with each other.
+    /// Checks that fields, columns and subresources are consistent.
     pub(super) fn check_fields(&mut self, attributes: &Attributes) {
         self.check_own_fields(attributes);
         self.check_virtual(attributes);
@@ -126,7 +126,7 @@ impl Complaints {
         }
     }
 
-    /// Of a virtual resource nothing is stored.
+    /// Checks a virtual resource, which is not stored.
     fn check_virtual(&mut self, attributes: &Attributes) {
         let Some(storage) = &attributes.storage else { return };
         if attributes.status.is_present() || super::status_field(attributes) {
@@ -144,7 +144,7 @@ impl Complaints {
         }
     }
 
-    /// What a spoke leaves to its hub, and what only spokes say.
+    /// Checks what a spoke must leave to its hub, and what only spokes can declare.
     fn check_hub(&mut self, attributes: &Attributes) {
         if attributes.hub.is_none() {
             for field in attributes.selectable.0.iter().filter_map(FieldPath::hub) {
@@ -218,7 +218,7 @@ impl Complaints {
     }
 }
 
-/// One value selects; a column shows what is there.
+/// Selectors need a single value; a column shows an existing one.
 const OR_IS_FOR_SELECTORS: &str = "`or` belongs into `selectable(…)`";
 
 fn path_text(path: &syn::Path) -> String {

@@ -5,14 +5,14 @@
 //! requirement = [ "!" ] KEY | KEY ( "in" | "notin" ) "(" [ VALUE ] { "," [ VALUE ] } ")"
 //!             | KEY ( "=" | "==" | "!=" | ">" | "<" ) [ VALUE ]
 //! ```
-//! `in` and `notin` are keywords only where an operator stands. Messages are Kubernetes' own.
+//! `in` and `notin` are keywords only in operator position. The messages are Kubernetes'.
 
 use crate::api::selector::SelectorError;
 use crate::api::validation::{FieldPath, names};
 
 use super::{LabelRequirement, OperatorKeyword, invalid};
 
-/// A piece of the text. What follows the end is the end again.
+/// A token. After the end, the lexer keeps returning the end token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Token<'a> {
     Word(&'a str),
@@ -55,7 +55,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<LabelRequirement>, SelectorError> 
 // === impl Parser ===
 
 impl<'a> Parser<'a> {
-    /// Takes the next token.
+    /// Returns the next token and advances.
     fn advance(&mut self) -> Token<'a> {
         let (token, rest) = next_token(self.rest);
         self.rest = rest;
@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
         LabelRequirement::new(key, operation, vec![value.to_owned()])
     }
 
-    /// Values in parentheses; nothing between two separators is the empty value.
+    /// Parses the values in parentheses; nothing between two separators is the empty value.
     fn value_set(&mut self) -> Result<Vec<String>, SelectorError> {
         match self.advance() {
             Token::Symbol("(") => {}

@@ -6,7 +6,7 @@ fn object(metadata: &Value) -> Object {
     Object::from_value(json!({ "metadata": metadata })).unwrap()
 }
 
-/// Each error as `field reason: detail`.
+/// Formats each error as `field reason: detail`.
 fn found(errors: &ErrorList) -> Vec<String> {
     errors
         .0
@@ -15,7 +15,7 @@ fn found(errors: &ErrorList) -> Vec<String> {
         .collect()
 }
 
-/// The errors beside those that valid metadata with `extra` fields would have, as beginnings of their texts.
+/// Asserts the errors of valid metadata extended by `extra`, given as prefixes of their messages.
 fn assert_created(extra: &Value, expected: &[&str]) {
     let mut metadata = json!({"name": "a", "namespace": "n"});
     for (key, value) in extra.as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! Single values.
+//! Scalar values.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,10 +11,10 @@ use crate::codec::protobuf::DecodeError;
 use crate::codec::protobuf::reader::{Key, Reader, WireType};
 use crate::schema::{Quantity, Scalar};
 
-/// The first and the last second Kubernetes' times can be written with: years 1 to 9999.
+/// The range of Kubernetes' times, in seconds since 1970: years 1 to 9999.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
-/// Reads one value.
+/// Reads a scalar.
 pub(super) fn scalar(
     scalar: Scalar,
     name: &str,
@@ -45,7 +45,7 @@ pub(super) fn scalar(
     }
 }
 
-/// A string. Go does not mind what is no UTF-8 here, and replaces it when it writes JSON.
+/// Reads a string. Go accepts invalid UTF-8 here and replaces it when it writes JSON.
 pub(super) fn string(name: &str, key: Key, reader: &mut Reader<'_>) -> Result<String, DecodeError> {
     key.expect(WireType::Bytes, name)?;
     Ok(String::from_utf8_lossy(reader.bytes()?).into_owned())
@@ -56,12 +56,12 @@ fn varint(name: &str, key: Key, reader: &mut Reader<'_>) -> Result<u64, DecodeEr
     reader.varint()
 }
 
-/// Go writes whole numbers without a fraction.
+/// Converts as Go does: integers without a fraction.
 fn double(number: f64) -> Option<Value> {
     json::float(number).or_else(|| Number::from_f64(number)).map(Value::Number)
 }
 
-/// A value that is a message in protobuf, and something simpler in JSON.
+/// Decodes a value that is a message in protobuf but a scalar in JSON.
 fn special(scalar: Scalar, name: &str, message: &[u8], depth: usize) -> Result<Value, DecodeError> {
     match scalar {
         Scalar::Raw => raw(name, message, depth),
@@ -123,7 +123,7 @@ fn int_or_string(name: &str, message: &[u8]) -> Result<Value, DecodeError> {
     }
 }
 
-/// A time; null for an empty message, the time nobody set.
+/// Decodes a time; null for an empty message, which is Go's zero time.
 fn time(scalar: Scalar, name: &str, message: &[u8]) -> Result<Value, DecodeError> {
     if message.is_empty() {
         return Ok(Value::Null);
@@ -139,7 +139,7 @@ fn time(scalar: Scalar, name: &str, message: &[u8]) -> Result<Value, DecodeError
             _ => reader.skip(key)?,
         }
     }
-    // Kubernetes' times have no fraction in JSON, so it is dropped here, too.
+    // Kubernetes' times have no fraction in JSON, so it is dropped here too.
     let nanos = if scalar == Scalar::Time { 0 } else { nanos };
     let is_writable = SECONDS.contains(&seconds) && (0..1_000_000_000).contains(&nanos);
     let moment = is_writable.then(|| Timestamp::new(seconds, nanos).ok()).flatten();

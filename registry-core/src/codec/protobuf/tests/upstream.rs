@@ -1,5 +1,5 @@
-//! Kubernetes' own objects, as it writes them. What is held against them is the project's table; upstream's data
-//! is in the directory `ORLOP_UPSTREAM` names.
+//! Tests with Kubernetes' own encoded objects, compared with the project's schema. The data of upstream is in the
+//! directory given by `ORLOP_UPSTREAM`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,7 +12,7 @@ fn table() -> Arc<TypeTable> {
     Arc::new(TypeTable::parse(&text).unwrap())
 }
 
-/// Upstream's objects; says so when the directory is not given and the test cannot run.
+/// Returns the directory of upstream's objects; prints a message if it is not set and the test is skipped.
 fn testdata(test: &str) -> Option<PathBuf> {
     let directory = std::env::var_os("ORLOP_UPSTREAM").map(PathBuf::from);
     if directory.is_none() {
@@ -42,7 +42,7 @@ fn full_objects_are_byte_exact_both_ways() {
         let api_version = envelope.api_version;
         let kind = envelope.kind;
         let schema = match kind {
-            // The one object that does not say what it is.
+            // The one object without a type.
             "" => table.schema_named("io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent"),
             _ => table.schema_of(api_version, kind),
         };
@@ -64,7 +64,7 @@ fn full_objects_are_byte_exact_both_ways() {
     assert!(checked >= 60, "only {checked} objects were of known kinds");
 }
 
-/// Tells how long the hot path takes; slow machines make it slow, so it judges nothing.
+/// Prints the time of the hot path. Depends on the machine, so it asserts nothing.
 #[test]
 #[ignore = "a measurement, for release builds"]
 fn how_long_it_takes() {

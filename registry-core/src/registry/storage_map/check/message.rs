@@ -1,9 +1,9 @@
-//! Messages put together at compile time, where there is no `format!`.
+//! Messages built at compile time, where `format!` is not available.
 
 use crate::registry::storage_map::MapEntry;
 use crate::resource::ResourceDescription;
 
-/// The longest message; a longer one is cut. Two culprits with their paths take a third of it.
+/// Maximum length of a message, in bytes; longer ones are truncated. Two entries with their paths take a third of it.
 const CAPACITY_BYTES: usize = 2048;
 
 /// A message under construction.
@@ -13,7 +13,7 @@ pub(super) struct Message {
     length: usize,
 }
 
-/// An entry as messages name it.
+/// An entry as named in messages.
 pub(super) struct Culprit<'a> {
     pub(super) entry: &'a MapEntry,
     /// Its type as written in the map.
@@ -27,7 +27,7 @@ impl Message {
         Self { bytes: [0; CAPACITY_BYTES], length: 0 }
     }
 
-    /// Appends a text; one that no longer fits is left out whole, so that the message stays UTF-8.
+    /// Appends a text; omits a text that does not fit completely, so that the message remains UTF-8.
     pub(super) const fn text(mut self, text: &str) -> Self {
         let text = text.as_bytes();
         if self.length + text.len() > CAPACITY_BYTES {
@@ -66,7 +66,7 @@ impl Message {
         self.text(if resource.is_namespaced() { "namespaced" } else { "cluster-scoped" })
     }
 
-    /// The message.
+    /// Returns the message.
     pub(super) const fn as_str(&self) -> &str {
         match std::str::from_utf8(self.bytes.split_at(self.length).0) {
             Ok(text) => text,
@@ -74,19 +74,19 @@ impl Message {
         }
     }
 
-    /// Stops the compilation with this message.
+    /// Fails the compilation with this message.
     #[track_caller]
     pub(super) const fn refuse(&self) -> ! {
         panic!("{}", self.as_str())
     }
 }
 
-/// `a == b`, which is not const.
+/// `a == b` as a const function.
 pub(super) const fn same(a: &str, b: &str) -> bool {
     same_bytes(a.as_bytes(), b.as_bytes())
 }
 
-/// `a == b`, which is not const.
+/// `a == b` as a const function.
 pub(super) const fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;

@@ -1,12 +1,12 @@
-//! Names that collide. Within a group all resource names (plural, singular, short) share one space and all kinds
-//! (of objects and of lists) another, whatever the version, as Kubernetes holds it for custom resources; the same
-//! resource in several versions keeps its names.
+//! Name collisions. Within a group, all resource names (plural, singular, short) must be distinct, and all kinds (of
+//! objects and lists), in all versions, as Kubernetes requires for custom resources; versions of one resource share
+//! their names.
 
 use super::message::{Culprit, Message, same};
 use crate::registry::storage_map::{StorageMap, WrittenVersion};
 use crate::resource::ResourceDescription;
 
-/// The first collision between the resources of two versions (or of one with itself).
+/// Returns the first collision between the resources of two versions (or of one with itself).
 pub(super) const fn collision(
     map: &StorageMap,
     written: &[WrittenVersion],
@@ -42,7 +42,7 @@ pub(super) const fn collision(
     None
 }
 
-/// A collision between two resources of a group.
+/// Returns the collision between two resources of a group, if any.
 pub(super) const fn between(a: &Culprit<'_>, b: &Culprit<'_>, versions_differ: bool) -> Option<Message> {
     let first = a.entry.resource;
     let second = b.entry.resource;
@@ -95,7 +95,7 @@ const fn collide(what: &str, name: &str, a: &Culprit<'_>, b: &Culprit<'_>) -> Me
     message.culprit(a)
 }
 
-/// Whether users may call a resource by this name.
+/// Whether this is one of the resource's names.
 const fn has_name(resource: &ResourceDescription, name: &str) -> bool {
     if same(resource.plural, name) || same(resource.singular, name) {
         return true;

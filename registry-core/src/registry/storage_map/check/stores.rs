@@ -1,10 +1,11 @@
-//! Stores that are not each kind's own: a spoke without its hub, and two stores over the same keys.
+//! Checks that spokes have a hub and that no two stores use the same keys.
 
 use super::message::{Culprit, Message, same};
 use crate::registry::storage_map::{Install, MapEntry, StorageMap, WrittenVersion};
 use crate::resource::ResourceDescription;
 
-/// The first spoke of a version whose hub the map does not serve, or whose keys another resource has too.
+/// Returns the first spoke of a version whose hub the map does not serve, or the first resource that shares its keys
+/// with another.
 pub(super) const fn misused(map: &StorageMap, written: &[WrittenVersion], this: usize) -> Option<Message> {
     let entries = map.versions[this].entries;
     let mut index = 0;
@@ -23,7 +24,7 @@ pub(super) const fn misused(map: &StorageMap, written: &[WrittenVersion], this: 
     None
 }
 
-/// A version of a kind whose stored version is nowhere.
+/// Checks that the hub of a spoke is served.
 const fn without_hub(map: &StorageMap, spoke: &Culprit<'_>) -> Option<Message> {
     let Some(conversion) = spoke.entry.resource.hub else { return None };
     let hub = conversion.hub;
@@ -51,7 +52,7 @@ const fn without_hub(map: &StorageMap, spoke: &Culprit<'_>) -> Option<Message> {
     Some(message.text("), which the map does not have"))
 }
 
-/// Two resources that would write each other's keys, because neither is a spoke.
+/// Checks that two resources that are not spokes do not use the same keys.
 const fn shared_keys(
     map: &StorageMap,
     written: &[WrittenVersion],
@@ -78,7 +79,7 @@ const fn shared_keys(
     None
 }
 
-/// Whether both store objects of their own, below one prefix.
+/// Whether both store objects below the same prefix.
 pub(super) const fn share_keys(first: &MapEntry, second: &MapEntry) -> bool {
     is_stored(first)
         && is_stored(second)
@@ -98,7 +99,7 @@ pub(super) const fn two_stores(first: &Culprit<'_>, second: &Culprit<'_>) -> Mes
     message.text("; of two versions of one kind, one says `hub = …`")
 }
 
-/// Whether the entry is a resource of which objects are stored.
+/// Whether the entry is a resource that is stored.
 const fn is_stored(entry: &MapEntry) -> bool {
     entry.subresource.is_none() && matches!(entry.install, Install::OverStore(_))
 }

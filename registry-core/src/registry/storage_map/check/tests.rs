@@ -63,10 +63,10 @@ pub(super) const fn entry(
     }
 }
 
-/// One path of a map's text: path, storage as written, entry.
+/// A path of a map's text: path, storage as written, entry.
 type Written = (&'static str, &'static str, MapEntry);
 
-/// What the check says of versions written as `(group, version, [(path, storage, entry)])`.
+/// Returns the result of the check for versions written as `(group, version, [(path, storage, entry)])`.
 fn verdict(versions: &[(&'static str, &'static str, &[Written])]) -> String {
     let mut map = Vec::new();
     let mut written = Vec::new();

@@ -1,21 +1,21 @@
-//! Maps that contradict each other. Each map is sound by itself, as the compiler checked; which maps a server has is known
-//! when it starts.
+//! Conflicts between maps. Each map is consistent by itself, as checked by the compiler; the set of maps is known only
+//! when the server starts.
 
 use super::message::{Culprit, Message, same};
 use super::{names, same_option, stores};
 use crate::registry::storage_map::{MapEntry, StorageMap};
 use crate::resource::declaration;
 
-/// Storage maps that cannot be served. Not retryable.
+/// Error of storage maps that conflict. Not retryable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MapConflict(String);
 
-/// Checks what the authors' own kinds declare of their fields against the kinds' schemas. Logs a warning for fields whose JSON
-/// names are not in camelCase.
+/// Checks the field declarations of custom kinds against the kinds' schemas. Logs a warning for fields whose JSON names
+/// are not in camelCase.
 ///
 /// # Errors
-/// A declaration names a field that the schema does not have, or one of another type.
+/// Fails if a declaration names a field that the schema does not have, or that has another type.
 pub fn check_declarations(maps: &[&StorageMap]) -> Result<(), MapConflict> {
     let mains = maps.iter().flat_map(|map| entries(map)).filter(|entry| entry.subresource.is_none());
     for resource in mains.map(|entry| entry.resource) {
@@ -39,7 +39,7 @@ pub fn check_declarations(maps: &[&StorageMap]) -> Result<(), MapConflict> {
 /// Checks that the maps of one server do not claim the same paths, names or keys.
 ///
 /// # Errors
-/// Two maps do. The message names both declarations.
+/// Fails if two maps do. The message names both declarations.
 pub fn check_together(maps: &[&StorageMap]) -> Result<(), MapConflict> {
     for (index, second) in maps.iter().enumerate() {
         for first in maps.iter().take(index) {
@@ -56,7 +56,7 @@ pub fn check_together(maps: &[&StorageMap]) -> Result<(), MapConflict> {
     Ok(())
 }
 
-/// The first contradiction between two maps.
+/// Returns the first conflict between two maps.
 fn conflict(first: &StorageMap, second: &StorageMap) -> Option<Message> {
     entries(second).find_map(|second| entries(first).find_map(|first| between(first, second)))
 }
@@ -87,7 +87,7 @@ fn between(first: &'static MapEntry, second: &'static MapEntry) -> Option<Messag
     stores::share_keys(first, second).then(|| stores::two_stores(&a, &b))
 }
 
-/// The entry by its kind: the types that the maps' texts name are not kept.
+/// Names the entry by its kind, since the type names in the map's text are not available.
 const fn culprit(entry: &'static MapEntry) -> Culprit<'static> {
     Culprit { entry, storage: entry.resource.kind.kind }
 }

@@ -159,7 +159,7 @@ impl ValidateObject for Refuse {
         new: Option<&Object>,
         _: Option<&Object>,
     ) -> Result<(), StatusError> {
-        // It sees the object as it would be written.
+        // The plug-in sees the object as it would be written.
         assert!(new.is_none_or(|object| object.uid().len() == 36 && object.namespace() == "zoo"));
         Err(StatusError::new(Reason::Forbidden, "no"))
     }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Writes down what it is told.
+/// Records its calls.
 #[derive(Clone, Default)]
 struct Diary(Arc<Mutex<Vec<String>>>);
 

@@ -4,7 +4,7 @@ use crate::rest::Lister;
 
 use super::*;
 
-/// Widgets without a selectable field of their own.
+/// Widgets without custom selectable fields.
 static BARE: ResourceDescription =
     ResourceDescription { selectable: &[], ..widgets(|| Arc::new(NoStrategy)) };
 

@@ -19,7 +19,7 @@ async fn put(
 async fn a_status_update_changes_the_status_and_nothing_else() {
     let more =
         json!({"metadata": {"labels": {"new": "yes"}}, "spec": {"replicas": 9}, "status": {"replicas": 3}});
-    // Whether labels may change through the status is a matter of the kind.
+    // The kind decides whether the status subresource can change labels.
     for (resource, labels) in [(&PLAIN, None), (&PICKY, Some(&json!({"new": "yes"})))] {
         let fixture = Fixture::new(resource);
         let made = fixture.create(widget("lion", &json!({}))).await.unwrap();

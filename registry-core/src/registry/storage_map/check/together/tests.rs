@@ -25,7 +25,7 @@ fn map(declared_in: &'static str, resources: Vec<ResourceDescription>) -> Storag
     StorageMap { versions: versions.leak(), declared_in }
 }
 
-/// What is said of a map that has this beside one with pods, nodes and ships.
+/// Returns the conflict of a map with this resource and one with pods, nodes and ships.
 fn refusal(resource: ResourceDescription) -> String {
     let first = map("one::map", vec![PODS, NODES, SHIPS]);
     let second = map("two::map", vec![resource]);
@@ -62,7 +62,7 @@ fn maps_that_claim_one_path_name_or_key_are_refused_with_both_declarations() {
         let told = refusal(resource);
         assert!(told.contains(named) && told.contains("src/other.rs:9"), "{told}");
     }
-    // The next version of a kind, in another crate, writes the same keys.
+    // Another version of a kind, in another crate, uses the same keys.
     let told =
         refusal(ResourceDescription { kind: GroupVersionKind { version: "v2", ..SHIPS.kind }, ..other() });
     assert!(told.contains("one says `hub = …`"), "{told}");
