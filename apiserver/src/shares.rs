@@ -77,7 +77,7 @@ impl Shares {
         taken.is_ok()
     }
 
-    /// Returns the amount that [`try_take`](Self::try_take) took.
+    /// Gives back the amount that [`try_take`](Self::try_take) took.
     pub(crate) fn give_back(&self, held: &Held, amount: usize) {
         held.0.fetch_sub(amount, Ordering::SeqCst);
         self.used.fetch_sub(amount, Ordering::SeqCst);

@@ -27,7 +27,7 @@ pub(crate) fn write_item(text: &mut String, item: &Value, depth: usize) {
     match item {
         Value::Object(fields) if !fields.is_empty() => write_fields(text, fields, depth + 1, true),
         Value::Array(items) if !items.is_empty() => {
-            // A nested list begins on its parent's line.
+            // A nested list begins on a line of its own.
             text.truncate(text.len() - 1);
             text.push('\n');
             for inner in items {

@@ -13,7 +13,8 @@ use super::validity::{Moment, Validity, days};
 use super::{Notes, PkiError, certificates, issue, read, write_private};
 
 const AUTHORITY_DAYS: i64 = 3650;
-/// Time before its end at which an authority stops signing, so that the next one is known to clients by then.
+/// Time before its end at which an authority stops signing, because the certificates that it has signed have
+/// to be trusted for a while after.
 const SIGNING_MARGIN_DAYS: i64 = 90;
 /// Maximum number of authorities: more can only result from a clock that keeps jumping.
 const MAX_AUTHORITIES: usize = 8;
