@@ -54,13 +54,14 @@ impl Authenticator {
         self
     }
 
-    /// Returns the user that a request is from. `certificate` is the client certificate of its connection.
+    /// Returns the user of a request. `certificate` is the client certificate of its connection.
     ///
-    /// As in kube-apiserver a certificate counts before a token, and a token still counts when the certificate does not.
+    /// As in kube-apiserver a valid certificate takes precedence over a token, and a token is used if the
+    /// certificate is not valid.
     ///
     /// # Errors
-    /// 400 if there are several `Authorization` headers. 401 if the credentials are not accepted, or if there are none
-    /// and anonymous requests are not allowed.
+    /// 400 if there are several `Authorization` headers. 401 if the credentials are not accepted, or if there
+    /// are none and anonymous requests are not allowed.
     pub(crate) async fn authenticate(
         &self,
         certificate: Option<&ClientCertificate>,
@@ -135,7 +136,7 @@ fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, StatusError> {
     if values.next().is_some() {
         return Err(StatusError::bad_request("the header \"authorization\" must not be repeated"));
     }
-    // No known token has bytes that are not UTF-8.
+    // No valid token contains invalid UTF-8.
     let value = std::str::from_utf8(value.as_bytes()).map_err(|_| unauthorized())?.trim();
     if value.is_empty() {
         return Ok(None);

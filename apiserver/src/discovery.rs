@@ -29,7 +29,7 @@ use groups::Group;
 
 /// The media type of aggregated discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-/// The same as protobuf.
+/// The media type of aggregated discovery in protobuf.
 const AGGREGATED_PROTOBUF: &str =
     "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 /// Paths that are served elsewhere and are part of the list of all paths.

@@ -22,7 +22,7 @@ pub enum ServerError {
     /// `--runtime-config` names an API that the server does not have. Not retryable.
     #[error("--runtime-config: there is no {0}")]
     UnknownApi(String),
-    /// Two storage maps claim the same path, name or keys. Not retryable.
+    /// Two storage maps use the same path, name or keys. Not retryable.
     #[error(transparent)]
     Maps(#[from] MapConflict),
     /// The data directory is in use or cannot be written. Retryable as [`DataDirectoryError`] says.
@@ -34,7 +34,7 @@ pub enum ServerError {
     /// A resource's store cannot be opened. Retryable when the engine is remote.
     #[error("cannot open the storage: {0}")]
     Storage(#[from] StorageError),
-    /// Keys or certificates cannot be read, made or used. Not retryable.
+    /// Keys or certificates cannot be read, created or used. Not retryable.
     #[error(transparent)]
     Pki(#[from] PkiError),
     /// TLS cannot be set up with the given certificates. Not retryable.
@@ -62,7 +62,7 @@ pub enum ServerError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// Two metrics have one name. Not retryable.
+    /// Two metrics have the same name. Not retryable.
     #[error("cannot set up metrics: {0}")]
     Metrics(#[from] MetricsError),
     /// The server did not become ready in time. Retryable.

@@ -70,7 +70,7 @@ pub struct Filters<D> {
     policy: ClusterPolicy,
 }
 
-/// The client at the other end of a connection.
+/// The client of a connection.
 #[derive(Default)]
 pub(crate) struct Peer {
     certificate: Option<ClientCertificate>,

@@ -193,7 +193,7 @@ pub struct ServingOptions {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Storage")]
 pub struct StorageOptions {
-    /// `embedded` (in this process, durable), `etcd3`, or `memory` (gone with the process, for tests)
+    /// `embedded` (in this process, durable), `etcd3`, or `memory` (in this process, not durable, for tests)
     /// [default: etcd3 with --etcd-servers, else embedded]
     #[arg(long, value_name = "BACKEND")]
     pub storage_backend: Option<StorageBackend>,
@@ -273,12 +273,12 @@ pub struct AuthenticationOptions {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "APIs")]
 pub struct ApiOptions {
-    /// Switch APIs on or off: `group/version[/resource]=BOOL`, `v1=BOOL` for the core group, or one of api/all,
-    /// api/ga, api/beta, api/alpha; separated by commas
+    /// Enable or disable APIs: `group/version[/resource]=BOOL`, `v1=BOOL` for the core group, or one of
+    /// api/all, api/ga, api/beta, api/alpha; separated by commas
     #[arg(long, value_name = "API=BOOL,…", value_delimiter = ',')]
     pub runtime_config: Vec<RuntimeSwitch>,
 
-    /// Switch features on or off: CBORServingAndStorage=BOOL (alpha; off) reads and writes CBOR
+    /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR
     #[arg(long, value_name = "FEATURE=BOOL,…", value_delimiter = ',')]
     pub feature_gates: Vec<FeatureSwitch>,
 }

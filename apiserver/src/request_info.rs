@@ -33,7 +33,8 @@ pub struct ResourceRequest {
     pub group: String,
     /// The API version.
     pub version: String,
-    /// The namespace. Of the resource `namespaces` itself: the namespace's own name, as Kubernetes has it.
+    /// The namespace. For the resource `namespaces` itself this is the namespace's own name, as in
+    /// Kubernetes.
     pub namespace: String,
     /// The resource: plural, lower case.
     pub resource: String,
@@ -51,7 +52,7 @@ pub enum Verb {
     Get,
     /// Read many objects.
     List,
-    /// Follow changes.
+    /// Watch for changes.
     Watch,
     /// Create an object.
     Create,

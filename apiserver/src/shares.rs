@@ -55,7 +55,7 @@ struct Shard<K, H> {
 
 impl Shares {
     pub(crate) fn new(capacity: usize) -> Self {
-        // Half of the range, so that sums of two amounts cannot overflow.
+        // Bounded, so that sums of two amounts cannot overflow.
         Self { capacity: capacity.min(usize::MAX / 4), used: AtomicUsize::new(0) }
     }
 

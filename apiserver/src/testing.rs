@@ -1,7 +1,7 @@
-//! Servers for tests: on a free port, with a directory of their own, gone when dropped.
+//! Servers for tests: on a free port, with a directory of their own, removed when dropped.
 //!
-//! A process may run as many as it likes. What clients need is at hand: a kubeconfig with a certificate that may do
-//! everything, tokens, the certificate authority, and [`Kubectl`].
+//! A process may run any number of them. They provide what clients need: a kubeconfig with an administrator's
+//! certificate, tokens, the certificate authority, and [`Kubectl`].
 //!
 //! ```no_run
 //! # async fn example() {

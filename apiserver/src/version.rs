@@ -12,7 +12,7 @@ use serde_json::json;
 /// (`kubectl --match-server-version`), so it has no suffix.
 pub const GIT_VERSION: &str = "v1.36.2";
 
-/// This server's own version, as the `Server` header of `/version` names it.
+/// This server's own version, in the `Server` header of `/version`.
 pub const SERVER_VERSION: &str = concat!("orlop/", env!("CARGO_PKG_VERSION"));
 
 /// The Kubernetes version whose API this server implements.

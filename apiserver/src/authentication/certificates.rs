@@ -125,7 +125,7 @@ fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String>
 /// Fails if an attribute cannot be read: leaving out a group could change what the user may do.
 fn user_of(der: &[u8], subject: &X509Name<'_>) -> Result<Option<UserInfo>, String> {
     let unreadable = |what: &str| format!("the client certificate's {what} is no text");
-    // As in Go, the last common name counts.
+    // As in Go, the last common name is used.
     let Some(name) = subject.iter_common_name().last() else { return Ok(None) };
     let name = name.as_str().map_err(|_| unreadable("common name"))?;
     if name.is_empty() {

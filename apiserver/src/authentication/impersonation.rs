@@ -73,8 +73,8 @@ pub(crate) fn remove_impersonation(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns the extra values by their keys. Every value is authorized on its own, so values of headers that decode to the
-/// same key are joined, as in Kubernetes.
+/// Returns the extra values by their keys. Every value is authorized separately, so values of headers that
+/// decode to the same key are joined, as in Kubernetes.
 fn extra(headers: &HeaderMap) -> Result<BTreeMap<String, Vec<String>>, StatusError> {
     let mut extra = BTreeMap::<String, Vec<String>>::new();
     for (name, value) in headers {
@@ -85,7 +85,7 @@ fn extra(headers: &HeaderMap) -> Result<BTreeMap<String, Vec<String>>, StatusErr
     Ok(extra)
 }
 
-/// Decodes the key in a header's name. A key with a wrong escape is taken as it is written, as in Kubernetes.
+/// Decodes the key in a header's name. A key with an invalid escape is used unchanged, as in Kubernetes.
 fn extra_key(name: &HeaderName, key: &str) -> Result<String, StatusError> {
     let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
     let bytes = key.as_bytes();

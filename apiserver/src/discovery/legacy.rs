@@ -105,20 +105,20 @@ struct ApiResource<'a> {
     storage_version_hash: String,
 }
 
-/// `/api`.
+/// Returns the document of `/api`.
 pub(super) fn core_versions(core: &[&Group<'_>]) -> impl Serialize {
     let versions = core.iter().flat_map(|group| &group.versions).map(|version| version.name).collect();
     // There is no other server address: the client has just used this one.
     ApiVersions { kind: "APIVersions", versions, server_addresses: [] }
 }
 
-/// `/apis`.
+/// Returns the document of `/apis`.
 pub(super) fn group_list(groups: &[&Group<'_>]) -> impl Serialize {
     let groups = groups.iter().map(|group| api_group(group, "", "")).collect();
     ApiGroupList { kind: "APIGroupList", api_version: "v1", groups }
 }
 
-/// `/apis/{group}`.
+/// Returns the document of `/apis/{group}`.
 pub(super) fn group_document(group: &Group<'_>) -> impl Serialize {
     api_group(group, "APIGroup", "v1")
 }
@@ -136,7 +136,7 @@ fn api_group<'a>(group: &Group<'a>, kind: &'static str, api_version: &'static st
     ApiGroup { kind, api_version, name: group.name, versions, preferred_version }
 }
 
-/// `/api/v1`, `/apis/{group}/{version}`.
+/// Returns the document of `/api/v1` or `/apis/{group}/{version}`.
 pub(super) fn resource_list(version: &Version<'_>) -> impl Serialize {
     ApiResourceList {
         kind: "APIResourceList",

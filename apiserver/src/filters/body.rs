@@ -48,7 +48,7 @@ async fn receive(body: Body, reservation: &mut BodyReservation) -> Result<Bytes,
         if received.is_empty() && http_body::Body::is_end_stream(body.as_ref().get_ref()) {
             return Ok(data);
         }
-        // Copied, because a small piece would keep the connection's whole buffer.
+        // Copied, because a small slice would keep the connection's whole buffer alive.
         received.extend_from_slice(&data);
     }
     Ok(received.freeze())

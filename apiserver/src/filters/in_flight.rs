@@ -28,7 +28,7 @@ pub(super) use lane::Place;
 const WAITING_PER_PLACE: usize = 16;
 /// Maximum time that a request waits.
 const MAX_WAIT: Duration = Duration::from_secs(15);
-/// When the client of a refused request may try again.
+/// Value of `Retry-After` for a refused request.
 const RETRY_AFTER_SECONDS: u32 = 1;
 /// Maximum number of watches and streams. They cost memory only, 10 KB each.
 const MAX_LONG_RUNNING: usize = 262_144;
@@ -140,7 +140,7 @@ impl UserShare<'_> {
     /// Returns a place for a request; `None` for those that need none.
     ///
     /// # Errors
-    /// 429: the user's share of the places is taken, and so is its share of the queue; or the wait was too long.
+    /// 429: the user's shares of the places and of the queue are exhausted, or the wait was too long.
     pub(super) async fn enter(&self, info: &RequestInfo) -> Result<Option<Place>, StatusError> {
         if Endpoint::of_path(&info.path).is_some() {
             return Ok(None);
@@ -167,7 +167,7 @@ impl BodyReservation {
     /// Adds to the reservation.
     ///
     /// # Errors
-    /// 429: the user's share is taken.
+    /// 429: the user's share is exhausted.
     pub(super) fn add(&mut self, bytes: usize) -> Result<(), StatusError> {
         if !self.shares.try_take(&self.load.body_bytes, bytes) {
             return Err(refused());

@@ -24,7 +24,7 @@ const DEFAULT_ENCODINGS_BYTES: usize = 16 * 1024 * 1024;
 pub struct ApiConfig {
     /// Returns descriptions of types for OpenAPI documents.
     pub descriptions: DescriptionsSource,
-    /// Whether CBOR is read and written.
+    /// Whether CBOR is supported.
     pub cbor: bool,
     /// The memory budget of cached encodings of stored objects.
     pub encodings: Arc<EncodingBudget>,

@@ -1,4 +1,4 @@
-//! `get`: one object, as it is stored.
+//! `get`: one object, in its stored form.
 
 use axum::body::Body;
 use http::Response;

@@ -125,7 +125,7 @@ fn patch_type(call: &Call<'_>) -> Result<Kind, StatusError> {
         "application/merge-patch+json" => Ok(Kind::Patch(PatchType::Merge)),
         "application/apply-patch+yaml" => Ok(Kind::Apply(Format::Yaml)),
         "application/apply-patch+cbor" if cbor => Ok(Kind::Apply(Format::Cbor)),
-        // Only kinds whose fields carry patch strategies can be merged strategically.
+        // Only kinds whose fields have patch strategies support strategic merge patches.
         "application/strategic-merge-patch+json" if call.route.path.resource.is_builtin => {
             Ok(Kind::Patch(PatchType::Strategic))
         }

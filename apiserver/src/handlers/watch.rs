@@ -88,7 +88,7 @@ impl LongRunning {
     }
 }
 
-/// A type of event.
+/// A type of event, with its JSON prefix.
 #[derive(Clone, Copy)]
 struct Kind {
     name: &'static str,

@@ -30,7 +30,7 @@ pub enum StorageChoice {
     Etcd3(EtcdConnection),
 }
 
-/// How to reach an etcd cluster.
+/// Connection parameters of an etcd cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EtcdConnection {
     /// Endpoints, as URLs.

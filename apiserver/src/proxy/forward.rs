@@ -35,11 +35,11 @@ pub(crate) struct ProxiedRequest<'a> {
     pub(crate) name: &'a str,
     /// The user who sends it.
     pub(crate) user: &'a str,
-    /// Its head.
+    /// The head of the request.
     pub(crate) parts: &'a Parts,
     /// The part of its path up to the proxy.
     pub(crate) prefix: &'a str,
-    /// Its body.
+    /// The body of the request.
     pub(crate) body: Body,
 }
 

@@ -104,7 +104,7 @@ impl KubeletCertificate {
     }
 }
 
-/// Fails if the key is not the certificate's.
+/// Fails if the key does not belong to the certificate.
 fn certified(identity: KubeletIdentity) -> Result<Arc<CertifiedKey>, ServerError> {
     let provider = ring::default_provider();
     Ok(Arc::new(CertifiedKey::from_der(identity.chain, identity.key, &provider)?))

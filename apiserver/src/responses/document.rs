@@ -46,7 +46,7 @@ impl Document {
             return negotiated::bytes(output, StatusCode::OK, self.json.clone());
         }
         let mut value = self.parsed();
-        // Some documents have no `kind`; protobuf's envelope always has one.
+        // The core group's document has no `apiVersion`; protobuf's envelope always has one.
         if let (Format::Protobuf, Some(fields)) = (output.format, value.as_object_mut()) {
             fields.entry("apiVersion").or_insert_with(|| "v1".into());
         }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 /// Interval between two measurements.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Measures until it is dropped.
+/// Measures until the future is dropped.
 pub(super) async fn measure(delays: Histogram) {
     loop {
         let due = Instant::now() + PERIOD;

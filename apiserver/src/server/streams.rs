@@ -38,7 +38,7 @@ pub(super) struct ConnectionTasks {
     woken: Vec<usize>,
 }
 
-/// Requests that a stream runs inline, in the connection's task, and records the progress of its client.
+/// Marks a stream to be run in the connection's task, and records its client's progress.
 #[derive(Clone, Default)]
 pub(super) struct RunInline(Arc<MarkState>);
 

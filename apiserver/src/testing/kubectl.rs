@@ -16,10 +16,10 @@ const LINE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum number of lines that a watching kubectl may be ahead of its reader.
 const LINES_AHEAD: usize = 1_000;
 
-/// kubectl with one server's kubeconfig; it reads and caches nothing outside that server's directory.
+/// kubectl with one server's kubeconfig; it uses no files outside that server's directory.
 ///
-/// Arguments are written as one string and split at spaces: there are no quotes, and JSON must be written without
-/// spaces.
+/// Arguments are written as one string and split at spaces: quotes are not supported, and JSON must be
+/// written without spaces.
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     kubeconfig: PathBuf,

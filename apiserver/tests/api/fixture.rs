@@ -1,4 +1,4 @@
-//! A server without a network.
+//! A server without a network, for tests of the API.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;

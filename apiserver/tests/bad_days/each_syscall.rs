@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use crate::config_map;
 use crate::process::Process;
 
-/// The calls that change what is on disk.
+/// The system calls that change files.
 const CALLS: &str = "mkdir,mkdirat,rename,renameat,renameat2,fsync,fdatasync,write,writev,pwrite64,ftruncate,fallocate,\
                      unlink,unlinkat,rmdir,link,linkat,chmod,fchmod,fchmodat,openat,copy_file_range";
 

@@ -67,11 +67,11 @@ impl Lane {
         InFlightNumbers { working: self.places.used(), waiting: self.queued.used() }
     }
 
-    /// Returns a place for a request of this user, at once or when it is its turn. `None` if neither the places nor
-    /// the queue have one for this user, or the wait is too long.
+    /// Returns a place for a request of this user, at once or when it is its turn. Returns `None` if neither
+    /// the places nor the queue have one for this user, or if the wait is too long.
     pub(super) async fn enter(self: &Arc<Self>, user: &Arc<UserLoad>, max_wait: Duration) -> Option<Place> {
         let load = self.load(user)?;
-        // A user's requests are served in their order: the newest does not overtake those that wait.
+        // A user's requests are served in order: the newest does not overtake waiting ones.
         if load.queued.is_zero() && self.places.try_take(&load.places, 1) {
             return Some(Place(Some((self.clone(), user.clone()))));
         }

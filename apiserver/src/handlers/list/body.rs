@@ -20,7 +20,7 @@ use super::super::representation::{Item, ItemForm};
 /// Approximate size of a piece: large enough to keep the overhead low, small enough to be sent while the next
 /// one is produced.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Items at least this large are sent as they are; smaller ones are copied together.
+/// Minimum size of items that are sent without a copy; smaller ones are copied together.
 const SHARED_FROM_BYTES: usize = 16 * 1024;
 
 /// A list as a body.

@@ -29,7 +29,7 @@ mod tests;
 const TURN_BYTES: usize = 256 * 1024;
 /// Approximate size of a piece.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Messages at least this large are sent as they are; smaller ones are copied together.
+/// Minimum size of messages that are sent without a copy; smaller ones are copied together.
 const SHARED_FROM_BYTES: usize = 16 * 1024;
 
 /// A list as a body.

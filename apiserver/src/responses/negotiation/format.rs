@@ -83,7 +83,7 @@ impl Format {
     pub(crate) const fn stream_media_type(self) -> &'static str {
         match self {
             Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
-            // `application/cbor` is exactly one object.
+            // `application/cbor` is for exactly one object.
             Self::Cbor => "application/cbor-seq",
             Self::Json | Self::Yaml => self.media_type(),
         }

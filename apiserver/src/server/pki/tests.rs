@@ -40,7 +40,7 @@ fn the_kubelet_client_is_no_administrator_and_one_that_was_is_replaced() {
     let now = now();
     let mut notes = Notes::new();
     let authority = Authority::ensure(&pki, now, &mut notes).unwrap();
-    // As earlier versions made it.
+    // As created by earlier versions.
     let name = "apiserver-kubelet-client";
     let earlier = Purpose::Administrator;
     authority.ensure_leaf(&pki, name, &earlier, now, &mut notes).unwrap();
