@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// A resource of an author's own.
+/// A custom resource.
 #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 #[resource(
@@ -49,7 +49,7 @@ pub(crate) struct Enclosure {
     status: Option<EnclosureStatus>,
 }
 
-/// What it is to be.
+/// The desired state.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EnclosureSpec {
@@ -57,7 +57,7 @@ pub(crate) struct EnclosureSpec {
     replicas: Option<i32>,
 }
 
-/// What it is.
+/// The observed state.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EnclosureStatus {
