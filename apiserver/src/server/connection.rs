@@ -65,8 +65,8 @@ const STREAM_SEND_BYTES: usize = 128 * 1024;
 /// Interval between pings of an HTTP/2 client, and the time in which it has to respond.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
-/// Size above which a response is known to be complete, so that it only has to be sent: the connection's task
-/// does so, on the processor that will encrypt the bytes.
+/// Responses whose size is known to exceed this are complete and only have to be sent: the connection's task
+/// sends them, on the processor that will encrypt the bytes.
 const INLINE_BYTES: u64 = 128 * 1024;
 
 /// Shared state that connections are served with.
