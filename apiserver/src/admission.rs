@@ -1,6 +1,8 @@
-//! Admission as the server runs it: the engine's chain, and the plug-ins that are about no resource in particular.
+//! Admission as the server runs it: the engine's chain, and the plug-ins that are not specific to one
+//! resource.
 //!
-//! Kubernetes concept: [admission control](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
+//! Kubernetes concept:
+//! [admission control](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
 mod lifecycle;
 

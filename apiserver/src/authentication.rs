@@ -1,4 +1,4 @@
-//! Who asks: client certificates, bearer tokens, or nobody.
+//! Authentication: client certificates, bearer tokens and anonymous requests.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authentication`.
 
@@ -24,17 +24,17 @@ pub(crate) use impersonation::{remove_impersonation, requested_impersonation};
 pub use service_accounts::ServiceAccountTokens;
 pub use tokens::{TokenFileError, TokenTable};
 
-/// The group of everyone whose credentials were accepted.
+/// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everyone without credentials.
+/// The group of all unauthenticated users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The user without credentials.
+/// The name of the user without credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
 
-/// What all who show a wrong token are told.
+/// The error message for every invalid token.
 const INVALID: &str = "invalid bearer token";
 
-/// Finds out who asks.
+/// Authenticates requests.
 #[derive(Debug, Default)]
 pub struct Authenticator {
     tokens: TokenTable,
@@ -43,24 +43,25 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// Believes these tokens; `allows_anonymous` lets in who shows no credentials at all.
+    /// Accepts these tokens. `allows_anonymous` admits requests without credentials.
     pub fn new(tokens: TokenTable, allows_anonymous: bool) -> Self {
         Self { tokens, service_accounts: None, allows_anonymous }
     }
 
-    /// Believes tokens of service accounts too.
+    /// Accepts tokens of service accounts too.
     pub fn with_service_accounts(mut self, service_accounts: Arc<ServiceAccountTokens>) -> Self {
         self.service_accounts = Some(service_accounts);
         self
     }
 
-    /// Returns the user that a request is from. `certificate` is the client certificate of its connection.
+    /// Returns the user of a request. `certificate` is the client certificate of its connection.
     ///
-    /// As in kube-apiserver a certificate counts before a token, and a token still counts when the certificate does not.
+    /// As in kube-apiserver a valid certificate takes precedence over a token, and a token is used if the
+    /// certificate is not valid.
     ///
     /// # Errors
-    /// 400 if there are several `Authorization` headers. 401 if the credentials are not accepted, or if there are none
-    /// and anonymous requests are not allowed.
+    /// 400 if there are several `Authorization` headers. 401 if the credentials are not accepted, or if there
+    /// are none and anonymous requests are not allowed.
     pub(crate) async fn authenticate(
         &self,
         certificate: Option<&ClientCertificate>,
@@ -87,17 +88,17 @@ impl Authenticator {
         if self.allows_anonymous { Ok(anonymous()) } else { Err(unauthorized()) }
     }
 
-    /// Whose token it is, when it is meant for one of these audiences. None given means this server.
+    /// Returns the user of a token that is valid for one of these audiences. An empty list means this server.
     ///
     /// # Errors
-    /// It is nobody's, or not for them; the text says why.
+    /// Fails if the token is unknown or not valid for the audiences; the text gives the reason.
     pub async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String> {
         let Some(service_accounts) = &self.service_accounts else {
             let user = self.tokens.user(token).cloned().ok_or(INVALID)?;
             return Ok(KnownToken { user, audiences: Vec::new() });
         };
         if let Some(user) = self.tokens.user(token) {
-            // Such a token says nothing of audiences: it is meant for this server.
+            // A static token has no audiences: it is valid for this server.
             let own = service_accounts.api_audiences();
             let wanted = |one: &&String| audiences.is_empty() || audiences.contains(one);
             let audiences: Vec<String> = own.iter().filter(wanted).cloned().collect();
@@ -113,7 +114,7 @@ impl Authenticator {
         }
     }
 
-    /// What is published at this path for those who verify service accounts' tokens themselves.
+    /// Returns the document published at this path for clients that verify service account tokens themselves.
     pub(crate) fn document(&self, path: &str) -> Option<Response<Body>> {
         self.service_accounts.as_ref()?.document(path)
     }
@@ -127,7 +128,7 @@ fn anonymous() -> UserInfo {
 /// Returns the token of an `Authorization: Bearer …` header, or `None` when the header is absent or empty.
 ///
 /// # Errors
-/// 400 if the header is repeated. 401 if it is of a scheme that nothing here verifies: whoever shows credentials is not
+/// 400 if the header is repeated. 401 if its scheme is not supported: a request with credentials is not
 /// anonymous.
 fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, StatusError> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -135,7 +136,7 @@ fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, StatusError> {
     if values.next().is_some() {
         return Err(StatusError::bad_request("the header \"authorization\" must not be repeated"));
     }
-    // No known token has bytes that are not UTF-8.
+    // No valid token contains invalid UTF-8.
     let value = std::str::from_utf8(value.as_bytes()).map_err(|_| unauthorized())?.trim();
     if value.is_empty() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Authorization of requests.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authorization/authorizer`.
 
@@ -19,72 +19,72 @@ mod tests;
 
 pub(crate) use reviews::ServerAccess;
 
-/// The group whose members may do everything, whatever any policy says.
+/// The group whose members may do everything, regardless of policy.
 pub const MASTERS: &str = "system:masters";
-/// The user that this server is to kubelets, by its generated certificate.
+/// The user name of the server towards kubelets, in its generated certificate.
 pub(crate) const KUBELET_CLIENT: &str = "kube-apiserver-kubelet-client";
 /// The group of all service accounts.
 const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 
-/// What somebody wants to do.
+/// The attributes of a request that authorization is decided by.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
-    /// Who.
+    /// The user.
     pub user: &'a UserInfo,
-    /// The API verb, or the method of a path that is no resource.
+    /// The API verb, or the method for a non-resource path.
     pub verb: &'a str,
-    /// The resource; `None` for all other paths.
+    /// The resource; `None` for non-resource paths.
     pub resource: Option<&'a ResourceRequest>,
     /// The path.
     pub path: &'a str,
 }
 
-/// What an authorizer thinks of it.
+/// The decision of an authorizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It may happen.
+    /// The request is allowed.
     Allow {
-        /// Why, for the audit log and access reviews; may be empty.
+        /// The reason, for the audit log and access reviews; may be empty.
         reason: Cow<'static, str>,
     },
-    /// It must not happen, whatever other authorizers think.
+    /// The request is denied, regardless of other authorizers.
     Deny {
-        /// Why, told to the client; may be empty.
+        /// The reason reported to the client; may be empty.
         reason: Cow<'static, str>,
     },
-    /// Not this authorizer's business: refused unless another one allows it.
+    /// The request is denied unless another authorizer allows it.
     NoOpinion {
-        /// Why, told to the client; may be empty.
+        /// The reason reported to the client; may be empty.
         reason: Cow<'static, str>,
     },
 }
 
-/// Decides who may do what. Asked for every request.
+/// Authorizes requests. Called for every request.
 #[async_trait]
 pub trait Authorizer: Send + Sync + 'static {
-    /// Whether it may happen.
+    /// Decides whether the request is allowed.
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision;
 }
 
-/// What holds without any policy: `system:masters` may do everything, everybody may ask for health and version,
-/// and everybody with credentials may find out which APIs there are.
+/// The rules that hold without any policy: `system:masters` may do everything, everyone may read health and
+/// version, and authenticated users may use discovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BaselineAuthorizer;
 
 // === impl Attributes ===
 
 impl<'a> Attributes<'a> {
-    /// What a request wants.
+    /// Returns the attributes of a request.
     pub fn of(user: &'a UserInfo, info: &'a RequestInfo) -> Self {
         Self { user, verb: info.verb.as_str(), resource: info.resource.as_ref(), path: &info.path }
     }
 
-    /// Whether the user is in a group.
+    /// Returns whether the user is in a group.
     pub fn is_in_group(&self, group: &str) -> bool {
         self.user.groups.iter().any(|own| own == group)
     }
 
-    /// The 403 of a refusal, in Kubernetes' words.
+    /// Returns the 403 error of a refusal, with Kubernetes' message.
     pub fn forbidden(&self, reason: &str) -> StatusError {
         let mut why = self.describe();
         if !reason.is_empty() {
@@ -125,7 +125,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// `pods`, `deployments.apps "web"`.
+/// Formats the resource: `pods`, `deployments.apps "web"`.
 fn qualified(resource: &ResourceRequest) -> String {
     let mut text = resource.resource.clone();
     if !resource.group.is_empty() {
@@ -141,12 +141,12 @@ fn qualified(resource: &ResourceRequest) -> String {
 // === impl Decision ===
 
 impl Decision {
-    /// Allowed, for this reason.
+    /// Returns an `Allow` with this reason.
     pub const fn allow(reason: &'static str) -> Self {
         Self::Allow { reason: Cow::Borrowed(reason) }
     }
 
-    /// No opinion, and nothing to say about it.
+    /// Returns a `NoOpinion` without a reason.
     pub const fn no_opinion() -> Self {
         Self::NoOpinion { reason: Cow::Borrowed("") }
     }
@@ -183,7 +183,7 @@ impl Authorizer for BaselineAuthorizer {
     }
 }
 
-/// The API of kubelets, which ask for these subresources whether a caller may use it. (The ClusterRole
+/// Returns whether this is a subresource of the kubelet API, which kubelets check access to. (The ClusterRole
 /// `system:kubelet-api-admin`.)
 fn is_kubelet_api(resource: &ResourceRequest) -> bool {
     const SUBRESOURCES: [&str; 8] =
@@ -193,7 +193,7 @@ fn is_kubelet_api(resource: &ResourceRequest) -> bool {
         && SUBRESOURCES.contains(&resource.subresource.as_str())
 }
 
-/// Questions of users about themselves. (The ClusterRole `system:basic-user`.)
+/// Returns whether this is a review of the user's own access. (The ClusterRole `system:basic-user`.)
 fn is_self_review(resource: &ResourceRequest) -> bool {
     matches!(
         (resource.group.as_str(), resource.resource.as_str()),
@@ -202,23 +202,23 @@ fn is_self_review(resource: &ResourceRequest) -> bool {
     )
 }
 
-/// Paths that tell whether and which server this is.
+/// Returns whether this is a health or version path.
 fn is_public(path: &str) -> bool {
     matches!(path, "/version" | "/version/") || below(path, &["/healthz", "/livez", "/readyz"])
 }
 
-/// Paths that tell which APIs there are. (The ClusterRole `system:discovery`.)
+/// Returns whether this is a discovery path. (The ClusterRole `system:discovery`.)
 fn is_discovery(path: &str) -> bool {
     below(path, &["/api", "/apis", "/openapi"])
 }
 
-/// Paths that tell how tokens of service accounts are verified. (The ClusterRole
+/// Returns whether this is a service account issuer discovery path. (The ClusterRole
 /// `system:service-account-issuer-discovery`.)
 fn is_issuer_discovery(path: &str) -> bool {
     below(path, &["/.well-known/openid-configuration", "/openid/v1/jwks"])
 }
 
-/// Whether a path is one of these or is below one.
+/// Returns whether a path equals one of these or is below one.
 fn below(path: &str, roots: &[&str]) -> bool {
     roots
         .iter()

@@ -1,8 +1,9 @@
-//! Discovery: which groups, versions, resources and verbs there are.
+//! Discovery: the groups, versions, resources and verbs that are served.
 //!
-//! Derived from what is installed and from the capabilities of each storage, made once, kept as bytes.
+//! Derived from the installed storages and their capabilities, created once and kept as encoded bytes.
 //!
-//! Kubernetes concept: [the discovery API](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api).
+//! Kubernetes concept:
+//! [the discovery API](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,10 +29,10 @@ use groups::Group;
 
 /// The media type of aggregated discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-/// The same as protobuf.
+/// The media type of aggregated discovery in protobuf.
 const AGGREGATED_PROTOBUF: &str =
     "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-/// Paths that are served elsewhere and belong into the list of all paths.
+/// Paths that are served elsewhere and are part of the list of all paths.
 const OTHER_PATHS: [&str; 9] = [
     "/.well-known/openid-configuration",
     "/healthz",
@@ -44,7 +45,7 @@ const OTHER_PATHS: [&str; 9] = [
     "/version",
 ];
 
-/// All discovery documents, by path without a slash at the end.
+/// All discovery documents, by path without a trailing slash.
 pub(crate) struct Discovery {
     documents: HashMap<Box<str>, Document>,
     /// The aggregated forms of `/api` and `/apis`.
@@ -55,7 +56,7 @@ pub(crate) struct Discovery {
 // === impl Discovery ===
 
 impl Discovery {
-    /// The documents of everything that is installed.
+    /// Returns the documents of everything that is installed.
     pub(crate) fn new(installed: &InstalledApi) -> Self {
         let groups = groups::of(installed);
         let (core, named): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
@@ -89,12 +90,12 @@ impl Discovery {
         }
     }
 
-    /// Whether there is a document at this path.
+    /// Returns whether there is a document at this path.
     pub(crate) fn serves(&self, path: &str) -> bool {
         self.documents.contains_key(path.trim_end_matches('/'))
     }
 
-    /// Whether the path is one of a group that is served, although the path itself is not.
+    /// Returns whether the path belongs to a served group, although the path itself is not served.
     pub(crate) fn serves_group_of(&self, path: &str) -> bool {
         let mut segments = path.trim_matches('/').split('/');
         match (segments.next(), segments.next()) {
@@ -104,8 +105,8 @@ impl Discovery {
         }
     }
 
-    /// The document at a path, if there is one, in the form the client wants; `cbor` says whether the server speaks
-    /// that.
+    /// Returns the document at a path, if there is one, in the format that the client accepts; `cbor` is
+    /// whether the server supports CBOR.
     ///
     /// # Errors
     /// 406.
@@ -128,7 +129,7 @@ impl Discovery {
     }
 }
 
-/// The format in which the client wants the aggregated form more than the plain one; `None` when it does not.
+/// Returns the format in which the client prefers the aggregated form over the plain one, or `None`.
 fn aggregated_format(headers: &HeaderMap, cbor: bool) -> Option<Format> {
     for clause in clauses(headers) {
         match (clause.format(Endpoint::Document, cbor), clause.parameter("as")) {
@@ -148,7 +149,7 @@ fn aggregated_format(headers: &HeaderMap, cbor: bool) -> Option<Format> {
     None
 }
 
-/// The aggregated document, as protobuf where that is wanted: its tag stands for both.
+/// Returns the aggregated document, as protobuf if requested; both have the same tag.
 fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -> Response<Body> {
     if format != Format::Protobuf {
         return document.cacheable_answer(headers, AGGREGATED);

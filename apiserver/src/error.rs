@@ -1,4 +1,4 @@
-//! What can keep a server from starting or serving.
+//! Errors that keep a server from starting or serving.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::server::data_directory::DataDirectoryError;
 use crate::server::pki::PkiError;
 use crate::storage::EngineError;
 
-/// Why a server could not start, or had to end.
+/// Error that keeps a server from starting, or ends it.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// Flags contradict each other. Not retryable.
@@ -22,7 +22,7 @@ pub enum ServerError {
     /// `--runtime-config` names an API that the server does not have. Not retryable.
     #[error("--runtime-config: there is no {0}")]
     UnknownApi(String),
-    /// Two storage maps claim the same path, name or keys. Not retryable.
+    /// Two storage maps use the same path, name or keys. Not retryable.
     #[error(transparent)]
     Maps(#[from] MapConflict),
     /// The data directory is in use or cannot be written. Retryable as [`DataDirectoryError`] says.
@@ -34,24 +34,24 @@ pub enum ServerError {
     /// A resource's store cannot be opened. Retryable when the engine is remote.
     #[error("cannot open the storage: {0}")]
     Storage(#[from] StorageError),
-    /// Keys or certificates cannot be read, made or used. Not retryable.
+    /// Keys or certificates cannot be read, created or used. Not retryable.
     #[error(transparent)]
     Pki(#[from] PkiError),
     /// TLS cannot be set up with the given certificates. Not retryable.
     #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// The client certificate authorities are of no use. Not retryable.
+    /// The client certificate authorities cannot be used. Not retryable.
     #[error("cannot verify client certificates: {0}")]
     ClientVerifier(#[from] rustls::server::VerifierBuilderError),
     /// The token file cannot be read. Not retryable.
     #[error(transparent)]
     Tokens(#[from] TokenFileError),
-    /// The address cannot be listened on. Retryable once it is free.
+    /// The address cannot be bound. Retryable once it is free.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// The system's words.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// A file or directory cannot be written. Not retryable.
@@ -59,10 +59,10 @@ pub enum ServerError {
     Write {
         /// The file or directory.
         path: PathBuf,
-        /// The system's words.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// Two metrics have one name. Not retryable.
+    /// Two metrics have the same name. Not retryable.
     #[error("cannot set up metrics: {0}")]
     Metrics(#[from] MetricsError),
     /// The server did not become ready in time. Retryable.

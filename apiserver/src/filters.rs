@@ -1,8 +1,8 @@
-//! What every request passes before it is worked on, and every answer on its way out.
+//! The filter chain that every request and response passes through.
 //!
 //! Kubernetes concept: `DefaultBuildHandlerChain` in `k8s.io/apiserver/pkg/server`. The chain is one function
-//! per level of nesting, read from top to bottom, instead of a tower of wrapped services: nothing is boxed, and
-//! what comes before what is in plain sight.
+//! per level of nesting instead of nested services: nothing is boxed, and the order of the filters is the
+//! order of the code.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -45,9 +45,9 @@ use audit_id::AuditIds;
 use in_flight::InFlight;
 pub(crate) use request_log::TARGET as REQUEST_LOG_TARGET;
 
-/// What is behind the filters: everything but health and version.
+/// The handler behind the filters: everything but health and version.
 pub trait Dispatch: Send + Sync + 'static {
-    /// Answers a request that may happen.
+    /// Handles a request that has been authorized.
     fn dispatch(
         self: &Arc<Self>,
         info: RequestInfo,
@@ -56,7 +56,7 @@ pub trait Dispatch: Send + Sync + 'static {
     ) -> impl Future<Output = Response<Body>> + Send;
 }
 
-/// The filters, and what is behind them.
+/// The filters, and the handler behind them.
 pub struct Filters<D> {
     inner: Arc<D>,
     authenticator: Arc<Authenticator>,
@@ -70,7 +70,7 @@ pub struct Filters<D> {
     policy: ClusterPolicy,
 }
 
-/// The client at the other end of a connection.
+/// The client of a connection.
 #[derive(Default)]
 pub(crate) struct Peer {
     certificate: Option<ClientCertificate>,
@@ -78,14 +78,14 @@ pub(crate) struct Peer {
     is_authenticated: AtomicBool,
 }
 
-/// What the filters find out about a request, and its answer or its log line has.
+/// Results of the filters that the response or the log line needs.
 struct Findings {
     /// `None` while requests are not logged.
     log: Option<Box<request_log::Entry>>,
     flow: Option<Flow>,
 }
 
-/// When a request came in, and when its answer is due.
+/// When a request was received, and when its response is due.
 #[derive(Clone, Copy)]
 struct Times {
     received: Instant,
@@ -95,7 +95,7 @@ struct Times {
 // === impl Peer ===
 
 impl Peer {
-    /// A client with this certificate, at this address.
+    /// Returns a client with this certificate, at this address.
     pub(crate) fn new(certificate: Option<ClientCertificate>, address: SocketAddr) -> Self {
         Self { certificate, address: Some(address), is_authenticated: AtomicBool::new(false) }
     }
@@ -115,7 +115,7 @@ impl Peer {
 // === impl Filters ===
 
 impl<D: Dispatch> Filters<D> {
-    /// Puts filters before `inner`.
+    /// Wraps `inner` in the filters.
     pub fn new(
         inner: Arc<D>,
         authenticator: impl Into<Arc<Authenticator>>,
@@ -139,37 +139,37 @@ impl<D: Dispatch> Filters<D> {
         }
     }
 
-    /// The same for a cluster that allows this.
+    /// Applies this policy of the cluster.
     #[must_use]
     pub fn with_policy(self, policy: ClusterPolicy) -> Self {
         Self { policy, ..self }
     }
 
-    /// What the server counts.
+    /// Returns the server's metrics.
     pub fn metrics(&self) -> &ServerMetrics {
         &self.metrics
     }
 
-    /// How the server is.
+    /// Returns the server's health checks.
     pub fn health(&self) -> &Health {
         &self.health
     }
 
-    /// Answers a request of this client.
+    /// Responds to a request of this client.
     pub(crate) async fn serve(&self, peer: &Peer, request: Request<Body>) -> Response<Body> {
-        // Audit id: outermost, so that every answer, refusals and panics included, can be found in the log.
+        // Audit id: outermost, so that every response, refusals and panics included, can be found in the log.
         let audit_id = self.audit_ids.id_of(request.headers());
 
-        // Request log: whatever happens to the request from here on is in its line.
+        // Request log: records everything that happens to the request from here on.
         let log = request_log::begin(&request, &audit_id, peer.address);
         let mut findings = Findings { log, flow: None };
 
-        // Panic recovery: one request's panic is that request's 500, and the server lives on.
+        // Panic recovery: a panic becomes a 500 of its request, and the server continues.
         let checked = self.check(peer, request, &audit_id, &mut findings);
         let answered = AssertUnwindSafe(checked).catch_unwind().await;
         let answered = answered.unwrap_or_else(|panic| Err(panics::recovered(panic.as_ref(), &audit_id)));
 
-        // Response headers: after everything, so that they are on every answer.
+        // Response headers: set last, so that every response has them.
         let mut response = answered.unwrap_or_else(|failure| responses::status(&failure));
         finish_headers(response.headers_mut(), audit_id);
         if let Some(flow) = findings.flow {
@@ -188,14 +188,14 @@ impl<D: Dispatch> Filters<D> {
         audit_id: &HeaderValue,
         findings: &mut Findings,
     ) -> Result<Response<Body>, StatusError> {
-        // Bounds: what is too large is refused before anything is read of it.
+        // Bounds: requests that are too large are refused before their body is read.
         let request = bounds::bounded(request).await?;
 
-        // Request info: all below decide by it.
+        // Request info: the filters below decide by it.
         let info = RequestInfo::parse(request.method(), request.uri());
 
-        // Timeout: a client is answered in bounded time, and told that the outcome is unknown. Not for watches.
-        // By the runtime's clock, which is the one that the timeout is measured by.
+        // Timeout: limits the time of a response; the client is informed that the outcome is unknown. Not for
+        // watches. Measured by the runtime's clock, like the timeout itself.
         let received = tokio::time::Instant::now().into_std();
         let deadline = deadline::of(&info, request.uri().query(), received, self.request_timeout)?;
         let times = Times { received, deadline };
@@ -219,16 +219,16 @@ impl<D: Dispatch> Filters<D> {
         times: Times,
         findings: &mut Findings,
     ) -> Result<Response<Body>, StatusError> {
-        // Authentication: who asks.
+        // Authentication: determines the user.
         let mut user = self.authenticate(peer.certificate.as_ref(), request.headers()).await?;
         peer.authenticated(&user);
         if let Some(entry) = &mut findings.log {
             entry.set_user(&user.name);
         }
-        // Nothing behind this point, least of all a proxied backend, has any business with the credentials.
+        // Credentials are not needed from here on, least of all by a proxied backend.
         request.headers_mut().remove(http::header::AUTHORIZATION);
 
-        // Impersonation: from here on somebody else asks, if the first one may do that.
+        // Impersonation: replaces the user, if the original one may impersonate.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
             if let Some(entry) = &mut findings.log {
                 entry.set_impersonated(&other.name);
@@ -237,13 +237,13 @@ impl<D: Dispatch> Filters<D> {
             remove_impersonation(request.headers_mut());
         }
 
-        // Flow: which of the flow schemas it falls under, told in every answer from here on.
+        // Flow control: finds the matching flow schema, which every response from here on names.
         findings.flow = self.flow_schemas.classify(&user, &info);
 
-        // Authorization: whether they may.
+        // Authorization: checks that the user may do this.
         self.authorize(&Attributes::of(&user, &info)).await?;
 
-        // Body: received before a place is taken, so that a client that does not send holds up nobody else.
+        // Body: received before a place is taken, so that a slow client does not hold up others.
         let share = self.in_flight.share_of(&user);
         let (request, reservation) = body::received(&info, request, &share).await.inspect_err(|failure| {
             if failure.code == 429 {
@@ -251,15 +251,15 @@ impl<D: Dispatch> Filters<D> {
             }
         })?;
 
-        // Max in flight: more work than this machine does at once waits here, where it is cheap; a request that
-        // cannot wait is answered 429. Probes need no place; watches have their own.
+        // Max in flight: requests beyond the concurrency limit wait here at low cost; one that cannot wait is
+        // answered 429. Probes need no place; watches have their own.
         let place = share.enter(&info).await.inspect_err(|refusal| {
             self.metrics.requests().terminated(info.verb, refusal.code);
         })?;
         // From here on the number of places bounds the memory of bodies.
         drop(reservation);
 
-        // Dispatch: to whom the path belongs.
+        // Dispatch: calls the handler of the path.
         let query = request.uri().query().unwrap_or_default();
         if let Some(answered) = self.own_path(&info, query, times.received).await {
             return answered;
@@ -268,12 +268,12 @@ impl<D: Dispatch> Filters<D> {
         context.policy = self.policy;
         let response = self.inner.dispatch(info, context, request).await;
 
-        // Sending: a large answer is work in flight until it is sent. It is given up when that takes too long, or when
-        // the client stops reading.
+        // Sending: a large response counts as in flight until it is sent. It is dropped if that takes too
+        // long, or if the client stops reading.
         Ok(sending::within(times.deadline, place, response))
     }
 
-    /// The answer of a path that is the server's own, and about no API.
+    /// Responds to a path of the server itself, which belongs to no API.
     async fn own_path(
         &self,
         info: &RequestInfo,
@@ -322,7 +322,7 @@ impl<D: Dispatch> Filters<D> {
         }
     }
 
-    /// Whom the user asks, and may ask, to act as.
+    /// Returns the user that the request impersonates, if the user may do so.
     async fn impersonated(
         &self,
         user: &UserInfo,
@@ -341,7 +341,7 @@ impl<D: Dispatch> Filters<D> {
     }
 }
 
-/// The facts of a request that travel with it.
+/// Returns the context of a request.
 fn context_of(
     user: UserInfo,
     info: &RequestInfo,
@@ -355,7 +355,7 @@ fn context_of(
     context.deadline = times.deadline;
     audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
     if let Some(agent) = headers.get(http::header::USER_AGENT) {
-        // It names the manager of fields. As in Go, what is not UTF-8 becomes replacement characters.
+        // The user agent names the field manager. As in Go, invalid UTF-8 becomes replacement characters.
         let name = agent.as_bytes().split(|byte| *byte == b'/').next().unwrap_or(&[]);
         context.user_agent = String::from_utf8_lossy(name).into_owned();
     }
@@ -364,7 +364,7 @@ fn context_of(
 
 fn finish_headers(headers: &mut HeaderMap, audit_id: HeaderValue) {
     headers.insert(audit_id::HEADER, audit_id);
-    // API answers are the truth of one moment, for one user.
+    // API responses hold for one moment and one user.
     headers
         .entry(http::header::CACHE_CONTROL)
         .or_insert(const { HeaderValue::from_static("no-cache, private") });

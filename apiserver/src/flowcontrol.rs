@@ -1,14 +1,15 @@
-//! Which flow a request belongs to, by the stored FlowSchemas. Every answer names the schema and the priority level.
+//! Classifies requests by the stored FlowSchemas. Every response names the schema and the priority level.
 //!
-//! Requests are only told apart so far, and not queued by their level: one bound on requests in flight is for all
-//! (`filters::in_flight`).
+//! Requests are only classified so far, and not queued by their level: one bound on requests in flight
+//! applies to all (`filters::in_flight`).
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `rules` | one schema, compiled: whom and what it matches |
-//! | `feed` | follows the stored schemas and levels, and says of each schema whether its level exists |
+//! | `rules` | one compiled schema: the users and requests it matches |
+//! | `informer` | watches the stored schemas and levels, and keeps the schemas in force up to date |
 //!
-//! Kubernetes concept: [API Priority and Fairness](https://kubernetes.io/docs/concepts/cluster-administration/flow-control/).
+//! Kubernetes concept:
+//! [API Priority and Fairness](https://kubernetes.io/docs/concepts/cluster-administration/flow-control/).
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -26,7 +27,7 @@ pub use rules::CompiledSchema;
 const SCHEMA_HEADER: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");
 const LEVEL_HEADER: HeaderName = HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid");
 
-/// The flow schemas in force, in the order they are asked.
+/// The flow schemas in force, in matching order.
 #[derive(Debug, Default)]
 pub struct FlowSchemas(RwLock<Arc<[CompiledSchema]>>);
 
@@ -40,14 +41,15 @@ pub struct Flow {
 // === impl FlowSchemas ===
 
 impl FlowSchemas {
-    /// Puts other schemas in force.
+    /// Replaces the schemas in force.
     pub fn replace(&self, mut schemas: Vec<CompiledSchema>) {
         schemas.sort_by(|one, other| one.order().cmp(&other.order()));
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = schemas.into();
     }
 
-    /// The flow of a request: that of the first schema that matches. `None` when none does, which is so before the
-    /// mandatory ones are made, and of requests that stay open (watches excepted, as they begin with a list).
+    /// Returns the flow of a request: that of the first matching schema. Returns `None` if none matches,
+    /// which is so before the mandatory ones are created, and for long-running requests (watches excepted, as
+    /// they begin with a list).
     pub fn classify(&self, user: &UserInfo, info: &RequestInfo) -> Option<Flow> {
         if info.is_long_running() && info.verb != Verb::Watch {
             return None;
@@ -60,7 +62,7 @@ impl FlowSchemas {
 // === impl Flow ===
 
 impl Flow {
-    /// Names the flow in an answer's headers.
+    /// Sets the response headers that name the flow.
     pub fn add_to(self, headers: &mut HeaderMap) {
         headers.insert(SCHEMA_HEADER, self.schema_uid);
         headers.insert(LEVEL_HEADER, self.level_uid);

@@ -1,15 +1,15 @@
-//! The verbs of the API, over whatever storages are installed. From the top down:
+//! The verbs of the API, over the installed storages. From the top down:
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `dispatch` | from a request to the verb that answers it |
+//! | `dispatch` | from a request to the verb that handles it |
 //! | `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `connect` | one verb each |
-//! | `answer` | the answer to an operation on one object |
-//! | `representation` | objects in the form a client gets them: whole, as a table, in binary |
-//! | `content`, `managers` | bodies: read, decoded, checked against the schema; who manages what they set |
-//! | `call` | one request to a resource, as its verb sees it |
+//! | `answer` | the response to an operation on one object |
+//! | `representation` | objects in the form a client requests: whole, as a table, in binary |
+//! | `content`, `managers` | bodies: read, decoded, checked against the schema; the managers of their fields |
+//! | `call` | one request to a resource, as passed to its verb |
 //! | `options` | the `*Options` kinds |
-//! | `api`, `routing`, `ending` | what the API is made of; from a request's resource to the storage that serves it; when watches have to end |
+//! | `api`, `routing`, `ending` | the state of the API; from a request's resource to its storage; the end of watches |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/handlers`.
 

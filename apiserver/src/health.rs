@@ -1,4 +1,4 @@
-//! `/healthz`, `/livez` and `/readyz`: one list of named checks, each part of some of the three.
+//! `/healthz`, `/livez` and `/readyz`: one list of named checks, each part of some of the endpoints.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/healthz`.
 
@@ -22,21 +22,21 @@ pub(crate) use checks::{PingCheck, ShutdownCheck};
 /// One of the three endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// `/healthz`, the oldest: everything that must hold while the server lives.
+    /// `/healthz`, the oldest: whether the server is healthy.
     Healthz,
-    /// `/livez`: failing, the server should be restarted.
+    /// `/livez`: a failure means that the server should be restarted.
     Livez,
-    /// `/readyz`: failing, the server should be sent no requests.
+    /// `/readyz`: a failure means that the server should receive no requests.
     Readyz,
 }
 
-/// Finds out whether one thing is well.
+/// A health check.
 #[async_trait]
 pub trait Check: Send + Sync + 'static {
-    /// Whether it is.
+    /// Runs the check.
     ///
     /// # Errors
-    /// What is wrong: for the log, and for who asks for this one check.
+    /// Returns the reason of the failure, for the log and for requests of this one check.
     async fn check(&self) -> Result<(), String>;
 }
 
@@ -52,7 +52,7 @@ struct NamedCheck {
     check: Arc<dyn Check>,
 }
 
-/// How an endpoint was asked.
+/// Parameters of a request to an endpoint.
 #[derive(Default)]
 struct Question {
     verbose: bool,
@@ -62,14 +62,14 @@ struct Question {
 // === impl Endpoint ===
 
 impl Endpoint {
-    /// All three.
+    /// All three endpoints.
     pub const ALL: &'static [Self] = &[Self::Healthz, Self::Livez, Self::Readyz];
-    /// Those that are about the process.
+    /// The endpoints of checks that are about the process.
     pub const ALIVE: &'static [Self] = &[Self::Healthz, Self::Livez];
-    /// Only the one that is about serving requests.
+    /// The endpoint of checks that are about serving requests.
     pub const READY: &'static [Self] = &[Self::Readyz];
 
-    /// The endpoint a path belongs to, with the rest of the path.
+    /// Returns the endpoint that a path belongs to, with the rest of the path.
     pub fn of_path(path: &str) -> Option<(Self, &str)> {
         Self::ALL.iter().find_map(|endpoint| {
             let rest = path.strip_prefix('/')?.strip_prefix(endpoint.name())?;
@@ -77,7 +77,7 @@ impl Endpoint {
         })
     }
 
-    /// The endpoint's path.
+    /// Returns the endpoint's path.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Healthz => "/healthz",
@@ -86,7 +86,7 @@ impl Endpoint {
         }
     }
 
-    /// The endpoint's path, without its slash.
+    /// Returns the endpoint's path without its slash.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Healthz => "healthz",
@@ -99,12 +99,12 @@ impl Endpoint {
 // === impl Health ===
 
 impl Health {
-    /// Adds a check to some endpoints. They are run and listed in the order they were added.
+    /// Adds a check to some endpoints. Checks are run and listed in the order in which they were added.
     pub fn add(&mut self, name: impl Into<String>, endpoints: &'static [Endpoint], check: Arc<dyn Check>) {
         self.checks.push(NamedCheck { name: name.into(), endpoints, check });
     }
 
-    /// Answers a request below an endpoint: `rest` is what follows its name in the path.
+    /// Responds to a request below an endpoint: `rest` is the path after its name.
     pub async fn respond(&self, endpoint: Endpoint, rest: &str, query: &str) -> Response<Body> {
         if rest.is_empty() {
             return self.respond_all(endpoint, &Question::parse(query)).await;
@@ -122,7 +122,7 @@ impl Health {
         }
     }
 
-    /// Runs all checks of an endpoint: which there are, and whether they pass.
+    /// Runs all checks of an endpoint, and returns their names and whether they pass.
     pub async fn results(&self, endpoint: Endpoint) -> Vec<(&str, bool)> {
         let mut results = Vec::new();
         for named in self.of(endpoint) {
@@ -131,7 +131,7 @@ impl Health {
         results
     }
 
-    /// What keeps an endpoint from passing, one text per failing check.
+    /// Returns one text per failing check of an endpoint.
     pub async fn failures(&self, endpoint: Endpoint) -> Vec<String> {
         let mut failures = Vec::new();
         for named in self.of(endpoint) {
@@ -156,7 +156,7 @@ impl Health {
                     let _ = writeln!(report, "[+]{name} ok");
                 }
                 Err(error) => {
-                    // Anybody may ask for the whole; only the log tells what is wrong.
+                    // The endpoint is public, so the reason is only logged.
                     let _ = writeln!(report, "[-]{name} failed: reason withheld");
                     failed.push(format!("{name}: {error}"));
                 }

@@ -1,4 +1,4 @@
-//! Setting fields of JSON documents that are built by hand.
+//! Sets fields of JSON documents.
 
 use serde_json::Value;
 

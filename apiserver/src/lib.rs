@@ -1,6 +1,7 @@
-//! The HTTP house: a Kubernetes API server over storage maps.
+//! The HTTP layer: a Kubernetes API server over storage maps.
 //!
-//! A server of one's own is a few lines; its flags, TLS, authentication, health and kubeconfig come with it:
+//! A server of your own takes a few lines; flags, TLS, authentication, health checks and a kubeconfig are
+//! included:
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
@@ -8,27 +9,28 @@
 //! }
 //! ```
 //!
-//! Cargo features: `embedded` is the durable store in this process, `etcd3` the store in an etcd cluster; both are on by
-//! default. `etcd3` needs a protobuf compiler to build (Debian: `protobuf-compiler`), `embedded` needs nothing:
+//! Cargo features: `embedded` is the durable store in this process, `etcd3` the store in an etcd cluster;
+//! both are on by default. `etcd3` needs a protobuf compiler to build (Debian: `protobuf-compiler`),
+//! `embedded` needs nothing:
 //!
 //! ```toml
 //! apiserver = { git = "…", default-features = false, features = ["embedded"] }
 //! ```
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`run_with`] | a server as a process: flags, logs, signals |
-//! | [`server`] | from options and maps to a listening server: TLS, connections, identities, the orderly end |
+//! | [`server`] | from options and maps to a listening server: TLS, connections, identities, graceful shutdown |
 //! | [`options`] | the command line |
-//! | [`filters`] | what every request passes before it is worked on |
-//! | [`authentication`], [`authorization`] | who asks, and whether they may |
-//! | [`flowcontrol`] | which flow a request belongs to |
-//! | [`handlers`], [`admission`] | the verbs, and what may change or refuse a write |
-//! | [`discovery`], [`openapi`] | what the server says of its API |
-//! | `responses` | how answers are written: the form a client takes, tags, warnings |
-//! | [`request_info`] | what a request is about |
+//! | [`filters`] | the filter chain that every request passes through |
+//! | [`authentication`], [`authorization`] | the user of a request, and what the user may do |
+//! | [`flowcontrol`] | classification of requests by flow schemas |
+//! | [`handlers`], [`admission`] | the verbs, and the plug-ins that may change or refuse a write |
+//! | [`discovery`], [`openapi`] | the documents that describe the API |
+//! | `responses` | content negotiation and encoding of responses, tags, warnings |
+//! | [`request_info`] | the resource and verb of a request |
 //! | `proxy` | passes connections on to kubelets, pods and services |
-//! | [`health`], [`metrics`], [`version`] | how the server is, what it counts, and which it is |
+//! | [`health`], [`metrics`], [`version`] | health checks, metrics and the server's version |
 //! | `shares` | divides capacity between the users, or the addresses, that share it |
 //! | [`storage`] | opens the storage of every resource |
 //! | [`testing`] | servers for tests |

@@ -1,6 +1,6 @@
 //! A Kubernetes API server in one process.
 
-/// Objects come and go on all threads in sizes from bytes to megabytes.
+/// Objects of very different sizes are allocated and freed on all threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

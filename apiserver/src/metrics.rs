@@ -1,14 +1,14 @@
-//! `/metrics`: what the server counts and measures, in Prometheus' text format.
+//! `/metrics`: the server's metrics, in Prometheus' text format.
 //!
-//! Names, labels and buckets are Kubernetes'; what only this server has begins with `orlop_`. The whole list is in
-//! `docs/reference/metrics.md`. Handles are bound to their labels once (a route's when it is first used), so that
-//! counting a request hashes nothing and locks nothing.
+//! Names, labels and buckets are Kubernetes'; metrics specific to this server begin with `orlop_`. The whole
+//! list is in `docs/reference/metrics.md`. Handles are bound to their labels once (a route's when it is first
+//! used), so that counting a request needs no hashing and no lock.
 //!
-//! | part | what it does |
+//! | part | contents |
 //! |---|---|
 //! | `names` | every metric of HTTP by name; those of storage are in [`registry_core::metrics`] |
 //! | `requests` | requests by route, verb and code; watch events |
-//! | `access` | who came in, and who may |
+//! | `access` | authentication and authorization |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/metrics`, `k8s.io/component-base/metrics`.
@@ -36,9 +36,9 @@ pub use health::HealthMetrics;
 pub use requests::RequestMetrics;
 pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics, verb_label};
 
-/// Prometheus' text format, as scrapers ask for it.
+/// Prometheus' text format, as scrapers request it.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// How long the store may take to say how large it is.
+/// Maximum time for the store to report its size.
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// All metrics of one server.
@@ -58,22 +58,22 @@ pub struct ServerMetrics {
     reader: OnceLock<StorageReader>,
 }
 
-/// How many requests are being worked on, and wait for that.
+/// Numbers of requests in flight and waiting.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InFlightNumbers {
-    /// Being worked on.
+    /// Requests in flight.
     pub working: usize,
-    /// Waiting.
+    /// Waiting requests.
     pub waiting: usize,
 }
 
 // === impl ServerMetrics ===
 
 impl ServerMetrics {
-    /// A server's metrics, all at zero.
+    /// Returns a server's metrics, all at zero.
     ///
     /// # Errors
-    /// Two metrics have one name.
+    /// Fails if two metrics have the same name.
     pub fn new() -> Result<Arc<Self>, MetricsError> {
         let mut families = Families::default();
         let build_info = families.gauge(&names::BUILD_INFO)?;
@@ -101,58 +101,58 @@ impl ServerMetrics {
         }))
     }
 
-    /// What storage counts.
+    /// Returns the metrics of storage.
     pub fn storage(&self) -> &StorageMetrics {
         &self.storage
     }
 
-    /// When certificates end, by what they are for.
+    /// Returns the expiry times of certificates, by their use.
     pub fn certificate_expiry(&self) -> &IntGaugeVec {
         &self.certificate_expiry
     }
 
-    /// What handlers count.
+    /// Returns the metrics of requests.
     pub fn requests(&self) -> &RequestMetrics {
         &self.requests
     }
 
-    /// What authentication and authorization count.
+    /// Returns the metrics of authentication and authorization.
     pub fn access(&self) -> &AccessMetrics {
         &self.access
     }
 
-    /// The health checks as metrics.
+    /// Returns the health checks as metrics.
     pub fn health(&self) -> &HealthMetrics {
         &self.health
     }
 
-    /// How long tasks wait for a thread of the runtime.
+    /// Returns the time that tasks wait for a thread of the runtime.
     pub fn scheduling_delays(&self) -> &Histogram {
         &self.scheduling_delays
     }
 
-    /// A TLS handshake failed.
+    /// Counts a failed TLS handshake.
     pub fn failed_tls_handshake(&self) {
         self.tls_handshake_errors.inc();
     }
 
-    /// Notes how many connections there are.
+    /// Sets the number of open connections.
     pub fn open_connections(&self, number: usize) {
         self.connections.set(signed(number));
     }
 
-    /// A connection was refused.
+    /// Counts a refused connection.
     pub fn refused_connection(&self) {
         self.refused_connections.inc();
     }
 
-    /// Asks this storage for what it has to be asked for, whenever somebody asks for metrics.
+    /// Refreshes the metrics of this storage at every scrape.
     pub fn read_from(&self, reader: StorageReader) {
         // Only the first reader is kept.
         let _ = self.reader.set(reader);
     }
 
-    /// The answer to `/metrics`.
+    /// Responds to a request of `/metrics`.
     pub async fn respond(
         &self,
         reads: InFlightNumbers,
@@ -163,13 +163,13 @@ impl ServerMetrics {
             self.in_queue.with_label_values(&[kind]).set(signed(numbers.waiting));
         }
         if let Some(reader) = self.reader.get() {
-            // A store that does not answer does not keep the rest from being told.
+            // A store that does not respond does not prevent the other metrics from being reported.
             let _ = tokio::time::timeout(REFRESH_TIMEOUT, reader.refresh(&self.storage)).await;
         }
         page(&self.families)
     }
 
-    /// What there is, by name.
+    /// Returns the names and descriptions of all metrics.
     pub fn described(&self) -> Vec<Described> {
         let mut described = self.families.described();
         described.extend(self.health.described());

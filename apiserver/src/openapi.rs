@@ -1,7 +1,7 @@
 //! OpenAPI v3: an index of documents, one per group and version; and v2, one document of everything.
 //!
-//! Documents are made when they are first asked for. Only those that were asked for are kept; the index needs
-//! nothing but their hashes.
+//! Documents are created when they are first requested, and only those are kept; the index needs only their
+//! hashes.
 //!
 //! Kubernetes concept: [OpenAPI v3](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3).
 
@@ -34,16 +34,16 @@ mod v2;
 
 use v2::Forms;
 
-/// Where the index is.
+/// Path of the index.
 const INDEX: &str = "/openapi/v3";
 
-/// How the protobuf form is named, by clients of today and of before.
+/// The media types of the protobuf form: the current and the previous one.
 const PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
 ];
 
-/// Gives the texts of `kubectl explain`. They are large: unpacked when documents are made, and not kept.
+/// Returns the texts of `kubectl explain`. They are large: unpacked when documents are created, and not kept.
 pub type DescriptionsSource = fn() -> Option<Descriptions>;
 
 /// All OpenAPI documents.
@@ -66,7 +66,7 @@ struct VersionDocument {
 // === impl OpenApi ===
 
 impl OpenApi {
-    /// The documents of everything that is installed.
+    /// Returns the documents of everything that is installed.
     pub(crate) fn new(installed: Arc<InstalledApi>, descriptions: DescriptionsSource) -> Self {
         let versions = installed
             .paths
@@ -81,13 +81,13 @@ impl OpenApi {
         Self { installed, descriptions, versions, index: OnceLock::new(), v2: Forms::default() }
     }
 
-    /// Whether there is a document at this path.
+    /// Returns whether there is a document at this path.
     pub(crate) fn serves(&self, path: &str) -> bool {
         is_v2(path)
             || below_index(path).is_some_and(|below| below.is_empty() || self.versions.contains_key(below))
     }
 
-    /// The document at a path, if there is one.
+    /// Returns the document at a path, if there is one.
     pub(crate) fn get(&self, path: &str, parts: &Parts) -> Option<Result<Response<Body>, StatusError>> {
         if is_v2(path) {
             return Some(Ok(self.v2.answer(parts, || self.v2_document())));
@@ -98,7 +98,7 @@ impl OpenApi {
         }
         match self.versions.get(below) {
             Some(version) => Some(self.version(below, version, parts)),
-            // Below the index, what is not there is told without words, as Kubernetes does.
+            // Below the index, the 404 response has no body, as in Kubernetes.
             None => Some(Ok(responses::empty(StatusCode::NOT_FOUND))),
         }
     }
@@ -123,11 +123,11 @@ impl OpenApi {
                 .collect();
             Document::json(&json!({ "paths": paths }))
         });
-        // Kubernetes lets its HTTP library guess the type of this one.
+        // Kubernetes' HTTP library detects this type from the content.
         index.cacheable_answer(&parts.headers, "text/plain; charset=utf-8")
     }
 
-    /// The document as protobuf: seldom wanted, and made for each request.
+    /// Returns the document as protobuf, which is rarely requested and is encoded for each request.
     fn protobuf(&self, version: &VersionDocument, parts: &Parts) -> Response<Body> {
         let document = version.document(&self.installed, self.descriptions);
         let mut response = document.cacheable_answer(&parts.headers, PROTOBUF[0]);
@@ -159,7 +159,7 @@ impl OpenApi {
         }
         let mut response = document.cacheable_answer(&parts.headers, "application/json");
         if asked_hash.is_some() {
-            // Under this URL there will never be other bytes.
+            // The content of this URL never changes.
             let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
             response.headers_mut().insert(CACHE_CONTROL, forever);
         }
@@ -167,7 +167,7 @@ impl OpenApi {
     }
 }
 
-/// Whether the client wants gnostic's protobuf most.
+/// Returns whether the client prefers gnostic's protobuf.
 fn wants_protobuf(headers: &HeaderMap) -> bool {
     let media_type = clauses(headers).first().map_or("", |clause| clause.media_type());
     PROTOBUF.contains(&media_type)
@@ -176,7 +176,7 @@ fn wants_protobuf(headers: &HeaderMap) -> bool {
 // === impl VersionDocument ===
 
 impl VersionDocument {
-    /// The hash; without the document having to be kept.
+    /// Returns the hash, without keeping the document.
     fn hash(&self, installed: &InstalledApi, descriptions: Option<&Descriptions>) -> &str {
         self.hash.get_or_init(|| match self.document.get() {
             Some(document) => document.hash.clone(),
@@ -229,7 +229,7 @@ fn hashed_url(path: &str, hash: &str) -> String {
     format!("{INDEX}/{path}?hash={hash}")
 }
 
-/// The document has changed since the client learned of it.
+/// Returns a redirect: the document has changed since the client read the index.
 fn moved(url: &str) -> Response<Body> {
     let mut response = responses::empty(StatusCode::MOVED_PERMANENTLY);
     if let Ok(url) = HeaderValue::from_str(url) {

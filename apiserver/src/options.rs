@@ -1,4 +1,4 @@
-//! The command line: kube-apiserver's names where it has them, few and checked as a whole.
+//! The command line: a subset of kube-apiserver's flags, under the same names, validated as a whole.
 
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -56,12 +56,12 @@ Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
 
 /// A Kubernetes API server in one process.
 ///
-/// Without any flag it serves on https://127.0.0.1:6443, keeps its objects in an embedded, durable store below
-/// ./apiserver-data, and writes a kubeconfig for its administrator there.
+/// Without any flag it serves on https://127.0.0.1:6443, keeps its objects in an embedded, durable store
+/// below ./apiserver-data, and writes a kubeconfig for its administrator there.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "apiserver", version, after_long_help = EXAMPLES, args_override_self = true)]
 pub struct Options {
-    /// Where the server keeps everything it writes: objects, keys, certificates and the admin.kubeconfig
+    /// Directory of everything the server writes: objects, keys, certificates and the admin.kubeconfig
     #[arg(
         long,
         global = true,
@@ -71,28 +71,28 @@ pub struct Options {
     )]
     pub data_dir: PathBuf,
 
-    /// How much to log to stderr: 0 is what an operator needs, 3 adds a line for each request, 4 the server's details, 6
-    /// all of its own, 8 the libraries' (HTTP frames). RUST_LOG overrides it
+    /// Verbosity of the log on stderr: 0 is for operators, 3 adds a line for each request, 4 details of the
+    /// server, 6 all of the server's messages, 8 those of libraries (HTTP frames). RUST_LOG overrides it
     #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0, help_heading = "General")]
     pub verbosity: u8,
 
-    /// The form of the log's lines
+    /// Format of the log
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LoggingFormat::Text, help_heading = "General")]
     pub logging_format: LoggingFormat,
 
-    /// Where and how to listen.
+    /// Addresses and certificates to serve with.
     #[command(flatten)]
     pub serving: ServingOptions,
 
-    /// Where objects are kept.
+    /// Storage of objects.
     #[command(flatten)]
     pub storage: StorageOptions,
 
-    /// Who may come in.
+    /// Authentication of clients.
     #[command(flatten)]
     pub authentication: AuthenticationOptions,
 
-    /// What may change or refuse a write.
+    /// Admission of writes.
     #[command(flatten)]
     pub admission: AdmissionOptions,
 
@@ -100,211 +100,212 @@ pub struct Options {
     #[command(flatten)]
     pub service_accounts: ServiceAccountOptions,
 
-    /// How kubelets are reached.
+    /// Connections to kubelets.
     #[command(flatten)]
     pub kubelet: KubeletOptions,
 
-    /// Which APIs are served.
+    /// The APIs that are served.
     #[command(flatten)]
     pub api: ApiOptions,
 
-    /// How much at once, and for how long.
+    /// Limits on concurrency and time.
     #[command(flatten)]
     pub limits: LimitOptions,
 
-    /// What to do instead of serving.
+    /// A command to run instead of serving.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// The form of the log's lines.
+/// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LoggingFormat {
-    /// For people
+    /// Text for people
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
-/// What to do instead of serving.
+/// A command to run instead of serving.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Looks after the embedded store in the data directory, while no server uses it
+    /// Maintains the embedded store in the data directory, while no server uses it
     #[command(subcommand)]
     Storage(StorageCommand),
 }
 
-/// What an operator does to an embedded store.
+/// Maintenance of an embedded store.
 #[derive(Clone, Debug, Subcommand)]
 pub enum StorageCommand {
-    /// Reads the whole store, and tells what is there and what is damaged
+    /// Reads the whole store, and reports its contents and any damage
     Check,
     /// Writes a consistent copy of the store to a file
     Backup {
-        /// The file to write
+        /// File to write
         file: PathBuf,
     },
-    /// Makes a new store from a backup; the data directory must hold none
+    /// Creates a store from a backup; the data directory must not contain one
     Restore {
-        /// The backup to read
+        /// Backup to read
         file: PathBuf,
     },
 }
 
-/// Where and how to listen.
+/// Addresses and certificates to serve with.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Serving")]
 pub struct ServingOptions {
-    /// The address to listen on; 0.0.0.0 and :: are all interfaces
+    /// Address to listen on; 0.0.0.0 and :: are all interfaces
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub bind_address: IpAddr,
 
-    /// The address by which the rest of the cluster reaches the server [default: --bind-address, or this machine's
-    /// own address when that is loopback or all]
+    /// Address at which the rest of the cluster reaches the server
+    /// [default: --bind-address, or this machine's own address if that is a loopback or unspecified address]
     #[arg(long, value_name = "IP")]
     pub advertise_address: Option<IpAddr>,
 
-    /// The port to serve HTTPS on; 0 takes a free one
+    /// Port to serve HTTPS on; 0 chooses a free one
     #[arg(long, value_name = "PORT", default_value_t = 6443)]
     pub secure_port: u16,
 
-    /// Where generated keys and certificates are kept [default: pki in the data directory]
+    /// Directory of generated keys and certificates [default: pki in the data directory]
     #[arg(long, value_name = "DIRECTORY")]
     pub cert_dir: Option<PathBuf>,
 
-    /// A certificate (PEM, with its chain) to serve with instead of a generated one
+    /// Serving certificate (PEM, with its chain), instead of a generated one
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
     pub tls_cert_file: Option<PathBuf>,
 
-    /// The private key of --tls-cert-file
+    /// Private key of --tls-cert-file
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     pub tls_private_key_file: Option<PathBuf>,
 
-    /// How many requests an HTTP/2 connection may have open at once, watches included; 0 is the default
+    /// Maximum number of open requests of an HTTP/2 connection, watches included; 0 is the default
     #[arg(long, value_name = "COUNT", default_value_t = 1000)]
     pub http2_max_streams_per_connection: u32,
 
-    /// The range of service addresses; its first one is the server's own inside the cluster
+    /// Range of service addresses; the first one is the server's own inside the cluster
     #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]
     pub service_cluster_ip_range: ServiceRange,
 }
 
-/// Where objects are kept.
+/// Storage of objects.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Storage")]
 pub struct StorageOptions {
-    /// `embedded` (in this process, durable), `etcd3`, or `memory` (gone with the process, for tests)
+    /// `embedded` (in this process, durable), `etcd3`, or `memory` (in this process, not durable, for tests)
     /// [default: etcd3 with --etcd-servers, else embedded]
     #[arg(long, value_name = "BACKEND")]
     pub storage_backend: Option<StorageBackend>,
 
-    /// etcd's endpoints, separated by commas
+    /// Endpoints of etcd, separated by commas
     #[arg(long, value_name = "URL,…", value_delimiter = ',')]
     pub etcd_servers: Vec<String>,
 
-    /// What all keys begin with
+    /// Prefix of all keys
     #[arg(long, value_name = "PREFIX", default_value = "/registry")]
     pub etcd_prefix: String,
 
-    /// The certificate authority (PEM) of etcd's certificates
+    /// Certificate authority (PEM) of etcd's certificates
     #[arg(long, value_name = "FILE")]
     pub etcd_cafile: Option<PathBuf>,
 
-    /// The client certificate (PEM) to show to etcd
+    /// Client certificate (PEM) for etcd
     #[arg(long, value_name = "FILE", requires = "etcd_keyfile")]
     pub etcd_certfile: Option<PathBuf>,
 
-    /// The private key of --etcd-certfile
+    /// Private key of --etcd-certfile
     #[arg(long, value_name = "FILE", requires = "etcd_certfile")]
     pub etcd_keyfile: Option<PathBuf>,
 
-    /// How often the store's history is compacted; 0 never does
+    /// Interval between compactions of the store's history; 0 disables them
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
     pub etcd_compaction_interval: Duration,
 
-    /// Whether a garbage collector runs beside the server; without one, deletions do not wait for it
+    /// Whether a garbage collector runs beside the server; if not, deletions do not wait for it
     #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
           require_equals = true, action = ArgAction::Set)]
     pub enable_garbage_collector: bool,
 
-    /// How long events are kept
+    /// Time after which events are deleted
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
     pub event_ttl: Duration,
 
-    /// Answer reads and watches from a cache in memory
+    /// Serve reads and watches from a cache in memory
     #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
           require_equals = true, action = ArgAction::Set)]
     pub watch_cache: bool,
 
-    /// How many events each resource's cache keeps: `resource[.group]#size`, separated by commas; size 0 turns
-    /// the resource's cache off
+    /// Number of events that each resource's cache keeps: `resource[.group]#size`, separated by commas; size
+    /// 0 turns the resource's cache off
     #[arg(long, value_name = "RESOURCE#SIZE,…", value_delimiter = ',')]
     pub watch_cache_sizes: Vec<CacheSize>,
 
-    /// How many MiB all watch caches may take together, a quarter of it for their history. Over it the oldest history
-    /// goes first, and watchers that still needed it list again; then the largest resources are no longer cached, and
-    /// their reads go to the store. 8 MiB of history are kept in any case.
-    /// What objects were encoded as takes an eighth of it more, at most [default: half of the memory that the machine,
-    /// or the container, has]
+    /// Maximum memory of all watch caches in MiB, a quarter of it for their history. Beyond it the oldest
+    /// history is dropped first, and watchers that still need it list again; then the largest resources are
+    /// no longer cached, and their reads go to the store. 8 MiB of history are kept in any case. Cached
+    /// encodings of objects take up to an eighth of it in addition
+    /// [default: half of the memory of the machine or the container]
     #[arg(long, value_name = "MIB")]
     pub watch_cache_memory: Option<usize>,
 }
 
-/// Who may come in.
+/// Authentication of clients.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Authentication")]
 pub struct AuthenticationOptions {
-    /// Certificate authorities (PEM) whose client certificates are believed, beside the generated one: the
-    /// common name is the user, the organizations are the groups
+    /// Certificate authorities (PEM) whose client certificates are accepted, in addition to the generated
+    /// one: the common name is the user, the organizations are the groups
     #[arg(long, value_name = "FILE")]
     pub client_ca_file: Option<PathBuf>,
 
-    /// A file of bearer tokens, one a line: token,user,uid,"group1,group2"
+    /// File of bearer tokens, one per line: token,user,uid,"group1,group2"
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
 
-    /// Let requests without credentials in as system:anonymous, who may ask for health and version only
+    /// Accept requests without credentials as system:anonymous, who may read health and version only
     #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
           require_equals = true, action = ArgAction::Set)]
     pub anonymous_auth: bool,
 }
 
-/// Which APIs are served.
+/// The APIs that are served.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "APIs")]
 pub struct ApiOptions {
-    /// Switch APIs on or off: `group/version[/resource]=BOOL`, `v1=BOOL` for the core group, or one of api/all,
-    /// api/ga, api/beta, api/alpha; separated by commas
+    /// Enable or disable APIs: `group/version[/resource]=BOOL`, `v1=BOOL` for the core group, or one of
+    /// api/all, api/ga, api/beta, api/alpha; separated by commas
     #[arg(long, value_name = "API=BOOL,…", value_delimiter = ',')]
     pub runtime_config: Vec<RuntimeSwitch>,
 
-    /// Switch features on or off: CBORServingAndStorage=BOOL (alpha; off) reads and writes CBOR
+    /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR
     #[arg(long, value_name = "FEATURE=BOOL,…", value_delimiter = ',')]
     pub feature_gates: Vec<FeatureSwitch>,
 }
 
-/// How much at once, and for how long.
+/// Limits on concurrency and time.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitOptions {
-    /// How long a request other than a watch may take
+    /// Maximum duration of a request other than a watch
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     pub request_timeout: Duration,
 
-    /// How many reads are worked on at once; more wait, too many are told to come back (429). 0 is no limit
+    /// Maximum number of reads in flight; further ones wait, and are rejected (429) if there are too many. 0
+    /// is no limit
     #[arg(long, value_name = "COUNT", default_value_t = 400)]
     pub max_requests_inflight: usize,
 
-    /// How many writes are worked on at once; 0 is no limit
+    /// Maximum number of writes in flight; 0 is no limit
     #[arg(long, value_name = "COUNT", default_value_t = 200)]
     pub max_mutating_requests_inflight: usize,
 
-    /// How long to go on serving after a signal to stop, with /readyz failing, so that load balancers notice
+    /// Time to continue serving after a signal to stop, with /readyz failing, so that load balancers notice
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration)]
     pub shutdown_delay_duration: Duration,
 }
 
-/// Flags that contradict each other. Not retryable.
+/// Error of flags that contradict each other. Not retryable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct OptionsError(pub String);
@@ -318,10 +319,11 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads a command line, the program's name first.
+    /// Parses a command line, which starts with the program's name.
     ///
     /// # Errors
-    /// It cannot be read, or asks for help or the version; the error says what to print and how to end.
+    /// Fails if it is invalid, or asks for help or the version; the error contains the text to print and the
+    /// exit code.
     pub fn read(
         program: Program,
         arguments: impl IntoIterator<Item = OsString>,
@@ -336,35 +338,35 @@ impl Options {
         read.map_err(|error| unknown::explained(error, &arguments, command))
     }
 
-    /// Where generated keys and certificates are kept.
+    /// Returns the directory of generated keys and certificates.
     pub fn certificate_directory(&self) -> PathBuf {
         self.serving.cert_dir.clone().unwrap_or_else(|| self.data_dir.join("pki"))
     }
 
-    /// Where the administrator's kubeconfig is written.
+    /// Returns the path of the administrator's kubeconfig.
     pub fn kubeconfig_path(&self) -> PathBuf {
         self.data_dir.join("admin.kubeconfig")
     }
 
-    /// Where the embedded store is.
+    /// Returns the directory of the embedded store.
     pub fn storage_directory(&self) -> PathBuf {
         self.data_dir.join("storage")
     }
 
-    /// What `--runtime-config` says.
+    /// Returns the value of `--runtime-config`.
     pub fn runtime_config(&self) -> RuntimeConfig {
         RuntimeConfig::new(&self.api.runtime_config)
     }
 
-    /// What `--feature-gates` says.
+    /// Returns the value of `--feature-gates`.
     pub fn feature_gates(&self) -> FeatureGates {
         FeatureGates::new(&self.api.feature_gates)
     }
 
-    /// Checks what no single flag's parser can see, and says where objects are kept.
+    /// Checks the flags in combination, and returns the chosen storage.
     ///
     /// # Errors
-    /// Flags contradict each other; the text names them.
+    /// Fails if flags contradict each other; the text names them.
     pub fn validate(&self) -> Result<StorageChoice, OptionsError> {
         if self.limits.request_timeout.is_zero() {
             return Err(OptionsError("--request-timeout must be longer than 0".to_owned()));

@@ -1,13 +1,13 @@
-//! Passes requests on: to kubelets, pods and services.
+//! Proxies requests to kubelets, pods and services.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `dial` | the connection: resolved once, checked, encrypted |
-//! | `forward` | a request and its answer |
-//! | `headers` | what of their headers goes through |
+//! | `forward` | a request and its response |
+//! | `headers` | the headers that are passed on |
 //! | `tunnel` | upgraded connections, as bytes |
 //!
-//! Redirects are never followed, and what was resolved is what is connected to.
+//! Redirects are never followed, and connections are made only to the resolved addresses.
 //!
 //! Kubernetes concept: `UpgradeAwareHandler` in `k8s.io/apimachinery/pkg/util/proxy`.
 
@@ -30,31 +30,31 @@ pub(crate) use forward::ProxiedRequest;
 pub(crate) use probe::ControlPlane;
 pub(crate) use tls::{KubeletCertificate, KubeletIdentity, PeerTls};
 
-/// Maximum number of requests that are passed on at once: streams stay open for hours.
+/// Maximum number of proxied requests at once: streams stay open for hours.
 pub(crate) const MAX_CONNECTIONS: usize = 4096;
-/// When a client may ask again whose share of them is taken.
+/// Time after which a client whose share is exhausted may try again.
 const RETRY_SECONDS: u32 = 5;
 
-/// Passes requests on.
+/// Proxies requests.
 pub struct Proxy {
     tls: PeerTls,
-    /// Where the server itself listens: it is never connected to.
+    /// The server's own address, which is never connected to.
     own: SocketAddr,
-    /// Whether workloads may be at addresses of this machine: only in tests they are.
+    /// Whether workloads may have addresses of this machine; only in tests.
     reaches_local: bool,
     /// Divided by user.
     connections: Arc<SharedPlaces<String>>,
     shutdown: CancellationToken,
 }
 
-/// A request that is passed on, as it counts for its user.
+/// A proxied request, which counts against its user's share.
 type Permit = SharedPlace<String>;
 
 // === impl Proxy ===
 
 impl Proxy {
-    /// Shows these certificates, connects to everything but `own`, the server's own address, and passes on this many
-    /// requests at once. Streams end when `shutdown` is cancelled.
+    /// Returns a proxy that presents these certificates, connects to everything but `own`, the server's own
+    /// address, and proxies this many requests at once. Streams end when `shutdown` is cancelled.
     pub(crate) fn new(
         tls: PeerTls,
         own: SocketAddr,

@@ -1,7 +1,7 @@
-//! What a request is about, read from its method and URL alone: the path's resource, and the API verb.
+//! The resource and verb of a request, from its method and URL alone.
 //!
-//! Kubernetes concept: `RequestInfo` in `k8s.io/apiserver/pkg/endpoints/request`. Authorization, flow control,
-//! audit and routing all decide by it, so it is made once, before any of them.
+//! Kubernetes concept: `RequestInfo` in `k8s.io/apiserver/pkg/endpoints/request`. Authorization, flow
+//! control, audit and routing depend on it, so it is computed once, before any of them.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ mod tests;
 pub(crate) use query::Query;
 pub use query::{decode_component, query_pairs};
 
-/// What a request is about.
+/// The resource and verb of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestInfo {
     /// The path, percent-decoded.
@@ -26,34 +26,35 @@ pub struct RequestInfo {
     pub resource: Option<ResourceRequest>,
 }
 
-/// The resource a request is about. Fields that the path does not have are empty.
+/// The resource of a request. Fields that the path does not have are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceRequest {
     /// The API group; empty for the core group.
     pub group: String,
     /// The API version.
     pub version: String,
-    /// The namespace. Of the resource `namespaces` itself: the namespace's own name, as Kubernetes has it.
+    /// The namespace. For the resource `namespaces` itself this is the namespace's own name, as in
+    /// Kubernetes.
     pub namespace: String,
     /// The resource: plural, lower case.
     pub resource: String,
-    /// The subresource, for example `status`. What follows it in the path (`proxy/…`) is in
-    /// [`RequestInfo::path`] only.
+    /// The subresource, for example `status`. The rest of the path (`proxy/…`) is in [`RequestInfo::path`]
+    /// only.
     pub subresource: String,
     /// The object's name, from the path or from `fieldSelector=metadata.name=…` of a list or watch.
     pub name: String,
 }
 
-/// What is to be done: an API verb for resources, the HTTP method for all other paths.
+/// The action: an API verb for resources, the HTTP method for all other paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// Read one object, or the HTTP method.
     Get,
     /// Read many objects.
     List,
-    /// Follow changes.
+    /// Watch for changes.
     Watch,
-    /// Make an object.
+    /// Create an object.
     Create,
     /// Replace an object.
     Update,
@@ -63,21 +64,21 @@ pub enum Verb {
     Delete,
     /// Delete many objects.
     DeleteCollection,
-    /// The long retired `/api/{version}/proxy/…`.
+    /// The removed `/api/{version}/proxy/…`.
     Proxy,
-    /// The HTTP method of a path that is no resource.
+    /// The HTTP method of a non-resource path.
     Post,
-    /// The HTTP method of a path that is no resource.
+    /// The HTTP method of a non-resource path.
     Put,
-    /// The HTTP method of a path that is no resource.
+    /// The HTTP method of a non-resource path.
     Head,
-    /// The HTTP method of a path that is no resource.
+    /// The HTTP method of a non-resource path.
     Options,
-    /// A method the API has no verb for: an empty verb, which nobody but an administrator may use.
+    /// A method without an API verb: the empty verb, which only an administrator may use.
     Unknown,
 }
 
-/// Where the paths of a group and version begin: `/api/v1`, `/apis/apps/v1`.
+/// Returns the root of a group and version: `/api/v1`, `/apis/apps/v1`.
 pub(crate) fn root_of(version: GroupVersion) -> String {
     let below = if version.group.is_empty() { "api" } else { "apis" };
     format!("/{below}/{version}")
@@ -86,7 +87,7 @@ pub(crate) fn root_of(version: GroupVersion) -> String {
 // === impl Verb ===
 
 impl Verb {
-    /// The verb as authorization rules and messages have it.
+    /// Returns the verb as authorization rules and messages have it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -106,7 +107,7 @@ impl Verb {
         }
     }
 
-    /// The verb of a path that is no resource: its method.
+    /// Returns the verb of a non-resource path: its method.
     fn of_method(method: &Method) -> Self {
         match *method {
             Method::GET => Self::Get,
@@ -120,7 +121,7 @@ impl Verb {
         }
     }
 
-    /// The verb of a resource's path, before its name (or the lack of one) is known.
+    /// Returns the verb of a resource's path, before it is known whether it has a name.
     fn of_resource_method(method: &Method) -> Self {
         match *method {
             Method::GET | Method::HEAD => Self::Get,
@@ -142,7 +143,7 @@ impl std::fmt::Display for Verb {
 // === impl RequestInfo ===
 
 impl RequestInfo {
-    /// Reads a request's method and URL. What is no resource's path is a non-resource request.
+    /// Parses a request's method and URL. A path that is not a resource's is a non-resource request.
     pub fn parse(method: &Method, uri: &Uri) -> Self {
         let path = decode_component(uri.path());
         let resource = parse_resource(method, &path, uri.query().unwrap_or_default());
@@ -153,8 +154,8 @@ impl RequestInfo {
         Self { path: path.into_owned(), verb, resource }
     }
 
-    /// Whether the request stays open on purpose (a watch, a proxied or attached stream, a followed log), so
-    /// that neither the request timeout nor the bound on requests in flight is meant for it.
+    /// Returns whether the request is long-running (a watch, a proxied or attached stream, a followed log),
+    /// so that neither the request timeout nor the bound on requests in flight applies.
     pub fn is_long_running(&self) -> bool {
         let Some(resource) = &self.resource else { return false };
         matches!(self.verb, Verb::Watch | Verb::Proxy)
@@ -176,7 +177,7 @@ fn parse_resource(method: &Method, path: &str, query: &str) -> Option<(Verb, Res
     let mut parts = rest.split('/');
     let resource = parts.next().unwrap_or_default();
     let mut name = Cow::Borrowed(parts.next().unwrap_or_default());
-    // A proxied path's third part belongs to whom it is proxied to.
+    // The third part of a proxied path belongs to the backend.
     let subresource = if verb == Verb::Proxy { "" } else { parts.next().unwrap_or_default() };
 
     let verb = match verb {
@@ -199,7 +200,7 @@ fn parse_resource(method: &Method, path: &str, query: &str) -> Option<(Verb, Res
     Some((verb, request))
 }
 
-/// The verb that is part of the path (`watch/…`, `proxy/…`), or else the method's.
+/// Returns the verb that is part of the path (`watch/…`, `proxy/…`), or else the method's.
 fn special_verb<'a>(method: &Method, rest: &'a str) -> Option<(Verb, &'a str)> {
     let (first, after) = rest.split_once('/').unwrap_or((rest, ""));
     let verb = match first {
@@ -207,12 +208,12 @@ fn special_verb<'a>(method: &Method, rest: &'a str) -> Option<(Verb, &'a str)> {
         "proxy" => Verb::Proxy,
         _ => return Some((Verb::of_resource_method(method), rest)),
     };
-    // `…/watch` with nothing to watch is no resource's path.
+    // `…/watch` without a resource is a non-resource path.
     (!after.is_empty()).then_some((verb, after))
 }
 
-/// Splits `namespaces/{namespace}/{resource…}` into the namespace and what is in it. A namespace itself and
-/// its own subresources stay what they are.
+/// Splits `namespaces/{namespace}/{resource…}` into the namespace and the rest. A namespace itself and its
+/// own subresources are unchanged.
 fn namespace_of(rest: &str) -> (&str, &str) {
     let Some(after) = rest.strip_prefix("namespaces/") else { return ("", rest) };
     let Some((namespace, inner)) = after.split_once('/') else { return (after, rest) };

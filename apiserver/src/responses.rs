@@ -1,13 +1,13 @@
-//! Answers over HTTP: which form a client takes, and how values, bytes and failures are written in it.
+//! HTTP responses: content negotiation, and encoding of values, bytes and failures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `negotiation` | which form: `Accept`, `pretty`, the media types of bodies |
-//! | `plain` | answers nobody negotiates: bare, text, failures from before the handlers |
-//! | `negotiated` | values, bytes, streams and failures in the form the client takes |
-//! | `document` | documents that are made once, and tagged |
+//! | `negotiation` | the format: `Accept`, `pretty`, the media types of bodies |
+//! | `plain` | responses without negotiation: empty, text, failures from before the handlers |
+//! | `negotiated` | values, bytes, streams and failures in the negotiated format |
+//! | `document` | documents that are encoded once, with an entity tag |
 //! | `encoding`, `yaml` | indentation and gzip; YAML |
-//! | `warnings` | what else a client is told |
+//! | `warnings` | `Warning` headers |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/handlers/responsewriters`.
 

@@ -18,12 +18,12 @@ use crate::server::descriptors::raise_limit;
 
 mod logging;
 
-/// A program that is a server: what `--version` prints.
+/// The name and version of a server program.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
-    /// Its name.
+    /// Name of the program.
     pub name: &'static str,
-    /// Its version.
+    /// Version of the program.
     pub version: &'static str,
 }
 
@@ -35,8 +35,8 @@ macro_rules! program {
     };
 }
 
-/// Runs a server of these maps' resources as the whole process: reads the command line, serves until SIGTERM or
-/// SIGINT, and ends in order. A second signal ends it at once.
+/// Runs a server of these maps' resources as the whole process: parses the command line, serves until SIGTERM
+/// or SIGINT, and shuts down gracefully. A second signal ends it at once.
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
@@ -44,13 +44,13 @@ macro_rules! program {
 /// }
 /// ```
 pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
-    // The log's files are created by a library that leaves their mode to the umask.
+    // The library that creates the store's log files leaves their mode to the umask.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let options = match Options::read(program, std::env::args_os()) {
         Ok(options) => options,
         Err(error) => error.exit(),
     };
-    // Logs go to stderr: stdout belongs to the announcement. What is queued is written before the process ends.
+    // Logs go to stderr: stdout is for the announcement. Queued lines are written before the process ends.
     let _log = logging::start(options.verbosity, options.logging_format);
     let outcome = match &options.command {
         Some(Command::Storage(command)) => maintain(command, &options.storage_directory()),
@@ -76,7 +76,7 @@ fn run(options: Options, maps: &[&'static StorageMap]) -> Result<(), ServerError
             builder = builder.storage_map(map);
         }
         let built = Box::pin(builder.shutdown(shutdown.clone()).build());
-        // Whatever the start waits for, an etcd that does not answer for one, a signal ends the wait.
+        // A signal cancels the start, for example while it waits for etcd.
         let Some(server) = shutdown.run_until_cancelled(built).await else { return Ok(()) };
         let server = server?;
         announce(&server);
@@ -90,7 +90,7 @@ fn maintain(_: &StorageCommand, _: &Path) -> Result<(), String> {
     Err(crate::storage::EngineError::NotBuilt("embedded").to_string())
 }
 
-/// Looks after an embedded store, and reports what was found.
+/// Maintains an embedded store, and reports the results.
 #[cfg(feature = "embedded")]
 fn maintain(command: &StorageCommand, directory: &Path) -> Result<(), String> {
     let report = match command {
@@ -112,7 +112,7 @@ fn maintain(command: &StorageCommand, directory: &Path) -> Result<(), String> {
     if report.problems.is_empty() { Ok(()) } else { Err(format!("damaged:\n{}", report.problems.join("\n"))) }
 }
 
-/// Tells, once the port is open, where the server is and how to use it.
+/// Prints the server's URL and how to use it, once the port is open.
 fn announce(server: &Server) {
     let url = server.url();
     let data_dir = server.data_dir().display();

@@ -1,4 +1,4 @@
-//! The server: from options and storage maps to a listening process, and to its orderly end.
+//! The server: from options and storage maps to a listening process, and its graceful shutdown.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ use listener::Connections;
 use post_start::PostStartHooks;
 use renewal::{CertificateRenewal, ServingCertificateCheck, ServingTls};
 
-/// A server that has its storage open and its port bound, and does not serve yet.
+/// A server whose storage is open and whose port is bound, and that does not serve yet.
 pub struct Server {
     options: Options,
     data_directory: DataDirectory,
@@ -69,7 +69,7 @@ pub struct Server {
     shared_watch: Arc<SharedWatch>,
 }
 
-/// Puts a server together.
+/// Builds a server.
 #[derive(Default)]
 #[must_use = "a builder does nothing until it is built"]
 pub struct ServerBuilder {
@@ -81,29 +81,30 @@ pub struct ServerBuilder {
     shutdown: CancellationToken,
 }
 
-/// Tells whether a server is ready, from within its process.
+/// Reports whether a server is ready, from within its process.
 #[derive(Clone)]
 pub struct Readiness(Arc<Filters<LargeBodies<Api>>>);
 
-/// The two steps in which a server ends.
+/// The two steps of the shutdown.
 #[derive(Clone, Debug)]
 struct Lifecycle {
-    /// Asked to stop: `/readyz` fails from here on.
+    /// Cancelled when the server is asked to stop; `/readyz` fails from then on.
     shutdown: CancellationToken,
-    /// After the shutdown delay: no new connections, watches end, the rest is finished.
+    /// Cancelled after the shutdown delay: no new connections are accepted, watches end, other requests are
+    /// completed.
     stopping: CancellationToken,
 }
 
 // === impl ServerBuilder ===
 
 impl ServerBuilder {
-    /// Serves with these options instead of the defaults.
+    /// Sets the options.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
     }
 
-    /// Serves the resources of one more map.
+    /// Adds a map whose resources are served.
     pub fn storage_map(mut self, map: &'static StorageMap) -> Self {
         if !self.maps.iter().any(|own| std::ptr::eq(*own, map)) {
             self.maps.push(map);
@@ -111,36 +112,37 @@ impl ServerBuilder {
         self
     }
 
-    /// Leaves Kubernetes' built-in resources away, which are served otherwise.
+    /// Excludes Kubernetes' built-in resources, which are served by default.
     pub fn without_builtin_resources(mut self) -> Self {
         self.without_builtin_resources = true;
         self
     }
 
-    /// Lets this authorizer decide instead of the baseline.
+    /// Replaces the baseline authorizer.
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = Some(authorizer);
         self
     }
 
-    /// Lets proxies reach pods and services at addresses of this machine, where tests run them. Never do so otherwise:
-    /// what listens on this machine only trusts everybody who gets through to it.
+    /// Allows proxied requests to pods and services at addresses of this machine, where tests run them. Must
+    /// not be used otherwise: services that listen only on this machine trust everyone who can connect to
+    /// them.
     pub fn reach_local_workloads(mut self) -> Self {
         self.reaches_local_workloads = true;
         self
     }
 
-    /// Ends the server when this token is cancelled.
+    /// Sets the token that stops the server when it is cancelled.
     pub fn shutdown(mut self, shutdown: CancellationToken) -> Self {
         self.shutdown = shutdown;
         self
     }
 
-    /// Opens the storage, makes or reads keys and certificates, binds the port, and writes the administrator's
-    /// kubeconfig.
+    /// Opens the storage, creates or reads keys and certificates, binds the port, and writes the
+    /// administrator's kubeconfig.
     ///
     /// # Errors
-    /// Any of this fails; the text says what.
+    /// Fails if any of these steps does; the text gives the reason.
     pub async fn build(self) -> Result<Server, ServerError> {
         let storage_choice = self.options.validate()?;
         // Before anything is written: two servers would replace each other's certificates.
@@ -148,7 +150,7 @@ impl ServerBuilder {
         let metrics = ServerMetrics::new()?;
         let commits = metrics.storage().commits();
         let engine = Engine::open(storage_choice, &self.options.storage, commits).await?;
-        // After the store is open: a start that fails changes no key or certificate.
+        // After the store is open: a failed start changes no key or certificate.
         let identities = pki::Identities::ensure(&self.options)?;
         let ca_pem = identities.server_ca_pem.clone();
         let tls = Arc::new(ServingTls::new(&identities, metrics.certificate_expiry().clone())?);
@@ -212,7 +214,7 @@ impl ServerBuilder {
         })
     }
 
-    /// Installs every map's resources, as far as they are switched on.
+    /// Installs the resources of every map that are enabled.
     fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
         let builtin = (!self.without_builtin_resources).then_some(&resources::STORAGE_MAP);
         let maps: Vec<&StorageMap> = builtin.into_iter().chain(self.maps.iter().copied()).collect();
@@ -237,50 +239,50 @@ impl ServerBuilder {
 // === impl Server ===
 
 impl Server {
-    /// Begins to put a server together.
+    /// Returns a builder of a server.
     pub fn builder() -> ServerBuilder {
         ServerBuilder::default()
     }
 
-    /// Where the server listens: the real port, also when a free one was asked for.
+    /// Returns the server's address, with the actual port if a free one was chosen.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The server's URL, for clients on this machine.
+    /// Returns the server's URL, for clients on this machine.
     pub fn url(&self) -> String {
         kubeconfig::url(self.address)
     }
 
-    /// The kubeconfig that was written for the administrator.
+    /// Returns the path of the administrator's kubeconfig.
     pub fn kubeconfig_path(&self) -> PathBuf {
         let path = self.options.kubeconfig_path();
         std::path::absolute(&path).unwrap_or(path)
     }
 
-    /// The certificate authority (PEM) by which clients know the server.
+    /// Returns the certificate authority (PEM) that clients verify the server with.
     pub fn ca_pem(&self) -> &str {
         &self.ca_pem
     }
 
-    /// Where the server keeps what it writes.
+    /// Returns the data directory.
     pub fn data_dir(&self) -> &Path {
         &self.options.data_dir
     }
 
-    /// Cancelled, this token ends the server in order: see [`serve`](Self::serve).
+    /// Returns the token that shuts the server down when it is cancelled: see [`serve`](Self::serve).
     pub fn shutdown_token(&self) -> CancellationToken {
         self.lifecycle.shutdown.clone()
     }
 
-    /// How the server is; also while it serves.
+    /// Returns the readiness of the server, which can be queried while it serves.
     pub fn readiness(&self) -> Readiness {
         Readiness(self.filters.clone())
     }
 
-    /// Serves until the shutdown token is cancelled, then ends in order: `/readyz` fails at once; after the
-    /// shutdown delay no connection is taken any more and watches end; what is being answered is finished, for
-    /// at most one request timeout.
+    /// Serves until the shutdown token is cancelled, then shuts down gracefully: `/readyz` fails at once;
+    /// after the shutdown delay no connection is accepted any more and watches end; requests in flight are
+    /// completed, for at most one request timeout.
     pub async fn serve(self) {
         let mut hooks = self.hooks.spawn(&self.lifecycle.stopping);
         let max_streams = self.options.serving.http2_max_streams_per_connection;
@@ -301,7 +303,7 @@ impl Server {
         tokio::join!(countdown, connections.accept(listener, stopping.clone()));
         connections.drain(self.options.limits.request_timeout).await;
         hooks.shutdown().await;
-        // Last: all that was answered is written, and the directory is free for the next server.
+        // Last, so that all responses are stored, and the directory is free for the next server.
         self.shared_watch.stop();
         self.engine.close().await;
         drop(self.data_directory);
@@ -311,7 +313,7 @@ impl Server {
 // === impl Readiness ===
 
 impl Readiness {
-    /// What `/readyz` would fail for; empty when the server is ready.
+    /// Returns the failing checks of `/readyz`; empty when the server is ready.
     pub async fn failures(&self) -> Vec<String> {
         self.0.health().failures(Endpoint::Readyz).await
     }
@@ -328,7 +330,7 @@ impl Dispatch for Api {
     }
 }
 
-/// The admission plug-ins of what is installed and not switched off, in the order they are asked.
+/// Returns the admission plug-ins that are installed and not disabled, in the order in which they are called.
 fn admission(installed: &InstalledApi, options: &Options) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
@@ -341,7 +343,7 @@ fn admission(installed: &InstalledApi, options: &Options) -> Result<AdmissionCha
     Ok(chain)
 }
 
-/// How the options say that the API answers.
+/// Returns the API configuration of these options.
 fn api_config(options: &Options, storages: &Storages, metrics: &ServerMetrics) -> ApiConfig {
     ApiConfig {
         descriptions: resources::schema::descriptions,

@@ -1,8 +1,8 @@
-//! Capacity that many holders share, divided so that no holder can take all of it.
+//! Division of a capacity between holders, so that no holder can take all of it.
 //!
-//! A holder takes more only while it has no more than what is then left for everybody else. A single holder gets half
-//! of the capacity, a second one half of the rest, and so on: a new holder always finds something, without any part
-//! of the capacity being set aside for it.
+//! A holder takes more only while it has no more than what is then left for all others. A single holder gets
+//! half of the capacity, a second one half of the rest, and so on: a new holder always finds something,
+//! without any part of the capacity being reserved for it.
 //!
 //! The rule is that of dynamic queue thresholds in packet switches (Choudhury and Hahne, 1998).
 
@@ -14,16 +14,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Number of independently locked parts of a [`Holders`] table.
 const SHARDS: usize = 32;
-/// Number of entries in a part from which on it drops the entries that nobody uses.
+/// Number of entries in a part above which unused entries are dropped.
 const MAX_UNUSED_PER_SHARD: usize = 64;
 
-/// A capacity, and how much of it is taken by all holders together.
+/// A capacity, and the amount that all holders have taken.
 pub(crate) struct Shares {
     capacity: usize,
     used: AtomicUsize,
 }
 
-/// What one holder has of a capacity.
+/// The amount that one holder has taken.
 #[derive(Default)]
 pub(crate) struct Held(AtomicUsize);
 
@@ -39,7 +39,7 @@ pub(crate) struct SharedPlace<K> {
     held: Arc<Held>,
 }
 
-/// Finds the state of a holder by its key. Entries exist as long as somebody uses them, or a little longer.
+/// Finds the state of a holder by its key. Entries exist at least as long as they are used.
 pub(crate) struct Holders<K, H> {
     shards: [Mutex<Shard<K, H>>; SHARDS],
     hasher: RandomState,
@@ -55,11 +55,11 @@ struct Shard<K, H> {
 
 impl Shares {
     pub(crate) fn new(capacity: usize) -> Self {
-        // Half of the range, so that sums of two amounts cannot overflow.
+        // Bounded, so that sums of two amounts cannot overflow.
         Self { capacity: capacity.min(usize::MAX / 4), used: AtomicUsize::new(0) }
     }
 
-    /// Returns how much all holders have together.
+    /// Returns the amount that all holders have taken.
     pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::SeqCst)
     }
@@ -77,7 +77,7 @@ impl Shares {
         taken.is_ok()
     }
 
-    /// Gives back what [`try_take`](Self::try_take) took.
+    /// Gives back the amount that [`try_take`](Self::try_take) took.
     pub(crate) fn give_back(&self, held: &Held, amount: usize) {
         held.0.fetch_sub(amount, Ordering::SeqCst);
         self.used.fetch_sub(amount, Ordering::SeqCst);
@@ -99,7 +99,7 @@ impl<K: Hash + Eq> SharedPlaces<K> {
         Arc::new(Self { places: Shares::new(capacity), holders: Holders::default() })
     }
 
-    /// Returns how many places are taken.
+    /// Returns the number of places in use.
     pub(crate) fn used(&self) -> usize {
         self.places.used()
     }
@@ -131,7 +131,7 @@ impl<K, H> Default for Holders<K, H> {
 }
 
 impl<K: Hash + Eq, H: Default> Holders<K, H> {
-    /// Returns the state of a holder, which is new when nobody uses it.
+    /// Returns the state of a holder, which is new if it is not in use.
     pub(crate) fn of<Q>(&self, key: &Q) -> Arc<H>
     where
         K: Borrow<Q>,

@@ -31,12 +31,12 @@ use crate::options::{StorageChoice, StorageOptions};
 #[cfg(all(test, feature = "embedded", feature = "etcd3"))]
 mod tests;
 
-/// How many events one watch cache keeps at most, unless `--watch-cache-sizes` says otherwise.
+/// Default maximum number of events that one watch cache keeps (`--watch-cache-sizes`).
 const HISTORY_EVENTS: usize = 100_000;
-/// How often watchers that want bookmarks get one.
+/// Interval between the bookmarks of a watch that requests them.
 const BOOKMARK_PERIOD: Duration = Duration::from_mins(1);
 #[cfg(feature = "embedded")]
-/// How often the embedded store looks for history to compact, at most.
+/// Minimum interval between compaction checks of the embedded store.
 const COMPACTION_LOOK: Duration = Duration::from_mins(1);
 
 /// The storages of one server.
@@ -47,29 +47,30 @@ pub struct Storages {
     transformer: Arc<dyn Transformer>,
     budget: Arc<CacheBudget>,
     services: Services,
-    /// The one watch that feeds all caches.
+    /// The watch that feeds all caches.
     shared_watch: Arc<SharedWatch>,
     metrics: StorageMetrics,
-    /// The stores that no cache is before.
+    /// The stores without a cache.
     uncached: Mutex<Vec<Uncached>>,
 }
 
-/// A store that no cache is before.
+/// A store without a cache.
 #[derive(Clone)]
 struct Uncached {
     resource: GroupResource,
-    /// What its keys begin with.
+    /// The prefix of its keys.
     prefix: String,
     store: Arc<dyn Interface>,
 }
 
-/// What metrics have to ask storage for: all else is counted as it happens, or read from the caches.
+/// Metrics that have to be read from storage at a scrape: all others are counted as they happen, or read from
+/// the caches.
 pub struct StorageReader {
     engine: Engine,
     uncached: Vec<Uncached>,
 }
 
-/// The engine, as what it is: each has an end of its own.
+/// The engine by its type, because each is closed differently.
 #[derive(Clone)]
 pub enum Engine {
     /// In this process.
@@ -120,7 +121,7 @@ impl Engine {
             StorageChoice::Memory => Ok(Self::Embedded(Embedded::in_memory_with(embedded("memory".into()))?)),
             #[cfg(feature = "embedded")]
             StorageChoice::Embedded { directory } => {
-                // Reads the whole log: not on the runtime's threads.
+                // Reads the whole log, and must not block the runtime's threads.
                 let options = embedded(directory.clone());
                 let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
                 let opened = opened.unwrap_or_else(|panic| {
@@ -140,7 +141,7 @@ impl Engine {
         }
     }
 
-    /// The engine by its contract.
+    /// Returns the engine's interface.
     pub fn mvcc(&self) -> Arc<dyn Mvcc> {
         match self {
             #[cfg(feature = "embedded")]
@@ -150,7 +151,7 @@ impl Engine {
         }
     }
 
-    /// Ends it: what is queued is written, the directory is given up.
+    /// Closes the engine: queued writes are completed, the directory is released.
     pub async fn close(&self) {
         match self {
             #[cfg(feature = "embedded")]
@@ -172,7 +173,8 @@ impl Engine {
 }
 
 #[cfg(feature = "embedded")]
-/// As kube-apiserver's compactor does: history older than the interval goes. `None` for an interval of 0.
+/// Returns the compaction as kube-apiserver does it: history older than the interval is removed. `None` for
+/// an interval of 0.
 fn compaction(interval: Duration) -> Option<AutoCompaction> {
     (!interval.is_zero()).then(|| AutoCompaction {
         interval: interval.min(COMPACTION_LOOK),
@@ -197,7 +199,7 @@ fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Et
 // === impl StorageReader ===
 
 impl StorageReader {
-    /// Asks, and notes the answers.
+    /// Reads the values, and sets the metrics.
     pub async fn refresh(&self, metrics: &StorageMetrics) {
         let (cluster, size_bytes) = match &self.engine {
             #[cfg(feature = "embedded")]
@@ -217,8 +219,8 @@ impl StorageReader {
 // === impl Storages ===
 
 impl Storages {
-    /// The storages over this engine, with what resources may ask of the server. Must be called within a Tokio
-    /// runtime.
+    /// Returns the storages over this engine, with the services that resources can use. Must be called within
+    /// a Tokio runtime.
     pub fn new(
         engine: Engine,
         options: &StorageOptions,
@@ -242,35 +244,35 @@ impl Storages {
         }
     }
 
-    /// The one watch that feeds all caches.
+    /// Returns the watch that feeds all caches.
     pub fn shared_watch(&self) -> &Arc<SharedWatch> {
         &self.shared_watch
     }
 
-    /// The engine, for health checks and maintenance.
+    /// Returns the engine, for health checks and maintenance.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// What metrics are read from.
+    /// Returns the reader of storage metrics.
     pub fn reader(&self) -> StorageReader {
         let uncached = self.uncached.lock().unwrap_or_else(PoisonError::into_inner).clone();
         StorageReader { engine: self.engine.clone(), uncached }
     }
 
-    /// What encodings of cached objects may take.
+    /// Returns the memory budget of encodings of cached objects.
     pub fn encodings(&self) -> &Arc<EncodingBudget> {
         self.budget.encodings()
     }
 
-    /// How many events the resource's watch cache keeps; 0: it has none.
+    /// Returns the number of events that the resource's watch cache keeps; 0 if it has none.
     fn cache_events(&self, resource: &ResourceType) -> usize {
         if !self.options.watch_cache {
             return 0;
         }
         let mut sizes = self.options.watch_cache_sizes.iter().rev();
         let said = sizes.find(|size| size.group == resource.kind.group && size.resource == resource.plural);
-        // Events are many, short-lived and hardly ever read again: Kubernetes does not cache them either.
+        // Events are many, short-lived and rarely read again: Kubernetes does not cache them either.
         said.map_or(if is_event(resource) { 0 } else { HISTORY_EVENTS }, |size| size.events)
     }
 }
@@ -328,7 +330,7 @@ impl OpenStorage for Storages {
     }
 }
 
-/// Whether `--event-ttl` is about the resource.
+/// Returns whether `--event-ttl` applies to the resource.
 fn is_event(resource: &ResourceType) -> bool {
     resource.plural == "events" && matches!(resource.kind.group, "" | "events.k8s.io")
 }

@@ -1,7 +1,7 @@
-//! Servers for tests: on a free port, with a directory of their own, gone when dropped.
+//! Servers for tests: on a free port, with a directory of their own, removed when dropped.
 //!
-//! A process may run as many as it likes. What clients need is at hand: a kubeconfig with a certificate that may do
-//! everything, tokens, the certificate authority, and [`Kubectl`].
+//! A process may run any number of them. They provide what clients need: a kubeconfig with an administrator's
+//! certificate, tokens, the certificate authority, and [`Kubectl`].
 //!
 //! ```no_run
 //! # async fn example() {
@@ -38,7 +38,7 @@ use crate::{Server, ServerBuilder};
 
 pub use kubectl::{KUBECTL_VARIABLE, Kubectl, KubectlWatch};
 
-/// How long a server may take to become ready.
+/// Maximum time for a server to become ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The token of the user `admin`, a member of `system:masters`.
@@ -57,7 +57,7 @@ pub struct TestServer {
     directory: Arc<TestDirectory>,
 }
 
-/// What is special about a test's server.
+/// Configures a test's server.
 #[must_use = "a builder does nothing until it is started"]
 pub struct TestServerBuilder {
     flags: Vec<String>,
@@ -73,10 +73,10 @@ pub struct TestDirectory(PathBuf);
 // === impl TestServer ===
 
 impl TestServer {
-    /// A server with nothing special about it.
+    /// Starts a server with the default configuration.
     ///
     /// # Panics
-    /// It cannot be started.
+    /// Panics if it cannot be started.
     pub async fn start() -> Self {
         match Self::builder().start().await {
             Ok(server) => server,
@@ -84,7 +84,7 @@ impl TestServer {
         }
     }
 
-    /// Begins to say what is special.
+    /// Returns a builder of a server.
     pub fn builder() -> TestServerBuilder {
         TestServerBuilder {
             flags: Vec::new(),
@@ -94,45 +94,45 @@ impl TestServer {
         }
     }
 
-    /// `https://127.0.0.1:` and the port.
+    /// Returns `https://127.0.0.1:` and the port.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Where it listens.
+    /// Returns the server's address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The certificate authority by which clients know it, as PEM.
+    /// Returns the certificate authority (PEM) that clients verify the server with.
     pub fn ca_pem(&self) -> &str {
         &self.ca_pem
     }
 
-    /// A bearer token that may do everything.
+    /// Returns a bearer token of an administrator.
     pub fn admin_token(&self) -> &'static str {
         ADMIN_TOKEN
     }
 
-    /// A kubeconfig with a client certificate that may do everything.
+    /// Returns the path of a kubeconfig with a client certificate of an administrator.
     pub fn kubeconfig_path(&self) -> &Path {
         &self.kubeconfig_path
     }
 
-    /// A kubectl that may do everything.
+    /// Returns a kubectl with the rights of an administrator.
     pub fn kubectl(&self) -> Kubectl {
         Kubectl::new(&self.kubeconfig_path, &self.directory.path().join("home"))
     }
 
-    /// The directory with everything the server wrote; a further server can be started on it.
+    /// Returns the data directory; a further server can be started on it.
     pub fn directory(&self) -> &Arc<TestDirectory> {
         &self.directory
     }
 
-    /// TLS for an HTTP client that knows this server, and shows no certificate.
+    /// Returns the TLS configuration of an HTTP client that trusts this server, and presents no certificate.
     ///
     /// # Panics
-    /// The server's certificate authority is none.
+    /// Panics if the server's certificate authority is invalid.
     pub fn client_tls(&self, protocols: &[&str]) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(CertificateDer::pem_slice_iter(self.ca_pem.as_bytes()).flatten());
@@ -147,12 +147,12 @@ impl TestServer {
         }
     }
 
-    /// Begins the orderly end, without waiting for it.
+    /// Begins the graceful shutdown, without waiting for it.
     pub fn begin_shutdown(&self) {
         self.shutdown.cancel();
     }
 
-    /// Ends the server in order, and waits for that.
+    /// Shuts the server down gracefully, and waits for its end.
     pub async fn stop(mut self) {
         self.shutdown.cancel();
         if let Some(serving) = self.serving.take() {
@@ -163,7 +163,7 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        // The rest ends by itself as long as the runtime lives, and with it otherwise.
+        // The shutdown continues as long as the runtime exists, and ends with it otherwise.
         self.shutdown.cancel();
     }
 }
@@ -171,7 +171,7 @@ impl Drop for TestServer {
 // === impl TestServerBuilder ===
 
 impl TestServerBuilder {
-    /// One more command line flag, for example `--watch-cache=false`.
+    /// Adds a command line flag, for example `--watch-cache=false`.
     pub fn flag(mut self, flag: impl Into<String>) -> Self {
         self.flags.push(flag.into());
         self
@@ -187,37 +187,37 @@ impl TestServerBuilder {
         self.flag(format!("--etcd-servers={endpoint}")).flag(format!("--etcd-prefix={prefix}"))
     }
 
-    /// Serves one more map's resources.
+    /// Adds a map whose resources are served.
     pub fn storage_map(mut self, map: &'static StorageMap) -> Self {
         self.server = self.server.storage_map(map);
         self
     }
 
-    /// Leaves the built-in resources away.
+    /// Excludes the built-in resources.
     pub fn without_builtin_resources(mut self) -> Self {
         self.server = self.server.without_builtin_resources();
         self
     }
 
-    /// Lets this authorizer decide instead of the default.
+    /// Replaces the default authorizer.
     pub fn authorizer(mut self, authorizer: Arc<dyn crate::authorization::Authorizer>) -> Self {
         self.server = self.server.authorizer(authorizer);
         self
     }
 
-    /// Lets proxies reach pods and services on this machine: where the test runs them.
+    /// Allows proxied requests to pods and services on this machine, where the test runs them.
     pub fn reach_local_workloads(mut self) -> Self {
         self.server = self.server.reach_local_workloads();
         self
     }
 
-    /// Lets one more user in; `groups` are separated by commas.
+    /// Adds a user with this token; `groups` are separated by commas.
     pub fn token(mut self, token: &str, user: &str, groups: &str) -> Self {
         let _ = writeln!(self.tokens, "{token},{user},{user},\"{groups}\"");
         self
     }
 
-    /// Uses the directory of a server before.
+    /// Uses the directory of an earlier server.
     pub fn directory(mut self, directory: &Arc<TestDirectory>) -> Self {
         self.directory = Some(directory.clone());
         self
@@ -280,7 +280,7 @@ impl TestDirectory {
         Ok(Self(path))
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }

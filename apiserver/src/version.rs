@@ -1,4 +1,4 @@
-//! `/version`: which server this is, and which Kubernetes it speaks.
+//! `/version`: the version of this server, and the Kubernetes version that it implements.
 
 use std::sync::LazyLock;
 
@@ -8,16 +8,16 @@ use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue, SERVER};
 use serde_json::json;
 
-/// The Kubernetes version whose API this server speaks. Clients compare it with their own
+/// The Kubernetes version whose API this server implements. Clients compare it with their own
 /// (`kubectl --match-server-version`), so it has no suffix.
 pub const GIT_VERSION: &str = "v1.36.2";
 
-/// This server's own version, as the `Server` header of `/version` names it.
+/// This server's own version, in the `Server` header of `/version`.
 pub const SERVER_VERSION: &str = concat!("orlop/", env!("CARGO_PKG_VERSION"));
 
-/// The Kubernetes version whose API this server speaks.
+/// The Kubernetes version whose API this server implements.
 const VERSION: (&str, &str) = ("1", "36");
-/// The build is the same whenever it is made.
+/// Constant, so that builds are reproducible.
 const BUILD_DATE: &str = "1970-01-01T00:00:00Z";
 
 static BODY: LazyLock<Bytes> = LazyLock::new(|| {
@@ -39,7 +39,7 @@ static BODY: LazyLock<Bytes> = LazyLock::new(|| {
     Bytes::from(format!("{version:#}"))
 });
 
-/// The answer to `/version`.
+/// Responds to a request of `/version`.
 pub fn response() -> Response<Body> {
     let mut response = Response::new(Body::from(BODY.clone()));
     let headers = response.headers_mut();
@@ -48,8 +48,8 @@ pub fn response() -> Response<Body> {
     response
 }
 
-/// The values of `kubernetes_build_info`: major, minor, version, commit, tree state, date, Go's version, compiler and
-/// platform.
+/// Returns the values of `kubernetes_build_info`: major, minor, version, commit, tree state, date, Go's
+/// version, compiler and platform.
 pub(crate) fn build_info() -> [String; 9] {
     let (major, minor) = VERSION;
     [major, minor, GIT_VERSION, "", "", BUILD_DATE, "", "rustc", &platform()].map(str::to_owned)
@@ -59,7 +59,7 @@ fn platform() -> String {
     format!("{}/{}", std::env::consts::OS, architecture())
 }
 
-/// The processor architecture, by the name Kubernetes' clients know.
+/// Returns the processor architecture, under the name that Kubernetes' clients use.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",

@@ -1,5 +1,5 @@
-//! `NamespaceLifecycle`: nothing is made in a namespace that is not there or is going away, and the namespaces
-//! everything depends on stay.
+//! `NamespaceLifecycle`: rejects creations in namespaces that are missing or being deleted, and protects the
+//! namespaces that the cluster depends on from deletion.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,23 +19,24 @@ use controller::NamespaceController;
 
 /// Namespaces that may not be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
-/// The resource that errors about namespaces name.
+/// The resource that errors about namespaces refer to.
 const NAMESPACES: GroupResource = GroupResource { group: "", resource: "namespaces" };
-/// For so long after a namespace's deletion through this server the cached state of it is not believed.
+/// Time after a namespace's deletion through this server during which its cached state is not trusted.
 const DOUBT: Duration = Duration::from_secs(30);
-/// How many deletions are remembered at most.
+/// Maximum number of deletions that are remembered.
 const MAX_DOUBTED: usize = 1024;
 
-/// The plug-in. Looks namespaces up in their own store: as cached, and again for certain before it refuses.
+/// The plug-in. Reads namespaces from their own store: from the cache first, and from storage before it
+/// refuses.
 pub struct NamespaceLifecycle {
     namespaces: Arc<dyn Getter>,
-    /// `None`: nothing is known of controllers.
+    /// `None` if leases are not served, so that the presence of a controller is unknown.
     controller: Option<NamespaceController>,
     context: RequestContext,
     recently_deleted: Mutex<VecDeque<(Instant, String)>>,
 }
 
-/// What is known of a namespace.
+/// State of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NamespaceState {
     Missing,
@@ -46,7 +47,7 @@ enum NamespaceState {
 // === impl NamespaceLifecycle ===
 
 impl NamespaceLifecycle {
-    /// The plug-in over the installed `namespaces`; `None` where there are none.
+    /// Returns the plug-in over the installed `namespaces`, or `None` if they are not served.
     pub fn new(installed: &InstalledApi) -> Option<Self> {
         let path = installed
             .paths
@@ -63,7 +64,8 @@ impl NamespaceLifecycle {
     async fn state(&self, name: &str) -> Result<NamespaceState, StatusError> {
         if !self.is_doubted(name) {
             let cached = self.look_up(name, &GetOptions { resource_version: Some(0) }).await?;
-            // A cache may not have heard of the namespace yet; only the store itself knows that it is missing.
+            // The cache may not have observed the namespace yet; only the store can confirm that it is
+            // missing.
             if cached != NamespaceState::Missing {
                 return Ok(cached);
             }
@@ -132,8 +134,8 @@ impl MutatingAdmission for NamespaceLifecycle {
             }
             return Ok(());
         }
-        // What is there may go, or be connected to, whatever the namespace's state. Whether one may do something in a
-        // namespace can be asked without learning whether it is there.
+        // Existing objects may be deleted or connected to in any state of the namespace. Access reviews are
+        // allowed whether or not the namespace exists.
         let is_review = resource.group == "authorization.k8s.io";
         let namespace = context.namespace.as_str();
         let changes_nothing = matches!(attributes.operation, Operation::Delete | Operation::Connect);

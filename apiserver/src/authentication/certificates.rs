@@ -1,6 +1,6 @@
 //! Client certificates: the common name is the user, the organizations are the groups.
 //!
-//! The chain is verified once for each connection; when it ends is compared at each request.
+//! The chain is verified once for each connection; its expiry is checked at each request.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authentication/request/x509`.
 
@@ -20,30 +20,30 @@ use super::AUTHENTICATED;
 #[cfg(test)]
 mod tests;
 
-/// Where audit logs find which credential was used.
+/// The key under which audit logs record the credential that was used.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
-/// The attribute of a subject that holds a user's UID, in DER: `1.3.6.1.4.1.57683.2`.
+/// The subject attribute that holds a user's UID, in DER: `1.3.6.1.4.1.57683.2`.
 const UID_ATTRIBUTE: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 
 /// The client certificate of a connection.
 #[derive(Debug)]
 pub(crate) enum ClientCertificate {
-    /// An authority that the server trusts has issued it.
+    /// Issued by an authority that the server trusts.
     Trusted {
-        /// The user it is for.
+        /// The user that the certificate names.
         user: UserInfo,
-        /// When it may be used, in seconds since 1970.
+        /// The validity period, in seconds since 1970.
         validity: RangeInclusive<i64>,
     },
-    /// It cannot be used, for this reason.
+    /// The certificate cannot be used, for this reason.
     Refused(String),
 }
 
 // === impl ClientCertificate ===
 
 impl ClientCertificate {
-    /// Verifies the chain that a client has shown, its own certificate first. Returns `None` when there is none, or when
-    /// it names no user.
+    /// Verifies the chain that a client has presented, its own certificate first. Returns `None` when there
+    /// is none, or when it names no user.
     pub(crate) fn verify(chain: &[CertificateDer<'_>], verifier: &dyn ClientCertVerifier) -> Option<Self> {
         let (leaf, intermediates) = chain.split_first()?;
         match trusted(leaf, intermediates, verifier) {
@@ -52,10 +52,10 @@ impl ClientCertificate {
         }
     }
 
-    /// Returns the user, if the certificate may be used at this moment.
+    /// Returns the user, if the certificate is valid now.
     ///
     /// # Errors
-    /// Says why it may not.
+    /// Returns the reason why it is not.
     pub(crate) fn user(&self) -> Result<&UserInfo, Cow<'_, str>> {
         self.user_at(SystemTime::now())
     }
@@ -78,8 +78,8 @@ impl ClientCertificate {
     }
 }
 
-/// Verifies a chain at a moment at which the client's certificate is valid: the present one is compared at each request.
-/// Returns `None` for a certificate without a common name.
+/// Verifies a chain at a moment at which the client's certificate is valid; the current time is checked at
+/// each request. Returns `None` for a certificate without a common name.
 fn trusted(
     leaf: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
@@ -103,7 +103,7 @@ fn trusted(
     let Some(user) = user_of(leaf, parsed.subject())? else { return Ok(None) };
     let mut validity = own;
     for intermediate in intermediates {
-        // Those that are not valid now are no part of the verified path.
+        // Intermediates that are not valid now are not part of the verified path.
         let other = validity_of(&parse(intermediate)?);
         if other.contains(&moment) {
             validity = *validity.start().max(other.start())..=*validity.end().min(other.end());
@@ -119,13 +119,13 @@ fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String>
         .map_err(|error| format!("the client certificate cannot be read: {error}"))
 }
 
-/// Returns the user that a certificate is for; `None` without a common name.
+/// Returns the user that a certificate names, or `None` without a common name.
 ///
 /// # Errors
-/// Says what cannot be read: a group that is left out could change what the user may do.
+/// Fails if an attribute cannot be read: leaving out a group could change what the user may do.
 fn user_of(der: &[u8], subject: &X509Name<'_>) -> Result<Option<UserInfo>, String> {
     let unreadable = |what: &str| format!("the client certificate's {what} is no text");
-    // As in Go, the last common name counts.
+    // As in Go, the last common name is used.
     let Some(name) = subject.iter_common_name().last() else { return Ok(None) };
     let name = name.as_str().map_err(|_| unreadable("common name"))?;
     if name.is_empty() {
@@ -145,7 +145,7 @@ fn user_of(der: &[u8], subject: &X509Name<'_>) -> Result<Option<UserInfo>, Strin
     Ok(Some(UserInfo { name: name.to_owned(), uid, groups, extra }))
 }
 
-/// Returns the UID in a subject; empty when there is none.
+/// Returns the UID in a subject, or an empty string.
 fn uid_of(subject: &X509Name<'_>) -> Result<String, String> {
     let attribute = Oid::new(Cow::Borrowed(UID_ATTRIBUTE));
     let mut uids = subject.iter_by_oid(&attribute);
@@ -165,7 +165,7 @@ fn validity_of(certificate: &X509Certificate<'_>) -> RangeInclusive<i64> {
     validity.not_before.timestamp()..=validity.not_after.timestamp()
 }
 
-/// The seconds since 1970; a clock before that is at 1970.
+/// Returns the seconds since 1970; an earlier clock counts as 1970.
 fn seconds_of(moment: SystemTime) -> i64 {
     let since = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     i64::try_from(since).unwrap_or(i64::MAX)

@@ -1,8 +1,8 @@
-//! Header values that decide who a request is from.
+//! Header values that determine the user of a request.
 //!
-//! HTTP's header values are bytes. Kubernetes takes them as UTF-8, so that users and groups can have any name. Here a
-//! value that cannot be read refuses the request: ignoring it would let the request run with other rights than the
-//! client asked for.
+//! HTTP header values are bytes. Kubernetes reads them as UTF-8, so that users and groups can have any name.
+//! A request with a value that is not UTF-8 is refused: ignoring the value would run the request with other
+//! rights than the client asked for.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use registry_core::api::StatusError;

@@ -1,6 +1,7 @@
-//! Asking as somebody else: the `Impersonate-*` headers.
+//! User impersonation: the `Impersonate-*` headers.
 //!
-//! Kubernetes concept: [user impersonation](https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation).
+//! Kubernetes concept:
+//! [user impersonation](https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,20 +21,20 @@ const GROUP: HeaderName = HeaderName::from_static("impersonate-group");
 const PREFIX: &str = "impersonate-";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
 
-/// Somebody else to ask as.
+/// A requested impersonation.
 #[derive(Debug)]
 pub(crate) struct Impersonation {
-    /// Whom.
+    /// The user to act as.
     pub(crate) user: UserInfo,
-    /// Everything one must be allowed to `impersonate` for it.
+    /// The resources that the requester must be allowed to `impersonate`.
     pub(crate) needs: Vec<ResourceRequest>,
 }
 
-/// Returns the user that the headers ask to act as, or `None` when they ask for nothing.
+/// Returns the user that the headers ask to act as, or `None` without such headers.
 ///
 /// # Errors
-/// 400 if a header cannot be read, if a header with one value is empty or repeated, or if there is something but no user
-/// to impersonate.
+/// 400 if a header cannot be read, if a header with one value is empty or repeated, or if the headers name no
+/// user.
 pub(crate) fn requested_impersonation(headers: &HeaderMap) -> Result<Option<Impersonation>, StatusError> {
     let asked = |name: &HeaderName| name.as_str().starts_with(PREFIX);
     if !headers.keys().any(asked) {
@@ -72,8 +73,8 @@ pub(crate) fn remove_impersonation(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns the extra values by their keys. Every value is authorized on its own, so values of headers that decode to the
-/// same key are joined, as in Kubernetes.
+/// Returns the extra values by their keys. Every value is authorized separately, so values of headers that
+/// decode to the same key are joined, as in Kubernetes.
 fn extra(headers: &HeaderMap) -> Result<BTreeMap<String, Vec<String>>, StatusError> {
     let mut extra = BTreeMap::<String, Vec<String>>::new();
     for (name, value) in headers {
@@ -84,7 +85,7 @@ fn extra(headers: &HeaderMap) -> Result<BTreeMap<String, Vec<String>>, StatusErr
     Ok(extra)
 }
 
-/// Decodes the key in a header's name. A key with a wrong escape is taken as it is written, as in Kubernetes.
+/// Decodes the key in a header's name. A key with an invalid escape is used unchanged, as in Kubernetes.
 fn extra_key(name: &HeaderName, key: &str) -> Result<String, StatusError> {
     let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
     let bytes = key.as_bytes();
@@ -99,7 +100,7 @@ fn extra_key(name: &HeaderName, key: &str) -> Result<String, StatusError> {
     Ok(decoded.into_owned())
 }
 
-/// The groups asked for, and those that go with the user whether asked for or not.
+/// Returns the requested groups, and those that every such user has.
 fn all_groups(name: &str, mut groups: Vec<String>) -> Vec<String> {
     if let (true, Some((namespace, _))) = (groups.is_empty(), service_account(name)) {
         groups = vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")];
@@ -146,15 +147,15 @@ fn needs(
     needs
 }
 
-/// Returns the namespace and name in a service account's user name. A name that no service account can have is an
-/// ordinary user's.
+/// Returns the namespace and name in a service account's user name. A name that no service account can have
+/// belongs to an ordinary user.
 fn service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
     let is_valid = names::dns_label(namespace).is_empty() && names::dns_subdomain(name).is_empty();
     is_valid.then_some((namespace, name))
 }
 
-/// What was asked for, as Go prints it; clients know this text.
+/// Formats the request as Go prints it; clients know this text.
 fn go_syntax(uid: &str, groups: &[String], extra: &BTreeMap<String, Vec<String>>) -> String {
     let list = |values: &[String]| match values {
         [] => "(nil)".to_owned(),

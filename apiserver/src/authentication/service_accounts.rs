@@ -1,6 +1,7 @@
-//! Tokens of service accounts: issued, believed, and published so that others can believe them.
+//! Service account tokens: issuing, verification, and the documents by which others verify them.
 //!
-//! Kubernetes concept: [service account tokens](https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/).
+//! Kubernetes concept:
+//! [service account tokens](https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/).
 
 use std::sync::Arc;
 
@@ -29,33 +30,33 @@ use keys::{SigningKey, VerifyingKey};
 use legacy_token::LegacyClaims;
 use verified::Verified;
 
-/// Issues tokens, and says whose one is.
+/// Issues and verifies tokens.
 pub struct ServiceAccountTokens {
-    /// Who issues: the first is this server, tokens of the others are believed too.
+    /// Accepted issuers; the first is this server.
     issuers: Vec<String>,
     api_audiences: Vec<String>,
     max_lifetime_seconds: Option<i64>,
     extends_lifetime: bool,
     signing_key: SigningKey,
-    /// Whose signatures are believed.
+    /// Keys that tokens are verified with.
     keys: Vec<VerifyingKey>,
     verified: Verified,
     objects: BoundObjects,
     documents: Documents,
 }
 
-/// What a token says, by the two sorts there are.
+/// The claims of a token, by its type.
 enum VerifiedClaims {
-    /// It was asked for, has an end, and may be bound to an object.
+    /// A requested token: it expires, and may be bound to an object.
     Bound(Claims),
-    /// It is kept in a Secret.
+    /// A token stored in a Secret.
     Legacy(LegacyClaims),
 }
 
 // === impl VerifiedClaims ===
 
 impl VerifiedClaims {
-    /// What a token says; `None` when it is somebody else's.
+    /// Returns the claims of a token, or `None` when it has another issuer.
     fn of(token: &jwt::Unverified<'_>, issuers: &[String]) -> Option<Self> {
         let kept = LegacyClaims::of(token).map(Self::Legacy);
         kept.or_else(|| Claims::of(token, issuers).map(Self::Bound))
@@ -65,11 +66,11 @@ impl VerifiedClaims {
 // === impl ServiceAccountTokens ===
 
 impl ServiceAccountTokens {
-    /// As the flags say: keys are read, or made below `directory`. `stores` has what tokens are bound to, and
-    /// `address` is where clients find this server.
+    /// Configures tokens from the flags: keys are read, or created below `directory`. `stores` has the
+    /// objects that tokens are bound to, and `address` is where clients reach this server.
     ///
     /// # Errors
-    /// A key cannot be read or made.
+    /// Fails if a key cannot be read or created.
     pub(crate) fn new(
         options: &ServiceAccountOptions,
         directory: &std::path::Path,
@@ -104,20 +105,20 @@ impl ServiceAccountTokens {
         })
     }
 
-    /// For whom tokens are meant that do not say it.
+    /// Returns the audiences of tokens that name none.
     pub(crate) fn api_audiences(&self) -> &[String] {
         &self.api_audiences
     }
 
-    /// Tells clients where the keys are. (`--service-account-jwks-uri`, or this server.)
+    /// Sets the URL of the key set (`--service-account-jwks-uri`, or this server's).
     pub(crate) fn publish_at(&self, jwks_uri: String) {
         self.documents.publish_at(jwks_uri);
     }
 
-    /// Whose token it is; `None` when it is no service account's.
+    /// Returns the user of a token, or `None` when it is not a service account's.
     ///
     /// # Errors
-    /// It is one, and not to be believed (any more); the text says why.
+    /// Fails if it is a service account's token that is not, or no longer, valid; the text gives the reason.
     pub(crate) async fn user_of_token(
         &self,
         token: &str,
@@ -151,7 +152,7 @@ impl ServiceAccountTokens {
     fn check_signature(&self, token: &jwt::Unverified<'_>) -> Result<(), String> {
         let fitting = |key: &&VerifyingKey| token.key_id.as_deref().is_none_or(|id| id == key.id());
         let mut candidates: Vec<&VerifyingKey> = self.keys.iter().filter(fitting).collect();
-        // A key may have been named otherwise by whom it was handed over from.
+        // The server that handed a key over may have named it differently.
         if candidates.is_empty() {
             candidates = self.keys.iter().collect();
         }
@@ -159,7 +160,7 @@ impl ServiceAccountTokens {
         is_signed.then_some(()).ok_or_else(|| "error in cryptographic primitive".to_owned())
     }
 
-    /// What is published at this path for those who verify tokens themselves.
+    /// Returns the document published at this path for clients that verify tokens themselves.
     pub(crate) fn document(&self, path: &str) -> Option<Response<Body>> {
         self.documents.get(path)
     }

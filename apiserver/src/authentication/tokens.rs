@@ -11,33 +11,33 @@ use ring::digest::{SHA256, digest};
 
 use super::AUTHENTICATED;
 
-/// A SHA-256 of a token.
+/// SHA-256 hash of a token.
 type TokenHash = [u8; 32];
 
-/// Users by the hash of their token: a look-up's timing tells nothing of the tokens themselves, and they
-/// cannot be read out of the process's memory.
+/// Users by the hash of their token, so that the timing of a look-up reveals nothing about the tokens and
+/// they cannot be read from the process's memory.
 #[derive(Clone, Default)]
 pub struct TokenTable {
     users: HashMap<TokenHash, UserInfo>,
 }
 
-/// A token file is of no use. Not retryable.
+/// Error of a token file. Not retryable.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the token file {path}: {source}")]
     Read {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// One of its lines is wrong. The text does not repeat the token.
+    /// A line is invalid. The text does not repeat the token.
     #[error("token file, line {line}: {problem}")]
     Line {
         /// The line's number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         problem: &'static str,
     },
 }
@@ -77,7 +77,7 @@ impl TokenTable {
         Ok(table)
     }
 
-    /// Believes one more token; `false` when it is known already.
+    /// Adds a token. Returns `false` if it exists already.
     fn insert<'a>(
         &mut self,
         token: &str,
@@ -93,7 +93,7 @@ impl TokenTable {
         self.users.insert(hash(token), user).is_none()
     }
 
-    /// Whose token it is.
+    /// Returns the user of a token.
     pub fn user(&self, token: &str) -> Option<&UserInfo> {
         self.users.get(&hash(token))
     }
@@ -111,7 +111,7 @@ fn hash(token: &str) -> TokenHash {
     hash
 }
 
-/// The columns of one line of CSV; `None` when a quote is not closed.
+/// Returns the columns of one line of CSV, or `None` when a quote is not closed.
 fn columns(line: &str) -> Option<Vec<String>> {
     let mut columns = vec![String::new()];
     let mut characters = line.trim_end().chars().peekable();

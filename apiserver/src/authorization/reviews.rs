@@ -11,7 +11,7 @@ use crate::request_info::ResourceRequest;
 
 use super::{Attributes, Authorizer, Decision};
 
-/// Who somebody is by the server's authenticator, and what they may do by its authorizer.
+/// The server's authenticator and authorizer.
 pub(crate) struct ServerAccess {
     authenticator: Arc<Authenticator>,
     authorizer: Arc<dyn Authorizer>,

@@ -1,4 +1,4 @@
-//! The aggregated documents: everything in two answers.
+//! The aggregated documents: all groups in two responses.
 //!
 //! Kubernetes concept: `apidiscovery.k8s.io/v2 APIGroupDiscoveryList`.
 
@@ -10,7 +10,7 @@ use crate::json_fields::put;
 
 use super::groups::{Group, Version};
 
-/// Groups with all they have.
+/// Returns the groups with all their versions and resources.
 pub(super) fn group_list(groups: &[&Group<'_>]) -> Value {
     let items: Vec<Value> = groups
         .iter()
@@ -67,7 +67,7 @@ fn resource_entry(version: &Version<'_>, path: &InstalledPath) -> Value {
     entry
 }
 
-/// The kind a path gives. Of the version's own group and version nothing is said.
+/// Returns the kind that a path responds with. Group and version are left empty if they are the path's own.
 fn response_kind(path: &InstalledPath) -> Value {
     let kind = path.capabilities.storage.kind();
     if kind.group_version() == path.resource.group_version() {

@@ -1,4 +1,4 @@
-//! What is installed, by group and version, in the order clients see it.
+//! Installed resources, by group and version, in discovery order.
 
 use std::cmp::Reverse;
 
@@ -25,7 +25,7 @@ pub(super) struct Version<'a> {
     pub(super) paths: Vec<&'a InstalledPath>,
 }
 
-/// Everything that is installed, in the order of discovery.
+/// Returns everything that is installed, in discovery order.
 pub(super) fn of(installed: &InstalledApi) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for path in &installed.paths {
@@ -48,7 +48,7 @@ pub(super) fn of(installed: &InstalledApi) -> Vec<Group<'_>> {
             version.paths.sort_by_key(|path| (path.resource.plural, path.subresource));
         }
     }
-    // Kubernetes' own groups are in its order in their storage map; an author's come after them, by name.
+    // Kubernetes' own groups keep the order of their storage map; other groups follow by name.
     groups.sort_by_key(|group| if group.is_builtin() { "" } else { group.name });
     groups
 }
@@ -62,7 +62,8 @@ fn find_or_add<T>(items: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOn
     &mut items[at]
 }
 
-/// How preferred a version is: stable before beta before alpha, then the higher number; all else by name.
+/// Returns the sort key of a version: stable before beta before alpha, then the higher number; others by
+/// name.
 fn maturity(version: &str) -> (u8, u32, u32, Reverse<&str>) {
     let other = (0, 0, 0, Reverse(version));
     let Some(rest) = version.strip_prefix('v') else { return other };
@@ -92,12 +93,12 @@ impl Group<'_> {
 // === impl Version ===
 
 impl Version<'_> {
-    /// The version's path.
+    /// Returns the version's path.
     pub(super) fn path(&self) -> String {
         request_info::root_of(self.id())
     }
 
-    /// `groupVersion` as documents have it.
+    /// Returns the `groupVersion` of documents.
     pub(super) fn group_version(&self) -> String {
         self.id().api_version()
     }

@@ -1,6 +1,6 @@
 //! The unaggregated documents: `APIVersions`, `APIGroupList`, `APIGroup`, `APIResourceList`.
 //!
-//! Their fields come in the order of Kubernetes' Go types: scripts look for pieces of the text.
+//! Fields are in the order of Kubernetes' Go types, because scripts search for parts of the text.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -14,11 +14,11 @@ use super::groups::{Group, Version};
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const EXTENSIONS: &str = "apiextensions.k8s.io";
 
-/// A kind that Kubernetes keeps in a version that is not served here.
+/// A kind that Kubernetes stores in a version that is not served here.
 struct KeptElsewhere {
     /// Group, version and kind as served.
     served: (&'static str, &'static str, &'static str),
-    /// Group and version as kept.
+    /// Group and version in which Kubernetes stores it.
     kept: (&'static str, &'static str),
 }
 
@@ -51,7 +51,7 @@ struct ApiGroupList<'a> {
     groups: Vec<ApiGroup<'a>>,
 }
 
-/// Kubernetes' `APIGroup`; in a list it does not say what it is.
+/// Kubernetes' `APIGroup`; without kind and version in a list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ApiGroup<'a> {
@@ -77,7 +77,7 @@ struct GroupVersionForDiscovery<'a> {
 #[serde(rename_all = "camelCase")]
 struct ApiResourceList<'a> {
     kind: &'static str,
-    /// The core group's document is older than the field.
+    /// `None` in the core group's document, which is older than the field.
     #[serde(skip_serializing_if = "str::is_empty")]
     api_version: &'static str,
     group_version: String,
@@ -105,20 +105,20 @@ struct ApiResource<'a> {
     storage_version_hash: String,
 }
 
-/// `/api`.
+/// Returns the document of `/api`.
 pub(super) fn core_versions(core: &[&Group<'_>]) -> impl Serialize {
     let versions = core.iter().flat_map(|group| &group.versions).map(|version| version.name).collect();
-    // This server has one address, the one the client just used: there is none to point to.
+    // There is no other server address: the client has just used this one.
     ApiVersions { kind: "APIVersions", versions, server_addresses: [] }
 }
 
-/// `/apis`.
+/// Returns the document of `/apis`.
 pub(super) fn group_list(groups: &[&Group<'_>]) -> impl Serialize {
     let groups = groups.iter().map(|group| api_group(group, "", "")).collect();
     ApiGroupList { kind: "APIGroupList", api_version: "v1", groups }
 }
 
-/// `/apis/{group}`.
+/// Returns the document of `/apis/{group}`.
 pub(super) fn group_document(group: &Group<'_>) -> impl Serialize {
     api_group(group, "APIGroup", "v1")
 }
@@ -136,7 +136,7 @@ fn api_group<'a>(group: &Group<'a>, kind: &'static str, api_version: &'static st
     ApiGroup { kind, api_version, name: group.name, versions, preferred_version }
 }
 
-/// `/api/v1`, `/apis/{group}/{version}`.
+/// Returns the document of `/api/v1` or `/apis/{group}/{version}`.
 pub(super) fn resource_list(version: &Version<'_>) -> impl Serialize {
     ApiResourceList {
         kind: "APIResourceList",
@@ -168,11 +168,11 @@ fn resource(path: &InstalledPath) -> ApiResource<'_> {
         let name = format!("{}/{subresource}", own.plural);
         return ApiResource { name, singular_name: "", short_names: &[], categories: &[], ..entry };
     }
-    // What can be watched is stored; reviews and the like are not.
+    // Only stored resources can be watched; reviews and the like are not stored.
     if path.capabilities.watcher.is_none() {
         return entry;
     }
-    // Of a spoke, its hub is kept.
+    // A spoke is stored as its hub.
     let kind = own.stored().kind;
     let served = (kind.group, kind.version, kind.kind);
     let kept = KEPT_ELSEWHERE.iter().find(|own| own.served == served).map(|own| own.kept);
@@ -180,7 +180,7 @@ fn resource(path: &InstalledPath) -> ApiResource<'_> {
     ApiResource { storage_version_hash: storage_version_hash(group, version, kind.kind), ..entry }
 }
 
-/// The hash that tells clients when the version a kind is stored in changes.
+/// Returns the hash by which clients detect that a kind's storage version changes.
 pub(super) fn storage_version_hash(group: &str, version: &str, kind: &str) -> String {
     let digest = digest(&SHA256, format!("{group}/{version}/{kind}").as_bytes());
     BASE64_STANDARD.encode(digest.as_ref().get(..8).unwrap_or_default())

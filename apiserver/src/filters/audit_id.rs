@@ -1,4 +1,4 @@
-//! The id of a request in logs: the client's own, or a fresh one.
+//! The audit id of a request: the client's own, or a new one.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
-/// `Audit-Id`, in requests and answers.
+/// `Audit-Id`, in requests and responses.
 pub(super) const HEADER: HeaderName = HeaderName::from_static("audit-id");
 
-/// A longer id than this is not taken over from a client.
+/// Maximum length of an id that is taken from a client.
 const MAX_BYTES: usize = 128;
 
-/// Makes ids that do not repeat: keyed hashes of a counter, which cost no system call as random ones would.
+/// Creates unique ids: keyed hashes of a counter, which need no system call as random ones would.
 #[derive(Debug, Default)]
 pub(super) struct AuditIds {
     keys: [RandomState; 2],
@@ -20,7 +20,7 @@ pub(super) struct AuditIds {
 }
 
 impl AuditIds {
-    /// The id of a request with these headers.
+    /// Returns the id of a request with these headers.
     pub(super) fn id_of(&self, headers: &HeaderMap) -> HeaderValue {
         match headers.get(HEADER) {
             Some(given) if !given.is_empty() && given.len() <= MAX_BYTES && given.to_str().is_ok() => {

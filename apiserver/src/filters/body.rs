@@ -1,7 +1,7 @@
-//! The body of a request, received before the request takes a place among those that are worked on.
+//! Receives the body of a request before the request takes a place among those in flight.
 //!
-//! A client that sends slowly, or not at all, holds up its own request only: until the body is complete the request
-//! costs the memory of what has arrived, which is reserved from its user's share.
+//! A client that sends slowly, or not at all, delays its own request only: until the body is complete the
+//! request costs the memory of what has arrived, which is reserved from its user's share.
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
@@ -14,11 +14,12 @@ use crate::request_info::{RequestInfo, Verb};
 
 use super::in_flight::{BodyReservation, UserShare};
 
-/// Returns the request with its body received, and the memory that is reserved for it. Requests that stay open, and
-/// those whose body nobody reads, are returned as they are.
+/// Returns the request with its body received, and the memory reserved for it. Long-running requests, and
+/// those whose body is not read, are returned unchanged.
 ///
 /// # Errors
-/// 413 when the body is too large, 400 when it breaks off, 429 when the user's other bodies take too much memory.
+/// 413 when the body is too large, 400 when it is incomplete, 429 when the user's other bodies take too much
+/// memory.
 pub(super) async fn received(
     info: &RequestInfo,
     request: Request<Body>,
@@ -47,7 +48,7 @@ async fn receive(body: Body, reservation: &mut BodyReservation) -> Result<Bytes,
         if received.is_empty() && http_body::Body::is_end_stream(body.as_ref().get_ref()) {
             return Ok(data);
         }
-        // Copied, because a small piece would keep the connection's whole buffer.
+        // Copied, because a small slice would keep the connection's whole buffer alive.
         received.extend_from_slice(&data);
     }
     Ok(received.freeze())

@@ -1,4 +1,4 @@
-//! How large a request may be.
+//! Size limits of requests.
 
 use std::time::Duration;
 
@@ -8,22 +8,22 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Request};
 use registry_core::api::{Reason, StatusError};
 
-/// The largest body a request may have, in bytes: what kube-apiserver takes.
+/// Maximum size of a request's body, in bytes; the same as kube-apiserver's.
 const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 
-/// The most bytes all headers of a request may have together. Below what the protocol layer takes, so that a
-/// client that is a little over it gets a `Status` that says why.
+/// Maximum size of all headers of a request, in bytes. Below the limit of the protocol layer, so that a
+/// client that slightly exceeds it gets a `Status` with the reason.
 pub(super) const MAX_HEADER_BYTES: usize = 64 * 1024;
 
-/// Maximum number of bytes that are read of a refused body: a client that sends before it listens then gets to see
-/// the answer.
+/// Maximum number of bytes that are read of a refused body, so that a client that sends before it reads gets
+/// the response.
 const MAX_DISCARDED_BYTES: usize = 16 * 1024 * 1024;
 
-/// Maximum time for reading a refused body. Nobody knows yet who sends it.
+/// Maximum time for reading a refused body, whose sender is not authenticated yet.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The request, unless it says itself that it is too large. A body that does not say how long it is, is counted
-/// where it is read.
+/// Returns the request, unless its declared size is too large. A body of undeclared size is counted where it
+/// is read.
 ///
 /// # Errors
 /// 431 and 413.
@@ -39,7 +39,7 @@ pub(super) async fn bounded(request: Request<Body>) -> Result<Request<Body>, Sta
     }
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
-        // The answer is the same whether the client has sent everything or not.
+        // The response is the same whether or not the client has sent everything.
         let _ = tokio::time::timeout(DISCARD_TIMEOUT, discard(request.into_body())).await;
         return Err(StatusError::new(
             Reason::RequestEntityTooLarge,

@@ -1,4 +1,4 @@
-//! Until when a client waits.
+//! The deadline of a request.
 //!
 //! Kubernetes concept: `WithRequestDeadline` and `WithTimeoutForNonLongRunningRequests`.
 
@@ -9,10 +9,11 @@ use registry_core::api::{Reason, StatusError};
 use crate::options::parse_duration;
 use crate::request_info::{RequestInfo, query_pairs};
 
-/// When the answer is due: after the server's timeout, or the shorter one that the client asks for (`timeout`).
+/// Returns when the response is due: after the server's timeout, or the shorter one that the client asks for
+/// (`timeout`).
 ///
 /// # Errors
-/// 400: the client's timeout is none.
+/// 400: the client's timeout is invalid.
 pub(super) fn of(
     info: &RequestInfo,
     query: Option<&str>,
@@ -33,7 +34,7 @@ pub(super) fn of(
     Ok(received.checked_add(timeout))
 }
 
-/// 504: the answer took too long.
+/// Returns 504: the response took too long.
 pub(super) fn exceeded() -> StatusError {
     let message = "Timeout: request did not complete within the allotted timeout";
     StatusError::new(Reason::Timeout, message)

@@ -1,11 +1,11 @@
-//! How many requests are worked on at once, and who gets the next free place.
+//! Limits the number of requests in flight, and assigns free places to waiting ones.
 //!
-//! Places are divided by user ([`Shares`]): one user gets at most half of them, so that others always find some. A
-//! request that finds no place waits in a bounded queue, in which users take turns. Members of `system:masters` have
-//! places of their own, so that an administrator can act while everybody else is held up.
+//! Places are divided by user ([`Shares`]): one user gets at most half of them, so that others always find
+//! some. A request that finds no place waits in a bounded queue, in which users take turns. Members of
+//! `system:masters` have places of their own, so that an administrator can act while others are held up.
 //!
-//! Kubernetes concept: `WithMaxInFlightLimit`, with the fairness between users that API Priority and Fairness has
-//! there. Flow control by priority level does not exist yet.
+//! Kubernetes concept: `WithMaxInFlightLimit`, with the fairness between users that API Priority and Fairness
+//! has there. Flow control by priority level does not exist yet.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,11 +28,11 @@ pub(super) use lane::Place;
 const WAITING_PER_PLACE: usize = 16;
 /// Maximum time that a request waits.
 const MAX_WAIT: Duration = Duration::from_secs(15);
-/// When the client of a refused request may try again.
+/// Value of `Retry-After` for a refused request.
 const RETRY_AFTER_SECONDS: u32 = 1;
 /// Maximum number of watches and streams. They cost memory only, 10 KB each.
 const MAX_LONG_RUNNING: usize = 262_144;
-/// Maximum number of bytes of bodies that have not completely arrived, or whose requests wait for a place.
+/// Maximum size of all bodies that have not completely arrived, or whose requests wait for a place, in bytes.
 const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
@@ -54,14 +54,14 @@ struct Class {
     body_bytes: Arc<Shares>,
 }
 
-/// What one user has of everything that is shared.
+/// The shared resources that one user holds.
 #[derive(Default)]
 struct UserLoad {
     lanes: [LaneLoad; 3],
     body_bytes: Held,
 }
 
-/// What one user has of a lane.
+/// One user's part of a lane.
 #[derive(Default)]
 struct LaneLoad {
     places: Held,
@@ -84,7 +84,7 @@ pub(super) struct BodyReservation {
 // === impl InFlight ===
 
 impl InFlight {
-    /// Bounds for this many reads and writes at once; 0 is no limit.
+    /// Returns bounds of this many concurrent reads and writes; 0 is no limit.
     pub(super) fn new(reads: usize, writes: usize) -> Self {
         Self { exempt: Class::new(reads, writes), shared: Class::new(reads, writes) }
     }
@@ -99,7 +99,7 @@ impl InFlight {
         (reads, sum(self.exempt.writes.numbers(), self.shared.writes.numbers()))
     }
 
-    /// Returns what this user has a share of.
+    /// Returns the shares of this user.
     pub(super) fn share_of(&self, user: &UserInfo) -> UserShare<'_> {
         let is_exempt = user.groups.iter().any(|group| group == MASTERS);
         let class = if is_exempt { &self.exempt } else { &self.shared };
@@ -107,8 +107,9 @@ impl InFlight {
     }
 }
 
-/// Returns the name under which a user takes places. Whoever may create service accounts in a namespace could
-/// otherwise become as many users as they like; those of `kube-system` are controllers, and each is one user.
+/// Returns the name under which a user takes places. All service accounts of a namespace share one, because a
+/// user who can create service accounts could otherwise multiply their share; those of `kube-system` are
+/// controllers, and each is a separate user.
 fn holder_of(user: &str) -> &str {
     let account = user.strip_prefix(SERVICE_ACCOUNT).and_then(|account| account.split_once(':'));
     match account {
@@ -139,7 +140,7 @@ impl UserShare<'_> {
     /// Returns a place for a request; `None` for those that need none.
     ///
     /// # Errors
-    /// 429: the user's share of the places is taken, and so is its share of the queue; or the wait was too long.
+    /// 429: the user's shares of the places and of the queue are exhausted, or the wait was too long.
     pub(super) async fn enter(&self, info: &RequestInfo) -> Result<Option<Place>, StatusError> {
         if Endpoint::of_path(&info.path).is_some() {
             return Ok(None);
@@ -166,7 +167,7 @@ impl BodyReservation {
     /// Adds to the reservation.
     ///
     /// # Errors
-    /// 429: the user's share is taken.
+    /// 429: the user's share is exhausted.
     pub(super) fn add(&mut self, bytes: usize) -> Result<(), StatusError> {
         if !self.shares.try_take(&self.load.body_bytes, bytes) {
             return Err(refused());

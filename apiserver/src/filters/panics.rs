@@ -1,11 +1,12 @@
-//! What becomes of a panic.
+//! Handling of panics.
 
 use std::any::Any;
 
 use http::HeaderValue;
 use registry_core::api::StatusError;
 
-/// 500 for a request whose handling panicked; the log tells why (and, before, the panic hook told where).
+/// Returns a 500 for a request whose handler panicked, and logs the reason (the panic hook has logged the
+/// location).
 pub(super) fn recovered(panic: &(dyn Any + Send), audit_id: &HeaderValue) -> StatusError {
     let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();

@@ -1,11 +1,11 @@
 //! One log line for each request, at `-v 3` and above.
 //!
-//! The line is written when the answer has been sent, or given up; for watches and streams that is their end. Their
-//! beginning is logged at `-v 4`. The fields are those of kube-apiserver's request log, and who the user was. They are
-//! documented in `docs/reference/request-log.md`.
+//! The line is written when the response has been sent or dropped; for watches and streams that is their end.
+//! Their start is logged at `-v 4`. The fields are those of kube-apiserver's request log, and the user. They
+//! are documented in `docs/reference/request-log.md`.
 //!
-//! Bodies and headers are never logged, apart from the user agent; neither are values of query parameters that are
-//! credentials, or that belong to a request which is passed on.
+//! Bodies and headers are never logged, apart from the user agent; neither are values of query parameters
+//! that are credentials, or that belong to a proxied request.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/httplog`.
 
@@ -28,17 +28,17 @@ use crate::request_info::{RequestInfo, decode_component};
 /// The target of the log's events, by which filters select them.
 pub(crate) const TARGET: &str = "http";
 
-/// Answers up to this size are logged when they are made: they fit into the connection's buffers.
+/// Responses up to this size are logged when they are created: they fit into the connection's buffers.
 const SMALL_BYTES: u64 = 64 * 1024;
-/// What is logged in place of a value that may be a secret.
+/// Replaces a value that may be a secret.
 const REDACTED: &str = "***";
-/// A query parameter whose name contains one of these holds a credential.
+/// Query parameters whose name contains one of these hold a credential.
 const SECRET_NAMES: [&str; 8] =
     ["token", "secret", "password", "passwd", "credential", "authorization", "signature", "key"];
-/// Parameters of the API whose names would match, and whose values are no secrets.
+/// Parameters of the API whose names match, but whose values are not secret.
 const PUBLIC_NAMES: [&str; 1] = ["continue"];
 
-/// What is logged of a request. It is logged when it is dropped.
+/// The log entry of a request, which is logged when it is dropped.
 pub(super) struct Entry {
     verb: &'static str,
     uri: String,
@@ -51,7 +51,7 @@ pub(super) struct Entry {
     code: u16,
 }
 
-/// An answer that is logged when it has been sent, or given up.
+/// A response that is logged when it has been sent or dropped.
 struct LoggedBody {
     inner: Body,
     _entry: Box<Entry>,
@@ -112,17 +112,17 @@ fn is_secret(name: &str) -> bool {
 // === impl Entry ===
 
 impl Entry {
-    /// Notes the user: the one that the request is made as.
+    /// Sets the user that the request is made as.
     pub(super) fn set_user(&mut self, user: &str) {
         user.clone_into(&mut self.user);
     }
 
-    /// Notes that the user acts as this other one.
+    /// Sets the user that is impersonated.
     pub(super) fn set_impersonated(&mut self, other: &str) {
         self.impersonated_by = std::mem::replace(&mut self.user, other.to_owned());
     }
 
-    /// Logs the request now, or when its answer has been sent.
+    /// Logs the request now, or when its response has been sent.
     pub(super) fn finish(mut self: Box<Self>, response: Response<Body>) -> Response<Body> {
         self.code = response.status().as_u16();
         let exact = response.body().size_hint().exact();
@@ -135,7 +135,7 @@ impl Entry {
         response.map(|inner| Body::new(LoggedBody { inner, _entry: self }))
     }
 
-    /// Logs that an answer of unknown length begins.
+    /// Logs the start of a response of unknown length.
     fn log_begin(&self) {
         tracing::debug!(
             target: TARGET,
@@ -161,7 +161,7 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         let latency = self.received.elapsed();
-        // A client that went away before it was answered gets no code.
+        // A client that disconnected before the response gets no code.
         tracing::info!(
             target: TARGET,
             verb = self.verb,

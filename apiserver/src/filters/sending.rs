@@ -1,11 +1,11 @@
-//! Answers on their way to clients that may be slow.
+//! Sending of responses to clients that may be slow.
 //!
-//! A large answer is made while it is sent, so it is work until then: it keeps its place among the requests in flight,
-//! and the client has to take it in time. When the time is over, or the client takes nothing for a while, the answer
-//! and its place are dropped; what remains are the connection's own buffers, which are bounded.
+//! A large response is produced while it is sent. Until then it keeps its place among the requests in flight,
+//! and the client has to read it in time. At the deadline, or when the client reads nothing for a while, the
+//! response and its place are dropped; the connection's own buffers remain, which are bounded.
 //!
-//! Kubernetes concept: `WithMaxInFlightLimit` and `WithTimeoutForNonLongRunningRequests` go around the whole handler,
-//! which writes the answer too.
+//! Kubernetes concept: `WithMaxInFlightLimit` and `WithTimeoutForNonLongRunningRequests` wrap the whole
+//! handler, which writes the response too.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,42 +20,42 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::in_flight::Place;
 
-/// Answers up to this size are as good as sent: they fit into the connection's buffers.
+/// Responses up to this size count as sent: they fit into the connection's buffers.
 const SMALL_BYTES: u64 = 64 * 1024;
-/// Time after which an answer is given up of which the client takes nothing.
+/// Time after which a response is dropped if the client reads nothing of it.
 const MAX_STALL: Duration = Duration::from_secs(10);
 
-/// An answer that is being sent.
+/// A response that is being sent.
 struct Sending {
     held: Arc<Held>,
     _timer: AbortOnDropHandle<()>,
 }
 
-/// What the answer holds; `None` when it was sent, or given up.
+/// The response; `None` when it was sent or dropped.
 type Held = Mutex<Option<Answer>>;
 
 struct Answer {
     body: Body,
     _place: Option<Place>,
-    /// When the client last took a part; `None` while the next part is being made.
+    /// When the client last read a part; `None` while the next part is being produced.
     taken_at: Option<Instant>,
-    /// The connection, while it waits for the next part.
+    /// The connection's waker, while it waits for the next part.
     waiting: Option<Waker>,
 }
 
-/// The answer of a watch or a stream, which keeps its place as long as it lasts.
+/// The response of a watch or a stream, which keeps its place until it ends.
 struct Lasting {
     body: Body,
     _place: Place,
 }
 
-/// The client did not take its answer in time.
+/// The client did not read the response in time.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the answer was not taken in time")]
 struct NotTaken;
 
-/// Returns the answer with its place. With a deadline it is given up when the client has not taken it until then, or
-/// takes nothing for [`MAX_STALL`].
+/// Returns the response with its place. With a deadline it is dropped when the client has not read it until
+/// then, or reads nothing for [`MAX_STALL`].
 pub(super) fn within(
     deadline: Option<Instant>,
     place: Option<Place>,
@@ -77,7 +77,7 @@ pub(super) fn within(
     })
 }
 
-/// Drops the answer at its deadline, or once the client takes nothing any more.
+/// Drops the response at its deadline, or when the client stops reading.
 async fn give_up(held: Arc<Held>, deadline: Instant) {
     loop {
         let since = match &*lock(&held) {
@@ -90,14 +90,14 @@ async fn give_up(held: Arc<Held>, deadline: Instant) {
         }
         tokio::time::sleep_until(stalled_at.min(deadline).into()).await;
     }
-    // Dropped after the lock is released: this may be the end of much work.
+    // Dropped after the lock is released, as this may release much memory.
     let given_up = lock(&held).take();
     if let Some(connection) = given_up.and_then(|answer| answer.waiting) {
         connection.wake();
     }
 }
 
-/// Returns the time by the runtime's clock, which the timer sleeps by.
+/// Returns the time by the runtime's clock, which the timer uses.
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
@@ -168,7 +168,7 @@ mod tests {
 
     const PART: Bytes = Bytes::from_static(&[b'x'; 1000]);
 
-    /// An answer of which a part is made every so often.
+    /// Returns a response that produces a part at each interval.
     fn answer(parts: usize, every: Duration) -> Response<Body> {
         let parts = futures::stream::iter(0..parts).then(move |_| async move {
             tokio::time::sleep(every).await;

@@ -7,7 +7,7 @@ use crate::authentication::TokenTable;
 use crate::authorization::BaselineAuthorizer;
 use crate::options::Options;
 
-/// Does what the path says, and remembers the last context.
+/// Acts as the path says, and remembers the last context.
 #[derive(Default)]
 struct Scripted {
     started: AtomicUsize,
@@ -116,9 +116,9 @@ async fn too_many_requests_wait_and_then_are_told_to_come_back() {
     assert_eq!(status_of(refused).await["reason"], "TooManyRequests");
     // Probes need no place.
     assert_eq!(filters.serve(&Peer::default(), get("/livez", &[])).await.status(), 200);
-    // Nor do watches, which stay.
+    // Watches need none of these places either.
     assert_eq!(filters.serve(&Peer::default(), get("/api/v1/watch/nodes/quick", &[])).await.status(), 200);
-    // Nor do writes take the readers'.
+    // Writes do not take the places of reads.
     let mut write = get("/api/v1/nodes", &[]);
     *write.method_mut() = http::Method::POST;
     assert_eq!(filters.serve(&Peer::default(), write).await.status(), 200);

@@ -1,4 +1,4 @@
-//! Follows the stored flow schemas and priority levels.
+//! Watches the stored flow schemas and priority levels.
 //!
 //! Kubernetes concept: `priority-and-fairness-config-consumer`.
 
@@ -18,12 +18,12 @@ use serde::de::DeserializeOwned;
 
 use super::{CompiledSchema, FlowSchemas};
 
-/// How long to wait before following again after a failure.
+/// Time before watching again after a failure.
 const BACKOFF: Duration = Duration::from_secs(1);
-/// Changes come in crowds: so long after one, all are read at once.
+/// Time after a change in which further changes are collected, so that all are read at once.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// Keeps the schemas in force as they are stored.
+/// Keeps the schemas in force equal to the stored ones.
 pub struct FlowSchemaInformer {
     schemas: Arc<Store>,
     levels: Arc<Store>,
@@ -34,7 +34,7 @@ pub struct FlowSchemaInformer {
 // === impl FlowSchemaInformer ===
 
 impl FlowSchemaInformer {
-    /// Over an installed API; `None` where schemas or levels are not served.
+    /// Returns the informer of an installed API, or `None` if schemas or levels are not served.
     pub fn new(installed: &InstalledApi, in_force: Arc<FlowSchemas>) -> Option<Self> {
         let store = |plural: &str| {
             let of = |group: &str| group == "flowcontrol.apiserver.k8s.io";
@@ -50,7 +50,7 @@ impl FlowSchemaInformer {
         })
     }
 
-    /// Follows for ever.
+    /// Runs until it is dropped.
     pub async fn follow(self) {
         loop {
             if let Err(failure) = self.follow_once().await {
@@ -60,7 +60,7 @@ impl FlowSchemaInformer {
         }
     }
 
-    /// Follows until a watch ends.
+    /// Runs until a watch ends.
     async fn follow_once(&self) -> Result<(), StatusError> {
         let mut schemas = watch(&self.schemas).await?;
         let mut levels = watch(&self.levels).await?;
@@ -71,7 +71,7 @@ impl FlowSchemaInformer {
                 event = levels.next() => if !matches!(event, Some(Ok(_))) { return Ok(()) },
             }
             tokio::time::sleep(GATHER).await;
-            // What came meanwhile is read along.
+            // Drains the events that have arrived meanwhile.
             while let Some(event) = futures::FutureExt::now_or_never(schemas.next()) {
                 if !matches!(event, Some(Ok(_))) {
                     return Ok(());
@@ -80,7 +80,7 @@ impl FlowSchemaInformer {
         }
     }
 
-    /// Compiles what is stored now, and puts it in force.
+    /// Compiles the stored schemas, and puts them in force.
     async fn refresh(&self) -> Result<(), StatusError> {
         let levels = list::<PriorityLevelConfiguration>(&self.levels).await?;
         let uids: HashMap<String, String> = levels
@@ -101,19 +101,19 @@ impl FlowSchemaInformer {
 }
 
 async fn watch(store: &Store) -> Result<WatchStream, StatusError> {
-    // From whatever state: each event only says that it is time to read again.
+    // The start revision does not matter: each event only triggers a new read.
     let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
     store.watch(&RequestContext::system(""), &options).await
 }
 
-/// All objects, as cached: at least as new as the event that asks for them.
+/// Returns all objects from the cache, which is at least as new as the event.
 async fn list<T: DeserializeOwned>(store: &Store) -> Result<Vec<(Object, T)>, StatusError> {
     let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
     let page = store.list(&RequestContext::system(""), &options).await?;
     let mut objects = Vec::with_capacity(page.items.len());
     for entry in page.items {
         let object = store.read(&entry)?;
-        // What is no such object cannot have been written through this API; it has no part in it either.
+        // An object that cannot be decoded was not written through this API, and is ignored.
         if let Ok(typed) = object.view() {
             objects.push((object, typed));
         }

@@ -1,4 +1,4 @@
-//! One flow schema, compiled: read once, asked for every request.
+//! One compiled flow schema: parsed once, matched against every request.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/util/flowcontrol/rule.go`.
 
@@ -11,9 +11,9 @@ use registry_core::context::UserInfo;
 use super::Flow;
 use crate::request_info::{RequestInfo, ResourceRequest};
 
-/// Matches everything of its kind.
+/// The wildcard.
 const ALL: &str = "*";
-/// What the schemas come after that say nothing of it.
+/// The matching precedence of schemas that set none.
 const DEFAULT_PRECEDENCE: i32 = 1000;
 
 /// A schema whose priority level exists.
@@ -28,7 +28,7 @@ pub struct CompiledSchema {
 // === impl CompiledSchema ===
 
 impl CompiledSchema {
-    /// A schema of the level with this uid; `None` when one of the two has no uid.
+    /// Returns a schema of the level with this uid, or `None` if one of the two has no uid.
     pub fn new(schema: FlowSchema, level_uid: &str) -> Option<Self> {
         let schema_uid = HeaderValue::try_from(schema.metadata.uid?).ok()?;
         let flow = Flow { schema_uid, level_uid: HeaderValue::try_from(level_uid).ok()? };
@@ -41,7 +41,7 @@ impl CompiledSchema {
         })
     }
 
-    /// By what schemas are sorted: the lower precedence is asked first, and among equals the first name.
+    /// Returns the sort key of schemas: the lower precedence first, then the name.
     pub(super) fn order(&self) -> (i32, &str) {
         (self.precedence, &self.name)
     }
@@ -50,7 +50,7 @@ impl CompiledSchema {
         self.flow.clone()
     }
 
-    /// Whether one of the rules is about this user and this request.
+    /// Returns whether one of the rules matches this user and request.
     pub(super) fn matches(&self, user: &UserInfo, info: &RequestInfo) -> bool {
         let verb = info.verb.as_str();
         self.rules.iter().any(|rule| {

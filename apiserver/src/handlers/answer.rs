@@ -1,4 +1,4 @@
-//! The answer to an operation on one object.
+//! The response to an operation on one object.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -17,7 +17,8 @@ use super::representation::cbor::Maps;
 use super::representation::protobuf::{Messages, no_protobuf};
 use super::representation::{Item, ItemForm, Table, partial};
 
-/// The answer to an operation on one object. `status` is for objects; a success without one has its own.
+/// Returns the response to an operation on one object. `status` is for objects; a success without one has its
+/// own.
 pub(super) fn object_answer(
     call: &Call<'_>,
     output: &Output,
@@ -25,7 +26,7 @@ pub(super) fn object_answer(
     status: StatusCode,
 ) -> Result<Response<Body>, StatusError> {
     match answer {
-        // The usual case: what is stored is what is sent.
+        // The usual case: the stored bytes are sent unchanged.
         Answer::Stored(entry) if output.format == Format::Json && output.shape == ResponseShape::Whole => {
             Ok(responses::bytes(output, status, entry.json.clone()))
         }
@@ -41,7 +42,7 @@ pub(super) fn object_answer(
     }
 }
 
-/// One object in the shape the client wants.
+/// Returns an object in the shape that the client requests.
 fn shaped(
     call: &Call<'_>,
     output: &Output,
@@ -82,8 +83,8 @@ fn shaped(
     Ok(responses::value(output, status, &parsed))
 }
 
-/// One object in the shape the client wants, in a format that stored objects are kept in. `None` where that does not
-/// help.
+/// Returns an object in the requested shape, in a format that is cached for stored objects, or `None` if
+/// there is no such format.
 fn kept(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Result<Option<Bytes>, StatusError> {
     let form = match output.shape {
         ResponseShape::Whole if item.is_stored() => ItemForm::Whole,

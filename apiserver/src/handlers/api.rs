@@ -1,4 +1,4 @@
-//! What the API is made of: the routes, and what every request of theirs needs.
+//! The state of the API: its routes, and what every request needs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,19 +16,19 @@ use crate::proxy::Proxy;
 use super::ending::Ending;
 use super::routing::Routes;
 
-/// What encodings may take unless a server's watch caches share a budget with them.
+/// Maximum size of cached encodings unless a server's watch caches share a budget with them, in bytes.
 const DEFAULT_ENCODINGS_BYTES: usize = 16 * 1024 * 1024;
 
-/// How a server answers, beside what is installed.
+/// Configuration of the API, beside the installed storages.
 #[derive(Clone, Debug)]
 pub struct ApiConfig {
-    /// Gives texts for the types in OpenAPI documents.
+    /// Returns descriptions of types for OpenAPI documents.
     pub descriptions: DescriptionsSource,
-    /// Whether CBOR is read and written.
+    /// Whether CBOR is supported.
     pub cbor: bool,
-    /// What the encodings that are kept of stored objects may take in memory.
+    /// The memory budget of cached encodings of stored objects.
     pub encodings: Arc<EncodingBudget>,
-    /// Where requests are counted.
+    /// The metrics of requests.
     pub metrics: RequestMetrics,
 }
 
@@ -55,7 +55,8 @@ impl Default for ApiConfig {
 // === impl Api ===
 
 impl Api {
-    /// The API over these storages. Watches end when `shutdown` is cancelled. Must be called within a Tokio runtime.
+    /// Returns the API over these storages. Watches end when `shutdown` is cancelled. Must be called within a
+    /// Tokio runtime.
     pub fn new(
         installed: Arc<InstalledApi>,
         admission: AdmissionChain,
@@ -64,7 +65,7 @@ impl Api {
         Self::with_config(installed, admission, shutdown, ApiConfig::default())
     }
 
-    /// The same, configured.
+    /// Returns the API over these storages, with this configuration.
     pub fn with_config(
         installed: Arc<InstalledApi>,
         admission: AdmissionChain,
@@ -82,15 +83,15 @@ impl Api {
         })
     }
 
-    /// Passes connections on by this proxy; without one they are refused. The first one counts.
+    /// Sets the proxy for connections; without one they are refused. Only the first call has an effect.
     pub fn connect_by(&self, proxy: Proxy) {
         let _ = self.proxy.set(proxy);
     }
 
-    /// Who passes connections on.
+    /// Returns the proxy for connections.
     ///
     /// # Errors
-    /// 503: nobody does.
+    /// 503 if there is none.
     pub(super) fn proxy(&self) -> Result<&Proxy, StatusError> {
         let missing = || StatusError::new(Reason::ServiceUnavailable, "this server passes no connections on");
         self.proxy.get().ok_or_else(missing)

@@ -1,4 +1,4 @@
-//! One request to a resource, as its handler sees it.
+//! One request to a resource, as passed to its handler.
 
 use http::HeaderMap;
 use registry_core::RequestContext;
@@ -16,11 +16,11 @@ use super::routing::Route;
 pub(super) struct Call<'a> {
     /// The server.
     pub(super) api: &'a Api,
-    /// Where it goes.
+    /// The route.
     pub(super) route: &'a Route,
     /// The object's name; empty on collections.
     pub(super) name: &'a str,
-    /// Who asks, and in which namespace.
+    /// The user, the namespace and the rest of the request's context.
     pub(super) context: &'a RequestContext,
     /// The request's headers.
     pub(super) headers: &'a HeaderMap,
@@ -31,12 +31,12 @@ pub(super) struct Call<'a> {
 // === impl Call ===
 
 impl<'a> Call<'a> {
-    /// What the client gets.
+    /// Negotiates the form of the response.
     pub(super) fn negotiate(&self, endpoint: Endpoint) -> Result<Output, StatusError> {
         Output::negotiate(self.headers, self.query, endpoint, self.formats())
     }
 
-    /// Which formats the path's objects have.
+    /// Returns the formats of the path's objects.
     pub(super) fn formats(&self) -> Formats {
         let capabilities = &self.route.path.capabilities;
         Formats {
@@ -46,12 +46,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// How the object in the request's body is written.
+    /// Returns the format of the request's body.
     pub(super) fn body_format(&self) -> Result<Format, StatusError> {
         Format::of_body(self.headers, self.formats())
     }
 
-    /// What admission is told about a write to `name`.
+    /// Returns the admission attributes of a write to `name`.
     pub(super) fn attributes<'n>(
         &self,
         operation: Operation,

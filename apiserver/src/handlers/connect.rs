@@ -1,4 +1,4 @@
-//! Connections: what an object stands for, reached through the server.
+//! `connect`: connections to the peer that an object represents, through the server.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::responses;
 use super::call::Call;
 use super::routing::method_not_allowed;
 
-/// Answers a connection.
+/// Handles a connection.
 pub(super) async fn connect(
     call: &Call<'_>,
     connecter: &dyn Connecter,
@@ -26,7 +26,7 @@ pub(super) async fn connect(
     body: Body,
 ) -> Result<Response<Body>, StatusError> {
     let accepted = connecter.connect_spec();
-    // No verb stands for OPTIONS; whom a proxy leads to may know it.
+    // OPTIONS has no verb, but the peer behind a proxy may support it.
     let is_asked_of_peer = parts.method == Method::OPTIONS && accepted.has_path;
     if !accepted.verbs.contains(&info.verb.as_str()) && !is_asked_of_peer {
         return Err(method_not_allowed());
@@ -36,7 +36,7 @@ pub(super) async fn connect(
     if !path.is_empty() && accepted.has_path {
         options.0.insert("path".to_owned(), decode_component(path).into());
     }
-    // A log is read and not connected to, as far as admission is concerned.
+    // For admission, a log is read and not connected to.
     if call.route.kind == accepted.options_kind {
         let attributes = call.attributes(Operation::Connect, call.name, DryRun::Off);
         call.api.admission.admit(call.context, &attributes, Some(&mut options), None).await?;
@@ -47,7 +47,7 @@ pub(super) async fn connect(
     let request = ConnectRequest { options: &options, path };
     let mut destination = match connecter.connect(call.context, call.name, &request).await? {
         Connection::To(destination) => destination,
-        // There is nobody to connect to yet.
+        // There is no peer yet.
         Connection::Nobody => return Ok(responses::empty(StatusCode::NO_CONTENT)),
     };
     if let Some(redirection) = to_root(&destination, parts) {
@@ -65,10 +65,10 @@ pub(super) async fn connect(
     call.api.proxy()?.forward(&destination, request).await
 }
 
-/// Splits a request's path, as it was written, behind the subresource.
+/// Splits a request's path, before decoding, behind the subresource.
 ///
 /// # Errors
-/// 400: it is written so that it cannot be said where that is.
+/// 400: the path is encoded so that the position cannot be determined.
 fn split_path<'p>(call: &Call<'_>, path: &'p str) -> Result<(&'p str, &'p str), StatusError> {
     let subresource = call.route.path.subresource.unwrap_or_default();
     let mut segments: Vec<&str> = vec!["", "api"];
@@ -86,7 +86,7 @@ fn split_path<'p>(call: &Call<'_>, path: &'p str) -> Result<(&'p str, &'p str), 
     is_clear.then_some((prefix, rest)).ok_or_else(|| StatusError::bad_request("the path is ambiguous"))
 }
 
-/// Leads browsers to the root of what is proxied, so that its relative links are right.
+/// Redirects browsers to the root of the proxied path, so that relative links resolve.
 fn to_root(destination: &Destination, parts: &Parts) -> Option<Response<Body>> {
     let is_read = matches!(parts.method, Method::GET | Method::HEAD);
     let is_bare = destination.path.is_empty() && !parts.uri.path().ends_with('/');

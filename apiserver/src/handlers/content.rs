@@ -24,13 +24,13 @@ mod tests;
 
 use declared::{Declared, no_struct, unrecognized};
 
-/// The largest body that is read.
+/// Maximum size of a body that is read.
 pub(crate) const BODY_LIMIT_BYTES: usize = 3 * 1024 * 1024;
 
 /// Reads a body.
 ///
 /// # Errors
-/// 413 when it is larger than is taken, 400 when it breaks off.
+/// 413 when it is too large, 400 when it is incomplete.
 pub(super) async fn read_body(body: Body) -> Result<Bytes, StatusError> {
     match Limited::new(body, BODY_LIMIT_BYTES).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
@@ -38,7 +38,7 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes, StatusError> {
     }
 }
 
-/// Returns what a client is answered whose body could not be read: 413 when it is larger than is taken, else 400.
+/// Returns the error for a body that cannot be read: 413 if it is too large, else 400.
 pub(crate) fn unreadable(fault: &(dyn std::error::Error + Send + Sync + 'static)) -> StatusError {
     if fault.is::<http_body_util::LengthLimitError>() {
         return StatusError::new(
@@ -49,12 +49,12 @@ pub(crate) fn unreadable(fault: &(dyn std::error::Error + Send + Sync + 'static)
     StatusError::bad_request(format!("the body could not be read: {fault}"))
 }
 
-/// Decodes a body of this format. Of protobuf, the kinds are known that all servers know.
+/// Decodes a body of this format. Of protobuf, only the kinds that all servers know are supported.
 pub(super) fn decode(bytes: &[u8], format: Format) -> Result<Decoded, DecodeError> {
     match format {
         Format::Json => json::decode(bytes, &Limits::default()),
         Format::Yaml => yaml::decode(bytes, &Limits::default()),
-        // A map with a key twice is no CBOR: nothing is left to be told.
+        // CBOR does not allow duplicate keys, so there are none to report.
         Format::Cbor => {
             let value = cbor::decode(bytes, &Limits::default())?;
             Ok(Decoded { value, duplicates: Vec::new() })
@@ -68,11 +68,11 @@ pub(super) fn decode(bytes: &[u8], format: Format) -> Result<Decoded, DecodeErro
     }
 }
 
-/// Decodes the object a request brings: of the route's kind, in the schema's form, in the request's namespace,
-/// defaults filled in.
+/// Decodes the object of a request: of the route's kind, in the schema's form, in the request's namespace,
+/// with defaults set.
 ///
 /// # Errors
-/// 400 with Kubernetes' words for whatever is wrong.
+/// 400 with Kubernetes' message.
 pub(super) fn decode_object(
     call: &Call<'_>,
     bytes: &[u8],
@@ -106,7 +106,7 @@ pub(super) fn decode_object(
     Ok(with_defaults(call, object))
 }
 
-/// What a body declares to be, its fields, and which of them came twice.
+/// The declared type of a body, its fields, and the duplicate ones.
 type Declaration = (Declared, Map<String, Value>, Vec<String>);
 
 fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declaration, StatusError> {
@@ -133,7 +133,7 @@ fn decode_message(call: &Call<'_>, bytes: &[u8], schema: &Schema) -> Result<Decl
     Ok((declared, fields, Vec::new()))
 }
 
-/// What strict validation found, as a refusal words it.
+/// The issues found by strict validation, as an error words them.
 #[derive(Debug, thiserror::Error)]
 #[error("strict decoding error: {0}")]
 pub(super) struct StrictError(String);
@@ -149,7 +149,7 @@ pub(super) fn bound_issues(issues: &mut Vec<String>) {
     issues.retain(|issue| known.len() < MAX_ISSUES && known.insert(issue.clone()));
 }
 
-/// Refuses a body for its issues, warns of them, or ignores them.
+/// Refuses a body for its issues, returns them as warnings, or ignores them, depending on `fieldValidation`.
 pub(super) fn settle_issues(
     call: &Call<'_>,
     issues: &[String],
@@ -167,10 +167,10 @@ pub(super) fn settle_issues(
     Ok(())
 }
 
-/// Puts an object into the request's namespace.
+/// Sets an object's namespace to the request's.
 ///
 /// # Errors
-/// 400 when it says it is in another one.
+/// 400 when the object declares another one.
 pub(super) fn settle_namespace(call: &Call<'_>, object: &mut Object) -> Result<(), StatusError> {
     let wanted = match call.route.scope {
         Scope::Cluster => "",
@@ -192,7 +192,7 @@ pub(super) fn settle_namespace(call: &Call<'_>, object: &mut Object) -> Result<(
     Ok(())
 }
 
-/// Checks that an object is the one its path names.
+/// Checks that an object's name is that of the path.
 pub(super) fn check_name(call: &Call<'_>, object: &Object) -> Result<(), StatusError> {
     let name = call.name;
     match object.name() {
@@ -206,7 +206,7 @@ pub(super) fn check_name(call: &Call<'_>, object: &Object) -> Result<(), StatusE
     }
 }
 
-/// The object with all defaults.
+/// Returns the object with all defaults.
 pub(super) fn with_defaults(call: &Call<'_>, object: Object) -> Object {
     let storage = &call.route.path.capabilities.storage;
     let mut value = object.into_value();

@@ -1,4 +1,4 @@
-//! `create`: a new object, or something made below a named one.
+//! `create`: creates an object, or a subresource of a named one.
 
 use axum::body::Body;
 use http::{Response, StatusCode};
@@ -13,7 +13,7 @@ use super::content::{decode_object, read_body};
 use super::options::write_options;
 use super::routing::method_not_allowed;
 
-/// Answers a create.
+/// Handles a create.
 pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
     let capabilities = &call.route.path.capabilities;
     let is_served = if call.name.is_empty() {

@@ -14,7 +14,7 @@ use super::list::{list_answer, selection};
 use super::options::{ListPurpose, delete_options, delete_options_of_query};
 use super::routing::method_not_allowed;
 
-/// Answers the deletion of one object.
+/// Handles the deletion of one object.
 pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
     let deleter = call.route.path.capabilities.deleter.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Object)?;
@@ -26,7 +26,7 @@ pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response<Body>
     object_answer(call, &output, answer, StatusCode::OK)
 }
 
-/// Answers the deletion of what list options select.
+/// Handles the deletion of the objects that list options select.
 pub(super) async fn delete_collection(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
     let deleter = call.route.path.capabilities.collection_deleter.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Collection)?;
@@ -39,7 +39,7 @@ pub(super) async fn delete_collection(call: &Call<'_>, body: Body) -> Result<Res
     list_answer(call, &output, page).await
 }
 
-/// The options: from the body when there is one, else from the query.
+/// Returns the options: from the body if there is one, else from the query.
 async fn options(call: &Call<'_>, body: Body) -> Result<DeleteOptions, StatusError> {
     let bytes = read_body(body).await?;
     if bytes.is_empty() {

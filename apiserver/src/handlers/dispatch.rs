@@ -1,4 +1,4 @@
-//! From a request to the verb that answers it.
+//! Dispatches a request to the verb that handles it.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::routing::{method_not_allowed, resource_not_found};
 use super::{connect, create, delete, get, list, patch, update, watch};
 
 impl Api {
-    /// Answers a request that has passed the filters. Every failure becomes an answer too.
+    /// Handles a request that has passed the filters. Every failure becomes a response too.
     pub async fn dispatch(
         self: &Arc<Self>,
         info: RequestInfo,
@@ -88,7 +88,7 @@ impl Api {
         }
     }
 
-    /// The documents the server gives about itself.
+    /// Returns a document about the server itself.
     fn document(&self, path: &str, parts: &Parts) -> Result<Response<Body>, StatusError> {
         let known = self.discovery.serves(path) || self.openapi.serves(path);
         if known && !matches!(parts.method, Method::GET | Method::HEAD) {
@@ -99,7 +99,7 @@ impl Api {
         }
         match self.discovery.get(path, parts, self.config.cbor)? {
             Some(response) => Ok(response),
-            // A version that a served group does not have is told as a missing resource.
+            // A version that a served group does not have is reported as a missing resource.
             None if self.discovery.serves_group_of(path) => Err(resource_not_found()),
             None => Ok(responses::page_not_found()),
         }

@@ -1,4 +1,4 @@
-//! `get`: one object, as it is stored.
+//! `get`: one object, in its stored form.
 
 use axum::body::Body;
 use http::Response;
@@ -11,7 +11,7 @@ use super::call::Call;
 use super::options::get_options;
 use super::routing::method_not_allowed;
 
-/// Answers a get. The object is neither parsed nor encoded.
+/// Handles a get. The object is neither parsed nor encoded.
 pub(super) async fn get(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
     let getter = call.route.path.capabilities.getter.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Object)?;

@@ -27,7 +27,7 @@ mod tests;
 
 use body::{ListBody, Writer};
 
-/// Answers a list.
+/// Handles a list.
 pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
     let lister = call.route.path.capabilities.lister.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Collection)?;
@@ -36,7 +36,7 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError>
     list_answer(call, &output, page).await
 }
 
-/// The list options of a request.
+/// Returns the list options of a request.
 pub(super) fn selection(call: &Call<'_>, purpose: ListPurpose) -> Result<ListOptions, StatusError> {
     let mut options = list_options(call.query, purpose)?;
     // A name in the path (`/watch/…/{name}`) selects as a field selector does.
@@ -49,7 +49,7 @@ pub(super) fn selection(call: &Call<'_>, purpose: ListPurpose) -> Result<ListOpt
     Ok(options)
 }
 
-/// A page in the form the client wants.
+/// Returns a page in the form that the client requests.
 pub(super) async fn list_answer(
     call: &Call<'_>,
     output: &Output,
@@ -85,7 +85,7 @@ fn json_body(list_head: &[u8], form: ItemForm, page: ListPage) -> ListBody {
     ListBody::new(prefix, page, Writer::Json(form), b"]}\n".to_vec())
 }
 
-/// Keys of YAML are in order, so the items stand between the fields before and after them.
+/// Keys of YAML are sorted, so the items are between the fields before and after them.
 fn yaml_body(list_head: &[u8], form: ItemForm, page: ListPage) -> Result<ListBody, StatusError> {
     let field = items_field(&form);
     let Value::Object(fields) = head(list_head, &form, &page) else {
@@ -105,7 +105,7 @@ fn yaml_body(list_head: &[u8], form: ItemForm, page: ListPage) -> Result<ListBod
     Ok(ListBody::new(prefix, page, Writer::Yaml(form), suffix))
 }
 
-/// The number of items, and not their size, stands before them.
+/// Writes the number of items before them, but not their size.
 async fn cbor_body(
     call: &Call<'_>,
     list_head: &[u8],
@@ -124,7 +124,7 @@ async fn cbor_body(
     Ok(ListBody::new(prefix, page, Writer::Cbor(Maps::new(call, form)), Vec::new()))
 }
 
-/// The next part of a page's rest, if there is one.
+/// Returns the next batch of a page's rest, if there is one.
 async fn next_of(rest: &mut Option<RestStream>) -> Result<Option<Vec<StoredObject>>, StatusError> {
     match rest {
         Some(rest) => rest.next().await.transpose(),
@@ -136,7 +136,7 @@ fn items_field(form: &ItemForm) -> &'static str {
     if matches!(form, ItemForm::Row(_)) { "rows" } else { "items" }
 }
 
-/// A list without its items, as a value.
+/// Returns a list without its items, as a value.
 fn head(list_head: &[u8], form: &ItemForm, page: &ListPage) -> Value {
     let metadata =
         serde_json::from_str(&format!("{{\"resourceVersion\":\"{}", page_metadata(page))).unwrap_or_default();
@@ -154,7 +154,7 @@ fn head(list_head: &[u8], form: &ItemForm, page: &ListPage) -> Value {
     }
 }
 
-/// The metadata of a list from behind `"resourceVersion":"`.
+/// Returns the metadata of a list, starting behind `"resourceVersion":"`.
 fn page_metadata(page: &ListPage) -> String {
     use std::fmt::Write;
     let mut text = format!("{}\"", page.revision);

@@ -1,4 +1,4 @@
-//! Who manages the fields of what is written.
+//! Field managers of written objects.
 
 use registry_core::api::{Object, time};
 use registry_core::apply::{FieldManager, Reset, reset_fields};
@@ -9,11 +9,11 @@ use super::options::MAX_FIELD_MANAGER_CHARS;
 // === impl Call ===
 
 impl<'a> Call<'a> {
-    /// Who keeps the managers of this path's objects.
+    /// Returns the field manager of this path's objects.
     pub(super) fn field_manager(&self) -> FieldManager<'a> {
         let route = self.route;
         let subresource = route.path.subresource.unwrap_or_default();
-        // Only of its own kind the resource can say what a path resets: a scale has no status of the resource's.
+        // The resource declares reset fields for its own kind only: a scale has no status of the resource's.
         let is_own_kind = route.kind == route.path.resource.kind;
         FieldManager {
             kind: route.kind,
@@ -30,8 +30,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Notes in a new object that the client changed what differs from the live one. `manager` is who it says it
-    /// is; without that, its user agent counts.
+    /// Records that the client changed the fields in which a new object differs from the live one. `manager`
+    /// is the manager's name; if it is empty, the user agent is used.
     pub(super) fn track_update(&self, live: Option<&Object>, new: &mut Object, manager: &str) {
         let now = time::now();
         if manager.is_empty() {
@@ -43,7 +43,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The name of a user agent as far as it can name a manager: printable, and not too long.
+/// Returns the part of a user agent that can name a manager: printable, and of bounded length.
 fn manager_of_agent(agent: &str) -> String {
     let mut name = String::with_capacity(agent.len());
     for character in agent.chars().filter(|character| !character.is_control()) {

@@ -1,4 +1,4 @@
-//! The `*Options` kinds of `meta.k8s.io/v1`, out of query parameters and bodies, validated.
+//! The `*Options` kinds of `meta.k8s.io/v1`, read from query parameters and bodies, and validated.
 //!
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/apis/meta/v1/validation`.
 
@@ -19,10 +19,10 @@ mod tests;
 pub(crate) use delete::{delete_options, delete_options_of_query};
 pub(crate) use list::{ListPurpose, list_options};
 
-/// The most characters a field manager's name may have.
+/// Maximum length of a field manager's name, in characters.
 pub(super) const MAX_FIELD_MANAGER_CHARS: usize = 128;
 
-/// Options of `get`.
+/// Returns the options of `get`.
 pub(crate) fn get_options(query: Query<'_>) -> Result<GetOptions, StatusError> {
     if query.is_empty() {
         return Ok(GetOptions::default());
@@ -33,7 +33,7 @@ pub(crate) fn get_options(query: Query<'_>) -> Result<GetOptions, StatusError> {
     Ok(GetOptions { resource_version })
 }
 
-/// Options of `create` and `update`; `kind` is the options kind that errors name.
+/// Returns the options of `create` and `update`; `kind` is the options kind that errors name.
 pub(crate) fn write_options(query: Query<'_>, kind: &'static str) -> Result<CreateOptions, StatusError> {
     if query.is_empty() {
         return Ok(CreateOptions::default());
@@ -49,7 +49,7 @@ pub(crate) fn write_options(query: Query<'_>, kind: &'static str) -> Result<Crea
     Ok(options)
 }
 
-/// Options of `patch`; an apply must name its manager, and only an apply may be forced.
+/// Returns the options of `patch`. An apply must name its manager, and only an apply may be forced.
 pub(crate) fn patch_options(query: Query<'_>, is_apply: bool) -> Result<PatchOptions, StatusError> {
     let mut errors = ErrorList::default();
     let force = query.switch("force");
@@ -71,7 +71,7 @@ pub(crate) fn patch_options(query: Query<'_>, is_apply: bool) -> Result<PatchOpt
     Ok(options)
 }
 
-/// 422 that names the options kind, when there are errors.
+/// Returns a 422 that names the options kind if there are errors.
 fn refuse(kind: &'static str, errors: &ErrorList) -> Result<(), StatusError> {
     if errors.is_empty() {
         return Ok(());
@@ -108,7 +108,7 @@ fn field_manager(query: Query<'_>, errors: &mut ErrorList) -> String {
     if manager.chars().count() > MAX_FIELD_MANAGER_CHARS {
         errors.push(FieldError::too_long(field(), MAX_FIELD_MANAGER_CHARS));
     }
-    // Go reports the first character that cannot be printed, and only that one.
+    // Go reports only the first character that cannot be printed.
     if let Some((index, character)) = manager.char_indices().find(|(_, one)| one.is_control()) {
         let detail = format!(
             "invalid character {character:?} (at position {index}): should only contain printable characters"
@@ -118,7 +118,8 @@ fn field_manager(query: Query<'_>, errors: &mut ErrorList) -> String {
     manager
 }
 
-/// A value that is none of the accepted ones, which are listed in the order given (Kubernetes sorts only some).
+/// Returns the error for a value that is not one of the accepted ones, which are listed in the order given
+/// (Kubernetes sorts only some).
 fn unsupported(field: &str, value: &str, accepted: &[&str]) -> FieldError {
     let accepted: Vec<String> = accepted.iter().map(|one| format!("{one:?}")).collect();
     FieldError {

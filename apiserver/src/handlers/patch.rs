@@ -1,4 +1,4 @@
-//! `patch`: an update whose object is made from the present one.
+//! `patch`: an update whose object is derived from the current one.
 
 use async_trait::async_trait;
 use axum::body::Body;
@@ -29,10 +29,10 @@ mod document;
 use apply::Applied;
 use document::{PatchDocument, PatchType};
 
-/// How often a patch that does not say which version it is for is tried again when the object changed.
+/// Maximum number of attempts of a patch without a resource version when the object changes concurrently.
 const CONFLICT_RETRIES: usize = 5;
 
-/// Answers a patch.
+/// Handles a patch.
 pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
     let updater = call.route.path.capabilities.patcher.as_ref().ok_or_else(method_not_allowed)?;
     let kind = patch_type(call)?;
@@ -69,16 +69,16 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
     }
 }
 
-/// What a patch request is.
+/// The type of a patch request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A change of the present object.
+    /// A change of the current object.
     Patch(PatchType),
     /// A configuration to apply, in YAML or CBOR.
     Apply(Format),
 }
 
-/// A patch request that is about to be carried out.
+/// A patch request that is ready to be applied.
 enum Update<'a> {
     Patch(Patched<'a>),
     Apply(Applied<'a>),
@@ -94,8 +94,8 @@ impl<'a> Update<'a> {
         }
     }
 
-    /// Whether trying again may help: the object changed in between, and the client did not mean one version of it
-    /// nor contradict another manager.
+    /// Returns whether trying again may help: the object changed concurrently, the patch has no resource
+    /// version, and there is no conflict with another manager.
     fn may_retry(&self, failure: &StatusError) -> bool {
         let pins_version = match self {
             Self::Patch(patched) => patched.pins_version,
@@ -105,13 +105,13 @@ impl<'a> Update<'a> {
     }
 }
 
-/// Whether a conflict is about who manages a field.
+/// Returns whether a conflict is between field managers.
 fn conflicts_with_managers(failure: &StatusError) -> bool {
     let causes = failure.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default();
     causes.iter().any(|cause| cause.reason == "FieldManagerConflict")
 }
 
-/// Whether a PATCH is a server-side apply.
+/// Returns whether a PATCH is a server-side apply.
 pub(super) fn is_apply(headers: &HeaderMap) -> bool {
     body_media_type(headers).starts_with("application/apply-patch+")
 }
@@ -125,7 +125,7 @@ fn patch_type(call: &Call<'_>) -> Result<Kind, StatusError> {
         "application/merge-patch+json" => Ok(Kind::Patch(PatchType::Merge)),
         "application/apply-patch+yaml" => Ok(Kind::Apply(Format::Yaml)),
         "application/apply-patch+cbor" if cbor => Ok(Kind::Apply(Format::Cbor)),
-        // Only kinds whose fields carry patch strategies can be merged strategically.
+        // Only kinds whose fields have patch strategies support strategic merge patches.
         "application/strategic-merge-patch+json" if call.route.path.resource.is_builtin => {
             Ok(Kind::Patch(PatchType::Strategic))
         }
@@ -140,15 +140,15 @@ fn patch_type(call: &Call<'_>) -> Result<Kind, StatusError> {
     }
 }
 
-/// The present object with the patch applied.
+/// Applies a patch to the current object.
 struct Patched<'a> {
     call: &'a Call<'a>,
     document: PatchDocument,
     dry_run: DryRun,
     field_validation: FieldValidation,
-    /// Who manages what it changes; empty goes by the user agent.
+    /// The field manager; if it is empty, the user agent is used.
     manager: &'a str,
-    /// Whether the patch says which version of the object it is for: then a conflict is the client's to solve.
+    /// Whether the patch has a resource version: the client then has to resolve conflicts.
     pins_version: bool,
 }
 
@@ -169,7 +169,7 @@ impl UpdatedObject for Patched<'_> {
         let mut object = match self.conform(value) {
             Ok(object) => object,
             Err(why) => {
-                // The patched document is gone by now: rare enough to make it again.
+                // The patched document is no longer available: this is rare enough to compute it again.
                 let patched = self.apply(current)?;
                 let schema = call.route.path.capabilities.storage.schema();
                 return Err(invalid_patch(&self.document.shown(&patched, &schema), &why));
@@ -187,14 +187,17 @@ impl UpdatedObject for Patched<'_> {
 }
 
 impl Patched<'_> {
-    /// The present object, patched.
+    /// Returns the patched object.
     fn apply(&self, current: &Object) -> Result<Value, StatusError> {
         let mut value = current.clone().into_value();
         self.document.apply(&mut value, &self.call.route.path.capabilities.storage.schema())?;
         Ok(value)
     }
 
-    /// The patched value as an object of the route's kind, or why it is none.
+    /// Returns the patched value as an object of the route's kind.
+    ///
+    /// # Errors
+    /// Returns the reason why it is not one.
     fn conform(&self, mut value: Value) -> Result<Object, String> {
         let call = self.call;
         let kind = call.route.kind;
@@ -204,7 +207,7 @@ impl Patched<'_> {
         };
         let is_strategic = self.document.is_strategic();
         if is_strategic || object.kind().is_empty() {
-            // What a strategic patch makes is a struct of the kind, whatever it calls itself.
+            // The result of a strategic patch is of the route's kind, whatever type it declares.
             object.set_type(&call.route.api_version, kind.kind);
         } else if object.kind() != kind.kind || object.api_version() != &*call.route.api_version {
             return Err(self.foreign(object));
@@ -227,8 +230,8 @@ impl Patched<'_> {
         Ok(Object::from_value(value).unwrap_or_default())
     }
 
-    /// Why the patched document, which says it is of another kind or version, is none of the route's kind: it is read
-    /// as what it says it is, and found to be something else then.
+    /// Returns the reason why a patched document that declares another kind or version is not of the route's
+    /// kind.
     fn foreign(&self, object: Object) -> String {
         let route = self.call.route;
         let api_version = object.api_version().to_owned();
@@ -248,7 +251,7 @@ impl Patched<'_> {
     }
 }
 
-/// 422 that shows the patched document, or the patch, as Kubernetes does.
+/// Returns a 422 that shows the patched document, or the patch, as Kubernetes does.
 fn invalid_patch(shown: &str, why: &str) -> StatusError {
     let nothing = GroupVersionKind { group: "", version: "", kind: "" };
     let error = FieldError::invalid(FieldPath::new("patch"), shown, why);

@@ -1,12 +1,12 @@
-//! An object's bytes in the form a client gets them: whole, its metadata alone, or a table's row; as JSON, or in
-//! binary as they were encoded once for everybody.
+//! Representations of an object: whole, its metadata alone, or a table row; as JSON, or in a binary encoding
+//! that is shared between clients.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `item` | one encoded object: its bytes, and the parts they are cut into |
 //! | `partial` | `PartialObjectMetadata` |
 //! | `table` | `Table` |
-//! | `form` | which of them the items of a list have |
+//! | `form` | the form of a list's items |
 //! | `protobuf`, `cbor` | objects as messages, and as maps |
 //!
 //! Kubernetes concept: `transformResponseObject` in `k8s.io/apiserver/pkg/endpoints/handlers`.

@@ -1,4 +1,4 @@
-//! From a request's resource to the storage that serves it.
+//! Finds the storage that serves a request's resource.
 //!
 //! The table is built once; a look-up hashes borrowed text and allocates nothing.
 
@@ -21,39 +21,39 @@ pub(crate) struct Routes {
 
 type Versions = HashMap<&'static str, HashMap<&'static str, Vec<Route>>>;
 
-/// One path, with what its handlers need beside the storage.
+/// A path, with what its handlers need beside the storage.
 pub(crate) struct Route {
-    /// What is installed there.
+    /// The installed path.
     pub(crate) path: InstalledPath,
-    /// The kind the path takes and gives.
+    /// The kind that the path accepts and returns.
     pub(crate) kind: GroupVersionKind,
     /// `apiVersion` of that kind.
     pub(crate) api_version: Box<str>,
-    /// Whether objects live in a namespace.
+    /// Whether objects are namespaced.
     pub(crate) scope: Scope,
-    /// A list's first bytes, up to its resource version; `None` where lists are not served.
+    /// The first bytes of a list, up to its resource version; `None` where lists are not served.
     pub(crate) list_head: Option<Bytes>,
-    /// What is counted of it.
+    /// The metrics of the route.
     pub(crate) metrics: RouteMetrics,
     blank: OnceLock<Object>,
     has_protobuf: OnceLock<bool>,
 }
 
-/// Why a path is not served.
+/// The reason why a path is not served.
 #[derive(Debug)]
 pub(crate) enum Missing {
-    /// The group is nobody's: a plain 404 page.
+    /// The group is not served: a plain 404 page.
     Page,
     /// The group is served, this path of it is not: a 404 `Status`.
     Resource,
-    /// The path is there, but not for this method: a 405 `Status`.
+    /// The path does not support this method: a 405 `Status`.
     Method,
 }
 
 // === impl Routes ===
 
 impl Routes {
-    /// The table of everything that is installed.
+    /// Builds the table of everything that is installed.
     pub(crate) fn new(installed: &InstalledApi, metrics: &RequestMetrics) -> Self {
         let mut routes = Self { groups: HashMap::new(), kinds: HashSet::new() };
         for path in &installed.paths {
@@ -67,12 +67,12 @@ impl Routes {
         routes
     }
 
-    /// Whether objects of this kind are known at all, wherever they are served.
+    /// Returns whether this kind is known, wherever it is served.
     pub(crate) fn knows_kind(&self, group: &str, version: &str, kind: &str) -> bool {
         self.kinds.contains(&(group, version, kind))
     }
 
-    /// The route of a request, if its path has one and the path is well formed for the verb.
+    /// Returns the route of a request, if its path has one and is well formed for the verb.
     pub(crate) fn find(&self, info: &RequestInfo, request: &ResourceRequest) -> Result<&Route, Missing> {
         let versions = self.groups.get(request.group.as_str()).ok_or(Missing::Page)?;
         let resources = versions.get(request.version.as_str()).ok_or(Missing::Resource)?;
@@ -113,7 +113,7 @@ impl Route {
         }
     }
 
-    /// An object of the route's kind with nothing set, in the schema's form.
+    /// Returns an object of the route's kind without any field set, in the schema's form.
     pub(crate) fn blank(&self) -> &Object {
         self.blank.get_or_init(|| {
             let mut blank = Object::default();
@@ -126,20 +126,21 @@ impl Route {
         })
     }
 
-    /// Whether the path's objects have a protobuf form. Every request asks: the schema is looked at once.
+    /// Returns whether the path's objects have a protobuf form. Computed once, because every request needs
+    /// it.
     pub(crate) fn has_protobuf(&self) -> bool {
         *self.has_protobuf.get_or_init(|| self.path.capabilities.storage.schema().has_protobuf())
     }
 
-    /// Whether the path does this at all.
+    /// Returns whether the path supports this verb.
     pub(crate) fn serves(&self, verb: Verb) -> bool {
         self.path.capabilities.verbs().contains(&verb.as_str())
     }
 
-    /// Whether a namespace and a name are where this route's paths have them.
+    /// Returns whether the request has a namespace and a name exactly where this route's paths have them.
     fn check_shape(&self, info: &RequestInfo, request: &ResourceRequest) -> Result<(), Missing> {
         let in_namespace = self.is_in_namespace(request);
-        // Lists and watches have their name from a field selector, when it is not part of the path.
+        // The name of lists and watches is from a field selector if it is not part of the path.
         let on_collection = match info.verb {
             Verb::List | Verb::Watch | Verb::DeleteCollection => true,
             _ => request.name.is_empty(),
@@ -161,30 +162,31 @@ impl Route {
         Ok(())
     }
 
-    /// Whether the path goes through a namespace. (Of `namespaces` themselves the namespace is the name.)
+    /// Returns whether the path contains a namespace. (For `namespaces` themselves the namespace is the
+    /// name.)
     fn is_in_namespace(&self, request: &ResourceRequest) -> bool {
         let is_namespaces = self.path.resource.plural == "namespaces" && request.group.is_empty();
         !request.namespace.is_empty() && !is_namespaces
     }
 
-    /// The namespace of the objects this request is about; empty for those of the cluster, and for lists over
-    /// all namespaces.
+    /// Returns the namespace of the objects that this request is about; empty for cluster-scoped ones, and
+    /// for lists across all namespaces.
     pub(crate) fn namespace<'a>(&self, request: &'a ResourceRequest) -> &'a str {
         if self.is_in_namespace(request) { &request.namespace } else { "" }
     }
 
-    /// How Kubernetes' Go code names the internal type: messages show it.
+    /// Returns the name of the internal type in Kubernetes' Go code, which messages show.
     pub(crate) fn go_type(&self, kind: &str) -> String {
         let group = self.kind.group.split('.').next().unwrap_or_default();
         format!("{}.{kind}", if group.is_empty() { "core" } else { group })
     }
 }
 
-/// Whether the path goes on below the subresource, which only proxies know what to do with.
+/// Returns whether the path continues behind the subresource, which only proxies support.
 fn has_trailing_segments(path: &str, request: &ResourceRequest, in_namespace: bool) -> bool {
     let group = if request.group.is_empty() { 2 } else { 3 };
     let below = [in_namespace, in_namespace, true, !request.name.is_empty(), !request.subresource.is_empty()];
-    // `watch` may stand before the resource.
+    // `watch` may precede the resource.
     let longest = group + 1 + below.iter().filter(|one| **one).count();
     let is_watch_path = path.trim_matches('/').split('/').nth(group) == Some("watch");
     let allowed = if is_watch_path { longest } else { longest - 1 };
@@ -194,7 +196,7 @@ fn has_trailing_segments(path: &str, request: &ResourceRequest, in_namespace: bo
 // === impl Missing ===
 
 impl Missing {
-    /// The failure as a `Status`; `None` where Kubernetes answers with a plain page.
+    /// Returns the failure as a `Status`, or `None` where Kubernetes responds with a plain page.
     pub(crate) fn status(&self) -> Option<StatusError> {
         match self {
             Self::Page => None,
@@ -204,12 +206,12 @@ impl Missing {
     }
 }
 
-/// 404: the group is served, this path of it is not.
+/// Returns a 404: the group is served, this path of it is not.
 pub(super) fn resource_not_found() -> StatusError {
     with_empty_details(StatusError::new(Reason::NotFound, "the server could not find the requested resource"))
 }
 
-/// 405: the path does not serve this method.
+/// Returns a 405: the path does not support this method.
 pub(super) fn method_not_allowed() -> StatusError {
     with_empty_details(StatusError::new(
         Reason::MethodNotAllowed,

@@ -1,4 +1,4 @@
-//! `update`: an object in the place of the present one.
+//! `update`: replaces the current object.
 
 use async_trait::async_trait;
 use axum::body::Body;
@@ -16,7 +16,7 @@ use super::content::{check_name, decode_object, read_body};
 use super::options::write_options;
 use super::routing::method_not_allowed;
 
-/// Answers an update.
+/// Handles an update.
 pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
     let updater = call.route.path.capabilities.updater.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Object)?;
@@ -35,17 +35,17 @@ pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response<Body>
     object_answer(call, &output, answer, updated_status(created))
 }
 
-/// 201 for what an update created.
+/// Returns 201 if the update created the object.
 pub(super) fn updated_status(created: bool) -> StatusCode {
     if created { StatusCode::CREATED } else { StatusCode::OK }
 }
 
-/// The request's object, whatever the present one is.
+/// Replaces the current object with the request's.
 struct Replacement<'a> {
     call: &'a Call<'a>,
     object: Object,
     dry_run: DryRun,
-    /// Who manages what it changes; empty goes by the user agent.
+    /// The field manager; if it is empty, the user agent is used.
     manager: &'a str,
 }
 
@@ -53,7 +53,7 @@ struct Replacement<'a> {
 
 #[async_trait]
 impl UpdatedObject for Replacement<'_> {
-    /// An object with a uid is meant for that very object, and no namesake.
+    /// Returns the preconditions: a uid in the object must match that of the current one.
     fn preconditions(&self) -> Preconditions {
         let uid = self.object.uid();
         Preconditions { uid: (!uid.is_empty()).then(|| uid.to_owned()), resource_version: None }
@@ -64,7 +64,7 @@ impl UpdatedObject for Replacement<'_> {
         context: &RequestContext,
         current: Option<&Object>,
     ) -> Result<Object, StatusError> {
-        // Each attempt has its own copy: admission may decide by the present object.
+        // Each attempt needs its own copy: admission may depend on the current object.
         let mut object = self.object.clone();
         self.call.track_update(current, &mut object, self.manager);
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };

@@ -1,4 +1,4 @@
-//! `watch`: changes as they happen, one JSON frame a line, made from bytes that were encoded once.
+//! `watch`: a stream of events, one JSON frame per line, built from bytes that are encoded once.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -33,28 +33,28 @@ pub(crate) use body::WatchBody;
 use pieces::FRAME_END;
 pub(crate) use pieces::Pieces;
 
-/// Maximum duration of a watch whose client asks for one. A longer one would end beyond what clocks can count.
+/// Maximum duration of a watch that a client can request. A longer one would overflow the clock.
 const MAX_WATCH_SECONDS: u64 = 366 * 24 * 3600;
-/// The shortest time, in seconds, a watch lasts whose client says nothing. Up to twice as long, so that clients
-/// that came together do not come back together.
+/// Minimum duration of a watch without a requested timeout, in seconds. The actual duration is up to twice as
+/// long, so that clients that connected together do not reconnect together.
 const MIN_WATCH_SECONDS: u64 = 1800;
 
-/// The types of events, and what stands before the object in a JSON frame of each.
+/// The types of events, and the bytes before the object in a JSON frame of each.
 const ADDED: Kind = Kind { name: "ADDED", head: b"{\"type\":\"ADDED\",\"object\":" };
 const MODIFIED: Kind = Kind { name: "MODIFIED", head: b"{\"type\":\"MODIFIED\",\"object\":" };
 const DELETED: Kind = Kind { name: "DELETED", head: b"{\"type\":\"DELETED\",\"object\":" };
 const BOOKMARK: Kind = Kind { name: "BOOKMARK", head: b"{\"type\":\"BOOKMARK\",\"object\":" };
 const ERROR: Kind = Kind { name: "ERROR", head: b"{\"type\":\"ERROR\",\"object\":" };
 
-/// Among a response's extensions: its body goes on for as long as the client stays, and passes on what others made.
-/// A connection that can send [`Pieces`] takes the events out, and lets the response's own body, which would give
-/// them as plain bytes, be.
+/// Marks a long-running response in its extensions, and gives access to the watch behind its body. A
+/// connection that can send [`Pieces`] takes the events, and ignores the response's own body, which would
+/// return them as plain bytes.
 ///
 /// Kubernetes concept: the long-running requests of `BasicLongRunningRequestCheck`.
 #[derive(Clone)]
 pub(crate) struct LongRunning(Arc<Mutex<Option<WatchBody>>>);
 
-/// Answers a watch.
+/// Handles a watch.
 pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
     let watcher = call.route.path.capabilities.watcher.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Watch)?;
@@ -74,7 +74,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
 }
 
 fn default_timeout() -> Duration {
-    // A random uuid is all the randomness that spreading needs.
+    // A random uuid has enough randomness to spread the timeouts.
     let (random, _) = Uuid::new_v4().as_u64_pair();
     Duration::from_secs(MIN_WATCH_SECONDS + random % MIN_WATCH_SECONDS)
 }
@@ -82,20 +82,20 @@ fn default_timeout() -> Duration {
 // === impl LongRunning ===
 
 impl LongRunning {
-    /// The events, for whoever comes first.
+    /// Returns the events at the first call.
     pub(crate) fn take(&self) -> Option<WatchBody> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// A type of event.
+/// A type of event, with its JSON prefix.
 #[derive(Clone, Copy)]
 struct Kind {
     name: &'static str,
     head: &'static [u8],
 }
 
-/// Turns events into frames.
+/// Encodes events as frames.
 struct Frames {
     form: ItemForm,
     /// `kind` and `apiVersion` of bookmarks, as JSON fields.
@@ -106,7 +106,7 @@ struct Frames {
     metrics: WatchMetrics,
 }
 
-/// What frames are written in.
+/// The format of frames.
 enum Wire {
     Json,
     Protobuf(Messages),
@@ -169,7 +169,7 @@ impl Frames {
         pieces.push_made(frame.into());
     }
 
-    /// Writes a frame around an object that was made for it.
+    /// Writes a frame around an object that was built for it.
     fn write_made(&self, pieces: &mut Pieces, kind: Kind, json: &[u8]) {
         let mut frame = Vec::with_capacity(kind.head.len() + json.len() + FRAME_END.len());
         match &self.wire {
@@ -194,7 +194,8 @@ impl Frames {
         let ItemForm::Row(table) = &self.form else {
             return self.write_made(pieces, BOOKMARK, object.as_bytes());
         };
-        // The row's object says where the watch is: it is there even when rows are to be without.
+        // The row's object has the resource version of the watch: it is included even if rows have no
+        // objects.
         let table = if initial_events_end { table.clone().with_metadata() } else { table.clone() };
         let mut json = Vec::new();
         let with_columns = !std::mem::replace(&mut self.sent_columns, true);
@@ -202,11 +203,11 @@ impl Frames {
         self.write_made(pieces, BOOKMARK, &json);
     }
 
-    /// Writes the frame that ends a watch, for failures the client has to know of.
+    /// Writes the frame that ends a watch, for failures that the client has to know of.
     fn write_error(&self, pieces: &mut Pieces, error: &WatchError) {
         let failure = match error {
             WatchError::Compacted { .. } => StatusError::expired(error.to_string()),
-            // The client watches on from where it is: the end of the stream says all it needs.
+            // The client can resume the watch: the end of the stream is sufficient.
             WatchError::Interrupted(_) => return,
             WatchError::Corrupt { .. } => StatusError::new(Reason::InternalError, error.to_string()),
         };
@@ -219,7 +220,8 @@ impl Frames {
     }
 }
 
-/// A frame in protobuf. An object that cannot be written ends nothing: it is told in its place.
+/// Writes a frame in protobuf. For an object that cannot be written, an error takes its place and the watch
+/// continues.
 fn write_message(buffer: &mut Vec<u8>, kind: Kind, messages: &Messages, item: &Item<'_>) {
     match messages.message(item) {
         Ok(message) => {

@@ -1,4 +1,4 @@
-//! The checks a server has.
+//! The checks of a server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,33 +12,34 @@ use tokio_util::sync::CancellationToken;
 
 use super::Check;
 
-/// How long the store may take to say that it is well.
+/// Maximum time for the store's health check.
 const ENGINE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long its answer is good for: anybody may ask, and a remote store must not feel how often they do.
+/// Time for which its result is reused: the endpoint is public, and the load on a remote store must not
+/// depend on how often it is called.
 const ENGINE_ANSWER_LIFETIME: Duration = Duration::from_millis(500);
 
-/// `ping`: the process answers.
+/// `ping`: the process responds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PingCheck;
 
-/// `etcd`: the store is well, whichever it is.
+/// `etcd`: the store is healthy, whichever it is.
 pub struct EngineCheck {
     engine: Arc<dyn Mvcc>,
     last: Mutex<Option<(Instant, Result<(), String>)>>,
 }
 
-/// `informer-sync`: every resource's store, with its cache, can serve.
+/// `informer-sync`: the store of every resource, with its cache, is ready.
 pub struct ReadinessCheck {
     installed: Arc<InstalledApi>,
 }
 
-/// `poststarthook/…`: something that has to be done once after the start is done.
+/// `poststarthook/…`: a task that has to be completed once after the start.
 #[derive(Debug, Default)]
 pub struct Completion {
     done: AtomicBool,
 }
 
-/// `shutdown`: the server has not been told to stop.
+/// `shutdown`: the server is not shutting down.
 #[derive(Debug)]
 pub(crate) struct ShutdownCheck(pub(crate) CancellationToken);
 
@@ -52,7 +53,7 @@ impl Check for PingCheck {
 // === impl EngineCheck ===
 
 impl EngineCheck {
-    /// Asks this engine.
+    /// Checks this engine.
     pub fn new(engine: Arc<dyn Mvcc>) -> Self {
         Self { engine, last: Mutex::new(None) }
     }
@@ -61,7 +62,7 @@ impl EngineCheck {
 #[async_trait]
 impl Check for EngineCheck {
     async fn check(&self) -> Result<(), String> {
-        // Everybody who asks meanwhile waits for the one answer.
+        // Concurrent requests wait for the same result.
         let mut last = self.last.lock().await;
         if let Some((at, answer)) = &*last
             && at.elapsed() < ENGINE_ANSWER_LIFETIME
@@ -80,7 +81,7 @@ impl Check for EngineCheck {
 // === impl ReadinessCheck ===
 
 impl ReadinessCheck {
-    /// Asks the stores of everything installed.
+    /// Checks the stores of everything installed.
     pub fn new(installed: Arc<InstalledApi>) -> Self {
         Self { installed }
     }
@@ -95,7 +96,7 @@ impl Check for ReadinessCheck {
             let reason = store.storage().readiness().err()?;
             Some(format!("{}: {reason}", path.resource.group_resource()))
         });
-        // Each by its name: who waits wants to know for what.
+        // Names each, so that the user sees what is missing.
         let waiting: Vec<String> = waiting.collect();
         if waiting.is_empty() { Ok(()) } else { Err(waiting.join("; ")) }
     }
@@ -104,7 +105,7 @@ impl Check for ReadinessCheck {
 // === impl Completion ===
 
 impl Completion {
-    /// Notes that it is done.
+    /// Marks the task as completed.
     pub fn complete(&self) {
         self.done.store(true, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! Who came in, and who may.
+//! Metrics of authentication and authorization.
 
 use prometheus::{IntCounter, IntCounterVec};
 use registry_core::metrics::{Families, MetricsError};
@@ -7,11 +7,11 @@ use crate::authorization::Decision;
 
 use super::names;
 
-/// Users that have a label of their own; all others share one, because names are without end.
+/// Users that have a label of their own; all others share one, because their number is unbounded.
 const KNOWN_USERS: [&str; 5] =
     ["admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"];
 
-/// What authentication and authorization count.
+/// The metrics of authentication and authorization.
 pub struct AccessMetrics {
     authenticated: IntCounter,
     failed: IntCounter,
@@ -45,7 +45,7 @@ impl AccessMetrics {
         })
     }
 
-    /// Somebody came in.
+    /// Counts a successful authentication.
     pub fn authenticated(&self, user: &str) {
         self.authenticated.inc();
         let mut known = KNOWN_USERS.iter().zip(&self.known_users);
@@ -57,12 +57,12 @@ impl AccessMetrics {
         counter.inc();
     }
 
-    /// Somebody did not: with credentials that are wrong, or with none.
+    /// Counts a failed authentication: with invalid credentials, or with none.
     pub fn not_authenticated(&self, with_credentials: bool) {
         if with_credentials { &self.erroneous } else { &self.failed }.inc();
     }
 
-    /// An authorizer decided.
+    /// Counts a decision of an authorizer.
     pub fn decided(&self, decision: &Decision) {
         match decision {
             Decision::Allow { .. } => &self.allowed,

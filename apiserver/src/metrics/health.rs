@@ -12,7 +12,7 @@ use crate::health::{Endpoint, Health};
 
 use super::{names, page};
 
-/// The health checks as metrics. They are of a page of their own.
+/// The health checks as metrics, on a page of their own.
 pub struct HealthMetrics {
     families: Families,
     check: IntGaugeVec,
@@ -33,7 +33,7 @@ impl HealthMetrics {
         self.families.described()
     }
 
-    /// The answer to `/metrics/slis`: runs all checks, and tells how that went.
+    /// Responds to a request of `/metrics/slis`: runs all checks, and reports the results.
     pub async fn respond(&self, health: &Health) -> Result<Response<Body>, StatusError> {
         for endpoint in Endpoint::ALL {
             for (name, passes) in health.results(*endpoint).await {

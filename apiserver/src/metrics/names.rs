@@ -1,4 +1,4 @@
-//! The metrics of HTTP, each with its name, what it says, its labels and its buckets. Those of storage are in
+//! The metrics of HTTP: name, description, labels and buckets. Those of storage are in
 //! [`registry_core::metrics`].
 
 use registry_core::metrics::{Definition, REQUEST_SECONDS};
@@ -8,7 +8,7 @@ const RESPONSE_BYTES: &[f64] = &[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 /// From 1 KiB to 128 KiB.
 const WATCH_EVENT_BYTES: &[f64] = &[1024.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0];
 
-/// From one millisecond, which is the timer's resolution, to a minute.
+/// From one millisecond, the timer's resolution, to a minute.
 const DELAY_SECONDS: &[f64] =
     &[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0];
 

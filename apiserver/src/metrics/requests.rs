@@ -17,14 +17,14 @@ use crate::request_info::{Query, RequestInfo, Verb};
 
 use super::names;
 
-/// `component`: who counts.
+/// The `component` label.
 const COMPONENT: &str = "apiserver";
-/// Answers up to this size are counted as sent when they are made.
+/// Responses up to this size are counted as sent when they are created.
 const SMALL_BYTES: u64 = 64 * 1024;
-/// The codes that have a counter at hand.
+/// The codes whose counters are created in advance.
 const CODES: [u16; 14] = [200, 201, 202, 400, 403, 404, 405, 409, 410, 415, 422, 429, 500, 504];
 
-/// What handlers count. The default counts nothing.
+/// The metrics of requests. The default counts nothing.
 #[derive(Clone, Default)]
 pub struct RequestMetrics(Option<Arc<RequestFamilies>>);
 
@@ -38,7 +38,7 @@ struct RequestFamilies {
     watch_event_sizes: HistogramVec,
 }
 
-/// What is counted of one route.
+/// The metrics of one route.
 pub(crate) struct RouteMetrics {
     families: RequestMetrics,
     /// Group, version, resource, subresource.
@@ -47,7 +47,7 @@ pub(crate) struct RouteMetrics {
     watch: OnceLock<WatchMetrics>,
 }
 
-/// A verb, and what it is about: an object, a namespace or the cluster.
+/// A verb, and its scope: an object, a namespace or the cluster.
 type OperationLabels = (&'static str, &'static str);
 
 const OPERATIONS: [OperationLabels; 13] = [
@@ -66,30 +66,30 @@ const OPERATIONS: [OperationLabels; 13] = [
     ("CONNECT", "resource"),
 ];
 
-/// What is counted of one operation of a route.
+/// The metrics of one operation of a route.
 struct OperationMetrics {
     families: Arc<RequestFamilies>,
     /// Verb, dry run, group, version, resource, subresource, scope, component.
     labels: [&'static str; 8],
     seconds: Histogram,
-    /// Only of reads.
+    /// Reads only.
     sizes: Option<Histogram>,
     codes: [OnceLock<IntCounter>; CODES.len()],
-    /// Only of what stays: watches and connections.
+    /// Long-running requests only: watches and connections.
     running: Option<IntGauge>,
 }
 
-/// What is counted of the events of one resource's watches. The default counts nothing.
+/// The metrics of the events of one resource's watches. The default counts nothing.
 #[derive(Clone, Default)]
 pub(crate) struct WatchMetrics(Option<(IntCounter, Histogram)>);
 
-/// One request that is being answered.
+/// The measurement of one request.
 pub(crate) struct Measure {
     begun: Instant,
     operation: Option<Arc<OperationMetrics>>,
 }
 
-/// An answer on its way: it counts when it is sent, or given up.
+/// A response body that is counted when it has been sent or dropped.
 struct MeasuredBody {
     inner: Body,
     sent_bytes: u64,
@@ -118,7 +118,7 @@ impl RequestMetrics {
         }))))
     }
 
-    /// What is counted of a route.
+    /// Returns the metrics of a route.
     pub(crate) fn route(
         &self,
         group: &'static str,
@@ -134,7 +134,7 @@ impl RequestMetrics {
         }
     }
 
-    /// A path of the server itself was answered.
+    /// Counts a request to a path of the server itself.
     pub(crate) fn served_own(
         &self,
         path: &'static str,
@@ -147,7 +147,8 @@ impl RequestMetrics {
         Measure { begun, operation }.finish(response)
     }
 
-    /// A request was refused before anybody knew what it is about: its words are not to be trusted as labels.
+    /// Counts a request that was refused before its resource was known: its contents cannot be used as
+    /// labels.
     pub(crate) fn terminated(&self, verb: Verb, code: u16) {
         let Some(families) = &self.0 else { return };
         let labels = [verb_label(verb, false), "", "", "", "", "", COMPONENT, &code.to_string()];
@@ -158,12 +159,12 @@ impl RequestMetrics {
 // === impl RouteMetrics ===
 
 impl RouteMetrics {
-    /// Notes that a request is about this route.
+    /// Sets the route of a request.
     pub(crate) fn count(&self, measure: &mut Measure, info: &RequestInfo, is_apply: bool, query: Query<'_>) {
         let Some(families) = &self.families.0 else { return };
         let is_read = matches!(info.verb, Verb::Get | Verb::List | Verb::Watch);
         let is_dry_run = !is_read && query.first("dryRun").is_some_and(|value| value == "All");
-        // What is passed on to others is neither read nor written here.
+        // Proxied bodies are neither read nor written here.
         let is_connection = info.verb != Verb::Watch && info.is_long_running();
         let verb = if is_connection { "CONNECT" } else { verb_label(info.verb, is_apply) };
         let scope = match verb {
@@ -186,7 +187,7 @@ impl RouteMetrics {
         });
     }
 
-    /// What is counted of the events of this route's watches.
+    /// Returns the metrics of the events of this route's watches.
     pub(crate) fn watch(&self) -> WatchMetrics {
         let Some(families) = &self.families.0 else { return WatchMetrics::default() };
         let made = self.watch.get_or_init(|| {
@@ -199,7 +200,7 @@ impl RouteMetrics {
     }
 }
 
-/// The verb as metrics have it: methods for what is done to one object, else the API verb.
+/// Returns the `verb` label: methods for operations on one object, else the API verb.
 pub(crate) fn verb_label(verb: Verb, is_apply: bool) -> &'static str {
     match verb {
         Verb::Get | Verb::Head | Verb::Options => "GET",
@@ -252,7 +253,7 @@ impl OperationMetrics {
 // === impl WatchMetrics ===
 
 impl WatchMetrics {
-    /// An event of so many bytes is on its way.
+    /// Counts an event of this size.
     #[allow(clippy::cast_precision_loss, reason = "sizes of events are far below 2^52")]
     pub(crate) fn sent(&self, bytes: usize) {
         let Some((events, sizes)) = &self.0 else { return };
@@ -266,12 +267,12 @@ impl WatchMetrics {
 // === impl Measure ===
 
 impl Measure {
-    /// A request that came in then, or now.
+    /// Begins the measurement of a request that was received at this time, or now.
     pub(crate) fn begin(received: Option<Instant>) -> Self {
         Self { begun: received.unwrap_or_else(Instant::now), operation: None }
     }
 
-    /// The request is answered: it counts, now or when the answer is sent.
+    /// Counts the request, now or when the response has been sent.
     pub(crate) fn finish(self, response: Response<Body>) -> Response<Body> {
         let Some(operation) = &self.operation else { return response };
         let status = response.status();

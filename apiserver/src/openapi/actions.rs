@@ -1,29 +1,29 @@
-//! What is done at a path, and what of the path it is done to.
+//! The actions and scopes of paths.
 
-/// What an operation does.
+/// The action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// Reads an object.
     Get,
-    /// Reads or watches many.
+    /// Lists or watches objects.
     List,
-    /// Follows one, by a path of before there was a parameter for it.
+    /// Watches one object, by a deprecated path.
     Watch,
-    /// Follows many, likewise.
+    /// Watches objects, by a deprecated path.
     WatchList,
-    /// Makes one.
+    /// Creates an object.
     Create,
-    /// Replaces one.
+    /// Replaces an object.
     Update,
-    /// Changes one.
+    /// Patches an object.
     Patch,
-    /// Deletes one.
+    /// Deletes an object.
     Delete,
-    /// Deletes many.
+    /// Deletes objects.
     DeleteCollection,
 }
 
-/// What a path is about.
+/// The scope of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathScope {
     /// All objects of a namespace, or of the cluster.
@@ -88,7 +88,7 @@ const DELETING: Parameters = &[
 // === impl PathScope ===
 
 impl PathScope {
-    /// Whether the path is about all namespaces.
+    /// Returns whether the path covers all namespaces.
     pub(super) const fn is_everywhere(self) -> bool {
         matches!(self, Self::AllNamespaces | Self::WatchedEverywhere)
     }
@@ -97,7 +97,7 @@ impl PathScope {
 // === impl Action ===
 
 impl Action {
-    /// The HTTP method, as OpenAPI has it.
+    /// Returns the HTTP method, in OpenAPI's form.
     pub(super) const fn method(self) -> &'static str {
         match self {
             Self::Get | Self::List | Self::Watch | Self::WatchList => "get",
@@ -108,7 +108,7 @@ impl Action {
         }
     }
 
-    /// `x-kubernetes-action`.
+    /// Returns the `x-kubernetes-action`.
     pub(super) const fn kubernetes_action(self) -> &'static str {
         match self {
             Self::List => "list",
@@ -119,7 +119,7 @@ impl Action {
         }
     }
 
-    /// The verb an operation is named by.
+    /// Returns the verb in the operation's id.
     pub(super) const fn id_verb(self) -> &'static str {
         match self {
             Self::Get => "read",
@@ -132,7 +132,7 @@ impl Action {
         }
     }
 
-    /// The query parameters, by what they are for; some are in two of them.
+    /// Returns the query parameters by purpose; some are part of two lists.
     pub(super) const fn parameters(self) -> &'static [Parameters] {
         match self {
             Self::Get => &[],
@@ -144,7 +144,7 @@ impl Action {
         }
     }
 
-    /// What the operation does: with the object, or with a part of it (`of`: `status of `).
+    /// Returns the description of the operation on an object or a part of it (`of`: `status of `).
     pub(super) fn description(self, kind: &str, of: &str) -> String {
         match self {
             Self::Get => format!("read {of}the specified {kind}"),
@@ -166,7 +166,7 @@ impl Action {
     }
 }
 
-/// What goes before a noun; nothing before a plural one.
+/// Returns the article of a noun; empty for a plural one.
 fn article(kind: &str) -> &'static str {
     match kind {
         _ if kind.ends_with('s') && !kind.ends_with("ss") => "",

@@ -1,4 +1,4 @@
-//! The schemas a document refers to.
+//! The schemas that a document refers to.
 
 use registry_core::api::{GroupVersion, GroupVersionKind};
 use registry_core::registry::InstalledPath;
@@ -6,7 +6,7 @@ use registry_core::schema::openapi::{Descriptions, components};
 use registry_core::schema::{Schema, TypeTable};
 use serde_json::{Map, Value, json};
 
-/// What every document refers to.
+/// The schemas that every document refers to.
 const SHARED: [&str; 8] = [
     "APIGroup",
     "APIGroupList",
@@ -18,16 +18,16 @@ const SHARED: [&str; 8] = [
     "WatchEvent",
 ];
 
-/// The schemas of every kind these paths take or give, with their lists and all types they use, and those all
-/// documents share.
+/// Returns the schemas of every kind these paths accept or return, with their lists and all types they use,
+/// and the shared ones.
 pub(super) fn of_version(
     version: GroupVersion,
     paths: &[&InstalledPath],
     descriptions: Option<&Descriptions>,
 ) -> Map<String, Value> {
-    // Connections take no objects: their options are parameters.
+    // Connections accept no objects: their options are parameters.
     let paths = || paths.iter().filter(|path| path.capabilities.connecter.is_none());
-    // What the resource's own types describe is described by them.
+    // Types defined by the resource itself are described by it.
     let unknown = paths().filter(|path| known_schema(path).is_none());
     let kinds: Vec<Schema> = unknown.map(|path| path.capabilities.storage.schema()).collect();
     let lists = paths().filter_map(|path| {
@@ -54,7 +54,8 @@ pub(super) fn of_version(
     schemas
 }
 
-/// Of shared types, which are kinds of every group, a document names those of its own and of the core group.
+/// Restricts the kinds of shared types, which belong to every group, to the document's group and the core
+/// group.
 fn keep_own_kinds(version: GroupVersion, schemas: &mut Map<String, Value>) {
     let is_own = |kind: &Value| {
         let of = (kind["group"].as_str().unwrap_or_default(), kind["version"].as_str().unwrap_or_default());
@@ -67,42 +68,42 @@ fn keep_own_kinds(version: GroupVersion, schemas: &mut Map<String, Value>) {
     }
 }
 
-/// The name of the schema of what a path takes and gives.
+/// Returns the name of the schema of what a path accepts and returns.
 pub(super) fn name(path: &InstalledPath) -> String {
     let storage = &path.capabilities.storage;
     let schema = known_schema(path).unwrap_or_else(|| storage.schema());
     schema.root().name().map_or_else(|| name_of_kind(storage.kind()), str::to_owned)
 }
 
-/// The schema that the resource's own types have for what a path of it takes: all but scales of an author's kinds.
+/// Returns the resource's own schema for what a path accepts: for all but scales of custom kinds.
 fn known_schema(path: &InstalledPath) -> Option<Schema> {
     path.resource.schema().table().schema(path.capabilities.storage.kind())
 }
 
-/// The name of the schema of a path's lists.
+/// Returns the name of the schema of a path's lists.
 pub(super) fn list_name(path: &InstalledPath, list_kind: &str) -> String {
     let name = name(path);
     let package = name.rsplit_once('.').map_or("", |(package, _)| package);
     format!("{package}.{list_kind}")
 }
 
-/// A kind's schema that has no name of its own is named by the group, reversed.
+/// Returns the name of a kind's schema without a name of its own: by the reversed group.
 fn name_of_kind(kind: GroupVersionKind) -> String {
     let package: Vec<&str> = kind.group.rsplit('.').filter(|label| !label.is_empty()).collect();
     [package.join("."), kind.version.to_owned(), kind.kind.to_owned()].join(".").trim_matches('.').to_owned()
 }
 
-/// The name of a schema of `meta.k8s.io/v1`.
+/// Returns the name of a schema of `meta.k8s.io/v1`.
 pub(super) fn meta_name(kind: &str) -> String {
     format!("io.k8s.apimachinery.pkg.apis.meta.v1.{kind}")
 }
 
-/// A kind as the `x-kubernetes-group-version-kind` extension has it.
+/// Returns a kind as the `x-kubernetes-group-version-kind` extension has it.
 pub(super) fn group_version_kind(kind: GroupVersionKind) -> Value {
     json!({ "group": kind.group, "version": kind.version, "kind": kind.kind })
 }
 
-/// A reference to a schema.
+/// Returns a reference to a schema.
 pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }

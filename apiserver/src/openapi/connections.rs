@@ -1,4 +1,4 @@
-//! The operations of paths that connect: whatever method, and text or anything else for an answer.
+//! The operations of connect paths: any method, with text or anything else as the response.
 
 use registry_core::registry::InstalledPath;
 use registry_core::rest::connect::{ConnectSpec, OptionType};
@@ -8,7 +8,7 @@ use super::actions::PathScope;
 use super::components::group_version_kind;
 use super::{names, operations};
 
-/// A path that connects, and the one that goes on below it when there is such.
+/// Adds a connect path, and the one below it if there is one.
 pub(super) fn add(paths: &mut Map<String, Value>, url: &str, path: &InstalledPath, accepted: &ConnectSpec) {
     paths.insert(url.to_owned(), item(path, accepted, ""));
     if accepted.has_path {
@@ -36,7 +36,8 @@ fn item(path: &InstalledPath, accepted: &ConnectSpec, suffix: &str) -> Value {
     Value::Object(item)
 }
 
-/// The HTTP methods: those of the verbs, and where a proxy takes every request, those that have no verb.
+/// Returns the HTTP methods: those of the verbs, and for a proxy that accepts every request also those
+/// without a verb.
 fn methods(accepted: &ConnectSpec) -> impl Iterator<Item = &'static str> {
     let of_verbs = accepted.verbs.iter().filter_map(|verb| match *verb {
         "create" => Some("post"),
@@ -54,7 +55,7 @@ fn operation(path: &InstalledPath, accepted: &ConnectSpec, method: &str, suffix:
     let kind = path.capabilities.storage.kind();
     let parent = path.resource.kind.kind;
     let subresource = path.subresource.unwrap_or_default();
-    // What gives its parent's kind is read, and not connected to: logs.
+    // A path that returns its parent's kind is read and not connected to: logs.
     let is_read = kind != accepted.options_kind;
     let text = json!({ "schema": { "type": "string" } });
     let (action, description, content) = if is_read {

@@ -1,7 +1,8 @@
 //! OpenAPI documents as protobuf, in the form that gnostic defines and client-go reads.
 //!
-//! A document is walked beside a table that says which field of which message each JSON field is. Two things are
-//! special about the format: maps are lists of `(name, value)` messages, and what may be anything is kept as text.
+//! A document is traversed along with a table that maps each JSON field to a field of a message. The format
+//! has two peculiarities: maps are lists of `(name, value)` messages, and values of any type are stored as
+//! text.
 //!
 //! Kubernetes concept: `k8s.io/kube-openapi/pkg/handler`, `github.com/google/gnostic-models`.
 
@@ -10,50 +11,50 @@ use serde_json::Value;
 mod v2;
 mod v3;
 
-/// The document in `openapi.v2.Document`.
+/// Encodes the document as `openapi.v2.Document`.
 pub(super) fn v2(document: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     v2::DOCUMENT.write(&mut out, document);
     out
 }
 
-/// The document in `openapi.v3.Document`.
+/// Encodes the document as `openapi.v3.Document`.
 pub(super) fn v3(document: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     v3::DOCUMENT.write(&mut out, document);
     out
 }
 
-/// A message: JSON fields with their numbers, and the number of the list that vendor extensions are in (0: none).
+/// A message: JSON fields with their numbers, and the field number of vendor extensions (0: none).
 struct Message {
     fields: &'static [(&'static str, u32, Kind)],
     extensions: u32,
 }
 
-/// How a JSON value is written.
+/// The encoding of a JSON value.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
     Bool,
     Integer,
     Double,
-    /// Anything, as the text of its JSON.
+    /// Any value, as the text of its JSON.
     Any,
-    /// Each element as a field of its own.
+    /// A repeated field.
     List(&'static Kind),
     Message(&'static Message),
     /// A message with this one field.
     Wrapped(u32, &'static Kind),
     /// A message with this list of names and values.
     Map(u32, &'static Kind),
-    /// One of several: which, by the value.
+    /// One of several, chosen by the value.
     Choice(fn(&Value) -> usize, &'static [Kind]),
 }
 
-/// The name and value of a map's entry.
+/// Field numbers of a map entry's name and value.
 const NAME: u32 = 1;
 const VALUE: u32 = 2;
-/// The text of an `Any`.
+/// Field number of the text of an `Any`.
 const YAML: u32 = 2;
 
 // === impl Message ===
@@ -116,12 +117,12 @@ fn entry(out: &mut Vec<u8>, number: u32, name: &str, value: &Value, kind: Kind) 
     });
 }
 
-/// A choice: 0 for a value of its own, 1 for one that only refers to another.
+/// Chooses 0 for a value, 1 for a reference.
 fn by_reference(value: &Value) -> usize {
     usize::from(value.get("$ref").is_some())
 }
 
-/// A choice: 0 for a schema, 1 for a boolean in its place.
+/// Chooses 0 for a schema, 1 for a boolean.
 fn by_boolean(value: &Value) -> usize {
     usize::from(value.is_boolean())
 }

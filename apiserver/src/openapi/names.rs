@@ -1,11 +1,11 @@
-//! How operations are named, and what they are gathered under.
+//! Names and tags of operations.
 
 use registry_core::api::{GroupVersion, Scope};
 use registry_core::registry::InstalledPath;
 
 use super::actions::{Action, PathScope};
 
-/// `connectCoreV1GetNamespacedPodExec`, `readCoreV1NamespacedPodLog`.
+/// Returns an operation id such as `connectCoreV1GetNamespacedPodExec` or `readCoreV1NamespacedPodLog`.
 pub(super) fn connection_id(path: &InstalledPath, verb: &str, method: &str) -> String {
     let version = path.resource.group_version();
     let group = group_id(version.group);
@@ -19,7 +19,8 @@ pub(super) fn connection_id(path: &InstalledPath, verb: &str, method: &str) -> S
     format!("{verb}{group}{version}{method}{scope}{}{subresource}", path.resource.kind.kind)
 }
 
-/// `createAppsV1NamespacedDeployment`, `readAppsV1NamespacedDeploymentStatus`, …
+/// Returns an operation id such as `createAppsV1NamespacedDeployment` or
+/// `readAppsV1NamespacedDeploymentStatus`.
 pub(super) fn operation_id(path: &InstalledPath, place: PathScope, action: Action) -> String {
     let version = path.resource.group_version();
     let collection = if action == Action::DeleteCollection { "Collection" } else { "" };
@@ -37,7 +38,7 @@ pub(super) fn operation_id(path: &InstalledPath, place: PathScope, action: Actio
     )
 }
 
-/// The name under which a version's operations are gathered.
+/// Returns the tag of a version's operations.
 pub(super) fn tag(path: &InstalledPath) -> String {
     version_tag(path.resource.group_version())
 }
@@ -46,7 +47,7 @@ pub(super) fn version_tag(version: GroupVersion) -> String {
     format!("{}_{}", group_tag(version.group), version.version)
 }
 
-/// `apps`, `rbacAuthorization`.
+/// Returns a tag such as `apps` or `rbacAuthorization`.
 pub(super) fn group_tag(group: &str) -> String {
     let words = group_words(group);
     let (first, rest) = words.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
@@ -54,12 +55,12 @@ pub(super) fn group_tag(group: &str) -> String {
     format!("{first}{rest}")
 }
 
-/// `Core`, `Apps`, `RbacAuthorization`.
+/// Returns a name such as `Core`, `Apps` or `RbacAuthorization`.
 pub(super) fn group_id(group: &str) -> String {
     group_words(group).into_iter().map(capitalized).collect()
 }
 
-/// The words of a group's name.
+/// Returns the words of a group's name.
 fn group_words(group: &str) -> Vec<&str> {
     match group {
         "" => vec!["core"],
@@ -67,7 +68,7 @@ fn group_words(group: &str) -> Vec<&str> {
     }
 }
 
-/// The word, with its first letter large.
+/// Returns the word with its first letter in upper case.
 pub(super) fn capitalized(word: &str) -> String {
     let mut characters = word.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())

@@ -10,14 +10,14 @@ use super::actions::{Action, PathScope};
 use super::components::{group_version_kind, list_name, meta_name, name, reference};
 use super::names::{capitalized, group_id, operation_id, tag, version_tag};
 
-/// What objects are given in.
+/// The media types of objects.
 pub(super) const OBJECT_TYPES: [&str; 3] =
     ["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"];
-/// What watches are given in.
+/// The media types of watches.
 const STREAM_TYPES: [&str; 2] =
     ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
 
-/// An operation, as far as clients validate, apply and explain by it.
+/// Returns an operation, with what clients need for validation, apply and explain.
 pub(super) fn operation(path: &InstalledPath, place: PathScope, action: Action) -> Value {
     let kind = path.capabilities.storage.kind();
     let parameters = queries(action);
@@ -43,7 +43,7 @@ pub(super) fn operation(path: &InstalledPath, place: PathScope, action: Action) 
     operation
 }
 
-/// The query parameters of an action.
+/// Returns the query parameters of an action.
 fn queries(action: Action) -> Vec<Value> {
     let mut parameters: Vec<Value> = Vec::new();
     for (name, kind, description) in action.parameters().iter().flat_map(|group| group.iter()) {
@@ -54,7 +54,7 @@ fn queries(action: Action) -> Vec<Value> {
     parameters
 }
 
-/// The path that tells a version's resources.
+/// Returns the path of a version's resource list.
 pub(super) fn resource_list(version: GroupVersion) -> Value {
     json!({ "get": {
         "description": "get available resources",
@@ -67,7 +67,7 @@ pub(super) fn resource_list(version: GroupVersion) -> Value {
     } })
 }
 
-/// A query parameter.
+/// Returns a query parameter.
 pub(super) fn query(name: &str, kind: &str, description: &str) -> Value {
     json!({
         "name": name, "in": "query", "description": description,
@@ -75,7 +75,7 @@ pub(super) fn query(name: &str, kind: &str, description: &str) -> Value {
     })
 }
 
-/// A parameter that is part of the path.
+/// Returns a path parameter.
 pub(super) fn in_path(name: &str, description: &str) -> Value {
     json!({
         "name": name, "in": "path", "required": true, "description": description,
@@ -83,7 +83,7 @@ pub(super) fn in_path(name: &str, description: &str) -> Value {
     })
 }
 
-/// The parameters in the path of a resource's or subresource's objects.
+/// Returns the path parameters of a resource's or subresource's objects.
 pub(super) fn path_parameters(path: &InstalledPath, place: PathScope) -> Vec<Value> {
     let mut parameters = Vec::new();
     if matches!(place, PathScope::Object | PathScope::WatchedObject) {
@@ -106,8 +106,8 @@ fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
         Action::Patch => {
             let types =
                 ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"];
-            // kubectl sends the strategic merge patches that are offered here, and the handlers take them for the
-            // built-in kinds only.
+            // kubectl sends the strategic merge patches that are listed here, and the handlers support them
+            // for the built-in kinds only.
             let offered =
                 types.iter().filter(|one| path.resource.is_builtin || !one.starts_with("strategic"));
             let schema = reference(&meta_name("Patch"));

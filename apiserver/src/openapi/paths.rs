@@ -1,4 +1,4 @@
-//! The paths of a group and version, from what its storages can do.
+//! The paths of a group and version, from the capabilities of its storages.
 
 use registry_core::api::{GroupVersion, Scope};
 use registry_core::registry::InstalledPath;
@@ -9,7 +9,7 @@ use crate::request_info::root_of;
 use super::actions::{Action, PathScope};
 use super::{connections, operations};
 
-/// All paths of a group and version.
+/// Returns all paths of a group and version.
 pub(super) fn of_version(version: GroupVersion, installed: &[&InstalledPath]) -> Map<String, Value> {
     let root = root_of(version);
     let mut paths = Map::new();
@@ -56,7 +56,7 @@ fn add(paths: &mut Map<String, Value>, url: String, path: &InstalledPath, place:
             && let Some(Value::Array(own)) =
                 operation.as_object_mut().and_then(|own| own.remove("parameters"))
         {
-            // What all operations of a path take is said of the path.
+            // Parameters that all operations of a path share are listed at the path.
             parameters.extend(own);
         }
         item.insert(action.method().to_owned(), operation);

@@ -1,5 +1,5 @@
-//! OpenAPI v2: one document of everything, made from those of v3 when it is first asked for. It is large (more than
-//! 4 MB of JSON) and seldom wanted: only its compressed bytes are kept.
+//! OpenAPI v2: one document of everything, derived from those of v3 when it is first requested. It is large
+//! (more than 4 MB of JSON) and rarely requested: only its compressed bytes are kept.
 //!
 //! Kubernetes concept: [OpenAPI v2](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v2).
 
@@ -27,16 +27,16 @@ use super::gnostic;
 mod convert;
 mod roots;
 
-/// Where the document is.
+/// Path of the document.
 pub(super) const PATH: &str = "/openapi/v2";
 
-/// How the protobuf form is named, by clients of today and of before, and in answers.
+/// The media types of the protobuf form: the current and the previous one, and that of responses.
 const PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
 ];
 
-/// The document in its two forms.
+/// The document in its two encodings.
 #[derive(Default)]
 pub(super) struct Forms {
     json: OnceLock<Packed>,
@@ -49,7 +49,7 @@ struct Packed {
     tag: EntityTag,
 }
 
-/// The document: `versions` are the v3 documents.
+/// Returns the document; `versions` are the v3 documents.
 pub(super) fn document(versions: Vec<(GroupVersion, Value)>) -> Value {
     let mut paths = roots::paths(versions.iter().map(|(version, _)| *version));
     let mut definitions = Map::new();
@@ -79,7 +79,7 @@ pub(super) fn document(versions: Vec<(GroupVersion, Value)>) -> Value {
     })
 }
 
-/// Adds a definition. Of one that several documents share, each knows the kinds of its own group.
+/// Adds a definition. For a shared one, the kinds of all documents are merged.
 fn add_definition(definitions: &mut Map<String, Value>, name: String, schema: Value) {
     const KINDS: &str = "x-kubernetes-group-version-kind";
     let Some(present) = definitions.get_mut(&name) else {
@@ -96,7 +96,7 @@ fn add_definition(definitions: &mut Map<String, Value>, name: String, schema: Va
 // === impl Forms ===
 
 impl Forms {
-    /// Answers a request for the document, which `make` makes.
+    /// Responds to a request for the document, which `make` creates.
     pub(super) fn answer(&self, parts: &Parts, make: impl FnOnce() -> Value + Send) -> Response<Body> {
         match wanted(&parts.headers) {
             Some(Form::Json) => {
@@ -112,8 +112,8 @@ impl Forms {
     }
 }
 
-/// Makes something in a thread of its own: the millions of small pieces a document is first made of lie together
-/// there, and go back to the system when it ends, where they would otherwise stay between what lives on.
+/// Runs a function in a thread of its own: the millions of small allocations of a document are then
+/// contiguous and return to the system when the thread ends, instead of fragmenting the heap.
 fn aside(make: impl FnOnce() -> Packed + Send) -> Packed {
     std::thread::scope(|scope| match scope.spawn(make).join() {
         Ok(packed) => packed,
@@ -127,7 +127,7 @@ enum Form {
     Protobuf,
 }
 
-/// The form the client wants most.
+/// Returns the form that the client prefers.
 fn wanted(headers: &HeaderMap) -> Option<Form> {
     let clauses = clauses(headers);
     if clauses.is_empty() {
@@ -139,7 +139,7 @@ fn wanted(headers: &HeaderMap) -> Option<Form> {
     })
 }
 
-/// Compresses what is written, and digests it before.
+/// Compresses and hashes what is written.
 struct Packer {
     gzip: GzEncoder<Vec<u8>>,
     digest: digest::Context,
@@ -174,7 +174,7 @@ impl Write for Packer {
 // === impl Packed ===
 
 impl Packed {
-    /// The document as JSON, which is never whole in memory.
+    /// Encodes the document as JSON, which is never in memory as a whole.
     fn json(document: &Value) -> Self {
         let mut packer = Packer::default();
         // Writing to memory cannot fail, and a document can be written.
@@ -203,7 +203,7 @@ impl Packed {
 
     fn unpacked(&self) -> Vec<u8> {
         let mut content = Vec::new();
-        // The bytes are the encoder's own.
+        // The bytes were written by the encoder itself.
         let _ = GzDecoder::new(&*self.gzip).read_to_end(&mut content);
         content
     }

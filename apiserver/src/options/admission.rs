@@ -1,6 +1,8 @@
-//! `--enable-admission-plugins`, `--disable-admission-plugins`: what may change or refuse a write.
+//! `--enable-admission-plugins`, `--disable-admission-plugins`: the plug-ins that may change or refuse a
+//! write.
 //!
-//! Kubernetes concept: [admission controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
+//! Kubernetes concept:
+//! [admission controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
 use std::str::FromStr;
 
@@ -10,7 +12,7 @@ use crate::admission::AdmissionChain;
 
 use super::OptionsError;
 
-/// Every plug-in kube-apiserver v1.36 knows: other names are mistakes.
+/// Every plug-in of kube-apiserver v1.36; other names are errors.
 const KUBERNETES_PLUGINS: &[&str] = &[
     "AlwaysAdmit",
     "AlwaysDeny",
@@ -51,20 +53,20 @@ const KUBERNETES_PLUGINS: &[&str] = &[
     "ValidatingAdmissionWebhook",
 ];
 
-/// What may change or refuse a write.
+/// Admission of writes.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Admission")]
 pub struct AdmissionOptions {
-    /// Admission plug-ins to switch on, beside those that are on by default; separated by commas
+    /// Admission plug-ins to enable in addition to the default ones; separated by commas
     #[arg(long, value_name = "PLUGIN,…", value_delimiter = ',')]
     pub enable_admission_plugins: Vec<PluginName>,
 
-    /// Admission plug-ins to switch off: `ServiceAccount` lets pods be made without a controller that makes
-    /// service accounts; separated by commas
+    /// Admission plug-ins to disable: without `ServiceAccount`, pods can be created without a controller that
+    /// creates service accounts; separated by commas
     #[arg(long, value_name = "PLUGIN,…", value_delimiter = ',')]
     pub disable_admission_plugins: Vec<PluginName>,
 
-    /// Let containers be privileged, as those of network plug-ins and of kube-proxy are
+    /// Allow privileged containers, such as those of network plug-ins and of kube-proxy
     #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
           require_equals = true, action = ArgAction::Set)]
     pub allow_privileged: bool,
@@ -88,11 +90,11 @@ impl FromStr for PluginName {
 // === impl AdmissionOptions ===
 
 impl AdmissionOptions {
-    /// Takes what is switched off out of the chain of everything that is built in.
+    /// Removes disabled plug-ins from the chain of all built-in ones.
     ///
     /// # Errors
-    /// A plug-in is to be on that is not built in, or on and off at once: the server would not guard what its
-    /// operator believes it guards.
+    /// Fails if a plug-in is enabled that is not built in, or enabled and disabled at once: the server would
+    /// not enforce what its operator expects.
     pub fn apply(&self, chain: &mut AdmissionChain) -> Result<(), OptionsError> {
         for PluginName(name) in &self.enable_admission_plugins {
             if self.disables(name) {

@@ -1,4 +1,4 @@
-//! Durations as Go writes them.
+//! Durations in Go's format.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ const UNITS: [(&str, u64); 7] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// Reads a duration: `300ms`, `1.5h`, `1h30m`, `0`.
+/// Parses a duration: `300ms`, `1.5h`, `1h30m`, `0`.
 ///
 /// # Errors
-/// Text that is no such duration, or a negative one.
+/// Fails if the text is not a duration, or is negative.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if text == "0" {
         return Ok(Duration::ZERO);
@@ -35,7 +35,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if text.is_empty() { Err(invalid()) } else { Ok(total) }
 }
 
-/// `number` times a unit of so many nanoseconds.
+/// Returns `number` times a unit in nanoseconds.
 fn part(number: &str, unit_nanoseconds: u64) -> Option<Duration> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {

@@ -1,26 +1,27 @@
-//! `--feature-gates`: what is not on, or not off, unless an operator says so.
+//! `--feature-gates`: features that an operator can enable or disable.
 //!
-//! Kubernetes concept: [feature gates](https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/).
+//! Kubernetes concept:
+//! [feature gates](https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/).
 
 use std::str::FromStr;
 
-/// A feature an operator can switch.
+/// A feature with a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
-    /// `CBORServingAndStorage` (alpha, off): CBOR in requests and answers. What is stored stays JSON.
+    /// `CBORServingAndStorage` (alpha, off): CBOR in requests and responses. Storage remains JSON.
     CborServingAndStorage,
 }
 
 /// One `Feature=BOOL` of `--feature-gates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureSwitch {
-    /// What is switched.
+    /// The feature.
     pub feature: Feature,
-    /// On or off.
+    /// Whether it is enabled.
     pub enabled: bool,
 }
 
-/// Which features are on. The last switch of a feature counts.
+/// The enabled features. The last switch of a feature takes precedence.
 #[derive(Clone, Debug, Default)]
 pub struct FeatureGates(Vec<FeatureSwitch>);
 
@@ -35,7 +36,7 @@ impl Feature {
         }
     }
 
-    /// As a kube-apiserver has it.
+    /// Returns kube-apiserver's default.
     const fn is_enabled_by_default(self) -> bool {
         match self {
             Self::CborServingAndStorage => false,
@@ -72,7 +73,7 @@ impl FeatureGates {
         Self(switches.to_vec())
     }
 
-    /// Whether a feature is on.
+    /// Returns whether a feature is enabled.
     pub fn is_enabled(&self, feature: Feature) -> bool {
         let said = self.0.iter().rev().find(|switch| switch.feature == feature);
         said.map_or(feature.is_enabled_by_default(), |switch| switch.enabled)

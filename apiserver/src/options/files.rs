@@ -1,4 +1,5 @@
-//! Flags that name a file to read: one that cannot be read is refused with the flag's name, before anything is started.
+//! Flags that name a file to read: an unreadable one is reported with the flag's name, before anything is
+//! started.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -13,7 +14,7 @@ const FILE: &str = "FILE";
 /// Opens every file that the flags name.
 ///
 /// # Errors
-/// One cannot be read.
+/// Fails if one cannot be read.
 pub(super) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
     let mut problem = None;
     for flag in command.get_arguments() {
@@ -31,7 +32,7 @@ pub(super) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), c
     }
 }
 
-/// Reads the first byte: a directory can be opened, but not read.
+/// Reads the first byte, because a directory can be opened, but not read.
 fn readable(path: &Path) -> std::io::Result<()> {
     File::open(path)?.read(&mut [0]).map(|_| ())
 }

@@ -1,14 +1,14 @@
-//! How kubelets are reached: for logs, shells, forwarded ports and proxied requests.
+//! Connections to kubelets: for logs, shells, forwarded ports and proxied requests.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// How kubelets are reached.
+/// Connections to kubelets.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Kubelets")]
 pub struct KubeletOptions {
-    /// The types of a node's addresses, the one to reach its kubelet by first
+    /// Types of node addresses, in the order in which they are tried to reach a kubelet
     #[arg(
         long,
         value_name = "TYPE,…",
@@ -17,15 +17,15 @@ pub struct KubeletOptions {
     )]
     pub kubelet_preferred_address_types: Vec<String>,
 
-    /// The certificate authorities (PEM) of kubelets' certificates; without one they are not verified
+    /// Certificate authorities (PEM) of kubelets' certificates, which are not verified without it
     #[arg(long, value_name = "FILE")]
     pub kubelet_certificate_authority: Option<PathBuf>,
 
-    /// The certificate (PEM) to show to kubelets [default: one of the generated authority]
+    /// Client certificate (PEM) for kubelets [default: one of the generated authority]
     #[arg(long, value_name = "FILE", requires = "kubelet_client_key")]
     pub kubelet_client_certificate: Option<PathBuf>,
 
-    /// The private key of --kubelet-client-certificate
+    /// Private key of --kubelet-client-certificate
     #[arg(long, value_name = "FILE", requires = "kubelet_client_certificate")]
     pub kubelet_client_key: Option<PathBuf>,
 }

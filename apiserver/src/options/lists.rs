@@ -1,4 +1,4 @@
-//! Values of flags that are more than a number or a path.
+//! Types of structured flag values.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ pub struct CacheSize {
     pub group: String,
     /// The resource: plural, lower case.
     pub resource: String,
-    /// How many events its cache keeps; 0 turns the cache off.
+    /// Number of events that its cache keeps; 0 turns the cache off.
     pub events: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How much memory there is to be had.
+//! Detection of the available memory.
 
 use std::fs;
 
@@ -6,16 +6,17 @@ use super::StorageOptions;
 
 const MEBIBYTE: usize = 1024 * 1024;
 
-/// What is assumed where nobody tells.
+/// Memory that is assumed if it cannot be determined.
 const ASSUMED_BYTES: usize = 2048 * MEBIBYTE;
 
-/// Where the limit of a container, or of a service, is: its control group's, version 2 and 1.
+/// Files with the memory limit of the process's control group, versions 2 and 1.
 const GROUP_LIMITS: [&str; 2] = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
 
 // === impl StorageOptions ===
 
 impl StorageOptions {
-    /// What all watch caches may take together, in bytes: what was said, or half of what there is.
+    /// Returns the maximum memory of all watch caches, in bytes: the flag's value, or half of the available
+    /// memory.
     pub fn watch_cache_bytes(&self) -> usize {
         match self.watch_cache_memory {
             Some(mebibytes) => mebibytes.saturating_mul(MEBIBYTE),
@@ -24,24 +25,24 @@ impl StorageOptions {
     }
 }
 
-/// The least of the machine's memory and the limits on this process.
+/// Returns the minimum of the machine's memory and the limits on this process.
 fn available_bytes() -> Option<usize> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of_meminfo(&text));
     let own_group = own_group_file().into_iter();
     let groups = GROUP_LIMITS.into_iter().map(str::to_owned).chain(own_group);
-    // "max", or a number that no machine has: there is no limit.
+    // "max", or a number that exceeds any machine's memory, means no limit.
     let limits = groups.filter_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok());
     machine.into_iter().chain(limits).min()
 }
 
-/// The limit of the group that a process outside of containers is in.
+/// Returns the limit file of the process's control group outside of containers.
 fn own_group_file() -> Option<String> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     Some(format!("/sys/fs/cgroup{}/memory.max", path.trim_end_matches('/')))
 }
 
-/// `MemTotal:       24656780 kB`, in bytes.
+/// Parses `MemTotal:       24656780 kB` into bytes.
 fn total_of_meminfo(text: &str) -> Option<usize> {
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kibibytes: usize = total.trim().strip_suffix("kB")?.trim().parse().ok()?;

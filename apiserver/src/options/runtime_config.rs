@@ -1,4 +1,4 @@
-//! `--runtime-config`: which APIs are served.
+//! `--runtime-config`: the APIs that are served.
 //!
 //! Kubernetes concept: `ResourceConfig` in `k8s.io/apiserver/pkg/server/storage`.
 
@@ -9,14 +9,14 @@ use registry_core::resource::ResourceDescription;
 /// One `key=value` of `--runtime-config`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeSwitch {
-    /// What is switched, as it was written.
+    /// The API or APIs, as written.
     pub key: String,
-    /// On or off.
+    /// Whether they are enabled.
     pub enabled: bool,
     target: Target,
 }
 
-/// Which APIs are served: everything that no switch turns off. Of two switches the narrower one counts.
+/// The APIs that are served: all but those that a switch disables. The most specific switch takes precedence.
 #[derive(Clone, Debug, Default)]
 pub struct RuntimeConfig {
     switches: Vec<RuntimeSwitch>,
@@ -85,21 +85,21 @@ impl FromStr for RuntimeSwitch {
 // === impl RuntimeConfig ===
 
 impl RuntimeConfig {
-    /// The switches, in any order.
+    /// Returns the configuration of these switches, in any order.
     pub fn new(switches: &[RuntimeSwitch]) -> Self {
         let mut switches = switches.to_vec();
-        // Narrow ones last; of equally narrow ones the last written counts.
+        // Sorted from general to specific; among equal ones the last takes precedence.
         switches.sort_by_key(|switch| switch.target.breadth());
         Self { switches }
     }
 
-    /// Whether a resource is served. (ResourceEnabled.)
+    /// Returns whether a resource is served. (ResourceEnabled.)
     pub fn is_enabled(&self, resource: &ResourceDescription) -> bool {
         let matching = self.switches.iter().rev().find(|switch| switch.target.covers(resource));
         matching.is_none_or(|switch| switch.enabled)
     }
 
-    /// The switches that name a version or resource which none of these is: typing errors.
+    /// Returns the switches whose version or resource is not among these: typing errors.
     pub fn unknown_keys<'a>(&'a self, resources: &[&'static ResourceDescription]) -> Vec<&'a str> {
         let unknown = self.switches.iter().filter(|switch| {
             matches!(switch.target, Target::Version { .. } | Target::Resource { .. })
@@ -112,7 +112,7 @@ impl RuntimeConfig {
 // === impl Target ===
 
 impl Target {
-    /// 0 covers the most.
+    /// Returns the specificity; 0 is the most general.
     fn breadth(&self) -> u8 {
         match self {
             Self::Everything => 0,
@@ -147,7 +147,7 @@ impl Stability {
     }
 }
 
-/// `v1`, `v2beta1`.
+/// Returns whether a text is a version such as `v1` or `v2beta1`.
 fn is_version(text: &str) -> bool {
     text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }

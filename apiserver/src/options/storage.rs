@@ -1,4 +1,4 @@
-//! Which store the flags ask for.
+//! The storage that the flags choose.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,30 +12,30 @@ pub enum StorageBackend {
     Embedded,
     /// An etcd cluster.
     Etcd3,
-    /// In this process, gone with it: for tests.
+    /// In this process, not durable: for tests.
     Memory,
 }
 
-/// Where objects are kept, and all that is needed to open it.
+/// The chosen storage, and all that is needed to open it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StorageChoice {
-    /// In this process, below a directory.
+    /// In this process, in a directory.
     Embedded {
         /// The store's own directory.
         directory: PathBuf,
     },
-    /// In this process, gone with it.
+    /// In this process, not durable.
     Memory,
     /// In an etcd cluster.
     Etcd3(EtcdConnection),
 }
 
-/// How to reach an etcd cluster.
+/// Connection parameters of an etcd cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EtcdConnection {
-    /// Its endpoints, as URLs.
+    /// Endpoints, as URLs.
     pub servers: Vec<String>,
-    /// The certificate authority (PEM) of its certificates.
+    /// Certificate authority (PEM) of its certificates.
     pub ca_file: Option<PathBuf>,
     /// The client certificate and its key (PEM).
     pub client_files: Option<(PathBuf, PathBuf)>,
@@ -56,7 +56,7 @@ impl FromStr for StorageBackend {
 }
 
 impl StorageOptions {
-    /// The store that the flags ask for together.
+    /// Returns the storage that the flags choose together.
     pub(super) fn choose(&self, directory: PathBuf) -> Result<StorageChoice, OptionsError> {
         let refuse = |text: &str| Err(OptionsError(text.to_owned()));
         if !self.etcd_prefix.starts_with('/') || self.etcd_prefix.trim_matches('/').is_empty() {

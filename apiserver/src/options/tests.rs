@@ -38,7 +38,7 @@ fn etcd_is_chosen_by_its_servers() {
     assert_eq!(connection.servers, ["https://a:2379", "https://b:2379"]);
     assert!(!parse(&["--watch-cache=false"]).unwrap().storage.watch_cache);
     assert!(parse(&["--watch-cache"]).unwrap().storage.watch_cache);
-    // A flag given twice: the last one counts, lists grow.
+    // If a flag is repeated, the last one takes precedence; lists grow.
     let twice =
         parse(&["--secure-port=1", "--secure-port=2", "--runtime-config=v1", "--runtime-config=apps/v1"]);
     let twice = twice.unwrap();
@@ -101,7 +101,7 @@ fn a_file_that_cannot_be_read_is_refused_by_its_flag() {
     for flag in files.filter_map(clap::Arg::get_long) {
         let arguments = ["harbor".to_owned(), format!("--{flag}=/nope/file")].map(OsString::from);
         let told = Options::read(HARBOR, arguments).expect_err("no such file").to_string();
-        // Flags that need another one are refused for that first.
+        // Flags that require another one report that first.
         let expected = format!("--{flag}: cannot read /nope/file: No such file");
         assert!(told.contains(&expected) || told.contains("required arguments"), "{flag}: {told}");
     }

@@ -1,4 +1,4 @@
-//! Connections to where requests are passed on.
+//! Connections to proxied destinations.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -13,40 +13,39 @@ use tokio_rustls::TlsConnector;
 
 use super::Proxy;
 
-/// How long it may take to resolve a name, connect, and agree on TLS.
+/// Maximum time to resolve a name, connect, and complete the TLS handshake.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A connection, encrypted or not.
 pub(super) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection for S {}
 
-/// Why there is no connection.
+/// Reasons why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DialError {
-    /// The address is none that workloads can have: this machine's own, link-local, multicast. Not retryable.
+    /// Workloads cannot have this address: it is this machine's own, link-local or multicast. Not retryable.
     #[error("address not allowed")]
     NotAllowed,
-    /// The address is this server's own, where the request would come in again with the server's identity. Not
-    /// retryable.
+    /// The address is this server's own: it would receive the request with its own identity. Not retryable.
     #[error("address not allowed: {0} is this server's own")]
     OwnAddress(SocketAddr),
-    /// The name means nothing, or nobody answers. Retryable.
+    /// The name cannot be resolved, or the peer does not respond. Retryable.
     #[error("dial tcp {address}: {}", words(source))]
     Connect {
-        /// Who was called.
+        /// The destination.
         address: String,
-        /// The system's words.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// Somebody answers, but not by TLS as expected. Not retryable.
+    /// The TLS handshake failed. Not retryable.
     #[error("tls: {0}")]
     Tls(std::io::Error),
-    /// Nobody answered in time. Retryable.
+    /// No response in time. Retryable.
     #[error("dial tcp {0}: i/o timeout")]
     Timeout(String),
 }
 
-/// Common failures in the words that clients know from Go.
+/// Returns common errors with the messages that clients know from Go.
 fn words(failure: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match failure.kind() {
@@ -61,7 +60,7 @@ fn words(failure: &std::io::Error) -> String {
 // === impl Proxy ===
 
 impl Proxy {
-    /// Connects to a destination. Its name is resolved once, and every address it has must be allowed.
+    /// Connects to a destination. Its name is resolved once, and every address of it must be allowed.
     pub(super) async fn dial(&self, to: &Destination) -> Result<Box<dyn Connection>, DialError> {
         let tls = match (to.scheme, to.peer) {
             (Scheme::Http, _) => None,
@@ -100,7 +99,7 @@ async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, DialError> {
     Ok(addresses)
 }
 
-/// Connects to the first of these addresses that answers.
+/// Connects to the first of these addresses that responds.
 pub(super) async fn connect(
     addresses: &[SocketAddr],
     host: &str,
@@ -123,8 +122,8 @@ pub(super) async fn connect(
     Err(failure)
 }
 
-/// Whether a connection to this address may come to a server of this machine that listens on `own`. All addresses of the
-/// machine count, whichever of them the server listens on.
+/// Returns whether a connection to this address may reach a server of this machine that listens on `own`. All
+/// addresses of the machine count, whichever of them the server listens on.
 fn reaches(address: SocketAddr, own: SocketAddr) -> bool {
     if address.port() != own.port() {
         return false;
@@ -134,16 +133,16 @@ fn reaches(address: SocketAddr, own: SocketAddr) -> bool {
     ip == own.ip().to_canonical() || ip.is_loopback() || ip.is_unspecified() || is_of_this_machine(ip)
 }
 
-/// Whether an interface of this machine has this address: only such addresses can be bound.
+/// Returns whether an interface of this machine has this address, because only such addresses can be bound.
 fn is_of_this_machine(ip: IpAddr) -> bool {
     match UdpSocket::bind((ip, 0)) {
         Ok(_) => true,
-        // A link-local address without its interface, or a system without sockets to spare: better safe.
+        // A link-local address without its interface, or no free sockets: assume that it is.
         Err(error) => error.kind() != std::io::ErrorKind::AddrNotAvailable,
     }
 }
 
-/// Whether an address is one that a pod or node can have. (`net.IP.IsGlobalUnicast` of Go.)
+/// Returns whether a pod or node can have this address. (`net.IP.IsGlobalUnicast` of Go.)
 fn is_global_unicast(address: IpAddr) -> bool {
     let is_local = match address {
         IpAddr::V4(v4) => v4.is_broadcast() || v4.is_link_local(),

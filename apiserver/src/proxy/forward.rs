@@ -1,4 +1,4 @@
-//! A request passed on, and its answer passed back.
+//! Forwards a request, and returns its response.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -22,42 +22,43 @@ use super::headers;
 use super::tunnel;
 use super::{Permit, Proxy};
 
-/// So much is read of what a kubelet complains of.
+/// Maximum number of bytes that are read of a kubelet's error.
 const MAX_COMPLAINT_BYTES: usize = 64 * 1024;
-/// So much of that is told.
+/// Maximum number of characters of it that are reported.
 const MAX_COMPLAINT_CHARS: usize = 2048;
 
-/// A request that is to be passed on.
+/// A request to be forwarded.
 pub(crate) struct ProxiedRequest<'a> {
-    /// What it is about, for messages.
+    /// Its resource, for messages.
     pub(crate) resource: GroupResource,
     /// The object's name, for messages.
     pub(crate) name: &'a str,
     /// The user who sends it.
     pub(crate) user: &'a str,
-    /// Its head.
+    /// The head of the request.
     pub(crate) parts: &'a Parts,
-    /// The part of its path that leads to the proxy.
+    /// The part of its path up to the proxy.
     pub(crate) prefix: &'a str,
-    /// Its body.
+    /// The body of the request.
     pub(crate) body: Body,
 }
 
-/// An answer's body, which holds its place among the connections until it ends.
+/// The body of a response, which keeps its place among the connections until it ends.
 struct HeldBody {
     inner: Incoming,
     _permit: Permit,
-    /// A log that is followed has no end of its own: it ends with the server.
+    /// A followed log does not end by itself: it ends when the server stops.
     end: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
 }
 
 // === impl Proxy ===
 
 impl Proxy {
-    /// Passes a request on, and its answer back.
+    /// Forwards a request, and returns the response.
     ///
     /// # Errors
-    /// 400: an upgrade is needed, or the address is not allowed. 429: too many at once. 500 and 503: nobody answers.
+    /// 400: an upgrade is required, or the address is not allowed. 429: too many at once. 500 and 503: the
+    /// peer does not respond.
     pub(crate) async fn forward(
         &self,
         to: &Destination,
@@ -80,7 +81,7 @@ impl Proxy {
         let stream = self.dial(to).await.map_err(|error| unreachable_peer(to, &error))?;
         let failed = |error: hyper::Error| broken(to, &error);
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
-        // Ends with the request: the sender and the answer's body are all that keep it.
+        // Ends with the request: only the sender and the response's body keep it alive.
         tokio::spawn(async move {
             if let Err(error) = connection.with_upgrades().await {
                 tracing::debug!("a proxied connection ended: {error}");
@@ -104,7 +105,7 @@ impl Proxy {
         Ok(Response::from_parts(head, Body::new(HeldBody { inner, _permit: permit, end: None })))
     }
 
-    /// Text as it comes, or the complaint that came in its place.
+    /// Returns the text as it arrives, or the peer's error.
     async fn text_answer(
         &self,
         answer: Response<Incoming>,
@@ -131,7 +132,7 @@ impl Proxy {
     }
 }
 
-/// The request as it goes on.
+/// Returns the forwarded request.
 fn outgoing(
     to: &Destination,
     parts: &Parts,
@@ -152,7 +153,7 @@ fn outgoing(
     request_to(to, parts.method.clone(), query, own, body)
 }
 
-/// A GET of our own.
+/// Returns a GET request.
 fn text_request(to: &Destination) -> Result<Request<Body>, StatusError> {
     let mut own = HeaderMap::new();
     headers::set_host(&mut own, to);
@@ -180,7 +181,7 @@ fn request_to(
     Ok(request)
 }
 
-/// What a client is told of a kubelet's failure. (`NewGenericServerResponse`)
+/// Returns the error for a kubelet's failure. (`NewGenericServerResponse`)
 fn complaint_of(status: StatusCode, text: &str, resource: GroupResource, name: &str) -> StatusError {
     if status == StatusCode::INTERNAL_SERVER_ERROR {
         return StatusError::internal(text);
@@ -204,7 +205,7 @@ fn complaint_of(status: StatusCode, text: &str, resource: GroupResource, name: &
     failure
 }
 
-/// What a client is told when nobody answers.
+/// Returns the error for a peer that does not respond.
 fn unreachable_peer(to: &Destination, error: &DialError) -> StatusError {
     match (to.exchange, error) {
         (_, DialError::NotAllowed | DialError::OwnAddress(_)) => StatusError::bad_request(error.to_string()),
@@ -216,7 +217,7 @@ fn unreachable_peer(to: &Destination, error: &DialError) -> StatusError {
     }
 }
 
-/// What a client is told when the answer breaks off before it began.
+/// Returns the error for a response that breaks off before its head is complete.
 fn broken(to: &Destination, error: &hyper::Error) -> StatusError {
     match to.exchange {
         Exchange::Any => unavailable(&error.to_string()),

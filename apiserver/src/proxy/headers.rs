@@ -1,10 +1,10 @@
-//! What of a request's and an answer's headers goes through a proxy.
+//! Filters the headers of proxied requests and responses.
 
 use http::header::{CONNECTION, HOST, HeaderName, LOCATION, UPGRADE};
 use http::{HeaderMap, HeaderValue, Uri};
 use registry_core::rest::connect::Destination;
 
-/// Headers that are about one connection and not about the request. (RFC 9110, 7.6.1)
+/// Headers that apply to one connection and not to the request. (RFC 9110, 7.6.1)
 const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -17,12 +17,12 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
-/// Prefixes of headers that say who a request is from: clients' own, and those of authenticating proxies, which a backend
-/// could take for this server's word.
+/// Prefixes of headers that assert the user of a request: clients' own, and those of authenticating proxies,
+/// which a backend could take for this server's.
 const IDENTITY: [&str; 2] = ["impersonate-", "x-remote-"];
 
-/// Removes from a request what is between the client and this server: the connection's own headers, and those that say
-/// who it is from. Credentials are removed by the filters.
+/// Removes headers that apply between the client and this server only: the connection's own, and those that
+/// assert the user. Credentials are removed by the filters.
 pub(super) fn clean_request(headers: &mut HeaderMap) {
     remove_hop_by_hop(headers);
     let is_identity = |name: &&HeaderName| IDENTITY.iter().any(|prefix| name.as_str().starts_with(prefix));
@@ -32,8 +32,8 @@ pub(super) fn clean_request(headers: &mut HeaderMap) {
     }
 }
 
-/// Takes from an answer what is between this server and whom it asked, and what would loosen browsers' rules for this
-/// server's own pages.
+/// Removes headers that apply between this server and its peer only, and those that would relax browsers'
+/// rules for this server's own pages.
 pub(super) fn clean_response(headers: &mut HeaderMap) {
     remove_hop_by_hop(headers);
     let loosening: Vec<HeaderName> =
@@ -48,7 +48,7 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
         .get_all(CONNECTION)
         .iter()
         .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
-        // What is no header's name removes none.
+        // An invalid header name removes none.
         .filter_map(|name| std::str::from_utf8(name.trim_ascii()).ok())
         .map(str::to_ascii_lowercase)
         .collect();
@@ -57,7 +57,7 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// The protocol a client asks to go on in, when it does.
+/// Returns the protocol that a client asks to upgrade to.
 pub(super) fn wanted_upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
     let connection = headers.get_all(CONNECTION).iter().map(HeaderValue::as_bytes);
     let asks = connection
@@ -66,13 +66,13 @@ pub(super) fn wanted_upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
     headers.get(UPGRADE).filter(|_| asks).cloned()
 }
 
-/// Says that the connection is to go on in another protocol.
+/// Sets the headers of an upgrade.
 pub(super) fn set_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(UPGRADE, protocol);
 }
 
-/// Names the host, as HTTP/1.1 wants it.
+/// Sets the `Host` header, which HTTP/1.1 requires.
 pub(super) fn set_host(headers: &mut HeaderMap, to: &Destination) {
     let host = if to.host.contains(':') { format!("[{}]", to.host) } else { to.host.clone() };
     let host = match to.port {
@@ -84,7 +84,7 @@ pub(super) fn set_host(headers: &mut HeaderMap, to: &Destination) {
     }
 }
 
-/// Tells a backend under which address it was asked, as proxies do.
+/// Sets the headers that report the original address, as proxies do.
 pub(super) fn set_forwarded(headers: &mut HeaderMap, uri: &Uri, host: Option<&HeaderValue>) {
     if let Ok(path) = HeaderValue::from_str(uri.path()) {
         headers.insert(HeaderName::from_static("x-forwarded-uri"), path);
@@ -95,8 +95,8 @@ pub(super) fn set_forwarded(headers: &mut HeaderMap, uri: &Uri, host: Option<&He
     headers.insert(HeaderName::from_static("x-forwarded-proto"), HeaderValue::from_static("https"));
 }
 
-/// Lets a redirection to the backend itself lead through the proxy again; others stay as they are. The client decides
-/// whether to follow it.
+/// Rewrites a redirect to the backend itself so that it leads through the proxy; others are unchanged. The
+/// client decides whether to follow it.
 pub(super) fn rewrite_location(headers: &mut HeaderMap, to: &Destination, prefix: &str) {
     let Some(location) = headers.get(LOCATION).and_then(|value| value.to_str().ok()) else { return };
     let Ok(uri) = location.parse::<Uri>() else { return };

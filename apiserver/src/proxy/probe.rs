@@ -1,4 +1,4 @@
-//! How the other parts of the control plane are: asked where they listen by default.
+//! Health of the other parts of the control plane, requested at their default ports.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::health::Check;
 use super::PeerTls;
 use super::dial::connect;
 
-/// How long a part may take to answer.
+/// Maximum time for a response.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// So much is shown of what it says.
+/// Maximum size of the response that is shown.
 const MAX_BYTES: usize = 1024;
 /// The name of the store.
 const STORE: &str = "etcd-0";
-/// The other parts, and the ports of this machine where they tell how they are.
+/// The other parts, and the ports of this machine on which they report their health.
 const PARTS: [(&str, u16); 2] = [("controller-manager", 10257), ("scheduler", 10259)];
 
 /// The store, the scheduler and the controller manager.

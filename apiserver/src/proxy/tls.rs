@@ -1,4 +1,4 @@
-//! TLS towards those requests are passed on to.
+//! TLS towards proxied peers.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -11,33 +11,33 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
 use crate::error::ServerError;
 
-/// How the server shows itself to kubelets, and by whom it knows them.
+/// The server's identity towards kubelets, and the authorities of theirs.
 pub(crate) struct KubeletIdentity {
-    /// The certificate it shows, with its chain.
+    /// The certificate, with its chain.
     pub(crate) chain: Vec<CertificateDer<'static>>,
     /// Its key.
     pub(crate) key: PrivateKeyDer<'static>,
-    /// The authorities of kubelets' certificates; empty: they are not verified.
+    /// The authorities of kubelets' certificates, which are not verified if it is empty.
     pub(crate) authorities: Vec<CertificateDer<'static>>,
 }
 
-/// The certificate that kubelets are shown. It can be renewed while connections are made.
+/// The certificate that is presented to kubelets. It can be renewed while connections are made.
 #[derive(Debug)]
 pub(crate) struct KubeletCertificate(RwLock<Arc<CertifiedKey>>);
 
-/// TLS, by whom one expects.
+/// TLS configurations by expected peer.
 pub(crate) struct PeerTls {
-    /// What kubelets are shown.
+    /// The certificate that is presented to kubelets.
     pub(crate) certificate: Arc<KubeletCertificate>,
-    /// To kubelets.
+    /// For kubelets.
     pub(super) kubelet: Arc<ClientConfig>,
-    /// To kubelets, whatever certificate they show.
+    /// For kubelets whose certificates are not verified.
     pub(super) unverified_kubelet: Arc<ClientConfig>,
-    /// To workloads, whose certificates nobody can know.
+    /// For workloads, whose certificates cannot be verified.
     pub(super) workload: Arc<ClientConfig>,
 }
 
-/// Believes every certificate. What was signed with its key is still checked.
+/// Accepts every certificate. The signature of the handshake is still verified.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
@@ -90,7 +90,7 @@ impl KubeletCertificate {
         Ok(Self(RwLock::new(certified(identity)?)))
     }
 
-    /// Shows this one from now on, if it is another.
+    /// Replaces the certificate, if this one differs.
     pub(crate) fn renew(&self, identity: KubeletIdentity) -> Result<(), ServerError> {
         if identity.chain != self.present().cert {
             *self.0.write().unwrap_or_else(PoisonError::into_inner) = certified(identity)?;
@@ -98,13 +98,13 @@ impl KubeletCertificate {
         Ok(())
     }
 
-    /// The one that is shown.
+    /// Returns the current certificate.
     pub(crate) fn present(&self) -> Arc<CertifiedKey> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Fails if the key is not the certificate's.
+/// Fails if the key does not belong to the certificate.
 fn certified(identity: KubeletIdentity) -> Result<Arc<CertifiedKey>, ServerError> {
     let provider = ring::default_provider();
     Ok(Arc::new(CertifiedKey::from_der(identity.chain, identity.key, &provider)?))

@@ -1,4 +1,4 @@
-//! Upgraded connections: from here on both sides speak another protocol, which passes through as bytes.
+//! Upgraded connections, whose protocol passes through as bytes.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Permit, headers};
 
-/// How long both sides may take to change the protocol.
+/// Maximum time for both sides to upgrade.
 const UPGRADE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How much of each direction may be under way.
+/// Maximum number of bytes buffered in each direction.
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// Answers that the protocol changes, and passes bytes on once it has.
+/// Responds with the upgrade, and then copies bytes in both directions.
 ///
 /// # Errors
 /// 400: the client's connection cannot be upgraded.
@@ -52,7 +52,7 @@ pub(super) fn open(
     Ok(response)
 }
 
-/// Passes bytes on until both sides are done, or one of them breaks off.
+/// Copies bytes until both sides have finished, or one of them fails.
 async fn pass(client: OnUpgrade, peer: OnUpgrade) {
     let upgraded = tokio::time::timeout(UPGRADE_TIMEOUT, async { tokio::try_join!(client, peer) }).await;
     let (client, peer) = match upgraded {

@@ -1,63 +1,63 @@
-//! Query strings and percent-encoding: read in place.
+//! Query strings and percent-encoding, parsed in place.
 
 use std::borrow::Cow;
 
 use registry_core::api::{ErrorList, FieldError, FieldPath, StatusError};
 
-/// The query string of a request. Look-ups decode as they go: a request without options costs nothing.
+/// The query string of a request. Look-ups decode on the fly: a request without options costs nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Query<'a>(&'a str);
 
-/// What of a collection's query says what the request is about.
+/// The parameters of a collection's query that determine the verb and name.
 #[derive(Debug, Default)]
 pub(super) struct CollectionQuery<'a> {
     /// `watch` is given and neither `0` nor `false`.
     pub(super) watch: bool,
-    /// The one name that `fieldSelector` selects.
+    /// The name that `fieldSelector` requires.
     pub(super) name: Option<Cow<'a, str>>,
 }
 
 // === impl Query ===
 
 impl<'a> Query<'a> {
-    /// The query of this URI.
+    /// Returns the query of this URI.
     pub(crate) fn of(uri: &'a http::Uri) -> Self {
         Self(uri.query().unwrap_or_default())
     }
 
-    /// Whether there are no parameters at all.
+    /// Returns whether there are no parameters.
     pub(crate) fn is_empty(self) -> bool {
         self.0.is_empty()
     }
 
-    /// The first value of a parameter.
+    /// Returns the first value of a parameter.
     pub(crate) fn first(self, name: &str) -> Option<Cow<'a, str>> {
         self.all(name).next()
     }
 
-    /// All values of a parameter.
+    /// Returns all values of a parameter.
     pub(crate) fn all(self, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
         query_pairs(self.0).filter_map(move |(key, value)| (key == name).then_some(value))
     }
 
-    /// The first value of a parameter, empty when it is absent.
+    /// Returns the first value of a parameter, or an empty text.
     pub(crate) fn text(self, name: &str) -> Cow<'a, str> {
         self.first(name).unwrap_or_default()
     }
 
-    /// A switch, as Kubernetes reads it: given and neither `0` nor `false`.
+    /// Returns a boolean, as Kubernetes reads it: given and neither `0` nor `false`.
     pub(crate) fn switch(self, name: &str) -> Option<bool> {
         let value = self.first(name)?;
         Some(is_on(&value))
     }
 
-    /// A whole number, with Go's words when it is none.
+    /// Returns an integer, or an error with Go's message.
     pub(crate) fn integer(self, name: &str) -> Result<Option<i64>, StatusError> {
         self.first(name).map(|value| parse_integer(&value)).transpose()
     }
 
-    /// A resource version: absent or empty says nothing. A text that is no number comes back as the error list
-    /// that callers word differently (`get` and `list` as 400, `watch` as 500).
+    /// Returns a resource version; `None` if it is absent or empty. A text that is not a number is returned
+    /// as an error list, which callers convert differently (`get` and `list` to 400, `watch` to 500).
     pub(crate) fn resource_version(self) -> Result<Option<u64>, ErrorList> {
         let value = self.text("resourceVersion");
         if value.is_empty() {
@@ -70,7 +70,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// The decoded `key=value` pairs of a query, in order.
+/// Returns the decoded `key=value` pairs of a query, in order.
 pub fn query_pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -78,8 +78,8 @@ pub fn query_pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, s
     })
 }
 
-/// Decodes the percent-encoding of a path. What is no such encoding stays as it is; bytes that are no UTF-8
-/// become replacement characters.
+/// Decodes the percent-encoding of a path. Invalid encodings are unchanged; invalid UTF-8 becomes replacement
+/// characters.
 pub fn decode_component(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
@@ -102,7 +102,7 @@ pub fn decode_component(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Reads what of a collection's query matters here. Only the first `watch` and `fieldSelector` count.
+/// Parses a collection's query. Only the first `watch` and `fieldSelector` count.
 pub(super) fn collection_query(query: &str) -> CollectionQuery<'_> {
     let mut options = CollectionQuery::default();
     let mut watch_seen = false;
@@ -123,12 +123,12 @@ pub(super) fn collection_query(query: &str) -> CollectionQuery<'_> {
     options
 }
 
-/// A switch's value, as Kubernetes reads it.
+/// Returns a boolean parameter's value, as Kubernetes reads it.
 fn is_on(value: &str) -> bool {
     !(value == "0" || value.eq_ignore_ascii_case("false"))
 }
 
-/// The name that a field selector requires, if it requires one that can be in a path.
+/// Returns the name that a field selector requires, if it is one that can be part of a path.
 fn selected_name(selector: &str) -> Option<String> {
     let term = selector.split(',').find_map(|term| term.strip_prefix("metadata.name="))?;
     let name = term.strip_prefix('=').unwrap_or(term);
@@ -154,7 +154,7 @@ fn parse_integer(value: &str) -> Result<i64, StatusError> {
     })
 }
 
-/// What is wrong with a number, in Go's words.
+/// Returns the error of a number, with Go's message.
 fn number_fault(error: &std::num::ParseIntError) -> &'static str {
     use std::num::IntErrorKind;
     match error.kind() {

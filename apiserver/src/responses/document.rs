@@ -1,4 +1,4 @@
-//! A document that is made once and given as bytes, with a tag that says which bytes.
+//! A document that is encoded once and served as bytes, with an entity tag.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -15,51 +15,51 @@ use super::{negotiated, plain};
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     json: Bytes,
-    /// The hash of the bytes, in hexadecimal.
+    /// Hash of the bytes, in hexadecimal.
     pub(crate) hash: Box<str>,
     tag: EntityTag,
 }
 
-/// What stands for certain bytes: who has them is not sent them again.
+/// An entity tag, which identifies bytes: a client that has them does not receive them again.
 #[derive(Clone, Debug)]
 pub(crate) struct EntityTag(HeaderValue);
 
 // === impl Document ===
 
 impl Document {
-    /// This value, written once.
+    /// Encodes this value.
     pub(crate) fn json(value: &impl Serialize) -> Self {
-        // Documents have no keys but strings, and nothing else can fail.
+        // Cannot fail: documents have string keys only.
         let json = Bytes::from(serde_json::to_vec(value).unwrap_or_default());
         let digest = digest(&SHA256, &json);
         Self { json, tag: EntityTag::of(&digest), hash: hexadecimal(&digest).into() }
     }
 
-    /// The value the bytes stand for.
+    /// Returns the decoded value.
     pub(crate) fn parsed(&self) -> Value {
         serde_json::from_slice(&self.json).unwrap_or_default()
     }
 
-    /// The document in the form the client takes.
+    /// Returns the document in the negotiated format.
     pub(crate) fn answer(&self, output: &Output) -> Response<Body> {
         if output.format == Format::Json {
             return negotiated::bytes(output, StatusCode::OK, self.json.clone());
         }
         let mut value = self.parsed();
-        // Documents older than the field; protobuf's envelope always has it.
+        // The core group's document has no `apiVersion`; protobuf's envelope always has one.
         if let (Format::Protobuf, Some(fields)) = (output.format, value.as_object_mut()) {
             fields.entry("apiVersion").or_insert_with(|| "v1".into());
         }
         negotiated::value(output, StatusCode::OK, &value)
     }
 
-    /// The document with its tag; 304 for a client that has it already.
+    /// Returns the document with its tag, or 304 if the client has it already.
     pub(crate) fn cacheable_answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<Body> {
         let give = || Response::new(Body::from(self.json.clone()));
         let mut response = self.tag.unless_known(headers, media_type, give);
         let response_headers = response.headers_mut();
         response_headers.insert(VARY, HeaderValue::from_static("Accept"));
-        // Kept, but asked about each time: it changes with what is installed.
+        // Clients may store it but have to revalidate it: it changes with what is installed.
         response_headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
         response
     }
@@ -68,13 +68,13 @@ impl Document {
 // === impl EntityTag ===
 
 impl EntityTag {
-    /// The tag of the bytes with this digest.
+    /// Returns the tag of the bytes with this digest.
     pub(crate) fn of(digest: &Digest) -> Self {
         let quoted = HeaderValue::from_str(&format!("\"{}\"", hexadecimal(digest)));
         Self(quoted.unwrap_or(HeaderValue::from_static("\"\"")))
     }
 
-    /// What `give` gives, of this media type, with the tag; 304 for a client that has it already.
+    /// Returns the bytes of `give`, of this media type, with the tag, or 304 if the client has them already.
     pub(crate) fn unless_known(
         &self,
         headers: &HeaderMap,
@@ -89,7 +89,7 @@ impl EntityTag {
         response
     }
 
-    /// Whether the client has what this tag stands for.
+    /// Returns whether the client has the bytes of this tag.
     fn is_known(&self, headers: &HeaderMap) -> bool {
         let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
         known

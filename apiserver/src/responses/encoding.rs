@@ -1,4 +1,4 @@
-//! The last step of an answer's bytes: indented for people, compressed for the wire.
+//! The last step of a response: indentation and compression.
 
 use std::io::Write;
 use std::pin::Pin;
@@ -17,19 +17,19 @@ mod tests;
 
 use pretty::Pretty;
 
-/// Answers smaller than this are not worth compressing.
+/// Minimum size of responses that are compressed.
 const GZIP_FROM_BYTES: usize = 128 * 1024;
 
-/// What is done to an answer's bytes.
+/// The encoding of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Encoding {
-    /// Indented.
+    /// Whether it is indented.
     pub(super) pretty: bool,
-    /// Compressed.
+    /// Whether it is compressed.
     pub(super) gzip: bool,
 }
 
-/// A body whose bytes are encoded as they pass.
+/// A body whose bytes are encoded on the fly.
 pub(super) struct EncodedBody<B> {
     inner: B,
     encoder: Option<Encoder>,
@@ -43,7 +43,7 @@ struct Encoder {
 // === impl Encoding ===
 
 impl Encoding {
-    /// What a client wants done to an answer of about this size.
+    /// Returns the encoding that a client accepts for a response of about this size.
     pub(super) fn of(output: &Output, size_bytes: usize) -> Self {
         Self {
             pretty: output.pretty && output.format == Format::Json,
@@ -51,18 +51,18 @@ impl Encoding {
         }
     }
 
-    /// Whether a line's end follows the answer: after JSON, unless it is indented.
+    /// Returns whether a newline follows the response: after JSON, unless it is indented.
     pub(super) fn ends_line(self, format: Format) -> bool {
         format == Format::Json && !self.pretty
     }
 
-    /// Whether nothing is done.
+    /// Returns whether the bytes are unchanged.
     pub(super) fn is_identity(self) -> bool {
         !self.pretty && !self.gzip
     }
 }
 
-/// Encodes an answer that is all there, and the end of its line if it has one.
+/// Encodes a complete response, with its newline if it has one.
 pub(super) fn encode_all(encoding: Encoding, content: &[u8], ends_line: bool) -> Bytes {
     let mut encoder = Encoder::new(encoding);
     let mut encoded = encoder.encode(content);
@@ -79,12 +79,12 @@ impl Encoder {
     fn new(encoding: Encoding) -> Self {
         Self {
             pretty: encoding.pretty.then(Pretty::default),
-            // The fastest level, as Kubernetes has it: JSON shrinks well with any.
+            // The fastest level, as in Kubernetes: JSON compresses well at any.
             gzip: encoding.gzip.then(|| GzEncoder::new(Vec::new(), Compression::fast())),
         }
     }
 
-    /// What can be sent after these bytes; may be nothing yet.
+    /// Returns what can be sent after these bytes; may be empty.
     fn encode(&mut self, content: &[u8]) -> Vec<u8> {
         let indented = match &mut self.pretty {
             Some(pretty) => pretty.indent(content),
@@ -96,7 +96,7 @@ impl Encoder {
         std::mem::take(gzip.get_mut())
     }
 
-    /// What remains to be sent.
+    /// Returns the remaining bytes.
     fn finish(self) -> Vec<u8> {
         self.gzip.and_then(|gzip| gzip.finish().ok()).unwrap_or_default()
     }
@@ -105,7 +105,7 @@ impl Encoder {
 // === impl EncodedBody ===
 
 impl<B> EncodedBody<B> {
-    /// This body, encoded.
+    /// Returns this body, encoded.
     pub(super) fn new(inner: B, encoding: Encoding) -> Self {
         Self { inner, encoder: Some(Encoder::new(encoding)) }
     }

@@ -1,4 +1,4 @@
-//! Answers in the form a client takes.
+//! Responses in the negotiated format.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -19,14 +19,14 @@ use super::encoding::{EncodedBody, Encoding, encode_all};
 use super::negotiation::{Format, Output};
 use super::{plain, yaml};
 
-/// JSON on one line. The content is shared with the watch cache: the line's end is sent behind it, so that nothing is
-/// copied.
+/// JSON on one line. The content is shared with the watch cache: the newline is a separate frame, so that
+/// nothing is copied.
 struct LineBody {
     content: Option<Bytes>,
     has_ended: bool,
 }
 
-/// A JSON value in the client's format. What has no protobuf is given as JSON.
+/// Returns a JSON value in the negotiated format. A value without a protobuf form is returned as JSON.
 pub(crate) fn value(output: &Output, status: StatusCode, value: &Value) -> Response<Body> {
     let text = match output.format {
         Format::Json => value.to_string(),
@@ -43,8 +43,8 @@ pub(crate) fn value(output: &Output, status: StatusCode, value: &Value) -> Respo
     bytes(output, status, text.into())
 }
 
-/// Bytes that are in the client's format already; pretty-printed and compressed as it wants. JSON that is not
-/// pretty-printed is followed by the end of its line, as Go's encoder writes it.
+/// Returns bytes that are in the negotiated format already, pretty-printed and compressed as requested. JSON
+/// that is not pretty-printed is followed by a newline, as Go's encoder writes it.
 pub(crate) fn bytes(output: &Output, status: StatusCode, content: Bytes) -> Response<Body> {
     let encoding = Encoding::of(output, content.len());
     let is_gzip = encoding.gzip;
@@ -59,7 +59,7 @@ pub(crate) fn bytes(output: &Output, status: StatusCode, content: Bytes) -> Resp
     response(output.format, status, is_gzip, body)
 }
 
-/// A body that is made while it is sent. `size_hint_bytes` is about how large it will be.
+/// Returns a body that is produced while it is sent. `size_hint_bytes` is its approximate size.
 pub(crate) fn stream<B>(output: &Output, body: B, size_hint_bytes: usize) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes, Error = StatusError> + Send + Unpin + 'static,
@@ -83,15 +83,15 @@ fn response(format: Format, status: StatusCode, is_gzip: bool, body: Body) -> Re
     response
 }
 
-/// A failure as a `Status`.
+/// Returns a failure as a `Status`.
 pub(crate) fn failure(failure: &StatusError, output: &Output) -> Response<Body> {
     let mut response = value(output, plain::code_of(failure), &failure.to_value());
     plain::retry_after(&mut response, failure);
     response
 }
 
-/// A value that says what it is, in its envelope; `None` when it has no protobuf. `table` is searched before the
-/// types all servers have.
+/// Returns a value with its type in its envelope, or `None` without a protobuf form. `table` is searched
+/// before the types that all servers have.
 pub(crate) fn envelope(value: &Value, table: Option<&Arc<TypeTable>>) -> Option<Bytes> {
     let api_version = value.get("apiVersion")?.as_str()?;
     let kind = value.get("kind")?.as_str()?;

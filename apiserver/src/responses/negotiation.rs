@@ -1,7 +1,7 @@
-//! Which representation a client gets: `Accept` and `pretty`; and the media types of bodies.
+//! Content negotiation: `Accept` and `pretty`, and the media types of bodies.
 //!
-//! Two stages, as in Kubernetes: the route refuses a request none of whose accepted types it produces at all;
-//! then the clauses are tried in the client's order of preference, with their parameters (`as=Table;…`).
+//! Two stages, as in Kubernetes: the route refuses a request if it produces none of the accepted types; then
+//! the clauses are tried in the client's order of preference, with their parameters (`as=Table;…`).
 
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
@@ -18,20 +18,20 @@ mod tests;
 pub(crate) use accept::{Clause, clauses};
 pub(crate) use format::{Endpoint, Format, Formats, MetaVersion, body_media_type, unknown_body};
 
-/// What a client gets.
+/// The negotiated form of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Output {
-    /// How it is written.
+    /// The format.
     pub(crate) format: Format,
-    /// What it is turned into first.
+    /// The transformation.
     pub(crate) shape: ResponseShape,
-    /// Whether it is indented for people. Of JSON only.
+    /// Whether it is indented. JSON only.
     pub(crate) pretty: bool,
-    /// Whether the client takes gzip.
+    /// Whether the client accepts gzip.
     pub(crate) gzip: bool,
 }
 
-/// What an answer is turned into.
+/// The transformation of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseShape {
     /// The object itself.
@@ -47,10 +47,11 @@ pub(crate) enum ResponseShape {
 // === impl Output ===
 
 impl Output {
-    /// Finds what the client accepts, most wanted first. Of what has no protobuf, only the metadata are given in it.
+    /// Returns the accepted form that the client prefers. For a kind without a protobuf form, only its
+    /// metadata are available in it.
     ///
     /// # Errors
-    /// 406: nothing that this endpoint gives.
+    /// 406: no accepted form is available at this endpoint.
     pub(crate) fn negotiate(
         headers: &HeaderMap,
         query: Query<'_>,
@@ -86,7 +87,8 @@ impl Output {
         ))
     }
 
-    /// What errors are written in: the wanted format, never transformed. `Status` has all formats but, perhaps, CBOR.
+    /// Returns the form of errors: the preferred format, without a transformation. `Status` has all formats
+    /// but, perhaps, CBOR.
     pub(crate) fn of_errors(headers: &HeaderMap, query: Query<'_>, cbor: bool) -> Self {
         let wanted = |clause: &Clause<'_>| clause.format(Endpoint::Object, cbor);
         let format = if accepts_plain_json(headers) {
@@ -98,7 +100,7 @@ impl Output {
     }
 }
 
-/// What nearly all clients send; spares them the parsing.
+/// Returns whether the header is the usual one, which then need not be parsed.
 fn accepts_plain_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(ACCEPT).iter();
     match (values.next(), values.next()) {
@@ -112,12 +114,12 @@ fn wants_pretty(headers: &HeaderMap, query: Query<'_>) -> bool {
     if let Some(value) = query.first("pretty") {
         return matches!(&*value, "1" | "t" | "T" | "true" | "TRUE" | "True");
     }
-    // People look at what these fetch.
+    // Browsers and command line tools get indented output.
     let agent = headers.get(USER_AGENT).map_or(&b""[..], http::HeaderValue::as_bytes);
     [&b"curl"[..], b"Wget", b"Mozilla/5.0"].iter().any(|prefix| agent.starts_with(prefix))
 }
 
-/// Whether the client takes gzip.
+/// Returns whether the client accepts gzip.
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     codings.flat_map(|value| value.split(',')).any(|coding| {
@@ -137,7 +139,8 @@ fn is_given(format: Format, shape: ResponseShape, endpoint: Endpoint, formats: F
     }
 }
 
-/// What a clause's parameters ask for; `None` when that is not to be had. Parameters that mean nothing are ignored.
+/// Returns the transformation that a clause's parameters ask for, or `None` if it is not available. Unknown
+/// parameters are ignored.
 fn shape(clause: &Clause<'_>, endpoint: Endpoint) -> Option<ResponseShape> {
     let parameter = |name| clause.parameter(name).unwrap_or_default();
     if !matches!(parameter("stream"), "" | "watch") || !matches!(parameter("sv"), "" | "v1") {
@@ -163,7 +166,7 @@ fn shape(clause: &Clause<'_>, endpoint: Endpoint) -> Option<ResponseShape> {
 }
 
 fn not_produced(endpoint: Endpoint, formats: Formats) -> StatusError {
-    // The routing layer does not know that some kinds have no protobuf.
+    // The routing layer ignores that some kinds have no protobuf form.
     let formats = Formats { protobuf: true, ..formats };
     let mut types = formats.media_types();
     if matches!(endpoint, Endpoint::Collection | Endpoint::Watch) {
@@ -176,7 +179,7 @@ fn not_produced(endpoint: Endpoint, formats: Formats) -> StatusError {
     with_empty_details(StatusError::new(Reason::NotAcceptable, message))
 }
 
-/// Kubernetes' routing layer gives its errors details without content.
+/// Sets empty details, as Kubernetes' routing layer does in its errors.
 pub(crate) fn with_empty_details(mut failure: StatusError) -> StatusError {
     failure.details = Some(Box::<StatusDetails>::default());
     failure

@@ -1,18 +1,18 @@
-//! Answers nobody negotiates.
+//! Responses without content negotiation.
 
 use axum::body::Body;
 use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use http::{Response, StatusCode};
 use registry_core::api::StatusError;
 
-/// An answer without a body.
+/// Returns a response without a body.
 pub(crate) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
 }
 
-/// A plain text, as Go's `http.Error` writes it.
+/// Returns a plain text, as Go's `http.Error` writes it.
 pub(crate) fn text(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
@@ -22,12 +22,13 @@ pub(crate) fn text(status: StatusCode, body: impl Into<Body>) -> Response<Body> 
     response
 }
 
-/// The page for paths that are nobody's.
+/// Returns the page for paths that are not served.
 pub(crate) fn page_not_found() -> Response<Body> {
     text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-/// A failure as a JSON `Status`, whatever the client takes: of requests that never came to a handler.
+/// Returns a failure as a JSON `Status`, whatever the client accepts: for requests that did not reach a
+/// handler.
 pub(crate) fn status(failure: &StatusError) -> Response<Body> {
     let mut body = failure.to_value().to_string();
     body.push('\n');
@@ -38,12 +39,12 @@ pub(crate) fn status(failure: &StatusError) -> Response<Body> {
     response
 }
 
-/// The status code of a failure.
+/// Returns the status code of a failure.
 pub(super) fn code_of(failure: &StatusError) -> StatusCode {
     StatusCode::from_u16(failure.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// `Retry-After`, when the failure says when.
+/// Sets `Retry-After`, if the failure has it.
 pub(super) fn retry_after(response: &mut Response<Body>, failure: &StatusError) {
     let seconds = failure.details.as_ref().map_or(0, |details| details.retry_after_seconds);
     if seconds > 0 {

@@ -4,10 +4,10 @@ use axum::body::Body;
 use http::header::WARNING;
 use http::{HeaderValue, Response};
 
-/// Adds a `Warning` header for each text. The request's context has bounded their number and length.
+/// Adds a `Warning` header for each text. The request's context bounds their number and length.
 pub(crate) fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
     for text in warnings {
-        // Code 299 is "miscellaneous persistent warning"; `-` stands for no agent in particular.
+        // Code 299 is "miscellaneous persistent warning"; `-` is an unspecified agent.
         let mut header = String::from("299 - \"");
         for character in text.chars() {
             if matches!(character, '"' | '\\') {

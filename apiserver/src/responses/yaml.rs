@@ -1,8 +1,8 @@
-//! YAML out: block style, keys in order, strings quoted where a reader could take them for something else.
+//! YAML encoder: block style, keys in order, strings quoted if a parser could read them as another type.
 
 use serde_json::{Map, Value};
 
-/// A value as a YAML document.
+/// Returns a value as a YAML document.
 pub(crate) fn encode(value: &Value) -> String {
     let mut text = String::new();
     match value {
@@ -20,14 +20,14 @@ pub(crate) fn encode(value: &Value) -> String {
     text
 }
 
-/// A value as one item (`- …`) of a list at this depth.
+/// Writes a value as one item (`- …`) of a list at this depth.
 pub(crate) fn write_item(text: &mut String, item: &Value, depth: usize) {
     indent(text, depth);
     text.push_str("- ");
     match item {
         Value::Object(fields) if !fields.is_empty() => write_fields(text, fields, depth + 1, true),
         Value::Array(items) if !items.is_empty() => {
-            // A list in a list begins on a line of its own.
+            // A nested list begins on a line of its own.
             text.truncate(text.len() - 1);
             text.push('\n');
             for inner in items {
@@ -41,7 +41,7 @@ pub(crate) fn write_item(text: &mut String, item: &Value, depth: usize) {
     }
 }
 
-/// `key: value` lines at this depth; `continues` leaves out the indentation of the first one.
+/// Writes `key: value` lines at this depth; `continues` omits the indentation of the first one.
 pub(crate) fn write_fields(text: &mut String, fields: &Map<String, Value>, depth: usize, continues: bool) {
     for (position, (key, value)) in fields.iter().enumerate() {
         if position > 0 || !continues {
@@ -56,7 +56,7 @@ pub(crate) fn write_fields(text: &mut String, fields: &Map<String, Value>, depth
             }
             Value::Array(items) if !items.is_empty() => {
                 text.push('\n');
-                // Lists stand at the depth of their key.
+                // Lists are indented like their key.
                 for item in items {
                     write_item(text, item, depth);
                 }
@@ -73,7 +73,7 @@ pub(crate) fn write_fields(text: &mut String, fields: &Map<String, Value>, depth
 fn write_scalar(text: &mut String, value: &Value, depth: usize) {
     match value {
         Value::String(string) => write_string(text, string, depth, true),
-        // What is left of lists and objects is empty: `[]`, `{}`.
+        // The remaining lists and objects are empty: `[]`, `{}`.
         other => text.push_str(&other.to_string()),
     }
 }
@@ -89,7 +89,7 @@ fn write_string(text: &mut String, string: &str, depth: usize, may_be_block: boo
     }
 }
 
-/// Whether a string may stand without quotes and is read back as this string.
+/// Returns whether a string can be written without quotes and is parsed as the same string.
 fn is_plain(string: &str) -> bool {
     const INDICATORS: &str = "-?:,[]{}#&*!|>'\"%@`=<~";
     let (Some(first), Some(last)) = (string.chars().next(), string.chars().next_back()) else { return false };
@@ -109,7 +109,7 @@ fn is_plain(string: &str) -> bool {
             .any(|one| one.is_control() || matches!(one, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}'))
 }
 
-/// Whether some reader could take a string for a number, a date or a sexagesimal.
+/// Returns whether a parser could read a string as a number, a date or a sexagesimal.
 fn looks_like_number(string: &str) -> bool {
     let unsigned = string.trim_start_matches(['+', '-']);
     let starts = unsigned.starts_with(|one: char| one.is_ascii_digit() || one == '.');
@@ -122,7 +122,7 @@ fn is_block(string: &str) -> bool {
     is_clean && string.contains('\n') && !string.starts_with([' ', '\n', '\t']) && !string.contains(" \n")
 }
 
-/// A literal block: every line as it is.
+/// Writes a literal block: every line unchanged.
 fn write_block(text: &mut String, string: &str, depth: usize) {
     let (body, chomping) = match string.strip_suffix('\n') {
         None => (string, "|-"),

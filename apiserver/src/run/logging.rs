@@ -1,7 +1,7 @@
-//! The process's log: which lines, in which form, and how they get to stderr.
+//! The process's log: verbosity, format, and output to stderr.
 //!
-//! Lines go through a bounded queue to a thread of their own. A reader of stderr that stops reading, or a full disk
-//! below it, then costs log lines, and never holds up a request.
+//! Lines go through a bounded queue to a thread of their own. If the reader of stderr stops reading, or its
+//! disk is full, log lines are lost, but no request is delayed.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::filters::REQUEST_LOG_TARGET;
 use crate::options::LoggingFormat;
 
-/// Maximum number of lines that wait to be written.
+/// Maximum number of queued lines.
 const MAX_QUEUED_LINES: usize = 16_384;
-/// Maximum number of bytes that wait to be written.
+/// Maximum size of queued lines, in bytes.
 const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
-/// Maximum time that the end of the process waits for the last lines.
+/// Maximum time for writing the last lines when the process ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Writes what is left in the queue when it is dropped.
+/// Writes the rest of the queue when it is dropped.
 #[must_use = "dropping it ends the log"]
 pub(super) struct LogGuard {
     queue: Arc<Queue>,
@@ -52,7 +52,8 @@ pub(super) fn start(verbosity: u8, format: LoggingFormat) -> LogGuard {
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(writer)
-        // A line that cannot be formatted is lost: complaining on stderr could fail too, and end the thread that logs.
+        // A line that cannot be formatted is lost: reporting the error on stderr could fail too, and end the
+        // thread that logs.
         .log_internal_errors(false);
     // Fails only if the process has a subscriber already, which then gets the events.
     let _ = match format {
@@ -64,8 +65,8 @@ pub(super) fn start(verbosity: u8, format: LoggingFormat) -> LogGuard {
     guard
 }
 
-/// Returns what is logged at a verbosity: requests from 3 on, the server's own details from 4 and 6 on, and the
-/// libraries' (HTTP frames, TLS messages) at 8 and above.
+/// Returns the filter directives of a verbosity: requests from 3 on, details of the server from 4 and 6 on,
+/// and libraries (HTTP frames, TLS messages) at 8 and above.
 fn directives(verbosity: u8) -> String {
     let requests = match verbosity {
         0..=2 => "off",
@@ -88,11 +89,11 @@ fn queue(mut output: Box<dyn Write + Send>) -> (LogGuard, QueuedWriter) {
     let writer = std::thread::Builder::new()
         .name("log".to_owned())
         .spawn(move || write_queued(&own, &queued, output.as_mut()));
-    // Without the thread every line is lost, once the queue is full; the server runs.
+    // Without the thread, every line is lost once the queue is full; the server continues.
     (LogGuard { queue: queue.clone(), writer: writer.ok() }, QueuedWriter(queue))
 }
 
-/// Writes lines until the end. A line that cannot be written is lost, and counted.
+/// Writes lines until the end. A line that cannot be written is counted as lost.
 fn write_queued(queue: &Queue, lines: &Receiver<Message>, output: &mut dyn Write) {
     while let Ok(Message::Line(line)) = lines.recv() {
         queue.queued_bytes.fetch_sub(line.len(), Ordering::Relaxed);
@@ -113,7 +114,7 @@ impl Drop for LogGuard {
         let Some(writer) = self.writer.take() else { return };
         let begun = Instant::now();
         let mut is_ending = false;
-        // Polled, because neither a full queue nor a writer that hangs may keep the process from ending.
+        // Polled, because neither a full queue nor a blocked writer may prevent the process from ending.
         while !writer.is_finished() && begun.elapsed() < FLUSH_TIMEOUT {
             is_ending = is_ending || self.queue.lines.try_send(Message::End).is_ok();
             std::thread::sleep(Duration::from_millis(1));
@@ -124,7 +125,7 @@ impl Drop for LogGuard {
 // === impl QueuedWriter ===
 
 impl Write for QueuedWriter {
-    /// Takes a whole line: the subscriber writes each with one call.
+    /// Writes a whole line: the subscriber makes one call for each.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let queue = &self.0;
         let queued = queue.queued_bytes.fetch_add(line.len(), Ordering::Relaxed);

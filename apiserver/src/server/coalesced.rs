@@ -1,8 +1,9 @@
-//! Small writes of one connection, sent together.
+//! Combines small writes of one connection.
 //!
-//! HTTP/2 flushes after every frame. Under TLS each flush is a record and a system call, which for a connection
-//! with ninety watches costs more than all else about an event. Here a flush only notes that there is something
-//! to send; when the connection has nothing more to say in this turn, all of it goes out.
+//! HTTP/2 flushes after every frame. Under TLS each flush is a record and a system call, which for a
+//! connection with ninety watches costs more than the rest of an event's processing. Here a flush only
+//! records that there are bytes to send; they are sent together when the connection has nothing more to write
+//! in this turn.
 
 use std::io;
 use std::pin::Pin;
@@ -11,29 +12,30 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// As much waits at most: four TLS records, which leave in one system call.
+/// Maximum number of buffered bytes: four TLS records, which are sent in one system call.
 const LIMIT_BYTES: usize = 64 * 1024;
-/// A buffer larger than this is given back after a turn that did without it, so that idle connections hold none, and
-/// a long answer is copied through memory that the processor still has at hand.
+/// Buffer size above which the buffer is freed after a turn that did not need it, so that idle connections
+/// hold none, and a long response is copied through memory that is still in the processor's cache.
 const KEPT_BYTES: usize = 4 * 1024;
-/// Bytes are copied, and given to TLS to be copied, in pieces of this size. Larger copies are one `rep movsb` to the C
-/// library where processors call that fast (from 2,112 bytes on), and on AMD's Zen it is not (glibc's bug 30994): a
-/// list cost half as much again.
+/// Size of the pieces in which bytes are copied, and passed to TLS. For larger copies the C library uses
+/// `rep movsb` where it considers it fast (from 2,112 bytes on), but it is slow on AMD's Zen (glibc's bug
+/// 30994): lists took half as long again.
 const COPIED_BYTES: usize = 2 * 1024;
 
-/// A stream whose writes wait for the end of the turn. Clones are the same stream.
+/// A stream whose writes are delayed until the end of the turn. Clones refer to the same stream.
 pub(super) struct Coalesced<S>(Arc<Mutex<Buffered<S>>>);
 
 struct Buffered<S> {
     stream: S,
     waiting: Vec<u8>,
-    /// So much of `waiting` has been written already.
+    /// Number of bytes of `waiting` that have been written already.
     written: usize,
-    /// The stream took something that it has not sent yet: TLS has a buffer of its own.
+    /// Whether the stream has accepted bytes that it has not sent yet: TLS has a buffer of its own.
     is_dirty: bool,
-    /// More than [`KEPT_BYTES`] waited at a time in this turn.
+    /// Whether more than [`KEPT_BYTES`] were buffered at a time in this turn.
     is_busy: bool,
-    /// The connection is over: whoever has the stream now (an upgraded protocol) flushes for itself.
+    /// Whether the connection has ended: the next user of the stream (an upgraded protocol) flushes by
+    /// itself.
     is_released: bool,
 }
 
@@ -57,8 +59,8 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
         })))
     }
 
-    /// Runs a connection over this stream: in each of its turns first what goes `beside` it, which may have
-    /// something for it to write; after each, what it wrote is sent.
+    /// Runs a connection over this stream. Each turn first polls `beside`, which may produce something for
+    /// the connection to write; after each turn, the written bytes are sent.
     pub(super) async fn run<F: Future>(
         &self,
         mut connection: Pin<&mut F>,
@@ -69,7 +71,7 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
             let polled = connection.as_mut().poll(context);
             let mut own = self.buffered();
             own.is_released = polled.is_ready();
-            // A failure shows again in the connection's own next read or write.
+            // The connection's own next read or write returns the error again.
             let _ = own.send(context);
             own.end_turn();
             drop(own);
@@ -79,7 +81,7 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
     }
 
     fn buffered(&self) -> MutexGuard<'_, Buffered<S>> {
-        // One task uses it: the lock is never waited for.
+        // Only one task uses it: the lock is never contended.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -113,7 +115,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesced<S> {
             let room = LIMIT_BYTES.saturating_sub(own.waiting.len());
             let part = slice.get(..room.min(slice.len())).unwrap_or_default();
             if own.waiting.len() + part.len() > KEPT_BYTES {
-                // All at once: more is to come, as a rule.
+                // Reserved at once, because more usually follows.
                 own.waiting.reserve_exact(room);
                 own.is_busy = true;
             }
@@ -129,7 +131,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesced<S> {
         true
     }
 
-    /// What was written is sent at the end of the turn, see [`run`](Self::run).
+    /// Does nothing: written bytes are sent at the end of the turn, see [`run`](Self::run).
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut own = self.buffered();
         if own.is_released { own.send(context) } else { Poll::Ready(Ok(())) }
@@ -145,7 +147,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesced<S> {
 // === impl Buffered ===
 
 impl<S: AsyncWrite + Unpin> Buffered<S> {
-    /// Sends what waits.
+    /// Sends the buffered bytes.
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest) = self.waiting.get(self.written..).filter(|rest| !rest.is_empty()) {
             let mut pieces = [io::IoSlice::new(&[]); LIMIT_BYTES / COPIED_BYTES];
@@ -169,7 +171,7 @@ impl<S: AsyncWrite + Unpin> Buffered<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Gives a large buffer back that this turn had no use for.
+    /// Frees a large buffer that this turn did not need.
     fn end_turn(&mut self) {
         if !std::mem::take(&mut self.is_busy) && self.waiting.is_empty() {
             self.waiting.shrink_to(KEPT_BYTES);
@@ -183,8 +185,8 @@ mod tests {
 
     use super::*;
 
-    /// Takes everything at once, and sends it only when it is flushed at the right moment: as TLS does before a
-    /// reader that is slow.
+    /// Accepts all writes at once, and sends them only when it is flushed at the right moment, like TLS with
+    /// a slow reader.
     struct Hoarding {
         inner: tokio::io::DuplexStream,
         held: Vec<u8>,
@@ -232,7 +234,7 @@ mod tests {
         let connection = async move {
             writer.write_all(&[b'x'; 100]).await.unwrap();
             writer.flush().await.unwrap();
-            // The connection has nothing more to say, and stays.
+            // The connection stays open without writing more.
             std::future::pending::<()>().await;
         };
         let mut connection = Box::pin(connection);
@@ -255,7 +257,7 @@ mod tests {
                 writer.flush().await.unwrap();
             }
             tokio::task::yield_now().await;
-            // More than the buffer and the pipe hold.
+            // More than the buffer and the pipe can hold.
             writer.write_all(&vec![b'x'; 3 * LIMIT_BYTES]).await.unwrap();
             writer.shutdown().await.unwrap();
         };

@@ -32,85 +32,87 @@ use super::tls::ServerTls;
 mod host;
 mod unread;
 
-/// How long the TLS handshake may take.
+/// Maximum time for the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long an HTTP/1.1 client may take for its next request's headers, the time between requests included.
+/// Maximum time for receiving the headers of an HTTP/1.1 client's next request, idle time included.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(90);
-/// Time without a request or a running answer after which a connection is ended.
+/// Time without a request or a response in progress after which a connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(3);
-/// The same for a connection over which nobody has been authenticated yet.
+/// The same for a connection over which no user has been authenticated yet.
 const UNKNOWN_IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time that an idle connection has for its orderly end, which takes the client's cooperation.
+/// Time for the graceful shutdown of an idle connection, which needs the client's cooperation.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most bytes of headers the protocol layer reads; the filters refuse half of it with a better answer.
+/// Maximum size of the headers that the protocol layer reads, in bytes; the filters refuse half of it with a
+/// better response.
 const MAX_HEADER_BYTES: u32 = 128 * 1024;
-/// The most headers of an HTTP/1.1 request.
+/// Maximum number of headers of an HTTP/1.1 request.
 const MAX_HEADERS: usize = 200;
-/// Maximum number of requests that an HTTP/2 connection may have open, unless the options say otherwise: what
-/// kube-apiserver's clients are used to.
+/// Default maximum number of open requests of an HTTP/2 connection, to which kube-apiserver's clients are
+/// used.
 const MAX_STREAMS: u32 = 1000;
-/// How many streams a client may open and reset before the connection is ended (CVE-2023-44487).
+/// Maximum number of streams that a client may open and reset before the connection is closed
+/// (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 50;
-/// How many streams may be reset for the client's faults before the connection is ended.
+/// Maximum number of streams that may be reset for errors of the client before the connection is closed.
 const MAX_LOCAL_RESETS: usize = 200;
-/// How much of a request's body may be under way.
+/// Flow control window of a request's body.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
-/// How much of all requests' bodies of a connection may be under way.
+/// Flow control window of all request bodies of a connection.
 const CONNECTION_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
-/// How much of one answer waits for the client to take it: a client that stalls with all its streams open costs this
-/// for each, and no more.
+/// Maximum number of buffered bytes of one response: a client that stalls with all its streams open costs
+/// this for each, and no more.
 const STREAM_SEND_BYTES: usize = 128 * 1024;
-/// How often an HTTP/2 client is asked whether it is still there, and how long it may take to answer.
+/// Interval between pings of an HTTP/2 client, and the time in which it has to respond.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
-/// An answer that is known to be larger has been made, and is only to be sent: the connection's task does so, on the
-/// processor that will encrypt what it gathers.
+/// Responses whose size is known to exceed this are complete and only have to be sent: the connection's task
+/// sends them, on the processor that will encrypt the bytes.
 const INLINE_BYTES: u64 = 128 * 1024;
 
-/// What connections are served with.
+/// Shared state that connections are served with.
 pub(super) struct Serving<D> {
     pub(super) filters: Arc<Filters<D>>,
     pub(super) tls: Arc<ServingTls>,
     pub(super) limits: ConnectionLimits,
-    /// Cancelled when connections have had their time to end by themselves.
+    /// Cancelled when the time for the graceful end of connections is over.
     pub(super) cut: CancellationToken,
 }
 
-/// What each connection may do.
+/// Limits of each connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionLimits {
     max_streams: u32,
 }
 
-/// How busy a connection is.
+/// Activity of a connection.
 #[derive(Debug, Default)]
 struct Activity {
     begun: AtomicU64,
     ended: AtomicU64,
-    /// Of the answer under way. Says something over HTTP/1.1 only, where there is one at a time.
+    /// Progress of the current response. Only used over HTTP/1.1, where there is one at a time.
     progress: Progress,
 }
 
-/// An answer's body, which counts as activity until it is sent or dropped.
+/// The body of a response, which counts as activity until it is sent or dropped.
 struct CountedBody {
     inner: Body,
-    /// What is sent in its place: a watch's events, from where they are kept.
+    /// The events of a watch, which are sent instead, without copying the objects.
     events: Option<Box<WatchBody>>,
     run_inline: RunInline,
     running: Running,
 }
 
-/// One request that is being answered.
+/// A request in progress.
 struct Running(Arc<Activity>);
 
-/// Serves a connection until it ends, or has to.
+/// Serves a connection until it ends or has to be closed.
 pub(super) async fn serve<D: Dispatch>(
     stream: TcpStream,
     address: SocketAddr,
     serving: Arc<Serving<D>>,
     stopping: CancellationToken,
 ) {
-    // Small answers must not wait for the acknowledgement of the ones before.
+    // Small responses must not wait for the acknowledgement of earlier ones.
     let _ = stream.set_nodelay(true);
     let tls = serving.tls.current();
     let handshake = handshake(&tls, stream, serving.filters.metrics());
@@ -158,14 +160,15 @@ pub(super) async fn serve<D: Dispatch>(
     let ended = tokio::select! {
         ended = stream.run(connection.as_mut(), |context| tasks.turn(context)) => ended,
         () = cut.cancelled() => return,
-        // An answer that was given up stays the connection's as long as the client takes nothing.
+        // A response that was dropped remains in the connection's buffers as long as the client reads
+        // nothing.
         () = activity.progress.stalled(), if !is_http2 => return tracing::debug!("a client does not read its answer"),
         () = end_reason(&stopping, &activity, &peer) => {
             connection.as_mut().graceful_shutdown();
             tokio::select! {
                 ended = stream.run(connection.as_mut(), |context| tasks.turn(context)) => ended,
                 () = cut.cancelled() => return,
-                // A client that neither reads nor answers would keep the connection for ever.
+                // A client that neither reads nor responds would keep the connection open for ever.
                 () = activity.idle_for(|| END_TIMEOUT) => return,
             }
         }
@@ -175,7 +178,7 @@ pub(super) async fn serve<D: Dispatch>(
     }
 }
 
-/// Shakes hands; `None` when that fails or takes too long.
+/// Performs the TLS handshake. Returns `None` if it fails or takes too long.
 async fn handshake(
     tls: &ServerTls,
     stream: TcpStream,
@@ -191,7 +194,7 @@ async fn handshake(
     None
 }
 
-/// Waits for a reason to take no further request: the server stops, or nothing happened for long.
+/// Waits for a reason to accept no further request: the server stops, or the connection is idle.
 async fn end_reason(stopping: &CancellationToken, activity: &Activity, peer: &Peer) {
     let timeout = || if peer.is_authenticated() { IDLE_TIMEOUT } else { UNKNOWN_IDLE_TIMEOUT };
     tokio::select! {
@@ -200,12 +203,13 @@ async fn end_reason(stopping: &CancellationToken, activity: &Activity, peer: &Pe
     }
 }
 
-/// Verifies the client's certificate, of a resumed session too.
+/// Verifies the client's certificate, also that of a resumed session.
 fn client_certificate(stream: &TlsStream<TcpStream>, tls: &ServerTls) -> Option<ClientCertificate> {
     ClientCertificate::verify(stream.get_ref().1.peer_certificates()?, &*tls.verifier)
 }
 
-/// The protocol that was agreed on in the handshake; a client that agreed on none is listened to first.
+/// Returns a builder for the protocol that was negotiated in the handshake; without one, the protocol is
+/// detected from the first bytes.
 fn http_builder(
     stream: &TlsStream<TcpStream>,
     streams: Streams,
@@ -241,7 +245,8 @@ fn http_builder(
 // === impl ConnectionLimits ===
 
 impl ConnectionLimits {
-    /// At most this many requests are open on an HTTP/2 connection; 0 is the default.
+    /// Returns the limits with this maximum number of open requests of an HTTP/2 connection; 0 is the
+    /// default.
     pub(super) fn new(max_streams: u32) -> Self {
         Self { max_streams: if max_streams == 0 { MAX_STREAMS } else { max_streams } }
     }
@@ -250,7 +255,7 @@ impl ConnectionLimits {
 // === impl Activity ===
 
 impl Activity {
-    /// Waits until nothing has happened for as long as `timeout` then says.
+    /// Waits until the connection has been idle for the duration that `timeout` then returns.
     async fn idle_for(&self, timeout: impl Fn() -> Duration) {
         let mut before = self.begun.load(Ordering::Relaxed);
         loop {

@@ -1,4 +1,4 @@
-//! The directory of everything the server writes, used by one server at a time.
+//! The data directory of the server, used by one server at a time.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use registry_core::directory_lock::{DirectoryLock, LockError};
 use registry_core::durable_file;
 
-/// The mode bits of group and others that allow to replace files, and the one that keeps them from those of others.
+/// The mode bits that allow the group and others to replace files, and the sticky bit, which restricts that
+/// to their own.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// The right to use a data directory; given up when dropped.
+/// The lock of a data directory; released when dropped.
 #[derive(Debug)]
 pub struct DataDirectory {
     _lock: DirectoryLock,
@@ -19,7 +20,7 @@ pub struct DataDirectory {
 /// The data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirectoryError {
-    /// Another process uses it. Retryable, once that has ended.
+    /// Another process uses it. Retryable, once that process has ended.
     #[error(
         "the data directory {} is in use by another process (id {holder}): stop that process, or use another directory \
          (--data-dir)",
@@ -28,10 +29,10 @@ pub enum DataDirectoryError {
     Locked {
         /// The directory.
         path: PathBuf,
-        /// The other process's id, if it is known.
+        /// The other process's id, if known.
         holder: String,
     },
-    /// The operating system refuses. Retryable, once the cause is gone.
+    /// The operating system refuses access. Retryable, once the cause is resolved.
     #[error("the data directory {} cannot be used: {source}", path.display())]
     Io {
         /// The directory.
@@ -44,8 +45,8 @@ pub enum DataDirectoryError {
 // === impl DataDirectory ===
 
 impl DataDirectory {
-    /// Creates the directory if it does not exist, accessible to its owner only, and locks it. Logs a warning if other
-    /// users can replace what is in it.
+    /// Creates the directory if it does not exist, accessible to its owner only, and locks it. Logs a warning
+    /// if other users can replace its contents.
     pub fn acquire(path: &Path) -> Result<Self, DataDirectoryError> {
         let io = |source| DataDirectoryError::Io { path: path.to_owned(), source };
         durable_file::create_directory(path).map_err(io)?;

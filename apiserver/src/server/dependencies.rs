@@ -1,4 +1,5 @@
-//! Who comes in and where requests go out, and what resources may ask of both: made before anything is installed.
+//! The components that resources depend on, which are created before anything is installed: the
+//! authenticator, outgoing connections, and the services of the server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,9 +19,9 @@ use super::{kubeconfig, pki};
 
 /// The dependencies of one server.
 pub(super) struct ServerDependencies {
-    /// Who comes in.
+    /// Authenticates clients.
     pub(super) authenticator: Arc<Authenticator>,
-    /// What resources may ask of the server.
+    /// The services that resources can use.
     pub(super) services: Services,
     service_accounts: Arc<ServiceAccountTokens>,
     peer_tls: PeerTls,
@@ -29,7 +30,7 @@ pub(super) struct ServerDependencies {
 // === impl ServerDependencies ===
 
 impl ServerDependencies {
-    /// As the options say. Keys and certificates are read or made.
+    /// Creates the dependencies for these options. Keys and certificates are read or created.
     pub(super) fn new(
         options: &Options,
         engine: &Engine,
@@ -58,20 +59,19 @@ impl ServerDependencies {
         Ok(Self { authenticator, services, service_accounts, peer_tls })
     }
 
-    /// Tells others where they find the keys of service accounts' tokens: at this server, unless the options say
-    /// otherwise.
+    /// Publishes the URL of the service account keys: at this server, unless the options set another one.
     pub(super) fn publish_keys(&self, options: &Options, address: SocketAddr) {
         let own = || format!("{}/openid/v1/jwks", kubeconfig::url(address));
         self.service_accounts
             .publish_at(options.service_accounts.service_account_jwks_uri.clone().unwrap_or_else(own));
     }
 
-    /// The certificate that kubelets are shown.
+    /// Returns the certificate that is presented to kubelets.
     pub(super) fn kubelet_certificate(&self) -> Arc<KubeletCertificate> {
         self.peer_tls.certificate.clone()
     }
 
-    /// Makes the proxy of a server that listens on this address. It works until `stopping` is cancelled.
+    /// Returns the proxy of a server that listens on this address. It works until `stopping` is cancelled.
     pub(super) fn proxy(
         self,
         address: SocketAddr,

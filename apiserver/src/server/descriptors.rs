@@ -1,29 +1,29 @@
-//! File descriptors: how many the process may have, and what they are for.
+//! File descriptors: the process's limit, and its division.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::proxy;
 
-/// Maximum number of connections at once, where the process may have enough descriptors.
+/// Maximum number of open connections, if the process may have enough descriptors.
 const MAX_CONNECTIONS: usize = 32_768;
-/// Fewer connections than this are worth a warning.
+/// Number of connections below which a warning is logged.
 const FEW_CONNECTIONS: usize = 4096;
 /// Descriptors that storage, listeners and the server's own clients need.
 const OWN_DESCRIPTORS: usize = 1024;
 
-/// What the process's descriptors are divided into.
+/// Division of the process's descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Descriptors {
     /// Maximum number of open descriptors.
     pub(super) limit: usize,
-    /// Maximum number of clients' connections.
+    /// Maximum number of client connections.
     pub(super) connections: usize,
-    /// Maximum number of requests that are passed on, each over a connection of its own.
+    /// Maximum number of proxied requests, each over a connection of its own.
     pub(super) proxied: usize,
 }
 
-/// Raises the limit on open descriptors as far as the process may. A limit that cannot be raised is not an error: the
-/// server then takes fewer connections.
+/// Raises the limit on open descriptors as far as the process may. A limit that cannot be raised is not an
+/// error: the server then accepts fewer connections.
 pub(crate) fn raise_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
@@ -35,9 +35,9 @@ pub(crate) fn raise_limit() {
 // === impl Descriptors ===
 
 impl Descriptors {
-    /// Divides what the process may have now.
+    /// Divides the process's current limit.
     pub(super) fn of_process() -> Self {
-        // No number: there is no limit.
+        // `None` means no limit.
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Self::divide(usize::try_from(limit).unwrap_or(usize::MAX))
     }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::pki::{Identities, PkiError, write_private};
 
-/// Writes a kubeconfig that needs no other file, readable by its owner only.
+/// Writes a self-contained kubeconfig that only its owner can read.
 pub(super) fn write(path: &Path, address: SocketAddr, identities: &Identities) -> Result<(), PkiError> {
     let url = url(address);
     let authority = STANDARD.encode(&identities.server_ca_pem);
@@ -39,7 +39,7 @@ users:
     write_private(path, &text)
 }
 
-/// The URL of an address, for clients on this machine.
+/// Returns the URL of an address, for clients on this machine.
 pub(super) fn url(address: SocketAddr) -> String {
     let host = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

@@ -1,10 +1,10 @@
-//! Requests with large bodies run on threads of their own.
+//! Runs requests with large bodies on threads of their own.
 //!
-//! To decode, validate and merge a body of some MiB keeps a thread busy for many milliseconds, without a point at which
-//! it could do something else. On the runtime that serves connections, a few such requests would delay all others, and
-//! TLS handshakes. So their handlers run on a second runtime; the operating system shares the processors between both.
-//! The connection's runtime waits for the answer, and its deadline still ends the request: the handler is dropped at
-//! its next `await`.
+//! Decoding, validating and merging a body of some MiB occupies a thread for many milliseconds without
+//! yielding. On the runtime that serves connections, a few such requests would delay all others, and TLS
+//! handshakes. Their handlers therefore run on a second runtime; the operating system divides the processors
+//! between both. The connection's runtime waits for the response, and its deadline still ends the request:
+//! the handler is dropped at its next `await`.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use crate::error::ServerError;
 use crate::filters::Dispatch;
 use crate::request_info::RequestInfo;
 
-/// Bodies of at least this size, and those of unknown size, count as large. Below it a request takes about as long as
-/// the change of threads is worth.
+/// Minimum size of a large body; bodies of unknown size count as large too. A smaller request takes about as
+/// long as the change of threads.
 const LARGE_BYTES: u64 = 64 * 1024;
 
 /// Dispatches requests, those with large bodies on threads of their own.
@@ -37,7 +37,7 @@ impl<D: Dispatch> LargeBodies<D> {
     /// Starts as many threads as there are processors.
     ///
     /// # Errors
-    /// The threads cannot be started.
+    /// Fails if the threads cannot be started.
     pub(super) fn new(inner: Arc<D>) -> Result<Self, ServerError> {
         let runtime = Builder::new_multi_thread().thread_name("large-bodies").enable_all().build();
         Ok(Self { inner, runtime: Some(runtime.map_err(ServerError::Process)?) })
@@ -57,7 +57,7 @@ impl<D: Dispatch> Dispatch for LargeBodies<D> {
         let handler = runtime.spawn(async move { inner.dispatch(info, context, request).await });
         match AbortOnDropHandle::new(handler).await {
             Ok(response) => response,
-            // The filters answer a panic, as they do for all other requests.
+            // The filters handle a panic, as for all other requests.
             Err(failed) => resume_unwind(failed.try_into_panic().unwrap_or_else(|error| Box::new(error))),
         }
     }
@@ -65,14 +65,14 @@ impl<D: Dispatch> Dispatch for LargeBodies<D> {
 
 impl<D> Drop for LargeBodies<D> {
     fn drop(&mut self) {
-        // A runtime may not wait for its threads within another one.
+        // A runtime must not block on its threads within another one.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// Whether a request brings a large body that is read as a whole.
+/// Returns whether a request has a large body that is read as a whole.
 fn is_large(info: &RequestInfo, body: &Body) -> bool {
     let size = body.size_hint();
     let may_be_large = size.exact().unwrap_or(u64::MAX) >= LARGE_BYTES;
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers with the name of the thread that it runs on.
+    /// Responds with the name of the thread that it runs on.
     struct ThreadName;
 
     impl Dispatch for ThreadName {

@@ -1,4 +1,4 @@
-//! Accepts connections, and sees them out.
+//! Accepts connections, and drains them at shutdown.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::shares::{SharedPlace, SharedPlaces};
 use super::connection::{self, ConnectionLimits, Serving};
 use super::renewal::ServingTls;
 
-/// How long to wait when the process has no file descriptor left.
+/// Pause when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Minimum time between two log lines about the same trouble.
+/// Minimum interval between two log lines about the same problem.
 const NOTICE_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The connections there are, and what they are served with.
+/// The open connections, and the state that they are served with.
 pub(super) struct Connections<D> {
     serving: Arc<Serving<D>>,
     running: TaskTracker,
@@ -47,7 +47,7 @@ impl<D: Dispatch> Connections<D> {
         Self { serving, running: TaskTracker::new(), places, capacity: max_connections }
     }
 
-    /// Accepts connections until `stopping`, which also asks the accepted ones to end.
+    /// Accepts connections until `stopping` is cancelled, which also asks the open ones to end.
     pub(super) async fn accept(&self, listener: TcpListener, stopping: CancellationToken) {
         let mut refused = Notice::default();
         let mut failed = Notice::default();
@@ -98,7 +98,7 @@ impl<D: Dispatch> Connections<D> {
         );
     }
 
-    /// Waits until every connection has ended, and after `patience` ends those that have not.
+    /// Waits until every connection has ended, and after `patience` closes the others.
     pub(super) async fn drain(&self, patience: Duration) {
         self.running.close();
         if tokio::time::timeout(patience, self.running.wait()).await.is_err() {
@@ -109,7 +109,8 @@ impl<D: Dispatch> Connections<D> {
     }
 }
 
-/// Returns what counts as one origin: an IPv4 address, or the network of an IPv6 address, as a host has a whole one.
+/// Returns the key of an origin: an IPv4 address, or the network of an IPv6 address, because a host usually
+/// has a whole one.
 fn origin(address: SocketAddr) -> IpAddr {
     match address.ip().to_canonical() {
         IpAddr::V6(address) => {
@@ -123,7 +124,7 @@ fn origin(address: SocketAddr) -> IpAddr {
 // === impl Notice ===
 
 impl Notice {
-    /// Calls `log` with the number of events since the last time, unless that is too recent.
+    /// Calls `log` with the number of events since the last call, unless the interval has not passed.
     fn log(&mut self, log: impl FnOnce(u64)) {
         self.unreported += 1;
         if self.last.is_none_or(|last| last.elapsed() >= NOTICE_INTERVAL) {

@@ -1,4 +1,4 @@
-//! Keys and certificates: made on the first start, used again on later ones, renewed before they expire.
+//! Keys and certificates: created on the first start, reused on later ones, renewed before they expire.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,25 +23,25 @@ pub(crate) use authority::DirectoryGuard;
 use issue::Purpose;
 pub(crate) use validity::{Moment, Validity, now};
 
-/// Everything the server shows, and whom it believes.
+/// The server's certificates, and the authorities that it trusts.
 pub struct Identities {
-    /// The certificate the server shows, with its chain.
+    /// The serving certificate, with its chain.
     pub serving_chain: Vec<CertificateDer<'static>>,
     /// Its key.
     pub serving_key: PrivateKeyDer<'static>,
-    /// By which clients know the server: certificate authorities as PEM.
+    /// The certificate authorities (PEM) that clients verify the server with.
     pub server_ca_pem: String,
-    /// The authorities whose client certificates are believed.
+    /// The authorities whose client certificates are accepted.
     pub client_authorities: Vec<CertificateDer<'static>>,
     /// The same as PEM.
     pub client_ca_pem: String,
-    /// The administrator.
+    /// The administrator's certificate.
     pub admin: CertifiedKey,
-    /// What an operator should know about the files.
+    /// Notes on the files, for operators.
     pub(crate) notes: Notes,
 }
 
-/// What an operator should know about the files of keys and certificates.
+/// Notes on the files of keys and certificates, for operators.
 pub(crate) type Notes = Vec<String>;
 
 /// A certificate and its key, as PEM.
@@ -53,7 +53,7 @@ pub struct CertifiedKey {
     pub key_pem: String,
 }
 
-/// Keys and certificates are of no use. Not retryable, but for a full disk.
+/// Error of keys or certificates. Not retryable, except when the disk is full.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
     /// A file cannot be read.
@@ -61,7 +61,7 @@ pub enum PkiError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// A file or directory cannot be written.
@@ -69,18 +69,18 @@ pub enum PkiError {
     Write {
         /// The file or directory.
         path: PathBuf,
-        /// The system's words.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// A file holds no certificate or key.
+    /// A file contains no usable certificate or key.
     #[error("{path} cannot be used: {reason}")]
     Unusable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// A certificate cannot be made.
+    /// A certificate cannot be created.
     #[error("cannot make a certificate: {0}")]
     Issue(#[from] rcgen::Error),
 }
@@ -88,13 +88,13 @@ pub enum PkiError {
 // === impl Identities ===
 
 impl Identities {
-    /// The identities that the options ask for: read where there are any, made and written where not, or where they
-    /// are to be renewed.
+    /// Returns the identities for these options: existing ones are read, missing ones and those due for
+    /// renewal are created and written.
     pub fn ensure(options: &Options) -> Result<Self, PkiError> {
         Self::ensure_at(options, now())
     }
 
-    /// The same at a time of the caller's choice.
+    /// The same as [`ensure`](Self::ensure), at this time.
     pub(crate) fn ensure_at(options: &Options, now: Moment) -> Result<Self, PkiError> {
         let directory = options.certificate_directory();
         create_private_directory(&directory)?;
@@ -142,7 +142,7 @@ impl Identities {
     }
 }
 
-/// Fails if a key is not the key of a certificate.
+/// Fails if the key does not belong to the certificate.
 fn check_pair(
     chain: &[CertificateDer<'static>],
     key: &PrivateKeyDer<'static>,
@@ -161,7 +161,7 @@ fn check_pair(
     }
 }
 
-/// How the server shows itself to kubelets: as the options say, else by a certificate of the generated authority.
+/// Returns the identity towards kubelets: that of the options, else a certificate of the generated authority.
 pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<KubeletIdentity, PkiError> {
     let given = &options.kubelet;
     let directory = options.certificate_directory();
@@ -192,7 +192,7 @@ pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<Kubelet
     Ok(KubeletIdentity { chain: certificates(&path, &shown.certificate_pem)?, key, authorities })
 }
 
-/// The certificates in a PEM text; at least one.
+/// Returns the certificates in a PEM text; at least one.
 pub(crate) fn certificates(path: &Path, pem: &str) -> Result<Vec<CertificateDer<'static>>, PkiError> {
     let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
@@ -203,12 +203,12 @@ pub(crate) fn certificates(path: &Path, pem: &str) -> Result<Vec<CertificateDer<
     }
 }
 
-/// Makes a directory (and those above it) that only its owner can look into. One that exists stays as it is.
+/// Creates a directory (and its parents) that only its owner can access. An existing one is unchanged.
 pub(crate) fn create_private_directory(path: &Path) -> Result<(), PkiError> {
     durable_file::create_directory(path).map_err(|source| PkiError::Write { path: path.to_owned(), source })
 }
 
-/// Writes a file only its owner can read, whole or not at all.
+/// Writes a file that only its owner can read, atomically.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), PkiError> {
     durable_file::write(path, text.as_bytes())
         .map_err(|source| PkiError::Write { path: path.to_owned(), source })
@@ -218,7 +218,7 @@ fn read(path: &Path) -> Result<String, PkiError> {
     fs::read_to_string(path).map_err(|source| PkiError::Read { path: path.to_owned(), source })
 }
 
-/// Reads a key that was made here; others lose the right to do so.
+/// Reads a generated key, and removes the permission of others to do so.
 fn read_private(path: &Path, notes: &mut Notes) -> Result<String, PkiError> {
     match durable_file::restrict(path) {
         Ok(false) => {}

@@ -1,4 +1,4 @@
-//! What has to be done after the start, beside serving: once, or again and again.
+//! Tasks that run after the start, in parallel with serving: once or periodically.
 //!
 //! Kubernetes concept: post-start hooks.
 
@@ -15,18 +15,18 @@ use crate::flowcontrol::{FlowSchemaInformer, FlowSchemas};
 use crate::health::{Check, Completion};
 use crate::options::Options;
 
-/// How long to wait before trying again: at first, and at most.
+/// Initial and maximum time before a retry.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
-/// The hooks of a server, with what they work on.
+/// The post-start hooks of a server, with their dependencies.
 pub(super) struct PostStartHooks {
     hooks: Vec<(Box<dyn PostStartHook>, Arc<Completion>)>,
-    /// Follows the flow schemas for as long as the server runs.
+    /// Watches the flow schemas as long as the server runs.
     schemas: Option<FlowSchemaInformer>,
 }
 
 impl PostStartHooks {
-    /// The hooks for what is installed, after those that were `attached` to it.
+    /// Returns the hooks of what is installed, after those in `attached`.
     pub(super) fn new(
         installed: &InstalledApi,
         server: &ServerFacts,
@@ -40,13 +40,13 @@ impl PostStartHooks {
         }
     }
 
-    /// The hooks by name, as health checks.
+    /// Returns the hooks by name, as health checks.
     pub(super) fn completions(&self) -> Vec<(&'static str, Arc<dyn Check>)> {
         self.hooks.iter().map(|(hook, done)| (hook.name(), done.clone() as Arc<dyn Check>)).collect()
     }
 
-    /// Runs the hooks in the background, each again until it succeeds or the server stops; those that have a period
-    /// again after each. All at once: their writes share commits.
+    /// Runs the hooks in the background, each until it succeeds or the server stops; those with a period are
+    /// repeated after it. All run concurrently, so that their writes share commits.
     pub(super) fn spawn(self, stopping: &CancellationToken) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for (hook, done) in self.hooks {
@@ -65,7 +65,7 @@ impl PostStartHooks {
     }
 }
 
-/// Runs a hook until it succeeds, calls `done`, and runs it again after each of its periods, if it has one.
+/// Runs a hook until it succeeds, calls `done`, and repeats it after each of its periods, if it has one.
 async fn keep_running(hook: &dyn PostStartHook, done: impl Fn()) {
     loop {
         run(hook).await;
@@ -75,7 +75,7 @@ async fn keep_running(hook: &dyn PostStartHook, done: impl Fn()) {
     }
 }
 
-/// Returns about this time: up to a tenth longer, so that servers that started together do not all write together.
+/// Adds up to a tenth to this duration, so that servers that started together do not all write together.
 fn jittered(period: Duration) -> Duration {
     let thousandths = u32::try_from(uuid::Uuid::new_v4().as_u128() % 100).unwrap_or_default();
     period + period / 1000 * thousandths
@@ -91,7 +91,7 @@ async fn run(hook: &dyn PostStartHook) {
     }
 }
 
-/// What the server's own objects say of it.
+/// Returns what the server's own objects record about it.
 pub(super) fn server_facts(options: &Options, bound: SocketAddr, client_ca_pem: String) -> ServerFacts {
     let serving = &options.serving;
     let usable = |address: &IpAddr| !address.is_loopback() && !address.is_unspecified();
@@ -104,9 +104,10 @@ pub(super) fn server_facts(options: &Options, bound: SocketAddr, client_ca_pem: 
     }
 }
 
-/// The address by which this machine would reach others. Nothing is sent: choosing the route is enough.
+/// Returns the address from which this machine reaches others. Nothing is sent: selecting the route is
+/// enough.
 fn own_address() -> Option<IpAddr> {
-    // Any address that is not this machine's (one kept for documentation).
+    // An address that is not this machine's (reserved for documentation).
     const ELSEWHERE: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 9);
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     socket.connect(ELSEWHERE).ok()?;
@@ -123,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// Fails twice, then succeeds; notes when it ran.
+    /// Fails twice, then succeeds; records when it ran.
     #[derive(Default)]
     struct Hook(Mutex<Vec<Instant>>);
 

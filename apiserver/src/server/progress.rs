@@ -1,31 +1,33 @@
-//! Whether a client takes its answer.
+//! Detects whether a client reads its response.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-/// Time after which a stream, or an HTTP/1.1 connection, is ended whose client takes nothing of its answer.
+/// Time after which a stream, or an HTTP/1.1 connection, is closed if its client reads nothing of its
+/// response.
 pub(super) const MAX_STALL: Duration = Duration::from_secs(30);
 
-/// There is no answer yet, or its next part is being made.
+/// There is no response yet, or its next part is being produced.
 const MAKING: u8 = 0;
-/// It is the client's turn, which has just taken a part, if there was one before.
+/// Waiting for the client, which has read a part since the last check, or has just been offered the first
+/// one.
 const TAKEN: u8 = 1;
-/// It is the client's turn, which has taken nothing since the last check.
+/// Waiting for the client, which has read nothing since the last check.
 const STALLED: u8 = 2;
 
-/// How a client takes its answer.
+/// The progress of a client in reading its response.
 #[derive(Debug, Default)]
 pub(super) struct Progress(AtomicU8);
 
 // === impl Progress ===
 
 impl Progress {
-    /// Notes that it is the client's turn to take a part of the answer.
+    /// Records that a part of the response is offered to the client.
     pub(super) fn offered(&self) {
         self.0.store(TAKEN, Ordering::Release);
     }
 
-    /// Notes that the next part of the answer is being made, or that there is none.
+    /// Records that the next part of the response is being produced, or that there is none.
     pub(super) fn making(&self) {
         self.0.store(MAKING, Ordering::Release);
     }
@@ -34,13 +36,13 @@ impl Progress {
         self.0.load(Ordering::Acquire) != MAKING
     }
 
-    /// Returns whether it has been the client's turn since the last check, and it has taken nothing.
+    /// Returns whether the client has read nothing since the last check, although a part was offered.
     pub(super) fn check_stalled(&self) -> bool {
         let marked = self.0.compare_exchange(TAKEN, STALLED, Ordering::AcqRel, Ordering::Acquire);
         marked == Err(STALLED)
     }
 
-    /// Waits until the client takes nothing for [`MAX_STALL`], or for twice that at most.
+    /// Waits until the client has read nothing for [`MAX_STALL`], or at most twice that.
     pub(super) async fn stalled(&self) {
         loop {
             tokio::time::sleep(MAX_STALL).await;

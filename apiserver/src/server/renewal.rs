@@ -1,5 +1,5 @@
-//! Renews certificates while the server runs, and serves what replaced them: certificates made here at two thirds of
-//! their life, files given by the operator when they change.
+//! Renews certificates while the server runs, and serves the replacements: generated certificates after two
+//! thirds of their lifetime, the operator's files when they change.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/dynamiccertificates`.
 
@@ -20,14 +20,14 @@ use super::kubeconfig;
 use super::pki::{self, Identities, Moment, Validity};
 use super::tls::{ServerTls, server_tls};
 
-/// Time between two looks at the files.
+/// Interval between checks of the files.
 const PERIOD: Duration = Duration::from_secs(10);
-/// A certificate that was given by the operator and has less than this left is warned of.
+/// Remaining time below which a certificate of the operator causes a warning.
 const WARNING_SECONDS: i64 = 30 * 24 * 3600;
-/// Time between two such warnings.
+/// Interval between such warnings.
 const WARNING_PERIOD_SECONDS: i64 = 24 * 3600;
 
-/// What connections that begin now are served with.
+/// The TLS configuration of new connections.
 pub(super) struct ServingTls {
     served: RwLock<Served>,
     expiry: IntGaugeVec,
@@ -49,12 +49,12 @@ pub(super) struct CertificateRenewal {
 
 struct State {
     present: Identities,
-    /// The last failure: the same one is reported once.
+    /// The last failure: repeated ones are logged once.
     failure: Option<String>,
     warned_at: Moment,
 }
 
-/// `serving-certificate`: the certificate that is served is valid now.
+/// `serving-certificate`: the serving certificate is valid now.
 pub(super) struct ServingCertificateCheck(pub(super) Arc<ServingTls>);
 
 // === impl ServingTls ===
@@ -67,7 +67,7 @@ impl ServingTls {
         Ok(tls)
     }
 
-    /// What a connection that begins now is accepted with.
+    /// Returns the configuration for a new connection.
     pub(super) fn current(&self) -> ServerTls {
         self.served.read().unwrap_or_else(PoisonError::into_inner).tls.clone()
     }
@@ -91,7 +91,7 @@ impl ServingTls {
         }
     }
 
-    /// Says what is wrong with the certificate that is served.
+    /// Returns what is wrong with the serving certificate.
     fn problem(&self, now: Moment) -> Option<&'static str> {
         let validity = self.served.read().unwrap_or_else(PoisonError::into_inner).validity?;
         match validity {
@@ -124,9 +124,9 @@ impl CertificateRenewal {
         Self { options, address, tls, kubelet, state: Mutex::new(state) }
     }
 
-    /// Looks after the certificates until the server stops.
+    /// Renews the certificates until the server stops.
     pub(super) async fn run(self: Arc<Self>, stopping: CancellationToken) {
-        // The start has just looked.
+        // The start has just checked them.
         while stopping.run_until_cancelled(tokio::time::sleep(PERIOD)).await.is_some() {
             let renewal = self.clone();
             // Reads and writes files.
@@ -137,7 +137,8 @@ impl CertificateRenewal {
         }
     }
 
-    /// Renews what has to be renewed at that time, and serves what changed. Keeps what there is if that fails.
+    /// Renews the certificates that are due at that time, and serves those that changed. Keeps the current
+    /// ones if that fails.
     pub(super) fn look(&self, now: Moment) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let failure = self.renew(&mut state, now).err().map(|failure| failure.to_string());
@@ -175,7 +176,7 @@ impl CertificateRenewal {
         self.kubelet.renew(pki::kubelet_identity(&self.options, now)?)
     }
 
-    /// Warns of certificates that end soon; those made here only do so when they cannot be renewed.
+    /// Warns of certificates that expire soon; generated ones only do so if they cannot be renewed.
     fn warn(&self, present: &Identities, now: Moment) -> bool {
         let mut has_warned = false;
         let serving = Validity::of_chain(&present.serving_chain);

@@ -1,9 +1,10 @@
-//! Who runs the streams of an HTTP/2 connection.
+//! Scheduling of the streams of an HTTP/2 connection.
 //!
-//! A request runs as a task of its own, so that requests of one connection do not wait for each other's work. A watch
-//! has no work worth a task: it passes bytes on that others made. Once its answer has begun, it *settles* with its
-//! connection, whose task from then on runs it beside the protocol. An event for ninety watches of a connection is one
-//! wake-up, not ninety; their frames are made in one turn, and leave in one write (see `coalesced`).
+//! A request runs as a task of its own, so that requests of one connection do not delay each other. A watch
+//! is too cheap for a task: it passes on bytes that are encoded already. Once its response has begun, it
+//! *settles* with its connection, whose task from then on runs it beside the protocol. An event for ninety
+//! watches of a connection is one wake-up, not ninety; their frames are created in one turn, and sent in one
+//! write (see `coalesced`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -17,26 +18,27 @@ use tokio::time::Sleep;
 
 use super::progress::{MAX_STALL, Progress};
 
-/// How often a turn looks for streams that were woken meanwhile, before the connection's other work is done. The
-/// protocol wakes a stream that writes once more, so that twice is usual.
+/// Maximum number of passes of a turn over the woken streams, before the connection's other work is done. The
+/// protocol wakes a stream that writes once more, so that two passes are usual.
 const ROUNDS: usize = 4;
 
-/// Runs what the protocol spawns. Clones belong to the same connection.
+/// The executor of the protocol's futures. Clones belong to the same connection.
 #[derive(Clone, Default)]
 pub(super) struct Streams(Arc<Mutex<StreamsState>>);
 
-/// The streams that tasks with a connection; its task runs them.
+/// The streams that have settled with a connection; its task runs them.
 ///
-/// `FuturesUnordered` would do, but lets its task go after two futures that wake themselves, which here all do.
+/// `FuturesUnordered` is not suitable: it yields after two futures that wake themselves, which all of these
+/// do.
 pub(super) struct ConnectionTasks {
     streams: Streams,
     running: Vec<Option<Running>>,
     free: Vec<usize>,
-    /// Who is to be polled; kept for its room.
+    /// The streams to be polled; kept to reuse its allocation.
     woken: Vec<usize>,
 }
 
-/// What a stream's answer says of it: whether it is to request, and whether its client takes it.
+/// Marks a stream to be run in the connection's task, and records its client's progress.
 #[derive(Clone, Default)]
 pub(super) struct RunInline(Arc<MarkState>);
 
@@ -49,12 +51,12 @@ struct MarkState {
 
 #[derive(Default)]
 struct StreamsState {
-    /// The run inline of the request that was just taken from the connection: the stream spawned next is the one it runs in.
+    /// The handle of the request that was just received: the next spawned stream belongs to it.
     announced: Option<RunInline>,
     arriving: Vec<BoxFuture<'static, ()>>,
-    /// The places of tasks streams that have something to do.
+    /// Indices of settled streams that are ready to be polled.
     woken: Vec<usize>,
-    /// The connection's task, when it has to be told.
+    /// The connection's task, if it has to be woken.
     task: Option<Waker>,
 }
 
@@ -64,18 +66,18 @@ struct Stream {
     run_inline: RunInline,
     streams: Streams,
     is_settled: bool,
-    /// Runs while the client takes nothing of the answer.
+    /// Runs while the client reads nothing of the response.
     stall: Option<Pin<Box<Sleep>>>,
 }
 
-/// A tasks stream.
+/// A settled stream.
 struct Running {
     future: BoxFuture<'static, ()>,
     place: Arc<TaskSlot>,
     waker: Waker,
 }
 
-/// How a tasks stream is woken.
+/// The waker of a settled stream.
 struct TaskSlot {
     number: usize,
     is_woken: AtomicBool,
@@ -85,14 +87,14 @@ struct TaskSlot {
 // === impl RunInline ===
 
 impl RunInline {
-    /// Lets the stream request once it has nothing to do at the moment. A watch is endless: it may wait for its client
-    /// as long as the connection lasts.
+    /// Requests that the stream settles once it is pending. A watch is endless: it may wait for its client as
+    /// long as the connection lasts.
     pub(super) fn request(&self, is_endless: bool) {
         self.0.is_endless.store(is_endless, Ordering::Relaxed);
         self.0.settles.store(true, Ordering::Release);
     }
 
-    /// How the client takes the answer.
+    /// Returns the client's progress in reading the response.
     pub(super) fn progress(&self) -> &Progress {
         &self.0.progress
     }
@@ -109,7 +111,8 @@ impl RunInline {
 // === impl Streams ===
 
 impl Streams {
-    /// A run inline for the request that was just taken. The protocol spawns its stream before it takes another one.
+    /// Returns a handle for the request that was just received. The protocol spawns its stream before it
+    /// receives another one.
     pub(super) fn announce(&self) -> RunInline {
         let run_inline = RunInline::default();
         self.state().announced = Some(run_inline.clone());
@@ -120,7 +123,7 @@ impl Streams {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes something to do, and tells the connection's task if it does not know.
+    /// Adds work, and wakes the connection's task if necessary.
     fn note(&self, add: impl FnOnce(&mut StreamsState)) {
         let mut state = self.state();
         add(&mut state);
@@ -174,15 +177,16 @@ impl Future for Stream {
 }
 
 impl Stream {
-    /// Returns what goes on with the connection, still bounded in how long its client may take nothing.
+    /// Returns the stream that runs in the connection's task, which is still closed if its client reads
+    /// nothing for too long.
     fn tasks(&self, future: BoxFuture<'static, ()>) -> Self {
         let run_inline = self.run_inline.clone();
         let streams = self.streams.clone();
         Self { future: Some(future), run_inline, streams, is_settled: true, stall: None }
     }
 
-    /// Is ready when the client has taken nothing of the answer for too long. Costs nothing while the answer is made,
-    /// and for answers that are sent at once.
+    /// Is ready when the client has read nothing of the response for too long. Costs nothing while the
+    /// response is produced, and for responses that are sent at once.
     fn poll_stall(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let progress = &self.run_inline.0.progress;
         if !progress.is_up_to_client() {
@@ -212,12 +216,12 @@ impl Wake for TaskSlot {
 // === impl ConnectionTasks ===
 
 impl ConnectionTasks {
-    /// Those of a connection.
+    /// Returns the streams of a connection.
     pub(super) fn new(streams: &Streams) -> Self {
         Self { streams: streams.clone(), running: Vec::new(), free: Vec::new(), woken: Vec::new() }
     }
 
-    /// Runs each that has something to do.
+    /// Polls each stream that is ready.
     pub(super) fn turn(&mut self, context: &mut Context<'_>) {
         for _ in 0..ROUNDS {
             let mut woken = std::mem::take(&mut self.woken);
@@ -230,7 +234,7 @@ impl ConnectionTasks {
                 self.woken = woken;
                 return;
             }
-            // Nobody needs to tell what this turn will find anyway.
+            // No wake-up is needed for work that this turn finds anyway.
             state.task = None;
             drop(state);
             woken.extend(arriving.into_iter().map(|future| self.admit(future)));
@@ -242,7 +246,7 @@ impl ConnectionTasks {
         context.waker().wake_by_ref();
     }
 
-    /// Gives a stream a place.
+    /// Adds a stream, and returns its index.
     fn admit(&mut self, future: BoxFuture<'static, ()>) -> usize {
         let number = self.free.pop().unwrap_or(self.running.len());
         let streams = self.streams.clone();
@@ -261,7 +265,7 @@ impl ConnectionTasks {
         let Some(running) = slot else { return };
         running.place.is_woken.store(false, Ordering::Release);
         let mut context = Context::from_waker(&running.waker);
-        // A panic of one watch ends that watch, as one of a request ends that request.
+        // A panic of a watch ends that watch only, as for other requests.
         let polled = catch_unwind(AssertUnwindSafe(|| running.future.as_mut().poll(&mut context)));
         if !matches!(polled, Ok(Poll::Pending)) {
             *slot = None;
@@ -278,7 +282,7 @@ mod tests {
 
     use super::*;
 
-    /// Ninety watches follow one thing; one of them ends by a panic, all by themselves.
+    /// Ninety watches wait for the same event; one of them panics, and only it ends.
     #[tokio::test]
     async fn settled_streams_run_in_turns_of_one_task_and_end_alone() {
         const STREAMS: usize = 90;
@@ -293,7 +297,7 @@ mod tests {
                 run_inline.request(true);
                 for _ in 0..3 {
                     bell.notified().await;
-                    // As the protocol does: whoever writes is woken again.
+                    // Like the protocol, which wakes a stream that writes once more.
                     tokio::task::yield_now().await;
                     seen.fetch_add(1, Ordering::Relaxed);
                     assert_ne!(number, 7, "one of them fails");
@@ -311,7 +315,7 @@ mod tests {
         assert!(tasks.running.iter().all(Option::is_none));
     }
 
-    /// Runs turns as a connection's task does; how many it took.
+    /// Runs turns like a connection's task, and returns their number.
     async fn turn_until(tasks: &mut ConnectionTasks, is_done: impl Fn(&ConnectionTasks) -> bool) -> usize {
         let mut turns = 0;
         let running = std::future::poll_fn(|context| {

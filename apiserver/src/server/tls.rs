@@ -1,4 +1,4 @@
-//! TLS: what the server shows, and whom it believes.
+//! The TLS configuration of the server.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use crate::error::ServerError;
 
 use super::pki::Identities;
 
-/// What connections are accepted with.
+/// The TLS configuration of connections.
 #[derive(Clone)]
 pub(super) struct ServerTls {
-    /// Makes the handshake.
+    /// Performs the handshake.
     pub(super) acceptor: TlsAcceptor,
     /// Verifies the chains of client certificates.
     pub(super) verifier: Arc<dyn ClientCertVerifier>,
 }
 
-/// Asks for a client certificate and takes any, as kube-apiserver does. The handshake proves that the client has the
-/// certificate's key. Whether an authority has issued it is verified after the handshake, when a resumed session has
-/// shown its certificate too, and when the client can be given a reason.
+/// Requests a client certificate and accepts any, as kube-apiserver does. The handshake proves that the
+/// client has the certificate's key. Whether an authority has issued it is verified after the handshake, when
+/// the certificate of a resumed session is available too, and the client can receive the reason of a refusal.
 #[derive(Debug)]
 struct AnyClientCertificate(Arc<dyn ClientCertVerifier>);
 
-/// Makes what accepts TLS 1.2 and 1.3 with the serving identity.
+/// Returns the acceptor of TLS 1.2 and 1.3 with the serving identity.
 pub(super) fn server_tls(identities: &Identities) -> Result<ServerTls, ServerError> {
     let provider = Arc::new(provider());
     let mut roots = RootCertStore::empty();
@@ -49,12 +49,13 @@ pub(super) fn server_tls(identities: &Identities) -> Result<ServerTls, ServerErr
         .with_single_cert(identities.serving_chain.clone(), identities.serving_key.clone_key())?;
     config.ignore_client_order = true;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Clients that come back resume without a signature, and the server keeps nothing for them.
+    // Clients resume sessions without a signature, and the server keeps no state for them.
     config.ticketer = ring::Ticketer::new()?;
     Ok(ServerTls { acceptor: TlsAcceptor::from(Arc::new(config)), verifier })
 }
 
-/// What encrypts: the suites of AES-128 first, as kube-apiserver's own TLS has them, for a third less work for each byte.
+/// Returns the cryptography provider: the suites of AES-128 first, as in kube-apiserver's TLS, for a third
+/// less work per byte.
 fn provider() -> CryptoProvider {
     const PREFERRED: [CipherSuite; 3] = [
         CipherSuite::TLS13_AES_128_GCM_SHA256,
@@ -102,8 +103,8 @@ impl ClientCertVerifier for AnyClientCertificate {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         match X509Certificate::from_der(certificate) {
-            // The library reads no certificates of version 1. The key is enough for the handshake, so that the client
-            // can be told the reason afterwards.
+            // The library does not parse certificates of version 1. The key is enough for the handshake, so
+            // that the client can receive the reason afterwards.
             Ok((_, parsed)) if parsed.version == X509Version::V1 => {
                 let key = SubjectPublicKeyInfoDer::from(parsed.public_key().raw);
                 let algorithms = ring::default_provider().signature_verification_algorithms;

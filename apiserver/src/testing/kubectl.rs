@@ -1,4 +1,4 @@
-//! A real kubectl, as somebody at a terminal uses it.
+//! Runs a real kubectl, as a user at a terminal does.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-/// Names the kubectl to run when it is not the one on the PATH.
+/// Environment variable with the path of kubectl, if it is not the one on the PATH.
 pub const KUBECTL_VARIABLE: &str = "ORLOP_KUBECTL";
 
-/// How long a watching kubectl may take to print its next line.
+/// Maximum time for a watching kubectl to print its next line.
 const LINE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How many lines a watching kubectl may be ahead of its reader.
+/// Maximum number of lines that a watching kubectl may be ahead of its reader.
 const LINES_AHEAD: usize = 1_000;
 
-/// kubectl with one server's kubeconfig; it reads and caches nothing outside that server's directory.
+/// kubectl with one server's kubeconfig; it uses no files outside that server's directory.
 ///
-/// Arguments are written as one string and split at spaces: there are no quotes, and JSON must be written without
-/// spaces.
+/// Arguments are written as one string and split at spaces: quotes are not supported, and JSON must be
+/// written without spaces.
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     kubeconfig: PathBuf,
@@ -35,23 +35,23 @@ pub struct KubectlWatch {
 // === impl Kubectl ===
 
 impl Kubectl {
-    /// kubectl for the server of this kubeconfig; `home` is where it keeps what it caches.
+    /// Returns kubectl for the server of this kubeconfig; `home` is the directory of its caches.
     pub fn new(kubeconfig: &Path, home: &Path) -> Self {
         Self { kubeconfig: kubeconfig.to_owned(), home: home.to_owned() }
     }
 
-    /// Runs it, and returns what it printed.
+    /// Runs it, and returns its output.
     ///
     /// # Panics
-    /// It fails, or there is no kubectl.
+    /// Panics if it fails, or there is no kubectl.
     pub async fn run(&self, arguments: &str) -> String {
         self.run_with_input(arguments, "").await
     }
 
-    /// Runs it with something to read on standard input, for example for `apply -f -`.
+    /// Runs it with standard input, for example for `apply -f -`.
     ///
     /// # Panics
-    /// It fails, or there is no kubectl.
+    /// Panics if it fails, or there is no kubectl.
     pub async fn run_with_input(&self, arguments: &str, input: &str) -> String {
         let output = self.output(arguments, input).await;
         let (stdout, stderr) = texts(&output);
@@ -63,18 +63,18 @@ impl Kubectl {
         stdout
     }
 
-    /// Runs it, expects that it fails, and returns what it complained of.
+    /// Runs it, expects that it fails, and returns its error output.
     ///
     /// # Panics
-    /// It succeeds, or there is no kubectl.
+    /// Panics if it succeeds, or there is no kubectl.
     pub async fn fail(&self, arguments: &str) -> String {
         self.fail_with_input(arguments, "").await
     }
 
-    /// Runs it with something to read on standard input, and returns what it complained of.
+    /// Runs it with standard input, expects that it fails, and returns its error output.
     ///
     /// # Panics
-    /// It succeeds, or there is no kubectl.
+    /// Panics if it succeeds, or there is no kubectl.
     pub async fn fail_with_input(&self, arguments: &str, input: &str) -> String {
         let output = self.output(arguments, input).await;
         let (stdout, stderr) = texts(&output);
@@ -82,17 +82,17 @@ impl Kubectl {
         stderr
     }
 
-    /// Runs it, and returns everything there is to know, for commands whose exit code tells something, as `diff`'s.
+    /// Runs it, and returns the complete output, for commands whose exit code has a meaning, as `diff`'s.
     ///
     /// # Panics
-    /// There is no kubectl.
+    /// Panics if there is no kubectl.
     pub async fn output(&self, arguments: &str, input: &str) -> Output {
         let mut command = self.command(arguments);
         let input = input.to_owned();
         let finished = tokio::task::spawn_blocking(move || {
             let mut process = command.stdin(Stdio::piped()).spawn()?;
             if let Some(mut stdin) = process.stdin.take() {
-                // A kubectl that has seen enough closes its end, which is no error.
+                // kubectl may close its input early, which is no error.
                 let _ = stdin.write_all(input.as_bytes());
             }
             process.wait_with_output()
@@ -107,7 +107,7 @@ impl Kubectl {
     /// Starts it in the background, for example with `get pods --watch`.
     ///
     /// # Panics
-    /// There is no kubectl.
+    /// Panics if there is no kubectl.
     pub fn watch(&self, arguments: &str) -> KubectlWatch {
         let mut command = self.command(arguments);
         let mut process = match command.stdin(Stdio::null()).stderr(Stdio::null()).spawn() {
@@ -116,7 +116,7 @@ impl Kubectl {
         };
         let (sender, lines) = mpsc::channel(LINES_AHEAD);
         if let Some(output) = process.stdout.take() {
-            // Ends with the process, or when nobody reads any more.
+            // Ends with the process, or when the receiver is dropped.
             std::thread::spawn(move || {
                 let lines = BufReader::new(output).lines().map_while(Result::ok);
                 for line in lines {
@@ -146,10 +146,10 @@ impl Kubectl {
 // === impl KubectlWatch ===
 
 impl KubectlWatch {
-    /// The next line it prints.
+    /// Returns the next line of its output.
     ///
     /// # Panics
-    /// It ends, or prints nothing for long.
+    /// Panics if it ends, or prints nothing for too long.
     pub async fn next_line(&mut self) -> String {
         match tokio::time::timeout(LINE_TIMEOUT, self.lines.recv()).await {
             Ok(Some(line)) => line,
@@ -158,10 +158,10 @@ impl KubectlWatch {
         }
     }
 
-    /// Reads on until a line contains this, and returns it.
+    /// Reads until a line contains this text, and returns that line.
     ///
     /// # Panics
-    /// It ends before, or prints nothing for long.
+    /// Panics if it ends before, or prints nothing for too long.
     pub async fn line_with(&mut self, text: &str) -> String {
         loop {
             let line = self.next_line().await;
@@ -174,7 +174,7 @@ impl KubectlWatch {
 
 impl Drop for KubectlWatch {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

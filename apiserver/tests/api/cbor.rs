@@ -1,4 +1,4 @@
-//! CBOR over the API, which is off unless it is switched on.
+//! CBOR over the API, which is disabled by default.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl AnswerExt for Answer {
     }
 }
 
-/// A request whose body and answer are CBOR.
+/// Sends a request whose body and response are CBOR.
 async fn send(server: &Server, method: Method, url: &str, media_type: &str, body: &Value) -> Answer {
     let request = Request::builder().method(method).uri(url).header("content-type", media_type);
     server.send(request.header("accept", CBOR).body(Body::from(encode(body))).unwrap()).await
@@ -80,7 +80,7 @@ async fn objects_come_and_go() {
 async fn bytes_are_bytes_and_every_shape_has_cbor() {
     let server = start().await;
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "binaryData": {"b": "AAH/"}});
-    // A client that has bytes marks them: they are base64 in JSON.
+    // A CBOR client tags byte strings that are base64 in JSON.
     let mut marked = encode(
         &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "binaryData": {"b": "XXX"}}),
     );

@@ -1,4 +1,4 @@
-//! What the server says about itself.
+//! Discovery and OpenAPI documents of a server.
 
 use axum::body::Body;
 use http::Request;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::Server;
 
-/// Scripts look for pieces of the text, kube's own among them.
+/// Scripts search for parts of the text, kube's own among them.
 #[tokio::test]
 async fn fields_come_in_the_order_of_kubernetes() {
     let server = Server::start().await;
@@ -87,7 +87,7 @@ async fn documents_for_clients_that_explain_and_validate() {
     assert_eq!(patch["x-kubernetes-group-version-kind"]["kind"], "Enclosure");
     assert!(patch["parameters"].as_array().unwrap().iter().any(|one| one["name"] == "fieldValidation"));
 
-    // Every reference leads somewhere.
+    // Every reference can be resolved.
     let schemas = document["components"]["schemas"].as_object().unwrap();
     let mut references = Vec::new();
     collect_references(&document, &mut references);

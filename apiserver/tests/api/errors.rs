@@ -1,4 +1,4 @@
-//! What is refused, in Kubernetes' words.
+//! Errors, with Kubernetes' messages.
 
 use http::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! A server without a network.
+//! A server without a network, for tests of the API.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// A resource of an author's own.
+/// A custom resource.
 #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 #[resource(
@@ -49,7 +49,7 @@ pub(crate) struct Enclosure {
     status: Option<EnclosureStatus>,
 }
 
-/// What it is to be.
+/// The desired state.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EnclosureSpec {
@@ -57,7 +57,7 @@ pub(crate) struct EnclosureSpec {
     replicas: Option<i32>,
 }
 
-/// What it is.
+/// The observed state.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EnclosureStatus {
@@ -134,7 +134,7 @@ pub(crate) struct Server {
     pub(crate) shutdown: CancellationToken,
 }
 
-/// What it answered, read to the end.
+/// The response, read to the end.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -143,12 +143,12 @@ pub(crate) struct Answer {
 }
 
 impl Server {
-    /// A fresh server with the namespace `default`.
+    /// Starts a new server with the namespace `default`.
     pub(crate) async fn start() -> Self {
         Self::start_with(ApiConfig::default()).await
     }
 
-    /// The same, configured.
+    /// Starts a new server with this configuration.
     pub(crate) async fn start_with(config: ApiConfig) -> Self {
         let installed: Arc<InstalledApi> =
             Arc::new(MAP.install(&Storages(Embedded::in_memory()), &|_| true).unwrap());
@@ -161,16 +161,16 @@ impl Server {
         server
     }
 
-    /// Any request; the body is not read yet.
+    /// Sends any request; the body is not read yet.
     pub(crate) async fn open(&self, request: Request<Body>) -> Response<Body> {
         let info = RequestInfo::parse(request.method(), request.uri());
         let api = Arc::clone(&self.api);
-        // As a server does it: on a task of its own.
+        // Runs in a task of its own, as in a server.
         let task = tokio::spawn(async move { api.dispatch(info, RequestContext::system(""), request).await });
         task.await.unwrap()
     }
 
-    /// Any request.
+    /// Sends any request.
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let (parts, body) = self.open(request).await.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
@@ -215,7 +215,7 @@ impl Answer {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    /// The code and message of a failure.
+    /// Returns the code and message of a failure.
     pub(crate) fn failure(&self) -> (u16, String) {
         let status = self.json();
         assert_eq!(status["kind"], "Status", "{status}");
@@ -234,7 +234,7 @@ impl Answer {
     }
 }
 
-/// A config map with one entry.
+/// Returns a config map with one entry.
 pub(crate) fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": "v"}})
 }

@@ -1,5 +1,5 @@
-//! The API from request to stored object and back, without a network: two built-in kinds and one of an author's
-//! own, over the embedded engine and its watch cache.
+//! The API from request to stored object and back, without a network: two built-in kinds and a custom one,
+//! over the embedded engine and its watch cache.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Objects that nest as deep as requests may.
+//! Objects with the maximum nesting depth of requests.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use crate::fixture::Server;
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-/// How deep the body of a request may nest.
+/// Maximum nesting depth of a request's body.
 const MAX_DEPTH: usize = 128;
-/// How deep the fields of a manager are in an object.
+/// Depth of a manager's fields in an object.
 const FIELDS_DEPTH: usize = 4;
 
-/// A config map whose manager has fields at the greatest depth.
+/// Returns a config map whose manager has fields at the maximum depth.
 fn deepest() -> Value {
     let mut fields = json!({});
     for _ in 0..MAX_DEPTH - FIELDS_DEPTH - 1 {

@@ -1,4 +1,4 @@
-//! Patches and configurations that are odd, or fit nothing.
+//! Unusual patches and configurations, and those that cannot be applied.
 
 use http::Method;
 use serde_json::json;
@@ -80,7 +80,7 @@ async fn keys_that_come_twice_in_yaml_are_told_with_their_lines() {
     let refused = apply("&fieldValidation=Strict").await.failure();
     let text = format!("error strict decoding YAML: error converting YAML to JSON: {lines}");
     assert_eq!(refused, (400, text));
-    // No header can hold the lines.
+    // A header cannot contain newlines.
     assert!(apply("").await.expect(200).warnings().is_empty());
     let put = format!("{MAP}?fieldValidation=Strict");
     let refused = server.write(Method::PUT, &put, "application/yaml", yaml).await.failure();

@@ -1,4 +1,4 @@
-//! Kubernetes' protobuf over the API: what client-go speaks with built-in kinds.
+//! Kubernetes' protobuf over the API, which client-go uses for built-in kinds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,7 +129,7 @@ async fn metadata_alone_has_protobuf_for_every_kind() {
     }
 }
 
-/// client-go's typed clients update a scale in the format they are set to, whatever the format of its object.
+/// client-go's typed clients update a scale in their configured format, whatever the format of its object.
 #[tokio::test]
 async fn a_scale_is_read_and_written() {
     let server = Server::start().await;
@@ -141,7 +141,7 @@ async fn a_scale_is_read_and_written() {
     scale["spec"]["replicas"] = json!(7);
     let updated = server.write(Method::PUT, &url, PROTOBUF, encode(&scale)).await.expect(200).json();
     assert_eq!(updated["spec"]["replicas"], 7);
-    // Protobuf leaves out what is zero.
+    // Protobuf omits zero values.
     scale["spec"]["replicas"] = json!(0);
     scale["metadata"]["resourceVersion"] = updated["metadata"]["resourceVersion"].clone();
     server.write(Method::PUT, &url, PROTOBUF, encode(&scale)).await.expect(200);
@@ -207,7 +207,7 @@ async fn watches_are_frames_of_messages() {
     assert_eq!(events[1].1["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
 }
 
-/// A `WatchEvent`: its type, and the object in its envelope.
+/// Returns the type of a `WatchEvent`, and the object in its envelope.
 fn event(frame: &[u8]) -> (String, Value) {
     let kind_len = usize::from(frame[1]);
     let (kind, rest) = frame[2..].split_at(kind_len);

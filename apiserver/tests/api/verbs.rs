@@ -104,7 +104,7 @@ async fn own_kinds_have_their_subresources() {
         .json();
     assert_eq!((&changed["status"]["replicas"], &changed["spec"]["replicas"]), (&json!(4), &json!(5)));
 
-    // Lists of kinds that are not Kubernetes' own say of every item what it is.
+    // Items in lists of custom kinds have `apiVersion` and `kind`.
     let list = server.get(&format!("{ENCLOSURES}?fieldSelector=spec.keeper%3Dada")).await.expect(200).json();
     assert_eq!(list["items"][0]["kind"], "Enclosure");
     assert_eq!(list["kind"], "EnclosureList");

@@ -27,7 +27,7 @@ impl Watch {
         Self { body: response.into_body(), pending: Vec::new() }
     }
 
-    /// The next frame; `None` when the watch is over.
+    /// Returns the next frame, or `None` at the end of the watch.
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
@@ -40,7 +40,7 @@ impl Watch {
         }
     }
 
-    /// The next frame's type and its object's name.
+    /// Returns the next frame's type and its object's name.
     async fn event(&mut self) -> (String, String) {
         let frame = self.next().await.expect("a frame");
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -98,7 +98,7 @@ async fn the_present_state_can_come_first() {
     assert_eq!(watch.event().await, event("ADDED", "b"));
 }
 
-/// A table says that the present state is complete by a row, whose object has the annotation.
+/// In a table, the end of the initial events is a row whose object has the annotation.
 #[tokio::test]
 async fn the_present_state_can_come_first_as_tables() {
     let server = Server::start().await;

@@ -38,7 +38,7 @@ async fn connect(server: SocketAddr) -> TcpStream {
     socket.connect(server).await.unwrap()
 }
 
-/// Whether the server has closed the connection, which it does at once or not for a while.
+/// Returns whether the server has closed the connection, which it does at once or not for a while.
 async fn is_closed(stream: &mut TcpStream) -> bool {
     tokio::time::timeout(Duration::from_secs(3), stream.read_u8()).await.is_ok()
 }
@@ -53,13 +53,13 @@ async fn connections_of_one_address_leave_descriptors_for_others_and_for_storage
     for _ in 0..2 * LIMIT {
         hostile.push(connect(server).await);
     }
-    // Connections are accepted in their order, so when the last one is closed all have been.
+    // Connections are accepted in order: when the last one is closed, all have been accepted or closed.
     assert!(is_closed(hostile.last_mut().unwrap()).await, "one address does not get everything");
     let open = futures::future::join_all(hostile.iter_mut().map(is_closed)).await;
     let open = open.into_iter().filter(|is_closed| !is_closed).count();
     assert!((SHARE / 2..=SHARE).contains(&open), "{open} of {} connections stay open", hostile.len());
 
-    // Somebody else connects, and writes.
+    // Another client connects, and writes.
     let client = crate::client(process.kubeconfig()).await;
     let others: kube::Api<k8s_openapi::api::core::v1::ConfigMap> = kube::Api::default_namespaced(client);
     for number in 0..20 {

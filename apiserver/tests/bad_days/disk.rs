@@ -1,4 +1,4 @@
-//! A full disk: files that may not grow any more are what a process sees of one.
+//! A full disk, simulated by a limit on the size of files.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::process::Process;
 use crate::{PATIENCE, config_map};
 
-/// Smaller than what the store has written already.
+/// Less than what the store has written already.
 const NO_ROOM: &str = "--fsize=1024:";
 const ROOM: &str = "--fsize=unlimited:";
 
@@ -19,7 +19,7 @@ fn limit(process: &Process, limit: &str) {
     assert!(Command::new("prlimit").args(["--pid", &process.id(), limit]).status().unwrap().success());
 }
 
-/// Creates objects until one is refused; what was acknowledged, and the refusal.
+/// Creates objects until one is refused; returns what was acknowledged, and the refusal.
 async fn fill(
     maps: &Api<ConfigMap>,
     round: &str,
@@ -54,7 +54,7 @@ async fn assert_present(maps: &Api<ConfigMap>, acknowledged: &BTreeMap<String, S
 async fn a_full_disk_is_told_loses_nothing_and_is_got_over() {
     let home = TempDir::new().unwrap();
     let directory = home.path().join("data");
-    // What it logs has no room either, from the first line on.
+    // The log cannot be written either, from the first line on.
     std::os::unix::fs::symlink("/dev/full", directory.with_extension("log")).unwrap();
     let process = Process::start(&directory);
     let maps = process.config_maps().await;
@@ -76,7 +76,7 @@ async fn a_full_disk_is_told_loses_nothing_and_is_got_over() {
             }),
             "{causes:?}"
         );
-        // Reads go on.
+        // Reads continue to work.
         assert_present(&maps, &acknowledged).await;
         limit(&process, ROOM);
         let begun = Instant::now();

@@ -1,9 +1,10 @@
-//! A server, a backup and a restore are killed before each system call that changes a file.
+//! Kills a server, a backup and a restore before each system call that changes a file.
 //!
-//! strace reports each call before it happens and delays it, so that the kill arrives in between. A kill that arrives
-//! later, on a busy machine, hits another call: nothing here depends on which one.
+//! strace reports each call before it happens and delays it, so that the kill arrives in between. On a busy
+//! machine the kill may arrive later, at another call: the tests do not depend on which one.
 //!
-//! Every run would take minutes: by default the calls are sampled. With `ORLOP_EVERY_SYSCALL=1` each call is tried.
+//! A run over all calls takes minutes: by default the calls are sampled. With `ORLOP_EVERY_SYSCALL=1` each
+//! call is tried.
 
 use std::fs;
 use std::io::Read as _;
@@ -19,11 +20,11 @@ use tempfile::TempDir;
 use crate::config_map;
 use crate::process::Process;
 
-/// The calls that change what is on disk.
+/// The system calls that change files.
 const CALLS: &str = "mkdir,mkdirat,rename,renameat,renameat2,fsync,fdatasync,write,writev,pwrite64,ftruncate,fallocate,\
                      unlink,unlinkat,rmdir,link,linkat,chmod,fchmod,fchmodat,openat,copy_file_range";
 
-/// How long strace delays each call, in microseconds: longer than the kill takes to arrive.
+/// Delay of each call by strace, in microseconds: longer than the kill takes to arrive.
 const DELAY_MICROSECONDS: &str = "1500";
 
 /// A server that makes no call for this long has started.
@@ -33,9 +34,9 @@ const QUIET: Duration = Duration::from_millis(1500);
 struct Traced {
     strace: Child,
     output: Receiver<String>,
-    /// The program's process id, once it is known.
+    /// The program's process id, once known.
     program: Option<Pid>,
-    /// Only calls that name something in this directory count.
+    /// Only calls that name a path in this directory count.
     directory: String,
     line: String,
     is_counted: bool,
@@ -45,7 +46,7 @@ struct Traced {
 // === impl Traced ===
 
 impl Traced {
-    /// Starts the server's program. Calls count that name something beside `file`.
+    /// Starts the server's program. Calls that name a path beside `file` count.
     fn spawn(file: &Path, arguments: &[&str]) -> Self {
         let strace = std::env::var_os("ORLOP_STRACE").unwrap_or_else(|| "strace".into());
         let mut strace = Command::new(strace)
@@ -54,7 +55,7 @@ impl Traced {
             .args(["-e", &format!("inject={CALLS}:delay_enter={DELAY_MICROSECONDS}")])
             .arg(env!("CARGO_BIN_EXE_apiserver"))
             .args(arguments)
-            // Working copies are made there.
+            // Working copies are created there.
             .env("TMPDIR", file.parent().unwrap())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -81,7 +82,7 @@ impl Traced {
         }
     }
 
-    /// Lets the program run until it is about to make its `number`th call, ends, or makes no more calls.
+    /// Runs the program until it is about to make its `number`th call, ends, or makes no more calls.
     fn run_to_call(&mut self, number: usize) {
         // The runtime wakes its threads by writing, so that there is always some output: only counted calls count.
         let mut last_call = Instant::now();
@@ -91,7 +92,7 @@ impl Traced {
             for character in text.chars() {
                 self.take(character);
             }
-            // What has been printed of a call is enough to know it.
+            // The part of a call that has been printed identifies it.
             self.count();
             if self.calls.len() > counted {
                 counted = self.calls.len();
@@ -127,7 +128,7 @@ impl Traced {
 
     fn kill(&mut self) {
         if let Some(program) = self.program {
-            // It may have ended by itself.
+            // It may have ended already.
             let _ = kill_process(program, Signal::KILL);
         }
         self.strace.wait().unwrap();
@@ -144,7 +145,7 @@ impl Drop for Traced {
     }
 }
 
-/// The calls that a program makes when nothing kills it.
+/// Returns the calls of a program that is not killed.
 fn all_calls(directory: &Path, arguments: &[&str]) -> Vec<String> {
     let mut traced = Traced::spawn(directory, arguments);
     traced.run_to_call(usize::MAX);
@@ -160,7 +161,7 @@ fn kill_before(directory: &Path, arguments: &[&str], number: usize) -> String {
     traced.calls.pop().unwrap_or_default()
 }
 
-/// The calls to be tried, of so many: all, or a sample with the first and the last.
+/// Returns the numbers of the calls to be tried: all, or a sample with the first and the last.
 fn sample(calls: usize, samples: usize) -> Vec<usize> {
     assert!(calls > samples, "strace reports only {calls} calls");
     if std::env::var_os("ORLOP_EVERY_SYSCALL").is_some() {
@@ -175,7 +176,7 @@ fn storage(directory: &Path, arguments: &[&str]) -> Output {
     command.arg("--data-dir").arg(directory).arg("storage").args(arguments).output().unwrap()
 }
 
-/// Fails unless a command succeeds; returns what it prints, without the directory.
+/// Fails unless a command succeeds; returns its output, without the directory.
 fn succeeds(directory: &Path, arguments: &[&str], place: &str) -> String {
     let output = storage(directory, arguments);
     assert!(output.status.success(), "{place}: {}", String::from_utf8_lossy(&output.stderr));
@@ -183,7 +184,7 @@ fn succeeds(directory: &Path, arguments: &[&str], place: &str) -> String {
     text.split_once(": ").unwrap().1.to_owned()
 }
 
-/// Everything that temporary files, of an interrupted write, would be found in.
+/// Returns all files that could be left of an interrupted write.
 fn temporary_files(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -219,7 +220,7 @@ async fn a_first_start_that_is_killed_before_any_call_can_be_repeated() {
     }
 }
 
-/// A stopped server's directory.
+/// Creates the directory of a stopped server.
 async fn stopped_server(directory: &Path) {
     let process = Process::start(directory);
     process.ready("a first start").await;

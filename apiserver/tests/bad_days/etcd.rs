@@ -1,4 +1,4 @@
-//! A whole server over an etcd in trouble.
+//! A whole server over a failing etcd.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::process::Process;
 use crate::proxy::Proxy;
 use crate::{PATIENCE, config_map, config_maps, converge, over_etcd, reflect};
 
-/// How long a request may take: a partition is longer.
+/// Request timeout of the server; partitions last longer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn url(etcd: &Etcd) -> String {
@@ -31,14 +31,14 @@ fn behind(proxy: &Proxy) -> TestServerBuilder {
     over_etcd(&proxy.url()).flag(timeout).flag("--watch-cache-sizes=configmaps#5")
 }
 
-/// Another server writes a config map.
+/// Writes a config map, as another server does.
 async fn write_elsewhere(etcd: &Etcd, name: &str) {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default", "uid": name}});
     let key = format!("/registry/configmaps/default/{name}");
     etcd.connect().await.put_if(&key, 0, Bytes::from(map.to_string()), None).await.unwrap();
 }
 
-/// A failure that says what it is: 5xx, a reason, and a text.
+/// Fails unless the failure is reported as such: 5xx, a reason, and a message.
 fn assert_told<T: std::fmt::Debug>(what: &str, answer: Result<T, kube::Error>) {
     match answer {
         Err(kube::Error::Api(status)) => {
@@ -99,13 +99,13 @@ async fn a_partition_is_told_and_got_over() {
         assert_told("patch", patched);
         assert_told("delete", deleted);
         assert!(begun.elapsed() < REQUEST_TIMEOUT * 10, "told after {:?}", begun.elapsed());
-        // What is at hand is still given.
+        // Cached objects are still served.
         let at_hand = ListParams::default().match_any();
         assert_eq!(maps.list(&at_hand).await.unwrap().items.len(), reader.state().len());
 
         write_elsewhere(&etcd, &format!("meanwhile-{round}")).await;
         proxy.pass();
-        // A deletion that was held may have been carried out: that it failed was never said.
+        // A delayed deletion may have been carried out: its failure was never reported.
         let _ = maps.create(&post, &config_map("a", "1")).await;
         recover(&maps, "a").await;
         maps.get(&format!("meanwhile-{round}")).await.unwrap();
@@ -145,7 +145,7 @@ async fn etcd_is_killed_under_watchers_and_writers_and_comes_back() {
     server.stop().await;
 }
 
-/// Writes its own objects, whatever happens; what was acknowledged of each.
+/// Writes its own objects and ignores failures; returns what was acknowledged of each.
 async fn write(maps: Api<ConfigMap>, own: usize, stop: Arc<AtomicBool>) -> BTreeMap<String, u64> {
     let mut acknowledged = BTreeMap::new();
     for turn in 0_u64.. {
@@ -163,7 +163,7 @@ async fn write(maps: Api<ConfigMap>, own: usize, stop: Arc<AtomicBool>) -> BTree
     acknowledged
 }
 
-/// Clients that were away too long, and caches that were, list again: 410 tells them.
+/// Clients and caches that were disconnected for too long receive a 410, and list again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_missed_what_was_compacted_lists_again() {
     let etcd = Etcd::start().await.unwrap();
@@ -175,7 +175,8 @@ async fn who_missed_what_was_compacted_lists_again() {
     let version = first.metadata.resource_version.unwrap();
     converge(&maps, &reader).await;
 
-    // A client pauses while more happens than the cache remembers; etcd forgets it, and so does a server that ends.
+    // A client pauses while more events happen than the cache keeps; etcd compacts them, and the cache of a
+    // restarted server is empty.
     for number in 0..8 {
         maps.create(&PostParams::default(), &config_map(&format!("m{number}"), "1")).await.unwrap();
     }
@@ -188,7 +189,7 @@ async fn who_missed_what_was_compacted_lists_again() {
     let server = again.start().await.unwrap();
     assert_eq!(watched(&server, &version).await.as_deref(), Some("410"), "the past is gone");
 
-    // The server itself is away while changes are made and forgotten.
+    // The server itself is disconnected while changes are made and compacted.
     proxy.cut();
     for number in 0..4 {
         write_elsewhere(&etcd, &format!("elsewhere{number}")).await;
@@ -202,7 +203,8 @@ async fn who_missed_what_was_compacted_lists_again() {
     server.stop().await;
 }
 
-/// What a watch from a revision comes to: the code of its error, or of its refusal; `None` for an event.
+/// Returns the result of a watch from a revision: the code of its error, or of its refusal; `None` for an
+/// event.
 async fn watched(server: &TestServer, version: &str) -> Option<String> {
     let client = crate::client(server.kubeconfig_path()).await;
     let maps: Api<ConfigMap> = Api::default_namespaced(client);

@@ -19,7 +19,7 @@ use tower::Service;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// One connection, made anew when it is lost.
+/// One connection, reopened when it is lost.
 #[derive(Clone)]
 struct Http2 {
     address: SocketAddr,
@@ -27,7 +27,7 @@ struct Http2 {
     connection: Arc<Mutex<Option<SendRequest<Body>>>>,
 }
 
-/// A kube-rs client with a connection of its own, as an administrator.
+/// Returns a kube-rs client with a connection of its own, as an administrator.
 pub(crate) fn client(server: &TestServer) -> kube::Client {
     let tls = TlsConnector::from(Arc::new(server.client_tls(&["h2"])));
     kube::Client::new(Http2 { address: server.address(), tls, connection: Arc::default() }, "default")

@@ -1,4 +1,4 @@
-//! The server as a process that ends: killed in the middle of writes, again and again, and by SIGTERM.
+//! A server process that ends: killed during writes, repeatedly, and by SIGTERM.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::process::Process;
 const ROUNDS: u64 = 50;
 const CLIENTS: u64 = 8;
 
-/// Names and resource versions of what was acknowledged.
+/// Names and resource versions of acknowledged objects.
 type Acknowledged = BTreeMap<String, u64>;
 
-/// Creates config maps until the server is gone; each call counts what it was acknowledged.
+/// Creates config maps until the server is gone; `count` is the number of acknowledged ones.
 async fn create_until_it_is_gone(
     maps: Api<ConfigMap>,
     round: u64,
@@ -68,7 +68,7 @@ async fn no_acknowledged_object_is_lost_however_often_the_server_is_killed() {
             .map(|client| tokio::spawn(create_until_it_is_gone(maps.clone(), round, client, count.clone())))
             .collect();
         let begun = Instant::now();
-        // At a moment of each round's own in the stream of writes.
+        // At a different moment of the writes in each round.
         while count.load(Ordering::Relaxed) < 1 + round * 7 % 40 {
             assert!(begun.elapsed() < Duration::from_secs(20), "round {round}: nothing is written");
             assert!(server.runs(), "round {round}: the server has ended");

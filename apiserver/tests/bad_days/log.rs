@@ -1,4 +1,4 @@
-//! What a server logs, and that it goes on when nobody takes it.
+//! The log of a server, and that the server continues if the log is not read.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::process::Process;
 use crate::{PATIENCE, config_map};
 
-/// The lines of requests for config maps, once there is one for this URI.
+/// Returns the lines of requests for config maps, once there is one for this URI.
 async fn requests(process: &Process, uri: &str) -> Vec<Value> {
     let begun = Instant::now();
     loop {
@@ -77,7 +77,7 @@ async fn an_orderly_end_logs_nothing_alarming_and_without_verbosity_no_requests(
     assert!(lines.len() == 1 && lines[0].contains("stopping; a second signal ends"), "{logged}");
 }
 
-/// A pipe takes 64 KiB, and then nothing more until somebody reads.
+/// A pipe accepts 64 KiB, and then nothing more until it is read.
 #[tokio::test]
 async fn a_log_that_nobody_reads_holds_up_no_request() {
     let home = TempDir::new().unwrap();

@@ -1,5 +1,5 @@
-//! Bad days, lived through by a whole server and its clients: a server that is killed or restarted under a thousand
-//! reflectors, an etcd that dies, hangs, forgets or is not there yet, a full disk, clients that stand still.
+//! Failures of a whole server and its clients: a server that is killed or restarted under a thousand
+//! reflectors, an etcd that dies, hangs, loses data or is not available yet, a full disk, clients that stall.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
@@ -28,15 +28,15 @@ use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use serde_json::json;
 use tokio_util::task::AbortOnDropHandle;
 
-/// How long what must happen may take on a busy machine.
+/// Maximum time for expected events on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A server over the etcd that answers here.
+/// Returns a server over the etcd at this URL.
 fn over_etcd(url: &str) -> TestServerBuilder {
     TestServer::builder().etcd(url, "/registry")
 }
 
-/// A client that shows what the server answers: it does not try again by itself.
+/// Returns a client without retries, which shows the server's responses.
 async fn client(kubeconfig: &Path) -> kube::Client {
     let kubeconfig = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
     let options = kube::config::KubeConfigOptions::default();
@@ -53,7 +53,7 @@ fn config_map(name: &str, value: &str) -> ConfigMap {
     serde_json::from_value(json!({"metadata": {"name": name}, "data": {"value": value}})).unwrap()
 }
 
-/// A reflector, as controllers run one.
+/// Returns a reflector, as controllers run one.
 fn reflect(maps: &Api<ConfigMap>) -> (Store<ConfigMap>, AbortOnDropHandle<()>) {
     let (reader, writer) = reflector::store();
     let watched = watcher(maps.clone(), watcher::Config::default());
@@ -62,7 +62,7 @@ fn reflect(maps: &Api<ConfigMap>) -> (Store<ConfigMap>, AbortOnDropHandle<()>) {
     (reader, AbortOnDropHandle::new(task))
 }
 
-/// Waits until a reflector has what the server lists.
+/// Waits until a reflector has the objects that the server lists.
 async fn converge(maps: &Api<ConfigMap>, reader: &Store<ConfigMap>) {
     let version = |map: &ConfigMap| (map.metadata.name.clone(), map.metadata.resource_version.clone());
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! An operator's day after: check, backup and restore of the embedded store, by the command line.
+//! Maintenance by an operator: check, backup and restore of the embedded store, by the command line.
 
 use std::path::Path;
 use std::process::{Command, Output};

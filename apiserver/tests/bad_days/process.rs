@@ -1,4 +1,4 @@
-//! A server as a process of its own.
+//! A server in a process of its own.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::PATIENCE;
 /// A running server. It is killed when dropped.
 pub(crate) struct Process {
     child: Child,
-    /// What it logs.
+    /// The file of its log.
     pub(crate) log: PathBuf,
     stdout: Option<BufReader<ChildStdout>>,
     kubeconfig: PathBuf,
@@ -22,7 +22,7 @@ pub(crate) struct Process {
 // === impl Process ===
 
 impl Process {
-    /// Starts a server that keeps everything in a directory, and waits until it has its port.
+    /// Starts a server that keeps everything in a directory, and waits until its port is open.
     pub(crate) fn start(directory: &Path) -> Self {
         Self::start_with(directory, &[])
     }
@@ -33,13 +33,14 @@ impl Process {
         process
     }
 
-    /// Starts a server and waits for nothing. A file that may not grow is an error to it, not the end.
+    /// Starts a server without waiting. A file that reaches the size limit is an error instead of a fatal
+    /// signal.
     pub(crate) fn spawn(directory: &Path, flags: &[&str]) -> Self {
         let log = std::fs::File::create(directory.with_extension("log")).unwrap();
         Self::spawn_prepared(directory, flags, "trap '' XFSZ", log.into())
     }
 
-    /// Starts a server from a shell that runs a command first, and waits for nothing.
+    /// Starts a server from a shell that runs a command first, without waiting.
     pub(crate) fn spawn_prepared(directory: &Path, flags: &[&str], prepare: &str, stderr: Stdio) -> Self {
         let log = directory.with_extension("log");
         let script = format!("{prepare}; exec \"$0\" \"$@\"");
@@ -56,7 +57,7 @@ impl Process {
         Self { child, log, stdout, kubeconfig: PathBuf::new() }
     }
 
-    /// Waits until the server has its port.
+    /// Waits until the server's port is open.
     pub(crate) fn announced(&mut self) {
         let stdout = self.stdout.as_mut().unwrap();
         let mut line = String::new();
@@ -72,7 +73,7 @@ impl Process {
         &self.kubeconfig
     }
 
-    /// Waits for the namespace that is made at the first start.
+    /// Waits for the namespace that is created at the first start.
     pub(crate) async fn config_maps(&self) -> Api<ConfigMap> {
         let client = crate::client(&self.kubeconfig).await;
         let namespaces: Api<Namespace> = Api::all(client.clone());
@@ -84,12 +85,12 @@ impl Process {
         Api::default_namespaced(client)
     }
 
-    /// What it has logged so far.
+    /// Returns its log so far.
     pub(crate) fn logged(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Waits until the server says that it is ready.
+    /// Waits until the server is ready.
     pub(crate) async fn ready(&self, place: &str) {
         let client = crate::client(&self.kubeconfig).await;
         let begun = Instant::now();
@@ -125,7 +126,7 @@ impl Process {
         }
     }
 
-    /// How much memory it takes, in bytes.
+    /// Returns its resident memory, in bytes.
     pub(crate) fn resident_bytes(&self) -> usize {
         let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.id())).unwrap();
         statm.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 4096
@@ -139,7 +140,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It has ended already where all went well.
+        // It has usually ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

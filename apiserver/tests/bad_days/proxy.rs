@@ -1,4 +1,4 @@
-//! A TCP proxy that can stop passing bytes, and cut what it passes.
+//! A TCP proxy that can hold bytes back, and cut connections.
 
 use std::net::SocketAddr;
 
@@ -8,11 +8,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
-/// What happens to bytes.
+/// The handling of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Pass,
-    /// They are kept; nobody is told.
+    /// Bytes are held back without an error.
     Hold,
     /// Connections are closed, and new ones too.
     Cut,
@@ -28,7 +28,7 @@ pub(crate) struct Proxy {
 // === impl Proxy ===
 
 impl Proxy {
-    /// A proxy before a server (`http://host:port`).
+    /// Starts a proxy before a server (`http://host:port`).
     pub(crate) async fn start(url: &str) -> Self {
         let target: SocketAddr = url.trim_start_matches("http://").parse().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -68,7 +68,7 @@ async fn connection(client: TcpStream, target: SocketAddr, mut mode: watch::Rece
     let Ok(server) = TcpStream::connect(target).await else { return };
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
     let mut cut = mode.clone();
-    // Whichever ends first ends all of it.
+    // The first direction to end closes the connection.
     tokio::select! {
         () = pump(from_client, to_server, mode.clone()) => {}
         () = pump(from_server, to_client, mode) => {}
@@ -85,7 +85,7 @@ async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut mode: watch::
     }
 }
 
-/// Waits while bytes are held; `false` when they are not to go on at all.
+/// Waits while bytes are held back; returns `false` if the connection is cut.
 async fn may_pass(mode: &mut watch::Receiver<Mode>) -> bool {
     mode.wait_for(|mode| *mode != Mode::Hold).await.is_ok_and(|mode| *mode == Mode::Pass)
 }

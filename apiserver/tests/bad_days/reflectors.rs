@@ -1,5 +1,5 @@
-//! A server is restarted under a thousand watching reflectors while writers go on: every reflector comes to the truth,
-//! and none is told anything twice, out of order, too late or not at all.
+//! A server is restarted under a thousand watching reflectors while writers continue: every reflector reaches
+//! the current state, without duplicate, reordered, late or missing events.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,32 +19,32 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::{PATIENCE, http2, over_etcd};
 
 const REFLECTORS: usize = 1_000;
-/// So many of them share a connection.
+/// Number of reflectors that share a connection.
 const PER_CONNECTION: usize = 200;
 /// Each reflector watches one group of objects; every fiftieth watches all.
 const GROUPS: usize = 20;
 const WRITERS: usize = 3;
 const OBJECTS_PER_WRITER: usize = 14;
-/// How long a writer rests, so that reflectors in the same process keep up.
+/// Pause of a writer between writes, so that reflectors in the same process keep up.
 const REST: Duration = Duration::from_millis(40);
 
-/// Objects by name, each with how often it was written.
+/// The number of writes of each object, by name.
 type Objects = BTreeMap<String, u64>;
 
-/// What a reflector has seen. Each object counts its own writes: that shows what is missing.
+/// The events that a reflector has seen. Each object counts its own writes, which reveals missing ones.
 #[derive(Default)]
 struct Observed {
-    /// The newest count and resource version of every object there ever was.
+    /// The newest count and resource version of every object, including deleted ones.
     known: BTreeMap<String, (u64, u64)>,
-    /// Who is there.
+    /// The existing objects.
     present: BTreeSet<String>,
-    /// Who is there, as far as an initial list has come.
+    /// The existing objects in the initial list so far.
     listed: BTreeSet<String>,
-    /// How many initial lists came to their end.
+    /// Number of completed initial lists.
     lists: usize,
     newest: u64,
     faults: Vec<String>,
-    /// What the watcher was told beside events.
+    /// Errors that the watcher received.
     errors: Vec<String>,
 }
 
@@ -136,7 +136,7 @@ async fn wait(reflectors: &[Arc<Mutex<Observed>>], what: &str, is_done: impl Fn(
 
 // === writers ===
 
-/// Creates, changes and deletes its own objects, and insists on each write; gives what is there in the end.
+/// Creates, changes and deletes its own objects, and retries each write; returns the final objects.
 async fn write(maps: Api<ConfigMap>, own: usize, stop: Arc<AtomicBool>) -> Objects {
     let mut counts = Objects::new();
     let mut present = BTreeSet::new();
@@ -168,7 +168,7 @@ async fn write(maps: Api<ConfigMap>, own: usize, stop: Arc<AtomicBool>) -> Objec
     counts
 }
 
-/// Tries until it succeeds, or until the answer is the one that says that it has succeeded before.
+/// Retries until an attempt succeeds, or fails with the code that shows that an earlier one has succeeded.
 async fn insist<T, F>(done_before: u16, attempt: impl Fn() -> F)
 where
     F: Future<Output = Result<T, kube::Error>>,
@@ -200,7 +200,7 @@ fn observe(maps: Api<ConfigMap>, number: usize) -> (Arc<Mutex<Observed>>, AbortO
             let mut observed = noted.lock().unwrap();
             match event {
                 Ok(event) => observed.see(event),
-                // A server that is away is no fault.
+                // An unavailable server is expected.
                 Err(error) => observed.errors.push(error.to_string()),
             }
         }
@@ -264,7 +264,7 @@ impl Observed {
     }
 }
 
-/// Name, count and resource version.
+/// Returns name, count and resource version.
 fn facts(map: &ConfigMap) -> (String, u64, u64) {
     let metadata = &map.metadata;
     let count = map.data.as_ref().unwrap()["count"].parse().unwrap();

@@ -1,4 +1,4 @@
-//! Watch clients that stand still: they cost so much memory and no more, and are told when they missed something.
+//! Watch clients that stall: their memory is bounded, and they get an error when they have missed events.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,9 +22,10 @@ const TOKEN: &str = "stalled-token";
 const CLIENTS: usize = 20;
 const WRITES: usize = 150;
 const OBJECT_BYTES: usize = 200_000;
-/// How many events the cache keeps.
+/// Number of events that the cache keeps.
 const HISTORY_EVENTS: usize = 20;
-/// Every client keeping everything would be 600 MB; the history, and what is on its way to each client, are much less.
+/// Buffering everything for every client would take 600 MB; the history, and the bytes on their way to each
+/// client, are much less.
 const MAX_GROWTH_BYTES: usize = 150 << 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -39,7 +40,7 @@ async fn clients_that_stand_still_cost_bounded_memory_and_learn_that_they_fell_o
     let process = Process::start_with(&home.path().join("data"), &[&flags[0], &flags[1]]);
     let maps = process.config_maps().await;
     maps.create(&PostParams::default(), &config_map("large", "")).await.unwrap();
-    // What the store and the cache need for the same load without these clients is no part of the question.
+    // The memory that the store and the cache need for the same load without these clients is not counted.
     let revision = write(&maps, 0).await;
     let before = process.resident_bytes();
     let mut clients = Vec::new();
@@ -66,7 +67,7 @@ async fn write(maps: &Api<ConfigMap>, round: usize) -> Revision {
     revision
 }
 
-/// Asks for a watch, reads the head of the answer, and then nothing.
+/// Requests a watch, and reads only the head of the response.
 async fn watch(process: &Process, revision: Revision) -> TlsStream<TcpStream> {
     let kubeconfig = Kubeconfig::read_from(process.kubeconfig()).unwrap();
     let cluster = kubeconfig.clusters[0].cluster.clone().unwrap();
@@ -93,7 +94,7 @@ async fn watch(process: &Process, revision: Revision) -> TlsStream<TcpStream> {
     stream
 }
 
-/// Everything up to the last piece of the answer.
+/// Returns everything up to the last chunk of the response.
 async fn read_to_end(mut stream: TlsStream<TcpStream>) -> String {
     let begun = Instant::now();
     let mut told = Vec::new();

@@ -1,4 +1,4 @@
-//! kube-rs: typed calls, and the watcher and reflector that controllers are made of.
+//! kube-rs: typed calls, and the watcher and reflector that controllers use.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn config_map(name: &str, value: &str) -> ConfigMap {
 async fn typed_calls(client: kube::Client) {
     let post = PostParams::default();
     let patch = PatchParams::default();
-    // Nobody runs beside this server who would make it.
+    // No controller runs beside this server that would create it.
     let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
     accounts.create(&post, &object(json!({"metadata": {"name": "default"}}))).await.unwrap();
     let pods: Api<Pod> = Api::default_namespaced(client.clone());
@@ -96,7 +96,7 @@ async fn pages(maps: Api<ConfigMap>) {
     assert!(maps.get_opt("m6").await.unwrap().is_none());
 }
 
-/// What changes while the server is away from its watchers, and after, is in the reflector's store in the end.
+/// Changes made while the watchers are disconnected, and after, are in the reflector's store in the end.
 async fn a_reflector_outlives_a_restart(server: TestServer, builder: impl Fn() -> TestServerBuilder) {
     let maps: Api<ConfigMap> = Api::default_namespaced(super::client(server.kubeconfig_path()).await);
     let (reader, writer) = reflector::store();

@@ -43,8 +43,8 @@ async fn everyday_commands(kubectl: &Kubectl) {
     complaints(kubectl).await;
 }
 
-/// What kubectl makes by itself travels as protobuf. Without a controller nobody makes service accounts, and the
-/// plug-in that wants one for every pod can be switched off.
+/// kubectl sends the objects that it creates itself as protobuf. Without a controller there are no service
+/// accounts, and the plug-in that requires one for every pod can be disabled.
 #[tokio::test]
 async fn kubectl_makes_objects_by_itself() {
     let builder = TestServer::builder().flag("--disable-admission-plugins=ServiceAccount");

@@ -1,4 +1,4 @@
-//! The clients people use, against a whole server, over both stores: kubectl and kube-rs.
+//! Common clients against a whole server, over both stores: kubectl and kube-rs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use apiserver::testing::{TestServer, TestServerBuilder};
 use registry_core::storage::testing::etcd::Etcd;
 
-/// A server over an etcd of its own.
+/// Returns a server over an etcd of its own.
 fn over_etcd(etcd: &Etcd) -> TestServerBuilder {
     TestServer::builder().etcd(&etcd.options().endpoints[0], "/registry")
 }

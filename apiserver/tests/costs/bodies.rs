@@ -1,22 +1,22 @@
-//! Bodies generated from a schema.
+//! Request bodies generated from a schema.
 
 use registry_core::schema::{Scalar, TypeRef};
 use serde_json::{Map, Value, json};
 
-/// Fields by which elements are often told apart; a minimal element has those that its type has.
+/// Common key fields of list elements; a minimal element has those that its type has.
 const IDENTIFYING: [&str; 10] =
     ["name", "key", "uid", "type", "path", "mountPath", "ip", "driver", "operator", "topologyKey"];
 
-/// How deep required structs are filled in.
+/// Maximum depth to which required structs are filled in.
 const MAX_REQUIRED_DEPTH: usize = 3;
 
-/// One step from a value to a part of it.
+/// A step from a value to a part of it.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Field(String),
-    /// Of a list with one element, that element.
+    /// The element of a list with one element.
     Element,
-    /// Of a map with one key, its value.
+    /// The value of a map with one key.
     Key,
 }
 
@@ -24,11 +24,11 @@ pub(crate) enum Step {
 #[derive(Clone, Debug)]
 pub(crate) struct Collection {
     pub(crate) steps: Vec<Step>,
-    /// The struct and the field it is in: many kinds have the same ones.
+    /// The struct and the field, which many kinds share.
     pub(crate) place: String,
 }
 
-/// All lists and maps in a type. A struct within itself is not looked into.
+/// Returns all lists and maps in a type. Recursive structs are not followed.
 pub(crate) fn collections(root: TypeRef<'_>) -> Vec<Collection> {
     let mut found = Vec::new();
     visit(root, &mut Vec::new(), &mut Vec::new(), "", &mut found);
@@ -61,13 +61,15 @@ fn visit(
     within.pop();
 }
 
-/// An object of this type in which the collection has as many elements as fit into so many bytes. The last third of
-/// the elements repeats the first one. `is_reversed`: in the opposite order.
+/// Returns an object of this type in which the collection has as many elements as fit into this number of
+/// bytes. The last third of the elements are duplicates of the first one. `is_reversed`: in the opposite
+/// order.
 pub(crate) fn body(root: TypeRef<'_>, collection: &Collection, bytes: usize, is_reversed: bool) -> Value {
     build(root, &collection.steps, &|ty| full(ty, bytes, is_reversed))
 }
 
-/// An object of this type in which all collections of the struct at `steps` have elements, of so many bytes together.
+/// Returns an object of this type in which all collections of the struct at `steps` have elements, of this
+/// total size.
 pub(crate) fn body_of_all(root: TypeRef<'_>, steps: &[Step], bytes: usize) -> Value {
     build(root, steps, &|ty| {
         let is_collection = |ty: &TypeRef<'_>| ty.element().or_else(|| ty.value()).is_some();
@@ -93,7 +95,7 @@ fn build(ty: TypeRef<'_>, steps: &[Step], fill: &dyn Fn(TypeRef<'_>) -> Value) -
     }
 }
 
-/// A list or map with as many elements as fit.
+/// Returns a list or map with as many elements as fit.
 fn full(ty: TypeRef<'_>, bytes: usize, is_reversed: bool) -> Value {
     let inner = ty.element().or_else(|| ty.value()).unwrap();
     let length = minimal(inner, 1_000_000, 0).to_string().len() + 1;
@@ -111,7 +113,7 @@ fn full(ty: TypeRef<'_>, bytes: usize, is_reversed: bool) -> Value {
     Value::Array(elements)
 }
 
-/// The smallest value of a type that has what tells it from others; `number` makes it another one.
+/// Returns the smallest value of a type with its key fields, which differ by `number`.
 fn minimal(ty: TypeRef<'_>, number: usize, depth: usize) -> Value {
     if let Some(scalar) = ty.scalar() {
         return match scalar {

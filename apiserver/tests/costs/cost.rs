@@ -11,32 +11,32 @@ pub(crate) const GROWTH: usize = 4;
 const MAX_TIME_GROWTH: u32 = 8;
 /// Times below this one are too short to be compared.
 const FLOOR: Duration = Duration::from_millis(60);
-/// A factor that is worth a look at larger bodies, where small times count for more.
+/// Factor above which the measurement is repeated with larger bodies, where constant costs matter less.
 const SUSPICIOUS_GROWTH: f64 = 5.0;
-/// The largest body.
+/// Maximum size of a body.
 const MAX_BYTES: usize = 1024 * 1024;
-/// The most time for each MiB of a body, in a build without optimization. Lists of errors take most.
+/// Maximum time per MiB of a body, in a build without optimization. Lists of errors take longest.
 const MAX_PER_MIB: Duration = Duration::from_secs(12);
-/// How often a suspicious time is measured again: the shortest counts.
+/// Maximum number of measurements of a suspicious time, of which the shortest counts.
 const ATTEMPTS: usize = 3;
 
-/// What is measured: some work on a body of roughly this many bytes.
+/// The measured work on a body of approximately this size.
 pub(crate) trait Work {
     /// Does the work once. Returns the size of the body in bytes, and the time that the work took.
     fn run(&mut self, bytes: usize) -> (usize, Duration);
 }
 
-/// All work that was found to grow too fast.
+/// The work that grows too fast.
 #[derive(Default)]
 pub(crate) struct Findings(Vec<String>);
 
-/// The processor time of this thread.
+/// Returns the processor time of this thread.
 pub(crate) fn thread_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap())
 }
 
-/// What `work` returns, and the processor time it took.
+/// Returns the result of `work`, and its processor time.
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let begin = thread_time();
     let result = work();

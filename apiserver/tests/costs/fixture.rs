@@ -57,7 +57,7 @@ pub(crate) struct Server {
     pub(crate) installed: Arc<InstalledApi>,
 }
 
-/// An answer, and the processor time that it took.
+/// A response, and its processor time.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) body: Bytes,
@@ -67,7 +67,7 @@ pub(crate) struct Answer {
 // === impl Server ===
 
 impl Server {
-    /// A fresh server with the namespace `default`.
+    /// Starts a new server with the namespace `default`.
     pub(crate) fn start() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let engine = Embedded::in_memory();
@@ -90,7 +90,7 @@ impl Server {
         server
     }
 
-    /// Waits for something that takes no time of a client's.
+    /// Waits for a future whose time is not measured.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
     }
@@ -119,7 +119,7 @@ impl Server {
         Answer { status: parts.status, body, time }
     }
 
-    /// Stores an object that no strategy has seen.
+    /// Stores an object directly, without a strategy.
     pub(crate) fn store(&self, resource: &ResourceType, object: &Value) {
         let name = object["metadata"]["name"].as_str().unwrap();
         let namespace = if resource.is_namespaced() { "default/" } else { "" };
@@ -142,7 +142,7 @@ impl Answer {
     }
 }
 
-/// The URL of a kind's objects.
+/// Returns the URL of a kind's objects.
 pub(crate) fn url_of(resource: &ResourceType) -> String {
     let kind = resource.kind;
     let root = if kind.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", kind.group) };
@@ -150,7 +150,7 @@ pub(crate) fn url_of(resource: &ResourceType) -> String {
     format!("{root}/{}{namespace}/{}", kind.version, resource.plural)
 }
 
-/// The `apiVersion` of a kind.
+/// Returns the `apiVersion` of a kind.
 pub(crate) fn api_version(resource: &ResourceType) -> String {
     let kind = resource.kind;
     if kind.group.is_empty() { kind.version.to_owned() } else { format!("{}/{}", kind.group, kind.version) }

@@ -1,4 +1,4 @@
-//! Every list and map of every kind: created, and updated.
+//! Every list and map of every kind: creates and updates.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ use super::bodies::{Collection, Step, body, body_of_all, collections};
 use super::cost::Findings;
 use super::fixture::{Server, api_version, url_of};
 
-/// The size of the smaller body.
+/// Size of the smaller body.
 const BYTES: usize = 12 * 1024;
 
-/// Whether the same rules are looked at in another kind: those of pods, and of what all objects have.
+/// Returns whether the same rules are tested in another kind: those of pods, and of common metadata.
 fn is_repeated(path: &InstalledPath, collection: &Collection) -> bool {
     let is_field =
         |step: &Step, names: &[&str]| matches!(step, Step::Field(name) if names.contains(&&**name));
@@ -26,7 +26,7 @@ fn main_paths(server: &Server) -> Vec<&InstalledPath> {
     server.installed.paths.iter().filter(|path| path.subresource.is_none()).collect()
 }
 
-/// An object with what all objects have.
+/// Returns an object with the common metadata.
 fn named(path: &InstalledPath, mut object: Value, name: &str) -> Value {
     object["apiVersion"] = api_version(&path.resource).into();
     object["kind"] = path.resource.kind.kind.into();
@@ -46,7 +46,7 @@ fn creating_any_kind_takes_linear_time() {
     let mut findings = Findings::default();
     let mut number = 0;
     for path in main_paths(&all).into_iter().filter(|path| path.capabilities.creater.is_some()) {
-        // The engine keeps all history: a new one for each kind.
+        // The engine keeps all history, so each kind gets a new one.
         let server = Server::start();
         let schema = path.capabilities.storage.schema();
         let root = schema.root();

@@ -1,8 +1,8 @@
 //! The work of a request grows linearly with its body.
 //!
-//! Bodies are generated: for every list and map of every kind's schema one that has as many minimal elements as fit. Each
-//! goes through what a server does with it, once at one size and once at four times that size. What counts is the
-//! processor time of the thread, so that a busy machine changes nothing.
+//! Bodies are generated: for every list and map of every kind's schema one with as many minimal elements as
+//! fit. Each is processed as in a server, at one size and at four times that size. Only the processor time of
+//! the thread is compared, so that the load of the machine does not matter.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Decoders, field validation, patches, managers and answers.
+//! Decoders, field validation, patches, managers and responses.
 
 use http::Method;
 use registry_core::codec::{cbor, protobuf};
@@ -8,10 +8,10 @@ use super::cost::{Findings, thread_time};
 use super::fixture::{Answer, Server};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// The size of the smaller body.
+/// Size of the smaller body.
 const BYTES: usize = 32 * 1024;
 
-/// A body as text, made of pieces that are numbered.
+/// Returns a body of repeated, numbered pieces.
 fn repeated(before: &str, piece: impl Fn(usize) -> String, after: &str, bytes: usize) -> String {
     let mut text = before.to_owned();
     let mut number = 0;
@@ -23,7 +23,7 @@ fn repeated(before: &str, piece: impl Fn(usize) -> String, after: &str, bytes: u
     text + after
 }
 
-/// Half of the bytes are one key; the other half is many fields below it.
+/// Returns a body of which half is one key, and the other half many fields below it.
 fn below_a_long_key(before: &str, after: &str, bytes: usize) -> String {
     let key = "k".repeat(bytes / 2);
     let before = format!("{before}\"{key}\":{{");
@@ -39,7 +39,7 @@ fn nested_below_long_keys(bytes: usize) -> String {
 
 type Generator = (&'static str, fn(usize) -> String);
 
-/// Bodies in JSON that make some decoder, or those who report on fields, work most.
+/// Bodies in JSON that are the most expensive for a decoder, or for field validation.
 const JSON: [Generator; 9] = [
     ("unknown fields", |bytes| repeated("{", |number| format!("\"f{number:06}\":1,"), "}", bytes)),
     ("one field again and again", |bytes| repeated("{", |_| "\"f\":1,".to_owned(), "}", bytes)),
@@ -54,7 +54,7 @@ const JSON: [Generator; 9] = [
     ("long numbers", |bytes| repeated("{\"data\":1", |_| "1".to_owned(), "}", bytes)),
 ];
 
-/// What only YAML has. Refusals are linear, too.
+/// Bodies that only YAML can express. Refusals are linear, too.
 const YAML: [Generator; 5] = [
     ("lines", |bytes| repeated("", |number| format!("f{number}: 1\n"), "", bytes)),
     ("anchors", |bytes| repeated("", |number| format!("f{number}: &a{number} 1\n"), "", bytes)),
@@ -103,7 +103,7 @@ fn decoding_binary_formats_takes_linear_time() {
         cost(&body, &server.write(Method::POST, &url, "application/vnd.kubernetes.protobuf", body.clone()))
     });
     findings.compare("parts of one struct in protobuf", BYTES, &mut |bytes| {
-        // An empty `metadata` (field 1), again and again: each is merged into the one before.
+        // An empty `metadata` (field 1), repeated: each is merged into the previous one.
         let body = protobuf::envelope("v1", "ConfigMap", &[0x0a, 0x00].repeat(bytes / 2));
         cost(&body, &server.write(Method::POST, &url, "application/vnd.kubernetes.protobuf", body.clone()))
     });
@@ -118,7 +118,7 @@ fn decoding_binary_formats_takes_linear_time() {
     findings.expect_none();
 }
 
-/// Makes a patch for a list of so many bytes; the object has one of the same size.
+/// Returns a patch for a list of this number of bytes; the object has one of the same size.
 type PatchGenerator = fn(usize) -> Value;
 
 fn owners(bytes: usize, step: usize) -> Vec<Value> {
@@ -189,7 +189,7 @@ fn patches_take_linear_time() {
     findings.expect_none();
 }
 
-/// An object that many managers claim to own fields of.
+/// Returns an object with many managers that own fields.
 fn with_managers(bytes: usize, operation: &str, is_same: bool) -> Value {
     let manager = |number: usize| {
         let name = if is_same { "m".to_owned() } else { format!("m{number}") };

@@ -30,21 +30,21 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// An administrator's POST.
+/// Returns a POST of an administrator.
 pub fn post(path: &str, body: Vec<u8>) -> Request<Full<Bytes>> {
     let request =
         Request::post(path).header("authorization", "Bearer admin-token").header("host", "localhost");
     request.body(Full::new(Bytes::from(body))).unwrap()
 }
 
-/// A TLS connection that agreed on this protocol.
+/// Returns a TLS connection with this protocol.
 pub async fn tls(server: &TestServer, protocol: &str) -> TlsStream<TcpStream> {
     let stream = tls_with(server, Arc::new(server.client_tls(&[protocol]))).await;
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(protocol.as_bytes()));
     stream
 }
 
-/// A TLS connection as this configuration says.
+/// Returns a TLS connection with this configuration.
 pub async fn tls_with(server: &TestServer, config: Arc<rustls::ClientConfig>) -> TlsStream<TcpStream> {
     let stream = TcpStream::connect(server.address()).await.unwrap();
     let connector = TlsConnector::from(config);
@@ -60,7 +60,7 @@ impl Connection {
         Self::over(tls(server, name).await, protocol).await
     }
 
-    /// A connection on a TLS connection that agreed on this protocol.
+    /// Returns a connection over TLS with this protocol.
     pub async fn over(stream: TlsStream<TcpStream>, protocol: Protocol) -> Self {
         let stream = TokioIo::new(stream);
         match protocol {
@@ -90,7 +90,7 @@ impl Connection {
         self.try_send(request).await.expect("an answer")
     }
 
-    /// `None` when the server hung up.
+    /// Returns `None` if the server closed the connection.
     pub async fn try_send(&mut self, mut request: Request<Full<Bytes>>) -> Option<Answer> {
         let response: http::Response<Incoming> = match self {
             Self::Http1(sender) => sender.send_request(request).await.ok()?,

@@ -1,4 +1,4 @@
-//! What one cluster allows and another does not.
+//! Policies that differ between clusters.
 
 use apiserver::testing::TestServer;
 use http::Request;

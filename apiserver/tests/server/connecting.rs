@@ -39,7 +39,7 @@ impl Admin {
         self.ask("GET", path, &Value::Null).await
     }
 
-    /// A node with its kubelet there, and a pod on it that serves there.
+    /// Creates a node with its kubelet at one port, and a pod on it that serves at another one.
     async fn set_up(&mut self, kubelet: u16, pod: u16) {
         let meta = |name: &str| json!({"name": name});
         let node = json!({
@@ -96,7 +96,7 @@ async fn requests_are_passed_on_to_pods_services_and_nodes() {
     assert_eq!((&told["authorization"], &told["impersonate"]), (&json!(""), &json!("")));
     assert_eq!(told["forwarded"], format!("{POD}/proxy/a%2Fb/c"));
 
-    // Redirections are the client's to follow, through the proxy again.
+    // The client follows redirects, through the proxy again.
     let away = admin.get(&format!("{POD}/proxy/away")).await;
     assert_eq!(
         (away.status, away.headers["location"].to_str().unwrap()),
@@ -164,7 +164,7 @@ async fn streams_are_upgraded_and_passed_on_as_bytes() {
     let mut shouted = [0; 5];
     stream.read_exact(&mut shouted).await.unwrap();
     assert_eq!(&shouted, b"SHOUT");
-    // A stream does not keep a server from ending.
+    // An open stream does not prevent the shutdown.
     server.stop().await;
 }
 

@@ -1,4 +1,4 @@
-//! Evictions: what a disruption budget allows, and what it does not.
+//! Evictions that a disruption budget allows, and those that it does not.
 
 use apiserver::testing::TestServer;
 use http::Request;
@@ -21,7 +21,7 @@ async fn send(connection: &mut Connection, method: &str, path: &str, body: Value
     connection.send(request.body(Full::new(Bytes::from(body.to_string()))).unwrap()).await
 }
 
-/// A running pod of the app `a`.
+/// Creates a running pod of the app `a`.
 async fn run(connection: &mut Connection, name: &str, is_ready: bool) {
     let pod = json!({"metadata": {"name": name, "labels": {"app": "a"}}, "spec": {
         "nodeName": "n1", "containers": [{"name": "c", "image": "x"}],
@@ -60,10 +60,10 @@ async fn a_budget_is_asked_and_charged() {
         admin.get(BUDGET, Some("admin-token")).await.json()["status"]["disruptionsAllowed"].clone()
     };
 
-    // What is tried only costs nothing.
+    // A dry run does not use up the budget.
     assert_eq!(evict(&mut admin, "first", "?dryRun=All").await.0, 201);
     assert_eq!(allowed(&mut admin).await, 1);
-    // Nor does a pod that does not count, as long as enough others do.
+    // Neither does a pod that is not healthy, as long as enough others are.
     assert_eq!(evict(&mut admin, "sick", "").await.0, 201);
     assert_eq!(allowed(&mut admin).await, 1);
     let ends = admin.get(&format!("{PODS}/sick"), Some("admin-token")).await.json();

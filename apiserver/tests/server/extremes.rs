@@ -1,4 +1,4 @@
-//! Numbers at their bounds, and forms that answers have: what clients may send has one defined answer each.
+//! Limit values in requests, and the forms of responses.
 
 use apiserver::testing::TestServer;
 use http::Request;
@@ -25,7 +25,7 @@ async fn ask(connection: &mut Connection, method: &str, path: &str, accept: &str
     connection.send(request.body(Full::new(body)).unwrap()).await
 }
 
-/// A server with a pod that is on a node.
+/// Returns a server with a pod that is scheduled to a node.
 async fn server_with_pod() -> (TestServer, Connection) {
     let server = TestServer::builder().memory().start().await.unwrap();
     let mut connection = Connection::open(&server, Protocol::Http2).await;

@@ -1,4 +1,4 @@
-//! One user who holds up everything it can, and everybody else, who must not notice.
+//! A user who takes as many resources as possible must not affect other users.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::client::{self, Answer, Connection, Protocol};
 use crate::metrics::Page;
 use crate::overload::fill;
 
-/// Everybody may do everything: what users do to each other is then a question of shares alone.
+/// Allows everything, so that the tests depend on shares only.
 struct AllowAll;
 
 #[async_trait::async_trait]
@@ -38,7 +38,7 @@ struct Hostile {
 // === impl Hostile ===
 
 impl Hostile {
-    /// Connects; each answer may have this many bytes on the way.
+    /// Connects with this receive window for each response.
     async fn connect(server: &TestServer, window_bytes: u32) -> Self {
         let stream = TokioIo::new(client::tls(server, "h2").await);
         let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -53,13 +53,13 @@ impl Hostile {
         Request::builder().method(method).uri(uri).header("authorization", "Bearer hog-token")
     }
 
-    /// Opens a stream, and reads nothing of its answer but the head.
+    /// Opens a stream, and reads only the head of its response.
     fn open(&mut self, request: Request<AnyBody>) {
         let answer = self.sender.send_request(request);
         self.answers.push(tokio::spawn(async move { answer.await.ok() }));
     }
 
-    /// Sends a request with a body of which only the beginning comes.
+    /// Sends a request with an incomplete body.
     fn post_forever(&mut self) {
         let beginning = futures::stream::iter([Ok(Frame::data(Bytes::from_static(b"{\"kind\":")))]);
         let body = BodyExt::boxed(StreamBody::new(beginning.chain(futures::stream::pending())));
@@ -70,7 +70,7 @@ impl Hostile {
         self.open(Self::request("GET", path).body(Full::default().boxed()).unwrap());
     }
 
-    /// Waits until the server has seen every request before this one: it handles frames in their order.
+    /// Waits until the server has received every earlier request: it handles frames in order.
     async fn arrived(&mut self) {
         self.sender.ready().await.unwrap();
         let request = Self::request("GET", "/version").body(Full::default().boxed()).unwrap();
@@ -83,7 +83,7 @@ async fn server() -> TestServer {
     server.token("hog-token", "hog", "").start().await.unwrap()
 }
 
-/// An ordinary user and an administrator each read and write.
+/// Reads and writes as an ordinary user and as an administrator.
 async fn everybody_else_works(server: &TestServer, name: &str) {
     for token in ["alice-token", server.admin_token()] {
         let mut connection = Connection::open(server, Protocol::Http2).await;
@@ -117,7 +117,7 @@ async fn bodies_that_never_come_hold_up_nobody_else() {
     let waiting = hostile.iter().flat_map(|connection| &connection.answers);
     assert!(waiting.filter(|answer| !answer.is_finished()).count() == 600, "all of them wait");
     everybody_else_works(&server, "bodies").await;
-    // Nor does the hog's own next request wait for a place.
+    // The hostile user's own next request does not wait for a place either.
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     assert_eq!(connection.get("/api/v1/nodes", Some("hog-token")).await.status, 200);
 }
@@ -125,7 +125,7 @@ async fn bodies_that_never_come_hold_up_nobody_else() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_that_nobody_reads_hold_up_nobody_else() {
     let server = server().await;
-    // Larger than what counts as sent as soon as it is made.
+    // Larger than responses that count as sent at once.
     fill(&server, 10, 20_000).await;
     let mut hostile = Vec::new();
     for _ in 0..3 {
@@ -139,7 +139,7 @@ async fn answers_that_nobody_reads_hold_up_nobody_else() {
     loop {
         let page = Page::scrape(&server).await;
         let reads = page.sum("apiserver_current_inflight_requests", &[r#"request_kind="readOnly""#]);
-        // The one that asks is an administrator's, who has places of their own.
+        // The scrape itself is an administrator's request, which has a place of its own.
         if reads - 1.0 >= 200.0 {
             assert!(reads - 1.0 <= 200.0, "half of 400 is the most that one user gets: {reads}");
             break;

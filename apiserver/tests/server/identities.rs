@@ -1,4 +1,5 @@
-//! Who a request is from: certificates that end, headers that cannot be read, and the server's own identity.
+//! Authentication of requests: certificates that expire, headers that cannot be read, and the server's own
+//! identity.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,7 +21,7 @@ use super::client::{Answer, Connection, Protocol, tls, tls_with};
 
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
-/// Shows one certificate, whatever the library thinks of it.
+/// Presents one certificate, whatever the library's checks say.
 #[derive(Debug)]
 struct Shown(Arc<CertifiedKey>);
 
@@ -34,7 +35,7 @@ impl ResolvesClientCert for Shown {
     }
 }
 
-/// The server's own authority.
+/// Returns the server's own authority.
 fn authority(server: &TestServer) -> Issuer<'static, KeyPair> {
     let read =
         |file: &str| std::fs::read_to_string(server.directory().path().join("pki").join(file)).unwrap();
@@ -45,7 +46,7 @@ fn now_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// A certificate of the administrator `zora`, valid between these moments.
+/// Returns a certificate of the administrator `zora`, valid between these times.
 fn issue(server: &TestServer, key: &KeyPair, seconds: (u64, u64)) -> CertificateDer<'static> {
     let moment = |seconds| rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds);
     let mut parameters = CertificateParams::default();
@@ -71,7 +72,7 @@ async fn connect(server: &TestServer, config: &Arc<ClientConfig>) -> Connection 
     Connection::over(tls_with(server, config.clone()).await, Protocol::Http2).await
 }
 
-/// Who the server says a request is from, or its refusal.
+/// Returns the user of a request according to the server, or its refusal.
 async fn review(
     connection: &mut Connection,
     headers: &[(&'static str, &[u8])],
@@ -141,7 +142,7 @@ async fn a_client_certificate_does_not_count_before_its_beginning() {
     server.stop().await;
 }
 
-/// The same certificate in version 1: without extensions, signed again.
+/// Returns the same certificate in version 1: without extensions, signed again.
 fn as_version_1(server: &TestServer, certificate: &CertificateDer<'_>) -> CertificateDer<'static> {
     fn tagged(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
         let content = parts.concat();
@@ -176,7 +177,7 @@ async fn certificates_that_do_not_count_are_refused_with_a_reason() {
         assert_eq!(status, 401, "{reason}");
         assert!(message.starts_with(reason), "{message}");
     }
-    // A key that is not the certificate's proves nothing: no connection at all.
+    // With a key that does not belong to the certificate, the handshake fails.
     let mine = issue(&server, &key, always);
     let config = showing(&server, mine, &KeyPair::generate().unwrap());
     let stream = tls_with(&server, config).await;

@@ -1,4 +1,4 @@
-//! Large bodies, and what others notice of them.
+//! Large bodies, and their effect on other requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ fn with_unknown_fields(count: usize) -> Value {
     Value::Object(object)
 }
 
-/// Sends an object; returns the status and the `Warning` headers.
+/// Creates an object; returns the status and the `Warning` headers.
 async fn create(server: &TestServer, query: &str, object: &Value) -> (u16, Vec<String>) {
     let mut connection = Connection::open(server, Protocol::Http2).await;
     let mut request = post(&format!("{CONFIG_MAPS}{query}"), object.to_string().into_bytes());
@@ -41,7 +41,7 @@ async fn create(server: &TestServer, query: &str, object: &Value) -> (u16, Vec<S
     (answer.status, answer.headers.get_all("warning").iter().map(text).collect())
 }
 
-/// Connects and reads again and again until it is told to stop; returns how often, and the longest time.
+/// Connects and reads repeatedly until `is_over`; returns the number of rounds, and the longest time.
 async fn connect_and_read(server: Arc<TestServer>, is_over: Arc<AtomicBool>) -> (usize, Duration) {
     let mut count = 0;
     let mut longest = Duration::ZERO;
@@ -69,7 +69,7 @@ async fn hostile_bodies_are_answered_in_time_and_delay_nobody() {
     is_over.store(true, Ordering::Relaxed);
     let (count, longest) = others.await.unwrap();
 
-    // With its managers, the owned one is larger than what is stored.
+    // With its managers, the owned one exceeds the maximum size of stored objects.
     assert_eq!((owned.0, odd.0), (413, 201));
     assert!(took < REQUEST_TIMEOUT / 2, "the answers took {took:?}");
     assert!(count > 0);

@@ -1,4 +1,4 @@
-//! A whole server, spoken to over TLS as clients speak to it.
+//! A whole server, over TLS as clients use it.
 
 #![allow(
     clippy::unwrap_used,
@@ -89,7 +89,7 @@ async fn the_kubeconfig_works_and_survives_a_restart() {
     let first = std::fs::read_to_string(server.kubeconfig_path()).unwrap();
     let info = kube_client(&server).await.apiserver_version().await.expect("kube-rs gets in");
     assert_eq!(info.git_version, apiserver::version::GIT_VERSION);
-    // The certificate makes an administrator, not somebody anonymous.
+    // The certificate authenticates an administrator, not the anonymous user.
     let request = http::Request::get("/metrics").body(Vec::new()).unwrap();
     let metrics = kube_client(&server).await.request_text(request).await.expect("only administrators may");
     assert!(metrics.contains("kubernetes_build_info{"));
@@ -120,7 +120,7 @@ async fn oversized_requests_are_refused_and_the_server_lives() {
         assert_eq!(answer.status, 431);
         assert_eq!(answer.json()["kind"], "Status");
 
-        // Far over the bounds the protocol layer itself refuses.
+        // Far above the limits of the protocol layer itself.
         let mut connection = Connection::open(&server, protocol).await;
         let mut huge = client::post("/version", Vec::new());
         huge.headers_mut().insert("x-huge", "x".repeat(1 << 20).parse().unwrap());
@@ -153,7 +153,7 @@ async fn a_refused_body_does_not_cost_the_connection() {
     let server = TestServer::start().await;
     let mut stream = client::tls(&server, "http/1.1").await;
     for _ in 0..3 {
-        // The headers alone, so that the answer is made before the body is there.
+        // Only the headers, so that the response is sent before the body has arrived.
         let head = "POST /api/v1/nodes HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n";
         stream.write_all(head.as_bytes()).await.unwrap();
         stream.flush().await.unwrap();

@@ -1,4 +1,4 @@
-//! What a server tells of itself on `/metrics`.
+//! The server's metrics on `/metrics`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/
 pub struct Page(String);
 
 impl Page {
-    /// What the server tells an administrator now.
+    /// Reads the metrics as an administrator.
     pub async fn scrape(server: &TestServer) -> Self {
         let mut connection = Connection::open(server, Protocol::Http2).await;
         let answer = connection.get("/metrics", Some(server.admin_token())).await;
@@ -23,7 +23,7 @@ impl Page {
         Self(answer.text())
     }
 
-    /// The sum of a metric's values whose labels have all of these, each written `name="value"`.
+    /// Returns the sum of a metric's values with all of these labels, each written `name="value"`.
     pub fn sum(&self, name: &str, labels: &[&str]) -> f64 {
         let lines = self.0.lines().filter_map(|line| line.strip_prefix(name));
         let values = lines.filter_map(|rest| {
@@ -34,7 +34,7 @@ impl Page {
         values.sum()
     }
 
-    /// Whether there is any value of a metric with these labels.
+    /// Returns whether a metric has a value with these labels.
     pub fn has(&self, name: &str, labels: &[&str]) -> bool {
         let mut lines = self.0.lines().filter_map(|line| line.strip_prefix(name));
         lines.any(|own| own.starts_with(['{', ' ']) && labels.iter().all(|label| own.contains(label)))
@@ -85,7 +85,7 @@ async fn requests_are_counted_as_kubernetes_counts_them() {
     let gets = [r#"verb="GET""#, r#"resource="configmaps""#];
     assert_eq!(page.sum("apiserver_request_duration_seconds_count", &gets), 3.0);
     assert_eq!(page.sum("apiserver_response_sizes_count", &gets), 3.0);
-    // The server keeps two of its own, in kube-system.
+    // The server has two of its own, in kube-system.
     assert_eq!(page.sum("apiserver_watch_events_total", &[r#"resource="configmaps""#]), 3.0);
     assert_eq!(page.sum("apiserver_longrunning_requests", &[r#"resource="configmaps""#]), 0.0);
 
@@ -138,7 +138,7 @@ async fn without_a_cache_everything_comes_from_the_store() {
 
         let page = Page::scrape(&server).await;
         let of_configmaps = [r#"resource="configmaps""#];
-        // What the server itself keeps it gets by name.
+        // The server reads its own objects by name.
         assert_eq!(page.sum("apiserver_storage_list_total", &of_configmaps), 1.0, "{flag}");
         assert!(!page.has("apiserver_cache_list_total", &of_configmaps), "{flag}");
         assert!(!page.has("apiserver_watch_cache_initializations_total", &of_configmaps), "{flag}");
@@ -171,7 +171,7 @@ async fn the_reference_has_every_metric() {
     let written = std::fs::read_to_string(REFERENCE).unwrap_or_default();
     assert!(written == text, "{REFERENCE} is not what there is: run with UPDATE_REFERENCE=1");
 
-    // And what is told is described.
+    // Every reported metric is described.
     let server = TestServer::builder().memory().start().await.unwrap();
     let page = Page::scrape(&server).await;
     let known: BTreeSet<&str> = described.iter().map(|one| one.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Too much at once: what is refused, what a stalled client costs.
+//! Overload: refused requests, and the cost of a stalled client.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt as _;
 use crate::client::{self, Connection, Protocol};
 use crate::metrics::{Page, create};
 
-/// A client that asks over a connection of its own, and never reads a byte of the answer.
+/// Sends a request over a connection of its own, and never reads a byte of the response.
 async fn stalled(server: &TestServer, path: &str) -> impl Sized + use<> {
     let mut stream = client::tls(server, "http/1.1").await;
     let token = server.admin_token();
@@ -27,7 +27,7 @@ pub async fn fill(server: &TestServer, objects: usize, bytes: usize) {
     }
 }
 
-/// Waits until a number on the page is what it should be.
+/// Waits until the metrics meet a condition.
 async fn until(server: &TestServer, what: &str, is_so: impl Fn(&Page) -> bool) -> Page {
     for _ in 0..300 {
         let page = Page::scrape(server).await;
@@ -40,7 +40,7 @@ async fn until(server: &TestServer, what: &str, is_so: impl Fn(&Page) -> bool) -
 }
 
 fn reads_in_flight(page: &Page) -> f64 {
-    // The one that asks is one.
+    // The scrape itself counts as one.
     page.sum("apiserver_current_inflight_requests", &[r#"request_kind="readOnly""#]) - 1.0
 }
 
@@ -69,7 +69,7 @@ async fn over_the_byte_budget_reads_of_the_largest_resource_go_to_the_store() {
     assert_eq!(page.sum("orlop_watch_cache_object_bytes", &label), 0.0);
     assert_eq!(page.sum("orlop_watch_cache_holds_objects", &[r#"resource="secrets""#]), 1.0);
 
-    // A list larger than one part, in every form. Objects come whole and in order.
+    // A list larger than one piece, in every form. Objects are complete and in order.
     let json = connection.send(configmaps("", "application/json")).await;
     let names = |items: &serde_json::Value| -> Vec<String> {
         let name = |item: &serde_json::Value| item["metadata"]["name"].as_str().unwrap().to_owned();
@@ -122,7 +122,7 @@ async fn over_the_byte_budget_reads_of_the_largest_resource_go_to_the_store() {
 async fn clients_that_stop_reading_cost_little_and_not_forever() {
     const CLIENTS: usize = 24;
     let server = TestServer::builder().memory().flag("--request-timeout=4s").start().await.unwrap();
-    // Of two sorts: large objects are sent as they are, small ones are copied together.
+    // Of two sizes: large objects are sent without a copy, small ones are copied together.
     fill(&server, 20, 500_000).await;
     fill_small(&server).await;
     let before = Page::scrape(&server).await.sum("process_resident_memory_bytes", &[]);
@@ -141,11 +141,12 @@ async fn clients_that_stop_reading_cost_little_and_not_forever() {
             .await
             .sum("process_resident_memory_bytes", &[]),
     );
-    // 48 answers of 12 MB; the bound is coarse, because other tests share the process's allocator and its clients.
+    // 48 responses of 12 MB; the bound is coarse, because other tests share the process's allocator and its
+    // clients.
     let growth = during - before;
     println!("{CLIENTS} stalled lists and {CLIENTS} stalled watches: +{} MB", growth / 1e6);
     assert!(growth < 100e6, "{} MB", growth / 1e6);
-    // The lists are given up when their time is over, although nobody reads on.
+    // The lists are dropped at their deadline, although their clients do not read.
     until(&server, "the lists are given up", |page| reads_in_flight(page) == 0.0).await;
     drop(clients);
     until(&server, "the watches ended with their clients", |page| watches(page) == 0.0).await;

@@ -1,4 +1,4 @@
-//! What requests are passed on to: a kubelet or a pod on this machine that tells what it was asked.
+//! A peer of proxied requests: a kubelet or a pod on this machine that reports what it received.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// Starts one; it ends with the test's runtime.
+/// Starts a peer, which ends with the test's runtime.
 pub async fn start(is_kubelet: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -33,7 +33,7 @@ pub async fn start(is_kubelet: bool) -> SocketAddr {
     address
 }
 
-/// With a certificate that nobody knows, as kubelets have.
+/// Returns an acceptor with a certificate of an unknown authority, as kubelets have.
 fn acceptor() -> TlsAcceptor {
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate =

@@ -1,4 +1,4 @@
-//! What a server publishes by itself: its first objects, and documents about its API.
+//! The first objects that a server creates, and the documents about its API.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ async fn a_restart_mends_what_is_the_servers_and_writes_nothing_else() {
     assert_eq!(first["spec"]["clusterIP"], "10.0.0.1");
     again.stop().await;
 
-    // The port of the second server was another one; with the same one a third finds all as it is to be.
+    // The second server had another port; a third one with the same port changes nothing.
     let revision =
         |list: &Value| list["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap();
     let before = revision(&mended);
@@ -98,7 +98,7 @@ async fn openapi_v2_is_given_in_all_its_forms() {
     server.stop().await;
 }
 
-/// Holds the document against Kubernetes' own, in the directory `ORLOP_UPSTREAM` names.
+/// Compares the document with Kubernetes' own, in the directory `ORLOP_UPSTREAM`.
 #[tokio::test]
 async fn openapi_v2_says_what_kubernetes_says() {
     let Some(directory) = std::env::var_os("ORLOP_UPSTREAM").map(PathBuf::from) else {
@@ -120,14 +120,14 @@ async fn openapi_v2_says_what_kubernetes_says() {
     server.stop().await;
 }
 
-/// How many of ours are as theirs, and which are not.
+/// Returns the number of equal entries, and the names of the others.
 fn compare(ours: &BTreeMap<String, Value>, theirs: &BTreeMap<String, Value>) -> (usize, Vec<String>) {
     let different = ours.iter().filter(|(name, value)| theirs.get(*name) != Some(value));
     let different: Vec<String> = different.map(|(name, _)| name.clone()).collect();
     (ours.len() - different.len(), different)
 }
 
-/// Definitions, but for the order of required fields, and which groups a shared one is a kind of.
+/// Returns the definitions, without the order of required fields, and the groups of shared ones.
 fn definitions(document: &Value) -> BTreeMap<String, Value> {
     let definitions = document["definitions"].as_object().unwrap().iter();
     let plain = definitions.map(|(name, definition)| {
@@ -148,8 +148,8 @@ fn sort_required(value: &mut Value) {
     }
 }
 
-/// Operations by method and path: what they are called, take and give. Left out: CBOR, which is behind a gate, and
-/// the parameter of the alpha feature `ShardedListAndWatch`.
+/// Returns the operations by method and path, with their names, inputs and outputs. Excluded: CBOR, which
+/// needs a feature gate, and the parameter of the alpha feature `ShardedListAndWatch`.
 fn operations(document: &Value) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -170,7 +170,7 @@ fn operations(document: &Value) -> BTreeMap<String, Value> {
     found
 }
 
-/// Parameters by name, without their texts.
+/// Returns parameters by name, without their descriptions.
 fn parameters(document: &Value, list: &Value) -> Vec<Value> {
     let whole = |one: &Value| match one["$ref"].as_str() {
         Some(name) => document["parameters"][name.rsplit('/').next().unwrap()].clone(),

@@ -1,4 +1,4 @@
-//! What selectors compare a field as that an object leaves out: the zero of its Go type.
+//! Field selectors compare an omitted field as the zero value of its Go type.
 
 use apiserver::testing::TestServer;
 use http::Request;
@@ -16,7 +16,7 @@ async fn create(connection: &mut Connection, path: &str, object: Value) {
     assert_eq!(answer.status, 201, "{}", answer.text());
 }
 
-/// The names of what a field selector finds.
+/// Returns the names of the objects that a field selector matches.
 async fn found(connection: &mut Connection, path: &str, selector: &str) -> Vec<String> {
     let list = connection.get(&format!("{path}?fieldSelector={selector}"), Some("admin-token")).await.json();
     let items = list["items"].as_array().unwrap_or_else(|| panic!("{list}"));
@@ -46,7 +46,7 @@ async fn what_is_left_out_is_zero() {
         server.stop().await;
         directory
     };
-    // The attributes of what is written, and of what is read from the store, are made in different ways.
+    // The attributes of written objects, and of those read from the store, are computed in different ways.
     let server = TestServer::builder().directory(&directory).start().await.unwrap();
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     for (path, selector, names) in [

@@ -1,4 +1,5 @@
-//! Tokens of service accounts: asked for, used, reviewed, verified by others, and ended with what they are bound to.
+//! Service account tokens: requested, used, reviewed, verified by others, and ended with the objects they are
+//! bound to.
 
 use apiserver::testing::TestServer;
 use base64::Engine as _;
@@ -28,7 +29,7 @@ async fn delete(connection: &mut Connection, path: &str) {
     assert_eq!(connection.send(request.body(Full::default()).unwrap()).await.status, 200);
 }
 
-/// A token of the account `robot`, which is made when it is missing.
+/// Returns a token of the account `robot`, which is created if it is missing.
 async fn token(connection: &mut Connection, spec: Value) -> String {
     let account = json!({"metadata": {"name": "robot"}});
     post(connection, "/api/v1/namespaces/default/serviceaccounts", "admin-token", account).await;
@@ -37,14 +38,14 @@ async fn token(connection: &mut Connection, spec: Value) -> String {
     made.json()["status"]["token"].as_str().unwrap().to_owned()
 }
 
-/// Whom the server takes the holder of a token for.
+/// Returns the user that the server takes the holder of a token for.
 async fn who(connection: &mut Connection, token: &str) -> (u16, Value) {
     let answer =
         post(connection, "/apis/authentication.k8s.io/v1/selfsubjectreviews", token, json!({})).await;
     (answer.status, answer.json()["status"]["userInfo"].clone())
 }
 
-/// Part of a token, as JSON.
+/// Returns a part of a token, as JSON.
 fn part(token: &str, index: usize) -> Value {
     let part = token.split('.').nth(index).unwrap();
     serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
@@ -72,7 +73,7 @@ async fn a_token_is_its_account_and_outlives_a_restart_of_the_server() {
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     assert_eq!(who(&mut connection, &token).await.0, 201);
 
-    // Others find the key it was signed with.
+    // Other parties find the key that it was signed with.
     let configuration = connection.get("/.well-known/openid-configuration", Some(&token)).await.json();
     assert_eq!(configuration["issuer"], claims["iss"]);
     assert_eq!(configuration["jwks_uri"], format!("{}/openid/v1/jwks", server.url()));
@@ -126,7 +127,8 @@ async fn a_token_is_only_good_for_whom_it_is_meant_and_while_its_pod_is_there() 
     server.stop().await;
 }
 
-/// A token of the account `robot` as controllers make them for Secrets, signed with this server's key.
+/// Returns a token of the account `robot` as controllers create them for Secrets, signed with this server's
+/// key.
 fn token_for_secret(server: &TestServer, account_uid: &str) -> String {
     let key = PrivateKeyDer::from_pem_file(server.directory().path().join("pki/sa.key")).unwrap();
     let random = SystemRandom::new();
@@ -178,7 +180,7 @@ async fn a_token_in_a_secret_is_good_while_the_secret_has_it() {
         "noted once a day"
     );
 
-    // Not for others than this server; not once it is called invalid; not when the secret has another one, or none.
+    // Not for other audiences; not after it was invalidated; not if the Secret has another one, or none.
     let review = json!({"spec": {"token": kept, "audiences": ["zork"]}});
     let reviewed =
         post(&mut connection, "/apis/authentication.k8s.io/v1/tokenreviews", "admin-token", review).await;

@@ -1,4 +1,4 @@
-//! A resource of one's own, served by a whole server over its storage.
+//! A custom resource, served by a whole server over its storage.
 
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
-//! Whether somebody empties namespaces that are being deleted.
+//! Detects whether a namespace controller is running.
 //!
-//! A namespace stays `Terminating` until a namespace controller has removed what is in it; kube-controller-manager runs
-//! one. Without it `kubectl delete namespace` waits for ever, so kubectl gets a warning that says what is missing.
+//! A namespace stays `Terminating` until a namespace controller has removed its contents;
+//! kube-controller-manager runs one. Without it `kubectl delete namespace` waits for ever, so kubectl gets a
+//! warning that says what is missing.
 
 use std::sync::Arc;
 
@@ -14,12 +15,12 @@ const LEASES: GroupResource = GroupResource { group: "coordination.k8s.io", reso
 const LEASE_NAMESPACE: &str = "kube-system";
 const LEASE_NAME: &str = "kube-controller-manager";
 
-/// The warning, as kubectl prints it.
+/// The warning that kubectl prints.
 const MISSING: &str = "no namespace controller is running (the lease kube-system/kube-controller-manager is not held): the \
                        namespace stays Terminating until one removes its content; start kube-controller-manager, or do not \
                        wait (--wait=false)";
 
-/// Looks for kube-controller-manager by the lease its leader holds.
+/// Detects kube-controller-manager by its leader election lease.
 pub(super) struct NamespaceController {
     leases: Arc<dyn Getter>,
     context: RequestContext,
@@ -28,7 +29,7 @@ pub(super) struct NamespaceController {
 // === impl NamespaceController ===
 
 impl NamespaceController {
-    /// Over the installed `leases`; `None` where there are none, so that nothing is known of controllers.
+    /// Returns the check over the installed `leases`, or `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         let is_leases = |group_resource: GroupResource| group_resource == LEASES;
         let path = installed
@@ -41,7 +42,8 @@ impl NamespaceController {
         })
     }
 
-    /// Warns the client if it is kubectl, whose user waits, and no controller is seen. Programs know what they run with.
+    /// Warns the client if it is kubectl, whose user waits, and no controller is found. Other clients are not
+    /// warned.
     pub(super) async fn warn_if_missing(&self, client: &RequestContext) {
         if client.user_agent.starts_with("kubectl") && !self.is_running().await {
             client.warn(MISSING);
@@ -56,13 +58,13 @@ impl NamespaceController {
             }
             Ok(Answer::Object(lease)) => is_held(&lease),
             Ok(Answer::Success(_)) => false,
-            // Only a lease that is known to be missing says something.
+            // Only a lease that is known to be missing is evidence.
             Err(failure) => !failure.is_not_found(),
         }
     }
 }
 
-/// Whether the lease has a holder who renewed it within its duration.
+/// Returns whether the lease has a holder who renewed it within its duration.
 fn is_held(lease: &Object) -> bool {
     let holder = lease.get_str(&["spec", "holderIdentity"]).unwrap_or_default();
     let renewed = lease.get_str(&["spec", "renewTime"]).and_then(time::parse);

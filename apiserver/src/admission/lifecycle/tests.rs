@@ -4,7 +4,7 @@ use registry_core::schema::Schema;
 
 use super::*;
 
-/// Namespaces by name: what is cached, and what is stored.
+/// Namespaces by name: the cached ones, and the stored ones.
 struct Namespaces {
     cached: Vec<(&'static str, &'static str)>,
     stored: Vec<(&'static str, &'static str)>,

@@ -1,4 +1,5 @@
-//! A token ends with its service account, and with what it is bound to.
+//! Validity of tokens bound to objects: a token ends with its service account, and with the object it is
+//! bound to.
 
 use jiff::{SignedDuration, Timestamp};
 use registry_core::RequestContext;
@@ -16,11 +17,12 @@ use crate::authentication::AUTHENTICATED;
 
 use super::claims::{Claims, Reference, user_name};
 
-/// So long after its deletion began, an object's tokens are still good: it has to end in order.
+/// Time after an object's deletion begins during which its tokens remain valid, so that it can terminate in
+/// order.
 const DELETION_LEEWAY: SignedDuration = SignedDuration::from_secs(60);
 const INVALIDATED: &str = "service account token has been invalidated";
 
-/// Looks up what tokens are bound to.
+/// Looks up the objects that tokens are bound to.
 pub(super) struct BoundObjects {
     stores: Stores,
 }
@@ -32,10 +34,10 @@ impl BoundObjects {
         Self { stores }
     }
 
-    /// The user a token is of, when all it names is still there.
+    /// Returns the user of a token whose objects all exist.
     ///
     /// # Errors
-    /// Something of it is gone.
+    /// Fails if one of the objects is gone.
     pub(super) async fn user_of(&self, claims: &Claims) -> Result<UserInfo, String> {
         let own = &claims.kubernetes;
         let account = &own.serviceaccount;
@@ -81,7 +83,7 @@ impl BoundObjects {
         Ok(())
     }
 
-    /// Notes that the token this Secret keeps is in use. The token is good even when that fails.
+    /// Records that the token stored in this Secret is in use. The token is valid even when that fails.
     pub(super) async fn note_use(&self, secret: &Object) {
         let Some(store) = self.stores.get(Secrets::TYPE) else { return };
         if let Err(failure) = note_token_use(&store, secret).await {
@@ -91,7 +93,8 @@ impl BoundObjects {
         }
     }
 
-    /// An object: as cached, and once more for certain before it is called gone, or not the one that is wanted.
+    /// Returns an object from the cache, and reads it from storage before it is reported as missing or as a
+    /// different one.
     pub(super) async fn find(
         &self,
         resource: &'static ResourceDescription,
@@ -148,7 +151,7 @@ fn user(claims: &Claims) -> UserInfo {
     account_user(&own.namespace, &own.serviceaccount.name, &own.serviceaccount.uid, extra)
 }
 
-/// A service account, as a user with all its groups.
+/// Returns the user info of a service account, with all its groups.
 pub(super) fn account_user(
     namespace: &str,
     name: &str,

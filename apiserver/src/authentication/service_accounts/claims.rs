@@ -1,11 +1,11 @@
-//! What a token says, as it is written in it.
+//! The claims of tokens.
 
 use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenObject};
 use serde::{Deserialize, Serialize};
 
 use super::jwt::Unverified;
 
-/// Clocks differ by so much.
+/// Allowed clock skew.
 const LEEWAY_SECONDS: i64 = 60;
 
 /// The claims of a service account's token.
@@ -17,7 +17,7 @@ pub(super) struct Claims {
     #[serde(default)]
     iat: i64,
     iss: String,
-    /// The token's own id.
+    /// The token's id.
     #[serde(default)]
     pub(super) jti: String,
     #[serde(rename = "kubernetes.io")]
@@ -27,7 +27,7 @@ pub(super) struct Claims {
     sub: String,
 }
 
-/// What only Kubernetes' tokens say.
+/// Claims specific to Kubernetes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Kubernetes {
     pub(super) namespace: String,
@@ -42,7 +42,7 @@ pub(super) struct Kubernetes {
     warnafter: Option<i64>,
 }
 
-/// An object a token names.
+/// An object that a token refers to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Reference {
     pub(super) name: String,
@@ -53,13 +53,13 @@ pub(super) struct Reference {
 // === impl Claims ===
 
 impl Claims {
-    /// The claims of a token of one of these issuers; `None` when it is somebody else's.
+    /// Returns the claims of a token of one of these issuers, or `None` when it has another one.
     pub(super) fn of(token: &Unverified<'_>, issuers: &[String]) -> Option<Self> {
         let claims: Self = serde_json::from_slice(&token.claims).ok()?;
         issuers.contains(&claims.iss).then_some(claims)
     }
 
-    /// The claims of a new token.
+    /// Returns the claims of a new token.
     pub(super) fn to_issue(wanted: &TokenClaims, issuer: &str) -> Self {
         let now = wanted.issued_at_seconds;
         let mut node = None;
@@ -93,15 +93,15 @@ impl Claims {
         }
     }
 
-    /// The account, as a user.
+    /// Returns the account's user name.
     pub(super) fn user_name(&self) -> String {
         user_name(&self.kubernetes.namespace, &self.kubernetes.serviceaccount.name)
     }
 
-    /// Which of these audiences the token is meant for.
+    /// Returns those of these audiences that the token is valid for.
     ///
     /// # Errors
-    /// For none, or it contradicts itself.
+    /// Fails if there are none, or if the claims are contradictory.
     pub(super) fn meant_for(&self, audiences: &[String]) -> Result<Vec<String>, String> {
         if self.sub != self.user_name() {
             return Err("service account token claims could not be validated".to_owned());
@@ -109,10 +109,10 @@ impl Claims {
         meant_for(&self.aud, audiences)
     }
 
-    /// Whether it is good at this time.
+    /// Checks that the token is valid at this time.
     ///
     /// # Errors
-    /// Not yet, or no longer.
+    /// Fails if it is not valid yet, or has expired.
     pub(super) fn check_time(&self, now_seconds: i64) -> Result<(), String> {
         if now_seconds > self.exp.saturating_add(LEEWAY_SECONDS) {
             return Err("service account token has expired".to_owned());
@@ -131,10 +131,10 @@ impl From<&TokenObject> for Reference {
     }
 }
 
-/// Which of its own audiences a token is wanted for.
+/// Returns those of the token's audiences that are wanted.
 ///
 /// # Errors
-/// None.
+/// Fails if there are none.
 pub(super) fn meant_for(own: &[String], wanted: &[String]) -> Result<Vec<String>, String> {
     let both: Vec<String> = own.iter().filter(|one| wanted.contains(one)).cloned().collect();
     if both.is_empty() {
@@ -145,12 +145,12 @@ pub(super) fn meant_for(own: &[String], wanted: &[String]) -> Result<Vec<String>
     Ok(both)
 }
 
-/// A service account, as a user.
+/// Returns the user name of a service account.
 pub(super) fn user_name(namespace: &str, name: &str) -> String {
     format!("system:serviceaccount:{namespace}:{name}")
 }
 
-/// A list as Go shows it.
+/// Formats a list as Go does.
 fn quoted(texts: &[String]) -> String {
     let texts: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
     format!("[{}]", texts.join(" "))

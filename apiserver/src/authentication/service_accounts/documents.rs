@@ -1,6 +1,7 @@
-//! The documents by which others verify tokens themselves: OpenID Connect's discovery, and the keys.
+//! The documents by which others verify tokens themselves: OpenID Connect discovery, and the keys.
 //!
-//! Kubernetes concept: [service account issuer discovery](https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#service-account-issuer-discovery).
+//! Kubernetes concept:
+//! [service account issuer discovery](https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#service-account-issuer-discovery).
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -13,25 +14,25 @@ use serde_json::{Value, json};
 
 use super::keys::VerifyingKey;
 
-/// Where the configuration is.
+/// Path of the OpenID configuration.
 pub(crate) const CONFIGURATION_PATH: &str = "/.well-known/openid-configuration";
-/// Where the keys are.
+/// Path of the key set.
 pub(crate) const KEYS_PATH: &str = "/openid/v1/jwks";
 
 /// The documents of one server.
 pub(super) struct Documents {
     configuration: Value,
-    /// The configuration as it is sent, once it is known where the keys are.
+    /// The configuration in its encoded form, set once the URL of the keys is known.
     published: OnceLock<Bytes>,
     keys: Bytes,
-    /// Others can only follow an issuer that is a URL.
+    /// Whether the configuration is served: clients can only discover an issuer that is a URL.
     is_served: bool,
 }
 
 // === impl Documents ===
 
 impl Documents {
-    /// The documents of the first of these issuers.
+    /// Returns the documents of the first of these issuers.
     pub(super) fn new(issuers: &[String], keys: &[VerifyingKey]) -> Self {
         let issuer = issuers.first().map(String::as_str).unwrap_or_default();
         let algorithms: BTreeSet<&str> = keys.iter().map(VerifyingKey::algorithm).collect();
@@ -50,14 +51,14 @@ impl Documents {
         }
     }
 
-    /// Says where the keys are.
+    /// Sets the URL of the keys.
     pub(super) fn publish_at(&self, jwks_uri: String) {
         let mut configuration = self.configuration.clone();
         crate::json_fields::put(&mut configuration, "jwks_uri", jwks_uri);
         let _ = self.published.set(configuration.to_string().into());
     }
 
-    /// The document at this path.
+    /// Returns the document at this path.
     pub(super) fn get(&self, path: &str) -> Option<Response<Body>> {
         let (body, media_type) = match path {
             _ if !self.is_served => return None,

@@ -1,24 +1,24 @@
 //! JSON web tokens in their compact form: `header.claims.signature`, each in base64url.
 //!
-//! Specification: RFC 7515. Which key and algorithm are believed is decided by the keys, never by the token.
+//! Specification: RFC 7515. The accepted keys and algorithms are determined by the keys, never by the token.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde_json::json;
 
-/// Longer tokens are nobody's.
+/// Maximum size of a token; longer ones are rejected.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// A token that was read, and is not to be believed yet.
+/// A parsed token whose signature has not been verified.
 pub(super) struct Unverified<'t> {
-    /// The algorithm it says it is signed by.
+    /// The algorithm in the header.
     pub(super) algorithm: String,
-    /// The key it says it is signed with.
+    /// The key id in the header.
     pub(super) key_id: Option<String>,
-    /// Its claims, as JSON.
+    /// The claims, as JSON.
     pub(super) claims: Vec<u8>,
-    /// What is signed.
+    /// The signed part.
     pub(super) signed: &'t str,
     /// The signature.
     pub(super) signature: Vec<u8>,
@@ -33,7 +33,7 @@ struct Header {
 // === impl Unverified ===
 
 impl<'t> Unverified<'t> {
-    /// Reads a token; `None` when it is no such token.
+    /// Parses a token. Returns `None` when it is malformed.
     pub(super) fn parse(token: &'t str) -> Option<Self> {
         if token.len() > MAX_BYTES {
             return None;
@@ -48,13 +48,13 @@ impl<'t> Unverified<'t> {
     }
 }
 
-/// What of a token is signed: its header and its claims.
+/// Returns the part of a token that is signed: its header and claims.
 pub(super) fn unsigned(algorithm: &str, key_id: &str, claims: &[u8]) -> String {
     let header = json!({ "alg": algorithm, "kid": key_id }).to_string();
     format!("{}.{}", BASE64_URL_SAFE_NO_PAD.encode(header), BASE64_URL_SAFE_NO_PAD.encode(claims))
 }
 
-/// The token, with its signature.
+/// Returns the token with its signature.
 pub(super) fn signed(unsigned: &str, signature: &[u8]) -> String {
     format!("{unsigned}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
 }

@@ -1,4 +1,4 @@
-//! Keys that sign tokens, and keys by which signatures are believed: RSA (`RS256`) and P-256 (`ES256`).
+//! Keys that sign tokens, and keys that verify signatures: RSA (`RS256`) and P-256 (`ES256`).
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use crate::server::pki::{DirectoryGuard, PkiError, write_private};
 
 use super::jwt;
 
-/// `SubjectPublicKeyInfo` up to the point of a P-256 key.
+/// The prefix of a P-256 key's `SubjectPublicKeyInfo`, up to the point.
 const P256_HEADER: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
     0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
@@ -31,11 +31,11 @@ const P256_HEADER: [u8; 26] = [
 /// The algorithm identifier of RSA keys.
 const RSA_ALGORITHM: [u8; 15] =
     [0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
-/// The length of a P-256 point, uncompressed.
+/// Length of an uncompressed P-256 point.
 const POINT_BYTES: usize = 65;
 const NO_KEY: &str = "it holds no RSA or P-256 key";
 
-/// How signatures are made.
+/// Signature algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Algorithm {
     Es256,
@@ -54,13 +54,13 @@ enum Pair {
     Rsa(RsaKeyPair),
 }
 
-/// A key by which signatures are believed.
+/// A key that verifies signatures.
 #[derive(Clone, Debug)]
 pub(super) struct VerifyingKey {
-    /// The hash of the key, as Kubernetes names keys.
+    /// The key id: a hash of the key, as in Kubernetes.
     id: String,
     algorithm: Algorithm,
-    /// The point, or the modulus and exponent as PKCS#1 has them.
+    /// The point, or the modulus and exponent in PKCS#1.
     material: Vec<u8>,
     jwk: Value,
 }
@@ -86,9 +86,9 @@ impl Algorithm {
 // === impl SigningKey ===
 
 impl SigningKey {
-    /// Reads a key; makes one, that only its owner can read, when there is none.
+    /// Reads a key, or creates one that only its owner can read.
     pub(super) fn ensure(path: &Path) -> Result<Self, PkiError> {
-        // Servers that share the directory share the key: only one of them makes it.
+        // Servers that share the directory share the key: only one of them creates it.
         let _guard = DirectoryGuard::acquire(parent_of(path))?;
         if !path.exists() {
             write_private(path, &GeneratedKey::generate()?.serialize_pem())?;
@@ -128,12 +128,12 @@ impl SigningKey {
         Ok(Self { pair, random, public: VerifyingKey::from_spki(&spki)? })
     }
 
-    /// Its public half.
+    /// Returns the public key.
     pub(super) fn public(&self) -> &VerifyingKey {
         &self.public
     }
 
-    /// A token with these claims (JSON).
+    /// Returns a token with these claims (JSON).
     pub(super) fn sign(&self, claims: &[u8]) -> Result<String, Unspecified> {
         let unsigned = jwt::unsigned(self.public.algorithm.name(), &self.public.id, claims);
         let signature = match &self.pair {
@@ -151,7 +151,7 @@ impl SigningKey {
 // === impl VerifyingKey ===
 
 impl VerifyingKey {
-    /// Reads every key of a file (PEM): public keys, certificates, and the public halves of private keys.
+    /// Reads every key of a file (PEM): public keys, certificates, and the public keys of private keys.
     pub(super) fn read_all(path: &Path) -> Result<Vec<Self>, PkiError> {
         let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
         let bytes = read(path)?;
@@ -182,7 +182,7 @@ impl VerifyingKey {
         SigningKey::from_der(&private).map(|key| Some(key.public))
     }
 
-    /// A key as certificates have it.
+    /// Parses a `SubjectPublicKeyInfo`.
     fn from_spki(der: &[u8]) -> Result<Self, String> {
         let (_, info) = SubjectPublicKeyInfo::from_der(der).map_err(|error| error.to_string())?;
         let id = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, der));
@@ -210,22 +210,22 @@ impl VerifyingKey {
         Ok(Self { id, algorithm, material, jwk })
     }
 
-    /// Its name.
+    /// Returns the key id.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
 
-    /// The algorithm of its signatures, as tokens name it.
+    /// Returns the algorithm of its signatures, as tokens name it.
     pub(super) fn algorithm(&self) -> &'static str {
         self.algorithm.name()
     }
 
-    /// The key as others read it. (RFC 7517)
+    /// Returns the key as a JSON Web Key (RFC 7517).
     pub(super) fn jwk(&self) -> &Value {
         &self.jwk
     }
 
-    /// Whether a token was signed with this key.
+    /// Returns whether a token was signed with this key.
     pub(super) fn verifies(&self, token: &jwt::Unverified<'_>) -> bool {
         let key = UnparsedPublicKey::new(self.algorithm.verification(), &self.material);
         token.algorithm == self.algorithm.name()
@@ -233,20 +233,20 @@ impl VerifyingKey {
     }
 }
 
-/// Numbers of DER have a zero before a first bit that is set.
+/// DER integers have a leading zero byte if their first bit is set.
 fn unpadded(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     number.get(zeros..).unwrap_or_default()
 }
 
-/// An RSA key (PKCS#1) as certificates have it.
+/// Returns the `SubjectPublicKeyInfo` of an RSA key (PKCS#1).
 fn rsa_spki(key: &[u8]) -> Vec<u8> {
-    // A bit string says first how many bits of its last byte do not count.
+    // A bit string starts with the number of unused bits in its last byte.
     let bits = tagged(0x03, &[&[0], key].concat());
     tagged(0x30, &[&RSA_ALGORITHM[..], &bits].concat())
 }
 
-/// A DER value.
+/// Encodes a DER value.
 fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut value = vec![tag];
     let length = content.len().to_be_bytes();

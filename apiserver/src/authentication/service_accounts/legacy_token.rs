@@ -1,6 +1,7 @@
-//! Tokens that are kept in Secrets: they have no end, and are good for as long as their Secret has them.
+//! Tokens that are stored in Secrets: they do not expire, and are valid for as long as their Secret contains
+//! them.
 //!
-//! Whoever runs the controllers makes them, for Secrets of type `kubernetes.io/service-account-token`.
+//! The token controller creates them, for Secrets of type `kubernetes.io/service-account-token`.
 //!
 //! Kubernetes concept: legacy, or secret-based, service account tokens.
 
@@ -18,13 +19,13 @@ use super::bound::{BoundObjects, account_user};
 use super::claims::{meant_for, user_name};
 use super::jwt::Unverified;
 
-/// Who issues them, wherever they are made.
+/// The issuer of all legacy tokens.
 const ISSUER: &str = "kubernetes/serviceaccount";
-/// The label of a Secret whose token was not used for so long that it is not to be used again.
+/// The label of a Secret whose token was invalidated because it was not used for a long time.
 const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
 const INVALIDATED: &str = "Token has been invalidated";
 
-/// The claims of a token that is kept in a Secret.
+/// The claims of a legacy token.
 #[derive(Debug, Deserialize)]
 pub(super) struct LegacyClaims {
     iss: String,
@@ -45,24 +46,25 @@ pub(super) struct LegacyClaims {
 // === impl LegacyClaims ===
 
 impl LegacyClaims {
-    /// The claims of such a token; `None` when it is of another sort.
+    /// Returns the claims of a legacy token, or `None` when it is another type of token.
     pub(super) fn of(token: &Unverified<'_>) -> Option<Self> {
         let claims: Self = serde_json::from_slice(&token.claims).ok()?;
         (claims.iss == ISSUER).then_some(claims)
     }
 
-    /// For which of these audiences the token is meant. Most say nothing of it: they are meant for this server.
+    /// Returns the audiences that the token is valid for. A token without audiences is valid for this server.
     ///
     /// # Errors
-    /// For none.
+    /// Fails if there are none.
     pub(super) fn meant_for(&self, wanted: &[String], own: &[String]) -> Result<Vec<String>, String> {
         meant_for(if self.aud.is_empty() { own } else { &self.aud }, wanted)
     }
 
-    /// The account it is of, when its Secret has it and both are there. The Secret is noted to be in use.
+    /// Returns the token's service account if it and the Secret that contains the token exist. Records the
+    /// use in the Secret.
     ///
     /// # Errors
-    /// It contradicts itself, or is no longer to be believed.
+    /// Fails if the claims are contradictory, or the token is no longer valid.
     pub(super) async fn user(&self, objects: &BoundObjects, token: &str) -> Result<UserInfo, String> {
         self.check()?;
         let secret = objects
@@ -122,7 +124,8 @@ impl LegacyClaims {
     }
 }
 
-/// Whether a Secret has this token. Hashes are compared: how long it takes tells nothing of the token.
+/// Returns whether a Secret contains this token. Compares hashes, so that timing reveals nothing about the
+/// token.
 fn keeps(secret: &Object, token: &str) -> bool {
     let hash = |text: &str| digest(&SHA256, text.as_bytes());
     let kept = secret.get_str(&["data", "token"]).unwrap_or_default();

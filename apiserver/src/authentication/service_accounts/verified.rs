@@ -1,4 +1,4 @@
-//! Tokens whose signature was checked before: checking it is most of what a request with a token costs.
+//! A cache of verified tokens: checking the signature is most of the cost of a request with a token.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,23 +7,23 @@ use ring::digest::{SHA256, digest};
 
 use super::VerifiedClaims;
 
-/// So many are remembered; then all are forgotten, and checked again.
+/// Maximum number of cached tokens; when it is reached, the cache is cleared.
 const MAX_TOKENS: usize = 4096;
 
-/// The claims of tokens by the tokens' hashes, so that no token can be read out of memory. Only what never changes of
-/// a token is kept: whether it is good now is asked each time.
+/// Claims by the hash of the token, so that no token can be read from memory. Only the immutable claims are
+/// cached; whether a token is valid now is checked each time.
 #[derive(Default)]
 pub(super) struct Verified(Mutex<HashMap<[u8; 32], Arc<VerifiedClaims>>>);
 
 // === impl Verified ===
 
 impl Verified {
-    /// The claims of a token that was checked.
+    /// Returns the claims of a verified token.
     pub(super) fn get(&self, token: &str) -> Option<Arc<VerifiedClaims>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&hash(token)).cloned()
     }
 
-    /// Remembers a token that was checked.
+    /// Adds a verified token.
     pub(super) fn insert(&self, token: &str, claims: Arc<VerifiedClaims>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_TOKENS {

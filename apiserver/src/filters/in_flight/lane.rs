@@ -1,4 +1,4 @@
-//! Places for one sort of requests, and the queue for them.
+//! Places for one class of requests, and the queue for them.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -12,39 +12,38 @@ use crate::shares::Shares;
 
 use super::{LaneLoad, UserLoad};
 
-/// Maximum number of users that are asked in a row whether their share allows one more place. The next place that
-/// becomes free goes on from there.
+/// Maximum number of users whose shares are checked in one pass. The next free place continues from there.
 const MAX_TURNS: usize = 16;
 
-/// Places for one sort of requests.
+/// Places for one class of requests.
 pub(super) struct Lane {
-    /// Which of a user's loads is that of this lane.
+    /// Index of this lane's load among a user's loads.
     number: usize,
     places: Shares,
     queued: Shares,
     queue: Mutex<Queue>,
 }
 
-/// A place among the requests that are worked on. Dropping it gives it to the next request that waits.
+/// A place among the requests in flight. Dropping it gives it to the next waiting request.
 pub(in crate::filters) struct Place(Option<(Arc<Lane>, Arc<UserLoad>)>);
 
-/// The requests that wait, by user.
+/// The waiting requests, by user.
 #[derive(Default)]
 struct Queue {
     /// By the address of the user's load, which the entry keeps alive.
     turns: BTreeMap<usize, Turn>,
-    /// The user whose turn was last.
+    /// The user who was served last.
     last: usize,
     tickets: u64,
 }
 
-/// The requests of one user that wait, the oldest first.
+/// The waiting requests of one user, the oldest first.
 struct Turn {
     user: Arc<UserLoad>,
     waiting: BTreeMap<u64, oneshot::Sender<Place>>,
 }
 
-/// A request in the queue. Dropping it leaves the queue.
+/// A queued request. Dropping it removes it from the queue.
 struct Waiting<'a> {
     lane: &'a Arc<Lane>,
     user: &'a Arc<UserLoad>,
@@ -68,11 +67,11 @@ impl Lane {
         InFlightNumbers { working: self.places.used(), waiting: self.queued.used() }
     }
 
-    /// Returns a place for a request of this user, at once or when it is its turn. `None` if neither the places nor
-    /// the queue have one for this user, or the wait is too long.
+    /// Returns a place for a request of this user, at once or when it is its turn. Returns `None` if neither
+    /// the places nor the queue have one for this user, or if the wait is too long.
     pub(super) async fn enter(self: &Arc<Self>, user: &Arc<UserLoad>, max_wait: Duration) -> Option<Place> {
         let load = self.load(user)?;
-        // A user's requests are served in their order: the newest does not overtake those that wait.
+        // A user's requests are served in order: the newest does not overtake waiting ones.
         if load.queued.is_zero() && self.places.try_take(&load.places, 1) {
             return Some(Place(Some((self.clone(), user.clone()))));
         }
@@ -98,7 +97,7 @@ impl Lane {
             .entry(key_of(user))
             .or_insert_with(|| Turn { user: user.clone(), waiting: BTreeMap::new() });
         turn.waiting.insert(ticket, sender);
-        // A place may have become free since the request found none, when nobody waited for it.
+        // A place may have become free since, while the queue was empty.
         self.hand_out(&mut queue);
         drop(queue);
         Waiting { lane: self, user, ticket }
@@ -108,7 +107,7 @@ impl Lane {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives free places to requests that wait, as far as the shares of their users allow it.
+    /// Assigns free places to waiting requests, as far as the shares of their users allow it.
     fn hand_out(self: &Arc<Self>, queue: &mut Queue) {
         let mut refused = 0;
         while refused < MAX_TURNS.min(queue.turns.len()) {
@@ -127,7 +126,8 @@ impl Lane {
                 None => Some(place),
             };
             if let Some((_, user)) = unused.and_then(|mut place| place.0.take()) {
-                // The request was given up at this moment. Its place must not be dropped here: that would lock again.
+                // The request was cancelled at this moment. Its place must not be dropped here: that would
+                // lock again.
                 self.give_back(&user);
             }
             if turn.waiting.is_empty() {
@@ -146,7 +146,7 @@ impl Lane {
 // === impl Queue ===
 
 impl Queue {
-    /// Returns the user after the one whose turn was last.
+    /// Returns the user after the one who was served last.
     fn next_turn(&mut self) -> Option<usize> {
         let after = self.turns.range((Bound::Excluded(self.last), Bound::Unbounded)).next();
         let next = after.or_else(|| self.turns.first_key_value()).map(|(key, _)| *key)?;

@@ -1,4 +1,4 @@
-//! What a body says it is, and how bodies are refused that are something else.
+//! The declared type of a body, and errors for bodies of another type.
 
 use registry_core::api::StatusError;
 use registry_core::codec::json::type_name;
@@ -8,10 +8,10 @@ use crate::responses::negotiation::Format;
 
 use super::super::call::Call;
 
-/// How many bytes of a body that cannot be decoded an error shows.
+/// Maximum number of bytes of an undecodable body that an error shows.
 const SHOWN_BYTES: usize = 30;
 
-/// What a body says it is, with what it leaves out taken from the path.
+/// The declared type of a body; what it omits is taken from the path.
 pub(super) struct Declared {
     group: String,
     version: String,
@@ -21,15 +21,15 @@ pub(super) struct Declared {
 // === impl Declared ===
 
 impl Declared {
-    /// What these fields say.
+    /// Returns the type that these fields declare.
     ///
     /// # Errors
-    /// Why they say nothing.
+    /// Returns the reason why they declare none.
     pub(super) fn of(fields: &Map<String, Value>, call: &Call<'_>) -> Result<Self, String> {
         Ok(Self::new(declared_text(fields, "apiVersion")?, declared_text(fields, "kind")?, call))
     }
 
-    /// What an `apiVersion` and a `kind` say; empty ones are the path's.
+    /// Returns the type of this `apiVersion` and `kind`; empty ones are replaced by the path's.
     pub(super) fn new(api_version: &str, kind: &str, call: &Call<'_>) -> Self {
         let api_version = if api_version.is_empty() { &call.route.api_version } else { api_version };
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -37,7 +37,7 @@ impl Declared {
         Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
     }
 
-    /// Checks that it is what the path takes.
+    /// Checks that the type is the one the path accepts.
     ///
     /// # Errors
     /// 400.
@@ -77,7 +77,7 @@ impl Declared {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// 400 for what is of the right kind, and wrong.
+    /// Returns a 400 for an object of the right kind that is invalid.
     pub(super) fn cannot_be_handled(&self, expected: &str, why: &str) -> StatusError {
         let Self { version, kind, .. } = self;
         StatusError::bad_request(format!(
@@ -97,7 +97,7 @@ fn declared_text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a s
     }
 }
 
-/// 400 for a body whose kind cannot even be found out.
+/// Returns a 400 for a body whose kind cannot be determined.
 pub(super) fn unrecognized(expected: &str, bytes: &[u8], format: Format, why: &str) -> StatusError {
     let stage = match format {
         Format::Json => "couldn't get version/kind; json parse error: ",
@@ -110,7 +110,7 @@ pub(super) fn unrecognized(expected: &str, bytes: &[u8], format: Format, why: &s
     ))
 }
 
-/// The beginning of a body: as text when it looks like JSON, else as hexadecimal digits.
+/// Returns the beginning of a body: as text if it looks like JSON, else in hexadecimal.
 fn summary(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let Some(first) = bytes.first() else { return "<empty>".to_owned() };
@@ -129,7 +129,7 @@ fn summary(bytes: &[u8]) -> String {
     text
 }
 
-/// Why a body that is no object says nothing.
+/// Returns the reason why a body that is not an object declares no type.
 pub(super) fn no_struct(value: &Value) -> String {
     format!(
         "json: cannot unmarshal {} into Go value of type struct {{ APIVersion string \

@@ -1,4 +1,4 @@
-//! Repeated owner references: the server keeps one of each and warns the client.
+//! Duplicate owner references: the server keeps one of each and warns the client.
 
 use std::collections::HashSet;
 

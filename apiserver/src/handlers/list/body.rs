@@ -1,5 +1,5 @@
-//! A list on its way out: made piece by piece from shared slices, as fast as the client takes it. What is not in memory
-//! is read when the client has taken what is before it.
+//! The body of a list: produced in pieces from shared slices, as fast as the client reads it. Items that are
+//! not in memory are read once the client has taken those before them.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -17,41 +17,42 @@ use crate::responses::yaml;
 use super::super::representation::cbor::Maps;
 use super::super::representation::{Item, ItemForm};
 
-/// Pieces are about this large: few enough to be cheap, small enough to be sent while the next one is made.
+/// Approximate size of a piece: large enough to keep the overhead low, small enough to be sent while the next
+/// one is produced.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Items at least this large are sent as they are; smaller ones are copied together.
+/// Minimum size of items that are sent without a copy; smaller ones are copied together.
 const SHARED_FROM_BYTES: usize = 16 * 1024;
 
 /// A list as a body.
 pub(super) struct ListBody {
-    /// What comes before the items; taken with the first piece.
+    /// The bytes before the items; sent with the first piece.
     prefix: Vec<u8>,
     items: vec::IntoIter<StoredObject>,
-    /// What follows the items.
+    /// The items after those in memory.
     rest: Option<RestStream>,
     writer: Writer,
-    /// What comes after the items; `None` once it is on its way.
+    /// The bytes after the items; `None` once they are sent.
     suffix: Option<Vec<u8>>,
-    /// A piece that is ready, behind the one just given.
+    /// The piece after the one just returned.
     ready: Option<Bytes>,
     is_first_item: bool,
     remaining_bytes: Option<u64>,
 }
 
-/// How items are written.
+/// Format of the items.
 pub(super) enum Writer {
-    /// As JSON, with commas between them.
+    /// JSON, separated by commas.
     Json(ItemForm),
     /// As YAML list items.
     Yaml(ItemForm),
-    /// As CBOR, one after the other.
+    /// A sequence of CBOR items.
     Cbor(Maps),
 }
 
 // === impl ListBody ===
 
 impl ListBody {
-    /// The items of a page, between a prefix and a suffix.
+    /// Returns a body of the items of a page, between a prefix and a suffix.
     pub(super) fn new(prefix: Vec<u8>, page: ListPage, writer: Writer, suffix: Vec<u8>) -> Self {
         let ListPage { items, rest, .. } = page;
         let remaining_bytes = writer
@@ -70,7 +71,7 @@ impl ListBody {
         }
     }
 
-    /// Waits until there is an item to write, or none is left to read.
+    /// Waits until there is an item to write, or no more to read.
     fn poll_items(&mut self, task: &mut Context<'_>) -> Poll<Result<(), StatusError>> {
         while self.ready.is_none() && self.items.as_slice().is_empty() {
             let Some(rest) = &mut self.rest else { break };
@@ -145,7 +146,7 @@ impl Body for ListBody {
 // === impl Writer ===
 
 impl Writer {
-    /// Writes an item, or what stands before it and gives the rest back to be shared.
+    /// Writes an item, or the bytes before it and returns the rest to be shared.
     fn begin(&self, buffer: &mut Vec<u8>, entry: &StoredObject, is_first: bool) -> Option<Bytes> {
         let item = Item::stored(entry);
         match self {
@@ -179,15 +180,15 @@ impl Writer {
         None
     }
 
-    /// How many bytes an item will take in a piece, where that is known without writing it: a piece that is full
-    /// before it does not have to move to larger memory.
+    /// Returns the number of bytes that an item adds to a piece, if that is known without writing it: a piece
+    /// that is full before does not have to be reallocated.
     fn copied_bytes(&self, entry: &StoredObject) -> usize {
         let Self::Json(form) = self else { return 0 };
         let bytes = 1 + form.exact_len(&Item::stored(entry)).unwrap_or_default();
         if bytes < SHARED_FROM_BYTES { bytes } else { 0 }
     }
 
-    /// How many bytes all items take with their separators, where that is known without writing them.
+    /// Returns the size of all items with their separators, if that is known without writing them.
     fn total_bytes(&self, items: &[StoredObject]) -> Option<usize> {
         let Self::Json(form) = self else { return None };
         let separators = items.len().saturating_sub(1);
@@ -195,7 +196,7 @@ impl Writer {
     }
 }
 
-/// The part of a large item that needs no copy.
+/// Returns the part of a large item that is not copied.
 fn shared(form: &ItemForm, entry: &StoredObject, item: &Item<'_>) -> Option<Bytes> {
     let part = match form {
         ItemForm::Tail if !item.tail.is_empty() => item.tail,

@@ -1,4 +1,4 @@
-//! A list of messages: its size comes before its objects, and it is sent in pieces.
+//! A list in protobuf: its size precedes its objects, and it is sent in pieces.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -25,11 +25,11 @@ use super::next_of;
 #[cfg(test)]
 mod tests;
 
-/// How many bytes of JSON are turned into messages before other requests get their turn.
+/// Number of bytes of JSON that are converted to messages before yielding to other requests.
 const TURN_BYTES: usize = 256 * 1024;
-/// Pieces are about this large.
+/// Approximate size of a piece.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Messages at least this large are sent as they are; smaller ones are copied together.
+/// Minimum size of messages that are sent without a copy; smaller ones are copied together.
 const SHARED_FROM_BYTES: usize = 16 * 1024;
 
 /// A list as a body.
@@ -37,16 +37,16 @@ struct MessagesBody {
     frame: ListFrame,
     messages: Messages,
     items: vec::IntoIter<StoredObject>,
-    /// What follows the items: read a second time.
+    /// The items after those in memory: read a second time.
     rest: Option<RestStream>,
-    /// A piece that is ready, behind the one just given.
+    /// The piece after the one just returned.
     ready: Option<Bytes>,
     remaining_bytes: usize,
 }
 
-/// A page of objects. Its size comes before its first object, so every message is made, or found made, once before
-/// anything is sent; while it is sent each is taken from where it was kept. One that was not, because too much is
-/// kept already, is made again: no list is ever in memory as a whole.
+/// Returns a page of objects. Its size precedes its first object, so every message is encoded, or found in
+/// the cache, once before anything is sent; each is then sent from the cache. A message that the full cache
+/// did not take is encoded again: no list is ever in memory as a whole.
 pub(super) async fn answer(
     call: &Call<'_>,
     output: &Output,
@@ -73,7 +73,7 @@ pub(super) async fn answer(
     Ok(responses::stream(output, MessagesBody::new(frame, messages, page, size_bytes), size_bytes))
 }
 
-/// How many bytes a page's objects take in a list. Thousands of them take a while, in which others get their turns.
+/// Returns the size of a page's objects in a list. Yields to other requests in between.
 async fn items_len(messages: &Messages, page: &ListPage) -> Result<usize, StatusError> {
     let mut items_len = part_len(messages, &page.items).await?;
     let mut rest = page.rest.as_ref().map(Rest::stream);
@@ -100,7 +100,7 @@ async fn part_len(messages: &Messages, items: &[StoredObject]) -> Result<usize, 
 // === impl MessagesBody ===
 
 impl MessagesBody {
-    /// The messages of a page's objects in a list's frame; so many bytes in all.
+    /// Returns a body of the messages of a page's objects in a list's frame, of this total size.
     fn new(frame: ListFrame, messages: Messages, page: ListPage, size_bytes: usize) -> Self {
         let ListPage { items, rest, .. } = page;
         let items = items.into_iter();
@@ -108,7 +108,7 @@ impl MessagesBody {
         Self { frame, messages, items, rest, ready: None, remaining_bytes: size_bytes }
     }
 
-    /// Waits until there is an item to write, or none is left to read.
+    /// Waits until there is an item to write, or no more to read.
     fn poll_items(&mut self, task: &mut Context<'_>) -> Poll<Result<(), StatusError>> {
         while self.ready.is_none() && self.items.as_slice().is_empty() {
             let Some(rest) = &mut self.rest else { break };
@@ -120,8 +120,8 @@ impl MessagesBody {
         Poll::Ready(Ok(()))
     }
 
-    /// The next piece; `None` when an object cannot be written any more, which it could a moment ago: then the
-    /// answer breaks off, short of the size that was announced.
+    /// Returns the next piece, or `None` if an object that could be encoded before cannot be any more: the
+    /// response then ends before the announced size.
     fn next_chunk(&mut self) -> Option<Bytes> {
         if let Some(ready) = self.ready.take() {
             return Some(ready);

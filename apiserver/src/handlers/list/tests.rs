@@ -23,7 +23,7 @@ fn page(items: Vec<StoredObject>) -> ListPage {
     ListPage { revision: 9, items, continue_token: Some("abc".to_owned()), remaining: Some(5), rest: None }
 }
 
-/// What a serializer would write for the same list.
+/// Returns the list as a serializer writes it.
 fn expected(items: &[StoredObject], keeps_type: bool) -> Value {
     let items = items.iter().map(|entry| {
         let mut item: Value = serde_json::from_slice(&entry.json).unwrap();

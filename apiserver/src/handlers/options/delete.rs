@@ -31,7 +31,7 @@ struct WirePreconditions {
     resource_version: Option<String>,
 }
 
-/// Options of a deletion whose body this is. Unknown fields are ignored.
+/// Parses the options in the body of a deletion. Unknown fields are ignored.
 pub(crate) fn delete_options(mut body: Value) -> Result<DeleteOptions, StatusError> {
     if body.is_null() {
         return Ok(DeleteOptions::default());
@@ -44,7 +44,7 @@ pub(crate) fn delete_options(mut body: Value) -> Result<DeleteOptions, StatusErr
     wire.validated()
 }
 
-/// Options of a deletion without a body.
+/// Returns the options of a deletion without a body.
 pub(crate) fn delete_options_of_query(query: Query<'_>) -> Result<DeleteOptions, StatusError> {
     if query.is_empty() {
         return Ok(DeleteOptions::default());
@@ -72,7 +72,7 @@ impl WireOptions {
         let preconditions = self.preconditions.unwrap_or_default();
         Ok(DeleteOptions {
             dry_run,
-            // A negative period once meant "at once", which is too strong: Kubernetes reads it as one second.
+            // A negative period once meant an immediate deletion; Kubernetes now reads it as one second.
             grace_period_seconds: self
                 .grace_period_seconds
                 .map(|seconds| if seconds < 0 { 1 } else { seconds }),
@@ -87,7 +87,7 @@ impl WireOptions {
 
     fn policy(&self, errors: &mut ErrorList) -> Option<PropagationPolicy> {
         let Some(name) = &self.propagation_policy else {
-            // The field that `propagationPolicy` took the place of.
+            // The deprecated field that `propagationPolicy` replaces.
             return self.orphan_dependents.map(|orphan| {
                 if orphan { PropagationPolicy::Orphan } else { PropagationPolicy::Background }
             });

@@ -9,21 +9,22 @@ use crate::request_info::Query;
 
 use super::{refuse, unsupported};
 
-/// What a list's options are for: they are not valid for the same things.
+/// The use of a list's options, by which their validity differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListPurpose {
-    /// A list, or the deletion of what it selects.
+    /// A list, or the deletion of the selected objects.
     List,
     /// A watch.
     Watch,
 }
 
-/// Options of `list`, `watch` and `deletecollection`. The resource's selectable fields are checked elsewhere.
+/// Returns the options of `list`, `watch` and `deletecollection`. The resource's selectable fields are
+/// checked elsewhere.
 pub(crate) fn list_options(query: Query<'_>, purpose: ListPurpose) -> Result<ListOptions, StatusError> {
     if query.is_empty() {
         return Ok(ListOptions::default());
     }
-    // Parsed in the order of the fields of the Go struct: the first unreadable one is the one reported.
+    // Parsed in the order of the Go struct's fields: the first invalid one is reported.
     let label_selector = selector(&query.text("labelSelector"), LabelSelector::parse)?;
     let field_selector = selector(&query.text("fieldSelector"), FieldSelector::parse)?;
     let timeout_seconds = query.integer("timeoutSeconds")?;
@@ -72,12 +73,12 @@ fn selector<T: Default>(
 fn resource_version(query: Query<'_>, purpose: ListPurpose) -> Result<Option<u64>, StatusError> {
     query.resource_version().map_err(|errors| match purpose {
         ListPurpose::List => StatusError::bad_request(format!("invalid resource version: {errors}")),
-        // A watch parses it past the point where Kubernetes turns errors into bad requests.
+        // A watch parses it after the point at which Kubernetes turns errors into bad requests.
         ListPurpose::Watch => StatusError::new(Reason::Unknown, errors.to_string()),
     })
 }
 
-/// The options that are valid only together.
+/// Options that are validated in combination.
 struct RequestedList {
     version: String,
     matching: String,

@@ -1,4 +1,4 @@
-//! Server-side apply: a patch that is a configuration, of an object that may not be there yet.
+//! Server-side apply: a patch that is a configuration, of an object that may not exist yet.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
@@ -14,12 +14,12 @@ use crate::responses::negotiation::Format;
 use super::super::call::Call;
 use super::super::content::{self, check_name, settle_namespace, with_defaults};
 
-/// An applied configuration, merged into whatever object is there.
+/// Merges an applied configuration into the current object.
 pub(super) struct Applied<'a> {
     call: &'a Call<'a>,
     configuration: Object,
     options: &'a PatchOptions,
-    /// What there is to say of fields of the configuration that came twice.
+    /// Messages about duplicate fields of the configuration.
     duplicates: Vec<String>,
 }
 
@@ -54,13 +54,12 @@ impl<'a> Applied<'a> {
         Ok(Self { call, configuration, options, duplicates })
     }
 
-    /// Whether the configuration says which version of the object it is for: then a conflict is the client's to
-    /// solve.
+    /// Returns whether the configuration has a resource version: the client then has to resolve conflicts.
     pub(super) fn pins_version(&self) -> bool {
         !self.configuration.resource_version().is_empty()
     }
 
-    /// 409: the configuration names an object by its uid, and there is none.
+    /// Returns a 409: the configuration has the uid of an object that does not exist.
     fn meant_for_another(&self, object: &Object) -> StatusError {
         let detail = format!(
             "uid mismatch: the provided object specified uid {}, and no existing object was found",
@@ -69,7 +68,7 @@ impl<'a> Applied<'a> {
         StatusError::conflict(self.call.route.path.resource.group_resource(), self.call.name, &detail)
     }
 
-    /// Says, ignores or refuses fields that came twice: only once the rest has been found to be in order.
+    /// Refuses duplicate fields, warns of them or ignores them, once everything else has been validated.
     fn settle_duplicates(&self) -> Result<(), StatusError> {
         let texts = self.duplicates.iter().map(|text| format!("error converting YAML to JSON: {text}"));
         match self.options.field_validation {

@@ -1,4 +1,4 @@
-//! A patch as it came, parsed once and applied as often as needed.
+//! A patch document, parsed once and applied as often as needed.
 
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::json::type_name;
@@ -27,7 +27,7 @@ pub(super) enum PatchType {
 #[derive(Debug)]
 pub(super) struct PatchDocument {
     content: Content,
-    /// What is odd about the patch itself: fields that came twice, and those an operation does not have.
+    /// Issues of the patch itself: duplicate fields, and unknown fields of an operation.
     pub(super) issues: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ impl PatchDocument {
         Ok(Self { content, issues })
     }
 
-    /// The patched document as a refusal shows it.
+    /// Returns the patched document as an error shows it.
     pub(super) fn shown(&self, patched: &Value, schema: &Schema) -> String {
         match &self.content {
             Content::Json(patch) => shown(patched, &patch.touched(), schema),
@@ -82,15 +82,15 @@ impl PatchDocument {
         }
     }
 
-    /// Whether it is a strategic patch, which Go's server applies to maps instead of JSON.
+    /// Returns whether it is a strategic patch, which Go's server applies to maps instead of JSON.
     pub(super) fn is_strategic(&self) -> bool {
         matches!(self.content, Content::Strategic(_))
     }
 
-    /// Applies the patch to the present object.
+    /// Applies the patch to the current object.
     ///
     /// # Errors
-    /// It does not fit this object.
+    /// Fails if it cannot be applied to this object.
     pub(super) fn apply(&self, value: &mut Value, schema: &Schema) -> Result<(), StatusError> {
         match &self.content {
             Content::Json(patch) => patch.apply(value).map_err(refusal),
@@ -106,7 +106,7 @@ impl PatchDocument {
 fn refusal(fault: PatchError) -> StatusError {
     match fault {
         PatchError::Malformed(why) => StatusError::bad_request(why),
-        // Kubernetes does not tell what did not fit.
+        // Kubernetes does not report the reason.
         PatchError::Inapplicable(_) => with_empty_details(StatusError::new(
             Reason::Invalid,
             "the server rejected our request due to an error in our request",

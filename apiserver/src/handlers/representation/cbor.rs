@@ -1,4 +1,4 @@
-//! Answers in CBOR: what JSON bytes stand for, as maps.
+//! Responses in CBOR: conversion of JSON bytes to maps.
 //!
 //! Kubernetes concept: the feature `CBORServingAndStorage`,
 //! [KEP-4222](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/4222-cbor-serializer).
@@ -15,10 +15,10 @@ use super::super::call::Call;
 use super::form::ItemForm;
 use super::item::{Item, Part};
 
-/// An object without any field.
+/// An object without fields.
 const EMPTY_MAP: Bytes = Bytes::from_static(&[0xa0]);
 
-/// How objects of one kind become CBOR.
+/// Converts objects of one kind to CBOR.
 #[derive(Clone, Debug)]
 pub(crate) struct Maps {
     api_version: Box<str>,
@@ -31,7 +31,7 @@ pub(crate) struct Maps {
 // === impl Maps ===
 
 impl Maps {
-    /// For a route's objects, in this form.
+    /// Returns the conversion for a route's objects, in this form.
     pub(crate) fn new(call: &Call<'_>, form: ItemForm) -> Self {
         let (api_version, kind) = form.type_of(call.route);
         Self {
@@ -43,10 +43,10 @@ impl Maps {
         }
     }
 
-    /// Writes an object as a whole. Not a table: those are made as JSON ([`write_made_event`]).
+    /// Writes a whole object. Tables are not supported: they are built as JSON ([`write_made_event`]).
     ///
     /// # Errors
-    /// 500: its bytes are no object.
+    /// 500 if its bytes are not an object.
     pub(crate) fn write(&self, out: &mut Vec<u8>, item: &Item<'_>) -> Result<(), StatusError> {
         let fields = self.fields(item)?;
         out.extend_from_slice(cbor::MAGIC);
@@ -54,7 +54,8 @@ impl Maps {
         Ok(())
     }
 
-    /// Writes a watch's event. An object that cannot be written ends nothing: it is told in its place.
+    /// Writes a watch event. For an object that cannot be written, an error event takes its place and the
+    /// watch continues.
     pub(crate) fn write_event(&self, out: &mut Vec<u8>, event: &str, item: &Item<'_>) {
         let begin = out.len();
         cbor::begin_watch_event(out, event);
@@ -64,7 +65,7 @@ impl Maps {
         }
     }
 
-    /// Writes an object as a list's item, or gives it to be put there.
+    /// Writes an object as a list item, or returns it to be appended without a copy.
     pub(crate) fn begin_item(&self, out: &mut Vec<u8>, item: &Item<'_>) -> Option<Bytes> {
         if let ItemForm::Row(table) = &self.form {
             let mut json = Vec::with_capacity(item.json.len());
@@ -72,7 +73,7 @@ impl Maps {
             cbor::write_item(out, &stored::decode_value(&json).unwrap_or_default(), None);
             return None;
         }
-        // What a cache holds was read as an object before.
+        // Everything in the cache has been parsed as an object before.
         let fields = self.fields(item).unwrap_or(EMPTY_MAP);
         if matches!(self.form, ItemForm::Tail) {
             return Some(fields);
@@ -81,7 +82,7 @@ impl Maps {
         None
     }
 
-    /// The fields beside `apiVersion` and `kind`, which are the same for everybody who asks.
+    /// Returns the encoded fields other than `apiVersion` and `kind`, which all clients share.
     fn fields(&self, item: &Item<'_>) -> Result<Bytes, StatusError> {
         let (encoding, part) = match self.form {
             ItemForm::Partial(_) => (Encoding::MetadataCbor, Part::Metadata),
@@ -93,7 +94,7 @@ impl Maps {
     }
 }
 
-/// Writes a watch's event of an object that was made for it, as JSON.
+/// Writes a watch event of an object that was built for it, as JSON.
 pub(crate) fn write_made_event(out: &mut Vec<u8>, event: &str, json: &[u8]) {
     cbor::begin_watch_event(out, event);
     out.extend_from_slice(&cbor::encode(&stored::decode_value(json).unwrap_or_default(), None));

@@ -1,4 +1,4 @@
-//! The form of a list's items, and of a watch's objects.
+//! The form of list items and of watch events' objects.
 
 use registry_core::api::{Reason, StatusError};
 
@@ -10,7 +10,7 @@ use super::item::Item;
 use super::partial;
 use super::table::Table;
 
-/// The form objects are given in, in a list or a watch.
+/// The form of the objects in a list or a watch.
 #[derive(Clone, Debug)]
 pub(crate) enum ItemForm {
     /// The whole object.
@@ -26,13 +26,13 @@ pub(crate) enum ItemForm {
 // === impl ItemForm ===
 
 impl ItemForm {
-    /// The form of a list's items in the shape the client wants.
+    /// Returns the form of a list's items in the shape that the client requests.
     ///
     /// # Errors
-    /// 406: what is asked for is no list. 400: see [`Table::of_request`].
+    /// 406: the requested shape is not a list. 400: see [`Table::of_request`].
     pub(crate) fn of_list(call: &Call<'_>, output: &Output) -> Result<Self, StatusError> {
         Ok(match output.shape {
-            // Items of Kubernetes' own typed lists go without kind and version, which the list says for all.
+            // Items of Kubernetes' typed lists omit kind and version, which the list implies.
             ResponseShape::Whole if call.route.path.resource.is_builtin => Self::Tail,
             ResponseShape::Whole => Self::Whole,
             ResponseShape::PartialList(version) => Self::Partial(version),
@@ -51,7 +51,7 @@ impl ItemForm {
         })
     }
 
-    /// The form of a watch's objects in the shape the client wants.
+    /// Returns the form of a watch's objects in the shape that the client requests.
     ///
     /// # Errors
     /// See [`Table::of_request`].
@@ -63,7 +63,7 @@ impl ItemForm {
         })
     }
 
-    /// `apiVersion` and `kind` of a route's objects in this form; of a row, its table's.
+    /// Returns `apiVersion` and `kind` of a route's objects in this form; for a row, those of its table.
     pub(crate) fn type_of<'r>(&self, route: &'r Route) -> (&'r str, &'static str) {
         match self {
             Self::Whole | Self::Tail => (&route.api_version, route.kind.kind),
@@ -85,7 +85,7 @@ impl ItemForm {
         }
     }
 
-    /// How many bytes [`write`](Self::write) will write, for the forms that copy.
+    /// Returns the number of bytes that [`write`](Self::write) writes, for the forms that copy.
     pub(crate) fn exact_len(&self, item: &Item<'_>) -> Option<usize> {
         match self {
             Self::Tail if !item.tail.is_empty() => Some(1 + item.tail.len()),

@@ -14,15 +14,15 @@ use serde_json::{Map, Value};
 pub(crate) struct Item<'a> {
     /// The object as JSON.
     pub(crate) json: &'a [u8],
-    /// Its bytes from the first field after `apiVersion` and `kind`; empty when that is not known.
+    /// The bytes from the first field after `apiVersion` and `kind`; empty when unknown.
     pub(crate) tail: &'a [u8],
-    /// The resource version, when it is known without looking.
+    /// The resource version, if it is known without parsing.
     pub(crate) revision: Option<u64>,
-    /// Where it is stored, with all it was encoded as.
+    /// The stored entry, with its cached encodings.
     entry: Option<&'a Entry>,
 }
 
-/// What of an object is given.
+/// The part of an object that is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// All of it.
@@ -34,22 +34,22 @@ pub(crate) enum Part {
 // === impl Item ===
 
 impl<'a> Item<'a> {
-    /// A stored object.
+    /// Returns the item of a stored object.
     pub(crate) fn stored(entry: &'a Entry) -> Self {
         Self { json: &entry.json, tail: entry.tail(), revision: Some(entry.revision), entry: Some(entry) }
     }
 
-    /// An object that was encoded for this answer.
+    /// Returns the item of an object that was encoded for this response.
     pub(crate) fn encoded(json: &'a [u8]) -> Self {
         Self { json, tail: b"", revision: None, entry: None }
     }
 
-    /// Whether the object is stored.
+    /// Returns whether the object is stored.
     pub(crate) fn is_stored(&self) -> bool {
         self.entry.is_some()
     }
 
-    /// The JSON of `metadata`. Canonical bytes are cut, all others are parsed.
+    /// Returns the JSON of `metadata`. Canonical bytes are sliced, others are parsed.
     pub(crate) fn metadata(&self) -> Cow<'a, [u8]> {
         if let Some(cut) = self.entry.and_then(Entry::metadata) {
             return Cow::Borrowed(cut);
@@ -59,10 +59,10 @@ impl<'a> Item<'a> {
         Cow::Owned(metadata.map_or_else(|| b"{}".to_vec(), |metadata| metadata.to_string().into_bytes()))
     }
 
-    /// The fields of the object, or `metadata` as its only one.
+    /// Returns the fields of the object, or `metadata` as the only one.
     ///
     /// # Errors
-    /// 500: the bytes are no object.
+    /// 500 if the bytes are not an object.
     pub(crate) fn fields(&self, part: Part) -> Result<Map<String, Value>, StatusError> {
         match part {
             Part::Whole => Ok(stored::decode(self.json).map_err(StatusError::internal)?.0),
@@ -73,10 +73,10 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The object in an encoding. What is stored is encoded once for everybody.
+    /// Returns the object in an encoding. A stored object is encoded once for all clients.
     ///
     /// # Errors
-    /// Whatever `make` fails with.
+    /// Fails if `make` does.
     pub(crate) fn in_encoding(
         &self,
         encoding: Encoding,
@@ -84,7 +84,7 @@ impl<'a> Item<'a> {
         make: impl Fn() -> Result<Bytes, StatusError>,
     ) -> Result<Bytes, StatusError> {
         let made = self.entry.and_then(|entry| entry.encoded(encoding, budget, || make().ok()));
-        // What failed fails again, and tells why.
+        // Encodes again to get the error.
         made.map_or_else(make, Ok)
     }
 }

@@ -1,4 +1,4 @@
-//! `PartialObjectMetadata`: an object's metadata alone, cut out of its bytes.
+//! `PartialObjectMetadata`: an object's metadata alone, sliced from its bytes.
 
 use crate::responses::negotiation::MetaVersion;
 

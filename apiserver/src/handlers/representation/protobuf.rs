@@ -1,4 +1,4 @@
-//! Answers in protobuf: what JSON bytes stand for, as messages.
+//! Responses in protobuf: conversion of JSON bytes to messages.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::item::{Item, Part};
 
 const PARTIAL: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata";
 
-/// How objects of one kind become messages.
+/// Converts objects of one kind to messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Messages {
     pub(crate) api_version: Box<str>,
@@ -29,10 +29,10 @@ pub(crate) struct Messages {
 // === impl Messages ===
 
 impl Messages {
-    /// For a route's objects, in the shape the client wants.
+    /// Returns the conversion for a route's objects, in the requested shape.
     ///
     /// # Errors
-    /// 406 for what has no protobuf.
+    /// 406 if the kind has no protobuf form.
     pub(crate) fn new(call: &Call<'_>, shape: ResponseShape) -> Result<Self, StatusError> {
         let budget = call.api.config.encodings.clone();
         match shape {
@@ -50,10 +50,10 @@ impl Messages {
         }
     }
 
-    /// For the metadata alone of any kind's objects.
+    /// Returns the conversion for the metadata alone of any kind's objects.
     ///
     /// # Errors
-    /// 406: there is no such type, which all servers have.
+    /// 406 if the type is missing, which all servers have.
     pub(crate) fn of_metadata(
         version: MetaVersion,
         budget: Arc<EncodingBudget>,
@@ -67,7 +67,7 @@ impl Messages {
         })
     }
 
-    /// An object's message, which is the same for everybody who asks.
+    /// Returns an object's message, which all clients share.
     pub(crate) fn message(&self, item: &Item<'_>) -> Result<Bytes, StatusError> {
         let encoding = match self.part {
             Part::Whole => Encoding::Protobuf,
@@ -79,19 +79,19 @@ impl Messages {
         })
     }
 
-    /// An object in its envelope.
+    /// Returns an object in its envelope.
     pub(crate) fn envelope(&self, item: &Item<'_>) -> Result<Bytes, StatusError> {
         Ok(protobuf::envelope(&self.api_version, self.kind, &self.message(item)?))
     }
 }
 
-/// A failure's message, a `Status`.
+/// Returns a failure's message, a `Status`.
 pub(crate) fn status_message(failure: &StatusError) -> Option<Bytes> {
     let schema = TypeTable::meta().schema_of("v1", "Status")?;
     Some(protobuf::encode_message(&failure.to_value(), &schema))
 }
 
-/// 406 for what is asked for in protobuf, and has none.
+/// Returns a 406 for a kind without a protobuf form.
 pub(crate) fn no_protobuf() -> StatusError {
     StatusError::new(
         Reason::NotAcceptable,

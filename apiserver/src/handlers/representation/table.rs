@@ -1,6 +1,7 @@
-//! `Table`: what `kubectl get` prints, from a resource's columns.
+//! `Table`: the output of `kubectl get`, from a resource's columns.
 //!
-//! Kubernetes concept: [tables](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
+//! Kubernetes concept:
+//! [tables](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub(crate) struct Table {
     version: MetaVersion,
 }
 
-/// What of each object its row carries.
+/// The part of each object that its row contains (`includeObject`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IncludeObject {
     None,
@@ -42,14 +43,14 @@ enum IncludeObject {
 // === impl Table ===
 
 impl Table {
-    /// The table a request asks for.
+    /// Returns the table that a request asks for.
     ///
     /// # Errors
-    /// 400 for an `includeObject` that means nothing.
+    /// 400 for an invalid `includeObject`.
     pub(crate) fn of_request(call: &Call<'_>, version: MetaVersion) -> Result<Self, StatusError> {
         let storage = &call.route.path.capabilities.storage;
         let table = Self::new(storage.columns(), storage.schema(), call.query, version)?;
-        // What a resource says of its objects it says of no other kind: a scale is never completed.
+        // A resource's row conditions apply to its own kind only: a scale is never completed.
         let resource = &call.route.path.resource;
         let row_conditions = resource.row_conditions.filter(|_| call.route.kind == resource.kind);
         Ok(Self { row_conditions, ..table })
@@ -76,12 +77,12 @@ impl Table {
         Ok(Self { columns, row_conditions: None, schema, include, version })
     }
 
-    /// The version of `meta.k8s.io` it is in.
+    /// Returns the version of `meta.k8s.io`.
     pub(crate) fn version(&self) -> MetaVersion {
         self.version
     }
 
-    /// The table with at least the metadata of each object.
+    /// Returns the table with at least the metadata of each object.
     pub(crate) fn with_metadata(self) -> Self {
         let include = match self.include {
             IncludeObject::None => IncludeObject::Metadata,
@@ -90,7 +91,7 @@ impl Table {
         Self { include, ..self }
     }
 
-    /// A table without its rows.
+    /// Returns the table without its rows.
     pub(crate) fn head(&self, metadata: &Value) -> Value {
         json!({
             "kind": "Table",
@@ -106,7 +107,7 @@ impl Table {
         self.columns.iter().zip(texts).map(|(column, text)| definition(column, text)).collect()
     }
 
-    /// Writes a whole table of one object. Watches send the columns with the first one only.
+    /// Writes a whole table of one object. Watches send the column definitions with the first one only.
     pub(crate) fn write_object(&self, buffer: &mut Vec<u8>, item: &Item<'_>, with_columns: bool) {
         let object = parse(item);
         let metadata = match (item.revision, object.resource_version()) {
@@ -154,7 +155,7 @@ fn parse(item: &Item<'_>) -> Object {
     stored::decode(item.json).unwrap_or_default()
 }
 
-/// A column's definition; `text` is what the schema says of it, where it does not do so itself.
+/// Returns a column's definition; `text` is the schema's description, used when the column has none.
 fn definition(column: &TableColumn, text: &str) -> Value {
     json!({
         "name": column.name,
@@ -171,7 +172,7 @@ fn definition(column: &TableColumn, text: &str) -> Value {
     })
 }
 
-/// A row's condition. That it is named says that it is true.
+/// Returns a row's condition, whose status is always true.
 fn row_condition(condition: &RowCondition) -> Value {
     let kind = match condition.kind {
         RowConditionType::Completed => "Completed",

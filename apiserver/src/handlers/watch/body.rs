@@ -1,4 +1,4 @@
-//! A watch on its way out: whatever is ready goes together, nothing waits for more.
+//! The body of a watch: all events that are ready are sent together, without waiting for more.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -18,21 +18,21 @@ use super::super::ending::Ending;
 use super::pieces::Pieces;
 use super::{Frames, LongRunning};
 
-/// At most about this much is put into one piece, however much is ready.
+/// Approximate maximum size of one piece.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// A watch on its way through what knows plain bytes only.
+/// The body of a watch as plain bytes.
 pub(super) struct PlainBody {
     pub(super) running: LongRunning,
-    /// The watch, unless the connection took it.
+    /// The watch, unless the connection has taken it.
     pub(super) own: Option<WatchBody>,
 }
 
-/// A watch as a body. Ends by its timeout, at shutdown, or after the stream's first error.
+/// A watch as a body. Ends at its timeout, at shutdown, or after the stream's first error.
 pub(crate) struct WatchBody {
     events: WatchStream,
     frames: Frames,
-    /// When it ends: at hand, where the timer is not.
+    /// The deadline, stored here because checking it is cheaper than polling the timer.
     end: Instant,
     timeout: Pin<Box<Sleep>>,
     ending: Ending,
@@ -45,7 +45,7 @@ pub(crate) struct WatchBody {
 // === impl WatchBody ===
 
 impl WatchBody {
-    /// These events as frames.
+    /// Returns a body of these events as frames.
     pub(super) fn new(events: WatchStream, frames: Frames, timeout: Duration, ending: Ending) -> Self {
         let end = Instant::now() + timeout;
         Self {
@@ -60,19 +60,21 @@ impl WatchBody {
         }
     }
 
-    /// Whether the time is over. Both ends know their task already, most of the time: then a look is enough.
+    /// Returns whether the watch has to end. The task is usually registered already, so that checking the
+    /// time is enough.
     fn is_over(&mut self, task: &mut Context<'_>) -> bool {
         if self.task.as_ref().is_some_and(|known| known.will_wake(task.waker())) {
             return Instant::now() >= self.end || self.ending.is_stopping();
         }
         self.task = Some(task.waker().clone());
-        // Neither may put off noting its task because the task has done much already: it is asked only once.
+        // Both futures have to register the task even if its cooperative budget is exhausted: they are polled
+        // only once.
         let mut timeout = unconstrained(self.timeout.as_mut());
         let mut ended = unconstrained(self.ended.as_mut());
         Pin::new(&mut timeout).poll(task).is_ready() || Pin::new(&mut ended).poll(task).is_ready()
     }
 
-    /// All frames that are ready, up to a batch; notes when there will be no more.
+    /// Returns all frames that are ready, up to a batch; records when there will be no more.
     fn fill(&mut self, task: &mut Context<'_>) -> Pieces {
         let mut batch = Pieces::default();
         while batch.remaining() < BATCH_BYTES {
@@ -108,7 +110,8 @@ impl Body for WatchBody {
         }
         let batch = self.fill(task);
         if batch.has_remaining() {
-            // Whoever takes it looks again, and then finds whether the time is over; unless there is always more.
+            // A full batch is followed by another poll, which would find the end; but not if there is always
+            // more.
             self.is_done = self.is_done || (batch.remaining() >= BATCH_BYTES && self.is_over(task));
             return Poll::Ready(Some(Ok(Frame::data(batch))));
         }

@@ -1,5 +1,5 @@
-//! What a watch sends at a time: frames that are sent from where the objects are kept, copied by nobody before the
-//! connection gathers what it encrypts.
+//! The bytes of a watch's response: frames that refer to stored objects, without a copy before the connection
+//! gathers what it encrypts.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -7,7 +7,7 @@ use std::io::IoSlice;
 use bytes::{Buf, Bytes};
 use registry_core::storage::StoredObject;
 
-/// What stands behind the object of a JSON frame.
+/// The bytes after the object of a JSON frame.
 pub(super) const FRAME_END: &[u8] = b"}\n";
 
 /// Bytes for a connection, in order.
@@ -15,16 +15,16 @@ pub(super) const FRAME_END: &[u8] = b"}\n";
 pub(crate) struct Pieces {
     front: Part,
     rest: VecDeque<Part>,
-    /// So much of the front has been taken already.
+    /// Number of bytes of the front that have been taken already.
     taken: usize,
     remaining: usize,
 }
 
 #[derive(Debug)]
 enum Part {
-    /// Bytes that are there already.
+    /// Plain bytes.
     Made(Bytes),
-    /// A JSON frame around an object: what stands before it, the stored bytes, and the end.
+    /// A JSON frame around an object: the bytes before it, the stored bytes, and the end.
     Frame { head: &'static [u8], object: StoredObject },
 }
 
@@ -89,7 +89,8 @@ impl Buf for Pieces {
     }
 
     fn advance(&mut self, count: usize) {
-        // As `Buf` has it: to take more than there is is the caller's fault. Here it takes all there is.
+        // `Buf` lets implementations panic when more than the remaining bytes are taken. This one takes all
+        // that remain.
         self.remaining = self.remaining.saturating_sub(count);
         self.taken += count;
         while self.taken >= self.front.len() {
@@ -110,7 +111,7 @@ impl Part {
         }
     }
 
-    /// The bytes in one place that come next after so many; empty at the end.
+    /// Returns the contiguous bytes at this offset; empty at the end.
     fn after(&self, taken: usize) -> &[u8] {
         match self {
             Self::Made(bytes) => bytes.get(taken..).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The messages of `openapi.v2`, as far as documents of this server use them.
+//! The messages of `openapi.v2` that documents of this server use.
 
 use serde_json::Value;
 
@@ -77,7 +77,7 @@ static PARAMETERS: Kind = Kind::List(&Kind::Choice(
     &[Kind::Wrapped(1, &PARAMETER), Kind::Wrapped(2, &Kind::Message(&REFERENCE))],
 ));
 
-/// In the body (field 1), or elsewhere (2): there again by where.
+/// In the body (field 1), or elsewhere (2), with a further choice by location.
 static PARAMETER: Kind = Kind::Choice(
     |value: &Value| match value.get("in").and_then(Value::as_str) {
         Some("body") => 0,
@@ -107,7 +107,7 @@ static BODY_PARAMETER: Message = Message {
     extensions: 6,
 };
 
-/// Of a path or a header: they are numbered alike.
+/// Parameters in the path or in a header, which have the same field numbers.
 static PATH_PARAMETER: Message = Message {
     fields: &[
         ("required", 1, Kind::Bool),
@@ -167,6 +167,6 @@ static SCHEMA: Message = Message {
     extensions: 31,
 };
 
-/// A schema (field 1) or whether there may be others (2).
+/// A schema (field 1), or whether additional properties are allowed (2).
 static ADDITIONAL_PROPERTIES: Kind =
     Kind::Choice(by_boolean, &[Kind::Wrapped(1, &SCHEMA_KIND), Kind::Wrapped(2, &Kind::Bool)]);

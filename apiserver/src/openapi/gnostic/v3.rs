@@ -1,4 +1,4 @@
-//! The messages of `openapi.v3`, as far as documents of this server use them.
+//! The messages of `openapi.v3` that documents of this server use.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::{Kind, Message, by_boolean, by_reference};
 
 static TEXTS: Kind = Kind::List(&Kind::Text);
 static SECURITY: Kind = Kind::List(&Kind::Map(1, &Kind::Wrapped(1, &TEXTS)));
-/// What is written out (field 1) where a reference (2) could be.
+/// A value (field 1) or a reference (2).
 static RESPONSE_OR_REFERENCE: Kind = Kind::Wrapped(1, &Kind::Message(&RESPONSE));
 static SCHEME_OR_REFERENCE: Kind = Kind::Wrapped(1, &Kind::Message(&SECURITY_SCHEME));
 static BODY_OR_REFERENCE: Kind = Kind::Wrapped(1, &Kind::Message(&REQUEST_BODY));
@@ -137,11 +137,11 @@ static SCHEMA: Message = Message {
     extensions: 36,
 };
 
-/// A schema (field 1) or whether there may be others (2).
+/// A schema (field 1), or whether additional properties are allowed (2).
 static ADDITIONAL_PROPERTIES: Kind =
     Kind::Choice(by_boolean, &[Kind::Wrapped(1, &SCHEMA_OR_REFERENCE), Kind::Wrapped(2, &Kind::Bool)]);
 
-/// A number, a boolean or a text; the message has no place for others.
+/// A number, a boolean or a string; the message does not support other types.
 static DEFAULT: Kind = Kind::Choice(
     |value: &Value| match value {
         Value::Number(_) => 0,

@@ -1,11 +1,11 @@
-//! From the words of OpenAPI v3 to those of v2.
+//! Converts OpenAPI v3 to v2.
 
 use serde_json::{Map, Value, json};
 
 use crate::json_fields::put;
 
-/// A schema: references stand beside what is said of them, nothing has defaults, and of unions the one form remains
-/// that old clients can read.
+/// Converts a schema: a reference is kept beside its description, defaults are removed, and a union is
+/// reduced to the form that old clients can read.
 pub(super) fn schema(schema: Value) -> Value {
     let Value::Object(mut fields) = schema else { return schema };
     fields.remove("default");
@@ -14,7 +14,7 @@ pub(super) fn schema(schema: Value) -> Value {
         fields.insert("type".to_owned(), "string".into());
     }
     if let Some(Value::Array(all)) = fields.remove("allOf") {
-        // The server writes it only to say something beside a reference.
+        // The server writes `allOf` only to add something to a reference.
         for part in all {
             if let Value::Object(part) = part {
                 fields.extend(part);
@@ -36,7 +36,7 @@ pub(super) fn schema(schema: Value) -> Value {
     Value::Object(fields)
 }
 
-/// The operations and parameters of a path.
+/// Converts the operations and parameters of a path.
 pub(super) fn path_item(item: Value) -> Value {
     let Value::Object(fields) = item else { return item };
     let fields = fields.into_iter().map(|(name, value)| {
@@ -77,7 +77,7 @@ fn operation(operation: Value) -> Value {
     if !own.is_empty() {
         fields.insert("parameters".to_owned(), own.into());
     }
-    // Documents take what they give, other operations without a body anything.
+    // Documents consume what they produce, other operations without a body accept anything.
     if !fields.contains_key("x-kubernetes-action") {
         consumes.clone_from(&produces);
     }
@@ -87,7 +87,7 @@ fn operation(operation: Value) -> Value {
     Value::Object(fields)
 }
 
-/// The media types of a body, and its schema: that of the first, for all are of the same.
+/// Returns the media types of a body, and the schema of the first, which all share.
 fn content(content: Option<&Value>) -> (Vec<Value>, Value) {
     let empty = Map::new();
     let types = content.and_then(Value::as_object).unwrap_or(&empty);
@@ -95,7 +95,7 @@ fn content(content: Option<&Value>) -> (Vec<Value>, Value) {
     (types.keys().map(|name| name.clone().into()).collect(), schema(of_first))
 }
 
-/// Parameters that say their type themselves.
+/// Converts parameters, which contain their type in v2.
 fn parameters(parameters: Value) -> Value {
     let Value::Array(all) = parameters else { return parameters };
     let flat = all.into_iter().map(|mut parameter| {

@@ -1,4 +1,4 @@
-//! The paths that say what else there is: of all groups, of one, and of the server's version.
+//! The paths that list others: of all groups, of one, and of the server's version.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::super::components::meta_name;
 use super::super::names::{group_id, group_tag};
 
-/// The paths above those of the versions.
+/// Returns the paths above those of the versions.
 pub(super) fn paths(versions: impl Iterator<Item = GroupVersion>) -> Map<String, Value> {
     let groups: BTreeSet<&str> = versions.map(|version| version.group).collect();
     let mut paths = Map::new();

@@ -1,19 +1,19 @@
-//! Indents JSON as it passes, in pieces of any size, without parsing it.
+//! Indents JSON on the fly, in pieces of any size, without parsing it.
 
-/// Where in the document the last piece ended.
+/// The position in the document at the end of the last piece.
 #[derive(Debug, Default)]
 pub(super) struct Pretty {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    /// A list or object was just opened: only what comes next says whether it is empty.
+    /// Whether a list or object was just opened: only the next byte determines whether it is empty.
     just_opened: bool,
 }
 
 // === impl Pretty ===
 
 impl Pretty {
-    /// The next piece of the document, indented by two spaces a level.
+    /// Returns the next piece of the document, indented by two spaces per level.
     pub(super) fn indent(&mut self, piece: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(piece.len() * 3 / 2);
         for byte in piece {

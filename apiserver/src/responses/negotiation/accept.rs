@@ -1,11 +1,11 @@
-//! The `Accept` header, clause by clause.
+//! Parsing of the `Accept` header.
 
 use http::HeaderMap;
 use http::header::ACCEPT;
 
 use super::format::{Endpoint, Format, Formats};
 
-/// Stands for a header that is no text, and is a type that nothing is given in.
+/// Replaces a header that is not text; no response has this type.
 const UNREADABLE: &str = "unreadable";
 
 /// One accepted media type with its parameters.
@@ -16,8 +16,8 @@ pub(crate) struct Clause<'a> {
     quality: f32,
 }
 
-/// The clauses of all `Accept` headers, most wanted first; equally wanted ones keep their order. A value that is no text
-/// names nothing that can be given.
+/// Returns the clauses of all `Accept` headers in order of preference; the order is stable. A value that is
+/// not text matches nothing.
 pub(crate) fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
     let values = headers.get_all(ACCEPT).iter().map(|value| value.to_str().unwrap_or(UNREADABLE));
     let mut clauses: Vec<Clause<'_>> =
@@ -39,7 +39,7 @@ impl<'a> Clause<'a> {
             let name = name.trim();
             let value = value.trim().trim_matches('"');
             if name == "q" {
-                // Go's server gives a quality that is none the least weight, and passes over none.
+                // Go's server gives an invalid quality the lowest preference, and keeps the clause.
                 clause.quality = value.parse().unwrap_or(0.0);
             } else {
                 clause.parameters.push((name, value));
@@ -56,18 +56,18 @@ impl<'a> Clause<'a> {
         self.media_type.matches('*').count()
     }
 
-    /// The media type, without parameters.
+    /// Returns the media type, without parameters.
     pub(crate) fn media_type(&self) -> &'a str {
         self.media_type
     }
 
-    /// A parameter's value.
+    /// Returns a parameter's value.
     pub(crate) fn parameter(&self, name: &str) -> Option<&'a str> {
         self.parameters.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
     }
 
-    /// Whether the clause names a type that resources are given in (Kubernetes' routing layer knows `*/*`, but
-    /// no `application/*`).
+    /// Returns whether the clause names a type that resources have (Kubernetes' routing layer supports `*/*`,
+    /// but not `application/*`).
     pub(super) fn names_produced_type(&self, endpoint: Endpoint, formats: Formats) -> bool {
         match self.media_type {
             "*/*" | "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf" => true,
@@ -79,7 +79,7 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// The format the clause asks for, if the server writes it: CBOR only when that is switched on.
+    /// Returns the format of the clause, if the server supports it: CBOR only if it is enabled.
     pub(crate) fn format(&self, endpoint: Endpoint, cbor: bool) -> Option<Format> {
         match self.media_type {
             "*/*" | "application/*" | "application/json" => Some(Format::Json),

@@ -1,10 +1,10 @@
-//! The formats there are, and their media types.
+//! Formats and their media types.
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use registry_core::api::{Reason, StatusError};
 
-/// How an answer is written.
+/// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// `application/json`.
@@ -17,14 +17,14 @@ pub(crate) enum Format {
     Cbor,
 }
 
-/// Which formats something has beside JSON and YAML.
+/// The formats of a kind beside JSON and YAML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Formats {
-    /// The kind has a protobuf form.
+    /// Whether the kind has a protobuf form.
     pub(crate) protobuf: bool,
-    /// The server speaks CBOR (`CBORServingAndStorage`).
+    /// Whether the server supports CBOR (`CBORServingAndStorage`).
     pub(crate) cbor: bool,
-    /// The objects can be shown as a table. Those that are only created (reviews, bindings) cannot.
+    /// Whether the objects can be shown as a table. Those that are only created (reviews, bindings) cannot.
     pub(crate) tables: bool,
 }
 
@@ -37,23 +37,23 @@ pub(crate) enum MetaVersion {
     V1Beta1,
 }
 
-/// What kind of path answers: not all give the same types.
+/// The type of endpoint, which determines the available media types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
-    /// One object, or the answer to a write.
+    /// One object, or the response to a write.
     Object,
     /// A list.
     Collection,
-    /// A watch: what cannot be streamed is not given.
+    /// A watch: formats that cannot be streamed are not available.
     Watch,
-    /// A document of the server itself: no transformations.
+    /// A document about the server itself: no transformations.
     Document,
 }
 
 // === impl Formats ===
 
 impl Formats {
-    /// All media types, as error messages list them.
+    /// Returns all media types, as error messages list them.
     pub(super) fn media_types(self) -> String {
         let mut types = String::from("application/json, application/yaml");
         if self.protobuf {
@@ -69,7 +69,7 @@ impl Formats {
 // === impl Format ===
 
 impl Format {
-    /// The media type.
+    /// Returns the media type.
     pub(crate) const fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -79,22 +79,22 @@ impl Format {
         }
     }
 
-    /// The media type of a watch.
+    /// Returns the media type of a watch.
     pub(crate) const fn stream_media_type(self) -> &'static str {
         match self {
             Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
-            // `application/cbor` is exactly one object.
+            // `application/cbor` is for exactly one object.
             Self::Cbor => "application/cbor-seq",
             Self::Json | Self::Yaml => self.media_type(),
         }
     }
 
-    /// The format of a request's body. None given means JSON.
+    /// Returns the format of a request's body; JSON if none is given.
     ///
     /// # Errors
-    /// 415 for what the server does not read.
+    /// 415 if the server does not support it.
     pub(crate) fn of_body(headers: &HeaderMap, formats: Formats) -> Result<Self, StatusError> {
-        // Letters are the same large and small, and parameters have values, or it is no media type.
+        // Media types are case-insensitive, and their parameters must have values.
         let mut parameters = content_type(headers).split(';').skip(1).map(str::trim);
         let has_value = |parameter: &str| {
             parameter.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
@@ -115,7 +115,7 @@ impl Format {
 // === impl MetaVersion ===
 
 impl MetaVersion {
-    /// The version as `apiVersion` has it.
+    /// Returns the `apiVersion`.
     pub(crate) const fn api_version(self) -> &'static str {
         match self {
             Self::V1 => "meta.k8s.io/v1",
@@ -124,20 +124,20 @@ impl MetaVersion {
     }
 }
 
-/// The media type of a request's body without its parameters; empty when none is given.
+/// Returns the media type of a request's body without its parameters; empty if none is given.
 pub(crate) fn body_media_type(headers: &HeaderMap) -> &str {
     content_type(headers).split(';').next().unwrap_or("").trim()
 }
 
-/// The first `Content-Type`, empty when there is none. One that is no text is a type that nobody reads: never the type
-/// of bodies without one.
+/// Returns the first `Content-Type`, or an empty text. One that is not text becomes an unsupported type, and
+/// never the type of bodies without one.
 fn content_type(headers: &HeaderMap) -> &str {
-    /// No media type has this name.
+    /// Not a valid media type.
     const UNREADABLE: &str = "unreadable";
     headers.get(CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or(UNREADABLE))
 }
 
-/// 415 with the media types that would do.
+/// Returns a 415 with the supported media types.
 pub(crate) fn unknown_body(accepted: &str) -> StatusError {
     StatusError::new(
         Reason::UnsupportedMediaType,

@@ -1,11 +1,11 @@
-//! The `Host` header, which every HTTP/1.1 request must have exactly once. (RFC 9112, 3.2)
+//! The `Host` header, which every HTTP/1.1 request must contain exactly once. (RFC 9112, 3.2)
 
 use axum::body::Body;
 use http::header::{CONNECTION, CONTENT_TYPE, HOST};
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 
-/// Returns the answer to a request whose host is missing or unclear, in the words of Go's server. The connection is
-/// closed after it.
+/// Returns the response to a request whose host is missing or invalid, with the messages of Go's server. The
+/// connection is closed after it.
 pub(super) fn refusal<B>(request: &Request<B>) -> Option<Response<Body>> {
     if request.version() != Version::HTTP_11 {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn refusal<B>(request: &Request<B>) -> Option<Response<Body>> {
     Some(response)
 }
 
-/// Whether a byte may be in a host, by the lenient rule of Go's `httpguts.ValidHostHeader`.
+/// Returns whether a byte is allowed in a host, by the lenient rule of Go's `httpguts.ValidHostHeader`.
 fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!$%&()*+,-.:;='[]_~".contains(&byte)
 }

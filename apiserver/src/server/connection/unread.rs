@@ -1,8 +1,8 @@
-//! What an answer left unread of its request's body.
+//! Reads the rest of a request's body that the handler has not read.
 //!
-//! An HTTP/1.1 connection can only go on after the body was read: one that is refused before that (no such path,
-//! not allowed) would be closed under a client that is about to send its next request. Bodies that are short are
-//! therefore read to their end, as Go's server does.
+//! An HTTP/1.1 connection can only continue after the body was read: if a request is refused before that (no
+//! such path, not allowed), the connection would be closed while the client may be about to send its next
+//! request. Short bodies are therefore read to their end, as in Go's server.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,23 +17,23 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
-/// So much is read that nobody wanted; of longer bodies the connection is closed.
+/// Maximum number of bytes that are read and discarded; the connection is closed if a body is longer.
 const MAX_UNREAD_BYTES: usize = 256 * 1024;
-/// So long it may take.
+/// Maximum time for reading them.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where a body comes back to that was dropped before its end.
+/// Receives a body that was dropped before its end.
 pub(super) struct Unread(Option<Arc<Slot>>);
 
 type Slot = Mutex<Option<Incoming>>;
 
-/// A body that comes back.
+/// A body that is returned when it is dropped.
 struct LentBody {
     inner: Option<Incoming>,
     slot: Arc<Slot>,
 }
 
-/// Lends a request's body to whoever answers it.
+/// Replaces a request's body by one that is returned when the handler drops it.
 pub(super) fn lend(request: Request<Incoming>) -> (Request<Body>, Unread) {
     if request.version() == Version::HTTP_2 || request.body().is_end_stream() {
         return (request.map(Body::new), Unread(None));
@@ -46,7 +46,7 @@ pub(super) fn lend(request: Request<Incoming>) -> (Request<Body>, Unread) {
 // === impl Unread ===
 
 impl Unread {
-    /// Reads what was not read, or announces that the connection is closed.
+    /// Reads the rest of the body, or sets the header that announces the end of the connection.
     pub(super) async fn finish(self, headers: &mut HeaderMap) {
         let Some(slot) = self.0 else { return };
         let body = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -57,7 +57,7 @@ impl Unread {
     }
 }
 
-/// Whether the body ended within bounds.
+/// Returns whether the body ends within the limits.
 async fn read_to_end(mut body: Incoming) -> bool {
     let mut read = 0;
     while let Some(frame) = body.frame().await {

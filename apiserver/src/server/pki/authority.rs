@@ -1,5 +1,5 @@
-//! The certificate authorities of one installation. One that exists is never replaced: near its end a new one is added
-//! beside it, and both are trusted.
+//! The certificate authorities of one installation. An authority is never replaced: before it expires a new
+//! one is added, and both are trusted.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,20 @@ use super::validity::{Moment, Validity, days};
 use super::{Notes, PkiError, certificates, issue, read, write_private};
 
 const AUTHORITY_DAYS: i64 = 3650;
-/// An authority signs until so shortly before its end: those that signed before have to be trusted for a while after.
+/// Time before its end at which an authority stops signing, because the certificates that it has signed have
+/// to be trusted for a while after.
 const SIGNING_MARGIN_DAYS: i64 = 90;
-/// Maximum number of authorities: more come only from a clock that keeps jumping.
+/// Maximum number of authorities: more can only result from a clock that keeps jumping.
 const MAX_AUTHORITIES: usize = 8;
 
-/// The authorities, of which one signs.
+/// The authorities, and the key of the one that signs.
 pub(super) struct Authority {
-    /// All of them, the newest first.
+    /// All authorities, the newest first.
     pub(super) trusted_pem: String,
-    /// The end of the one that signs.
+    /// The validity of the signing one.
     pub(super) validity: Validity,
     pub(super) issuer: Issuer<'static, KeyPair>,
-    /// The name of the one that signs, unlike any other authority's.
+    /// The name of the signing one, which is unique.
     pub(super) subject: Vec<u8>,
 }
 
@@ -45,7 +46,7 @@ struct Files {
     key_pem: String,
 }
 
-/// The right to change the files of a directory; given up when dropped.
+/// The lock of a directory's files; released when dropped.
 pub(crate) struct DirectoryGuard(#[expect(dead_code, reason = "holds the lock")] File);
 
 // === impl DirectoryGuard ===
@@ -63,8 +64,8 @@ impl DirectoryGuard {
 // === impl Authority ===
 
 impl Authority {
-    /// Reads `ca.crt` and `ca.key`. Makes them when there is no certificate; adds an authority when none of those there
-    /// are will last.
+    /// Reads `ca.crt` and `ca.key`. Creates them if there is no certificate; adds an authority if all
+    /// existing ones expire soon.
     pub(super) fn ensure(directory: &Path, now: Moment, notes: &mut Notes) -> Result<Self, PkiError> {
         let mut files = Files::read(directory, notes)?;
         let mut pairs = files.pairs()?;
@@ -94,7 +95,8 @@ impl Authority {
     }
 }
 
-/// Chooses who signs: of those that do so for a while yet the one that ends first, which clients know longest.
+/// Chooses the signing authority: of those that are valid long enough the one that ends first, which clients
+/// have known longest.
 fn choose(pairs: Vec<Pair>, now: Moment) -> Option<Pair> {
     let mut usable: Vec<Pair> = pairs.into_iter().filter(|pair| pair.validity.holds(now)).collect();
     usable.sort_by_key(|pair| pair.validity.end);
@@ -116,13 +118,13 @@ impl Files {
                 let reason = format!("its key {} is missing", key_path.display());
                 return Err(PkiError::Unusable { path: certificate_path, reason });
             }
-            // A key alone is what a start that did not come to its end left.
+            // A key without a certificate is left by an interrupted start.
             (false, _) => (String::new(), String::new()),
         };
         Ok(Self { certificate_path, key_path, certificate_pem, key_pem })
     }
 
-    /// The certificates that have a key here.
+    /// Returns the certificates whose keys are present.
     fn pairs(&self) -> Result<Vec<Pair>, PkiError> {
         if self.certificate_pem.is_empty() {
             return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! Makes certificates, and knows which ones have to be made anew.
+//! Issues certificates, and determines which ones have to be reissued.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -20,24 +20,24 @@ use super::validity::{Moment, Validity, days};
 use super::{CertifiedKey, Notes, PkiError, read, read_private, write_private};
 
 const LEAF_DAYS: i64 = 365;
-/// Clocks differ: certificates are valid from so long ago.
+/// Time by which certificates are backdated, because clocks differ.
 const BACKDATED_DAYS: i64 = 1;
 
-/// What a certificate is for.
+/// The purpose of a certificate.
 pub(super) enum Purpose {
     /// Serving, under these names.
     Serving { names: Vec<String>, addresses: Vec<IpAddr> },
     /// The administrator's client certificate.
     Administrator,
-    /// The server's own client certificate, for kubelets.
+    /// The server's client certificate for kubelets.
     KubeletClient,
 }
 
 // === impl Authority ===
 
 impl Authority {
-    /// Reads `{name}.crt` and `{name}.key`; makes them when they are missing, of another authority, for another
-    /// purpose, or to be renewed.
+    /// Reads `{name}.crt` and `{name}.key`; creates them if they are missing, of another authority or for
+    /// another purpose, or due for renewal.
     pub(super) fn ensure_leaf(
         &self,
         directory: &Path,
@@ -51,7 +51,7 @@ impl Authority {
         let present = read(&certificate_path).and_then(|certificate_pem| {
             Ok(CertifiedKey { certificate_pem, key_pem: read_private(&key_path, notes)? })
         });
-        // What cannot be read is made anew, like what is missing.
+        // Files that cannot be read are replaced, like missing ones.
         if let Ok(present) = present
             && self.is_good(&present, purpose, now)
         {
@@ -86,7 +86,7 @@ impl Authority {
 // === impl Purpose ===
 
 impl Purpose {
-    /// Serving on an address, to clients on this machine and inside the cluster.
+    /// Returns the purpose of serving on an address, to clients on this machine and inside the cluster.
     pub(super) fn serving(bind_address: IpAddr, services: ServiceRange) -> Self {
         let names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
         let mut names: Vec<String> = names.map(str::to_owned).to_vec();
@@ -116,7 +116,7 @@ impl Purpose {
                 made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
                 made
             }
-            // In no group: only kubelets are to obey this user.
+            // In no group: only kubelets authorize this user.
             Self::KubeletClient => {
                 let mut made = parameters(KUBELET_CLIENT, now, end);
                 made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
@@ -143,12 +143,12 @@ impl Purpose {
     }
 }
 
-/// The groups that a certificate names; `None` for one that is no text.
+/// Returns the groups that a certificate names; `None` for one that is not text.
 fn organizations<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Option<&'a str>> {
     certificate.subject().iter_organization().map(|one| one.as_str().ok()).collect()
 }
 
-/// What all certificates have: a name, a time, a use.
+/// Returns the parameters of every certificate: name, validity, use.
 pub(super) fn parameters(common_name: &str, now: Moment, end: Moment) -> CertificateParams {
     let date = |moment: Moment| {
         let moment = Timestamp::from_second(moment).unwrap_or(Timestamp::MAX);
@@ -165,7 +165,7 @@ pub(super) fn parameters(common_name: &str, now: Moment, end: Moment) -> Certifi
     parameters
 }
 
-/// What tells the names of authorities apart, also of those that are made in the same instant.
+/// Returns a unique id for an authority's name, also among those created in the same instant.
 pub(super) fn unique() -> uuid::Uuid {
     uuid::Uuid::new_v4()
 }

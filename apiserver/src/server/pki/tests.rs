@@ -40,7 +40,7 @@ fn the_kubelet_client_is_no_administrator_and_one_that_was_is_replaced() {
     let now = now();
     let mut notes = Notes::new();
     let authority = Authority::ensure(&pki, now, &mut notes).unwrap();
-    // As earlier versions made it.
+    // As created by earlier versions.
     let name = "apiserver-kubelet-client";
     let earlier = Purpose::Administrator;
     authority.ensure_leaf(&pki, name, &earlier, now, &mut notes).unwrap();
@@ -106,7 +106,7 @@ fn written(directory: &Path) -> Files {
     FILES.iter().filter_map(text).collect()
 }
 
-/// Fails unless the identities are valid at that time, and of an authority that they trust.
+/// Fails unless the identities are valid at that time, and issued by an authority that they trust.
 fn assert_good(identities: &Identities, now: Moment) {
     let admin = certificates(Path::new("admin"), &identities.admin.certificate_pem).unwrap();
     for chain in [&identities.serving_chain, &admin] {
@@ -172,7 +172,7 @@ fn an_authority_is_never_replaced_wherever_the_clock_goes() {
         assert_good(&moved, start + days * DAY);
         assert!(moved.client_authorities.contains(&first.client_authorities[0]), "at {days} days");
     }
-    // With the clock as it was, those who know only the first authority know the server.
+    // With the original clock, clients that know only the first authority can verify the server.
     let back = Identities::ensure_at(&options, start).unwrap();
     let (_, leaf) = x509_parser::parse_x509_certificate(&back.serving_chain[0]).unwrap();
     let (_, authority) = x509_parser::parse_x509_certificate(&first.client_authorities[0]).unwrap();

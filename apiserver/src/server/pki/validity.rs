@@ -1,4 +1,4 @@
-//! From when to when a certificate is valid, and when it has to be renewed.
+//! Validity and renewal of certificates.
 
 use jiff::Timestamp;
 use rustls_pki_types::CertificateDer;
@@ -7,7 +7,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 /// Seconds since 1970.
 pub(crate) type Moment = i64;
 
-/// The time in which a certificate is valid, its bounds included.
+/// The validity period of a certificate, bounds included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Validity {
     pub(crate) begin: Moment,
@@ -19,7 +19,7 @@ pub(crate) fn now() -> Moment {
     Timestamp::now().as_second()
 }
 
-/// So many days in seconds.
+/// Returns a number of days in seconds.
 pub(super) const fn days(count: i64) -> i64 {
     count * 24 * 3600
 }
@@ -32,7 +32,8 @@ impl Validity {
         Self { begin: validity.not_before.timestamp(), end: validity.not_after.timestamp() }
     }
 
-    /// The time in which all certificates of a chain are valid; `None` if one cannot be read, or there is none.
+    /// Returns the period in which all certificates of a chain are valid; `None` if one cannot be parsed, or
+    /// there is none.
     pub(crate) fn of_chain(chain: &[CertificateDer<'_>]) -> Option<Self> {
         let mut common: Option<Self> = None;
         for certificate in chain {
@@ -46,12 +47,13 @@ impl Validity {
         common
     }
 
-    /// Whether it is valid at that time.
+    /// Returns whether it is valid at that time.
     pub(crate) fn holds(self, now: Moment) -> bool {
         (self.begin..=self.end).contains(&now)
     }
 
-    /// Whether it has to be made anew: at two thirds of its life, and when it is not valid yet.
+    /// Returns whether the certificate is due for renewal: after two thirds of its lifetime, or if it is not
+    /// valid yet.
     pub(super) fn needs_renewal(self, now: Moment) -> bool {
         let renewal = self.begin + (self.end - self.begin) / 3 * 2;
         now < self.begin || now >= renewal

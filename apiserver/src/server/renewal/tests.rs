@@ -9,7 +9,7 @@ use crate::metrics::ServerMetrics;
 
 const DAY: i64 = 24 * 3600;
 
-/// The renewal of a server with this directory and these flags, as it is at its start.
+/// Returns the renewal of a server with this directory and these flags, as it is after the start.
 fn renewal(directory: &Path, flags: &[&str], now: Moment) -> CertificateRenewal {
     let data_dir = format!("--data-dir={}", directory.display());
     let options = Options::parse_from([&["apiserver", &data_dir], flags].concat());
@@ -72,7 +72,7 @@ fn files_of_the_operator_are_served_when_they_change_and_broken_ones_are_not() {
     assert!(failure.contains("apiserver.key") && failure.contains("not the key"), "{failure}");
 
     std::fs::write(pki.join("apiserver.key"), key).unwrap();
-    // The operator's own tool renews.
+    // The operator's own tool renews the certificate.
     let _made = self::renewal(given.path(), &["--bind-address=127.0.0.9"], now);
     renewal.look(now);
     assert!(!Arc::ptr_eq(&first, &served(&renewal)), "the new pair is served");

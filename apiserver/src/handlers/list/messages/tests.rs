@@ -20,7 +20,7 @@ fn entry(name: &str, annotation_bytes: usize) -> StoredObject {
     Arc::new(Entry::new(name.into(), 3, json.into(), 38, Attributes::default()))
 }
 
-/// The pieces of a list's body, which are of the size that was announced.
+/// Returns the pieces of a list's body, and checks that they have the announced size.
 async fn pieces(messages: &Messages, items: &[StoredObject]) -> Vec<Bytes> {
     let page = ListPage { items: items.to_vec(), ..ListPage::default() };
     let items_len = items_len(messages, &page).await.unwrap();
@@ -50,7 +50,7 @@ async fn lists_come_in_pieces_whether_their_messages_are_kept_or_not() {
     assert!(large.used_bytes() > 4_000_000);
     assert_eq!(none.used_bytes(), 0);
 
-    // The next list, and the next watcher, get the very same bytes.
+    // The next list, and the next watcher, get the same bytes.
     let last = kept.message(&Item::stored(&items[299])).unwrap();
     let shared = |pieces: &[Bytes]| pieces.iter().any(|piece| piece.as_ptr() == last.as_ptr());
     assert!(shared(&all) && shared(&pieces(&kept, &items).await) && !shared(&again));
