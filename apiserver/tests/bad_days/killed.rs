@@ -11,6 +11,7 @@ use kube::api::{Api, ListParams, PostParams};
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::PATIENCE;
 use crate::process::Process;
 
 const ROUNDS: u64 = 50;
