@@ -1,14 +1,14 @@
-//! The programs tests need beside Cargo's own: found where they are, installed where they are not.
+//! The programs that tests need besides Cargo's own: found, or else installed.
 //!
-//! Nothing is skipped: a program that can be neither found nor installed is an error that says what to do.
+//! Nothing is skipped: a program that can be neither found nor installed is an error with instructions.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where programs are put that need no administrator to install: below Cargo's own build directory.
+/// The directory for programs that can be installed without privileges: below Cargo's build directory.
 const TOOLS: &str = "target/tools";
 
-/// kubectl learned `--subresource` in this minor version of 1.x.
+/// The minor version of 1.x in which kubectl got `--subresource`.
 const KUBECTL_MINOR: u32 = 24;
 
 /// The programs the tests run.
