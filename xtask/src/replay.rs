@@ -1,7 +1,7 @@
 //! `cargo xtask replay`: recorded requests and a real kube-apiserver's answers, replayed against this server.
 //!
-//! The recordings are not part of this project. With them the score of every area is printed and held against the
-//! floor in `docs/reference/golden-floor.json`, which may only rise; without them this says so and does nothing.
+//! The recordings are not part of this project. With them, the score of every area is printed and compared with the
+//! floor in `docs/reference/golden-floor.json`, which never decreases; without them, the command only reports that.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
