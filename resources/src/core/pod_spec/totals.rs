@@ -38,7 +38,8 @@ pub(crate) fn add(to: &mut Amounts, more: &Amounts) {
     }
 }
 
-/// Returns the sum of two quantities, in the format of the first. If it overflows, the first is returned.
+/// Returns the sum of two quantities, in the format of the first unless that is zero. The sum saturates; if a quantity is
+/// too large to count, the first is returned.
 pub(crate) fn plus(one: &Quantity, other: &Quantity) -> Quantity {
     match (one.nanos(), other.nanos()) {
         (Some(0), _) => other.clone(),

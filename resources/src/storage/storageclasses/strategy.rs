@@ -10,7 +10,7 @@ use registry_core::resource::ObjectStrategy;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// The provisioner and its parameters are immutable.
+/// Provisioner, parameters, reclaim policy and volume binding mode are immutable.
 pub(super) struct StorageClassStrategy;
 
 impl ObjectStrategy for StorageClassStrategy {
