@@ -132,7 +132,7 @@ fn initializing(object: &Object) -> Option<String> {
     None
 }
 
-/// Returns the reason of the containers' state; that of the last container takes precedence.
+/// Returns the reason of the containers' state; that of the first container takes precedence.
 fn containers_word(object: &Object, phase: String) -> String {
     let mut word = phase;
     let mut has_running = false;
