@@ -1,6 +1,7 @@
-//! Admission plug-ins that know concrete resources, in the order Kubernetes asks them.
+//! Admission plug-ins for concrete resources, in the order in which Kubernetes calls them.
 //!
-//! Kubernetes concept: [admission controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
+//! Kubernetes concept: [admission
+//! controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
 mod certificate_subject;
 mod claim_resize;
@@ -25,7 +26,7 @@ use registry_core::admission::{
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 
-/// The plug-ins for what is installed. Those whose resources are not served are left out.
+/// Returns the plug-ins for the installed resources. Plug-ins whose resources are not served are left out.
 pub fn plugins(installed: &InstalledApi) -> AdmissionChain {
     AdmissionChain { mutating: mutating(installed), validating: validating(installed) }
 }
@@ -52,7 +53,7 @@ fn validating(installed: &InstalledApi) -> Vec<Arc<dyn ValidatingAdmission>> {
         claim_resize::ClaimResize::new(installed).map(arc_validating),
         runtime_class::RuntimeClassAdmission::new(installed).map(arc_validating),
         Some(Arc::new(certificate_subject::CertificateSubject)),
-        // Last: only what everybody else lets pass is counted.
+        // Runs last, so that it only counts writes that all other plug-ins admit.
         resource_quota::ResourceQuota::new(installed).map(arc_validating),
     ];
     all.into_iter().flatten().collect()
@@ -66,7 +67,7 @@ fn arc_validating(plugin: impl ValidatingAdmission) -> Arc<dyn ValidatingAdmissi
     Arc::new(plugin)
 }
 
-/// Whether a write is of this kind of object itself, and does one of these.
+/// Whether a write is to an object of this kind itself (not a subresource), by one of these operations.
 fn concerns<R: Resource>(attributes: &Attributes<'_>, operations: &[Operation]) -> bool {
     attributes.subresource.is_empty()
         && attributes.resource.group_resource() == R::TYPE.group_resource()

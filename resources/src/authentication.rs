@@ -1,4 +1,4 @@
-//! `authentication.k8s.io`: who somebody is.
+//! `authentication.k8s.io`: the identity of users.
 
 pub mod selfsubjectreviews;
 pub mod tokenreviews;

@@ -1,4 +1,4 @@
-//! `authorization.k8s.io`: what somebody may do.
+//! `authorization.k8s.io`: the permissions of users.
 
 mod access;
 pub mod localsubjectaccessreviews;

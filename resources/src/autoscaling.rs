@@ -1,4 +1,4 @@
-//! `autoscaling`: how many replicas there should be.
+//! `autoscaling`: the number of replicas.
 
 pub mod horizontalpodautoscalers_v1;
 pub mod horizontalpodautoscalers_v2;

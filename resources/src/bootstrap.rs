@@ -1,21 +1,23 @@
-//! What every server has from its first moment: system namespaces, the default roles, priority levels and classes,
-//! API services, and the Service of the server itself.
+//! Bootstrap objects of every server: system namespaces, the default roles, priority levels and classes, API services,
+//! and the Service of the server itself.
 //!
-//! Each [`PostStartHook`] makes what is missing, mends what this server is to keep, and leaves alone what an
-//! operator has made their own. All read the present state from the caches, so that a restart writes nothing. Those
-//! that have a period run again after it: what was deleted meanwhile is made anew.
+//! Each [`PostStartHook`] creates missing objects, restores those that the server manages, and leaves those alone that
+//! an
+//! operator has taken over. All hooks read the present state from the caches, so that a restart writes nothing. Hooks
+//! with
+//! a period run again after it and restore deleted objects.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `wanted` | the generated objects |
-//! | `simple` | namespaces and priority classes: only made |
-//! | `roles` | RBAC: what is missing of rules and subjects is added |
+//! | `simple` | namespaces and priority classes, which are only created |
+//! | `roles` | RBAC: missing rules and subjects are added |
 //! | `flow_control` | priority levels and flow schemas |
 //! | `dangling` | whether the level of a flow schema exists |
 //! | `api_services` | one per served version |
-//! | `own_service` | the `kubernetes` Service, its endpoints, and the range it is from |
-//! | `client_authorities` | by which extension servers know the clients of this one |
-//! | `token_tracking` | since when the use of tokens in Secrets is noted |
+//! | `own_service` | the `kubernetes` Service, its endpoints, and its address range |
+//! | `client_authorities` | the ConfigMap by which extension servers verify the clients of this one |
+//! | `token_tracking` | the time since which the use of tokens in Secrets is tracked |
 //!
 //! Kubernetes concept: post-start hooks; `bootstrappolicy`, `controlplane.Controller`, APF's bootstrap.
 
@@ -42,43 +44,44 @@ mod wanted;
 
 pub use dangling::DanglingStatus;
 
-/// Something that has to be done once after the start.
+/// A task that runs once after the start.
 #[async_trait]
 pub trait PostStartHook: Send + Sync + 'static {
-    /// Its name, as Kubernetes' health checks have it after `poststarthook/`.
+    /// Returns the name, as Kubernetes' health checks have it after `poststarthook/`.
     fn name(&self) -> &'static str;
 
-    /// Time between the end of one run and the begin of the next; `None`: once it has succeeded it is not run again.
+    /// Returns the time between the end of a run and the start of the next; `None` if it does not run again after
+    /// success.
     fn period(&self) -> Option<Duration> {
         None
     }
 
-    /// Does it. May be called again after a failure; what is done already stays done.
+    /// Runs the hook. May be called again after a failure; completed parts are kept.
     ///
     /// # Errors
-    /// The store failed, or somebody else changed the same objects. Retryable.
+    /// The store failed, or there was a concurrent change of the same objects. Retryable.
     async fn run(&self) -> Result<(), StatusError>;
 }
 
-/// What the objects say of the server that makes them.
+/// Properties of the server that the objects contain.
 #[derive(Clone, Debug)]
 pub struct ServerFacts {
-    /// Where services have their addresses from; the first one is the server's own.
+    /// The address range of services; the first address is the server's own.
     pub service_range: ServiceRange,
-    /// Where pods reach the server; `None` when this machine has no address but loopback ones.
+    /// The address at which pods reach the server; `None` when this machine only has loopback addresses.
     pub advertise_address: Option<IpAddr>,
-    /// The port it serves on.
+    /// The port that the server listens on.
     pub secure_port: u16,
-    /// The certificate authorities (PEM) whose client certificates it believes.
+    /// The certificate authorities (PEM) of accepted client certificates.
     pub client_ca_pem: String,
 }
 
-/// Time between two looks at objects that Kubernetes keeps by controllers of its own.
+/// Interval between two runs of the hooks that are controllers in Kubernetes.
 const CONTROLLER_PERIOD: Duration = Duration::from_mins(1);
-/// Time between two looks at the service of the server itself, and at the range it is from.
+/// Interval between two checks of the server's own Service and of its range.
 const OWN_SERVICE_PERIOD: Duration = Duration::from_secs(10);
 
-/// The hooks for what is installed. Objects of kinds that are not served are not made.
+/// Returns the hooks for the installed resources. Objects of kinds that are not served are not created.
 pub fn post_start_hooks(installed: &InstalledApi, server: &ServerFacts) -> Vec<Box<dyn PostStartHook>> {
     let mut hooks: Vec<Box<dyn PostStartHook>> = Vec::new();
     hooks.extend(simple::namespaces(installed).map(boxed));

@@ -1,3 +1,3 @@
-//! `events.k8s.io`: events as controllers report them today.
+//! `events.k8s.io`: the newer version of events.
 
 pub mod events_v1;

@@ -35,8 +35,8 @@ mod testing;
 
 pub use generated::storage_map::STORAGE_MAP;
 
-/// Attaches what happens around the writes of some resources, once, before they are served: services get their
-/// addresses, of this range, and ports. Returns what keeps that in order while the server runs.
+/// Attaches hooks to the stores of resources before they are served: services get addresses of this range, and ports.
+/// Returns the hooks that repair the allocations while the server runs.
 pub fn attach_hooks(
     installed: &registry_core::registry::InstalledApi,
     service_range: core::services::ServiceRange,

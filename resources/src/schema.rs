@@ -7,25 +7,25 @@ use registry_core::api::GroupVersionKind;
 use registry_core::schema::openapi::Descriptions;
 use registry_core::schema::{Schema, TypeTable};
 
-/// Every type any built-in resource is made of; read on first use.
+/// All types of the built-in resources; read on first use.
 static TYPES: LazyLock<Arc<TypeTable>> = LazyLock::new(|| {
     let table = TypeTable::parse(include_str!("generated/types.facts"));
     Arc::new(table.unwrap_or_else(|damage| unreachable!("the generated table of types is damaged: {damage}")))
 });
 
-/// What was said of fields so far, by type and field: those that columns are documented by.
+/// The descriptions of fields returned so far, by type and field, which document columns.
 static FIELDS: LazyLock<Mutex<HashMap<FieldName, &'static str>>> = LazyLock::new(Mutex::default);
 
 /// A type's OpenAPI name and a field of it.
 type FieldName = (String, String);
 
-/// Schemas given out so far: one each, for the life of the process.
+/// The schemas returned so far: one each, for the lifetime of the process.
 static GIVEN: LazyLock<Mutex<HashMap<GroupVersionKind, Schema>>> = LazyLock::new(Mutex::default);
 
-/// The schema of a built-in kind.
+/// Returns the schema of a built-in kind.
 ///
 /// # Panics
-/// When the generated table has no such kind: a resource was declared for a type upstream does not have.
+/// If the generated table has no such kind: a resource was declared for a type that upstream does not have.
 pub fn of(group: &'static str, version: &'static str, kind: &'static str) -> Schema {
     let wanted = GroupVersionKind { group, version, kind };
     let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,16 +36,16 @@ pub fn of(group: &'static str, version: &'static str, kind: &'static str) -> Sch
     schema.clone()
 }
 
-/// The schema of a built-in kind, as [`of`] has it.
+/// Returns the schema of a built-in kind, like [`of`].
 ///
 /// # Panics
-/// When the generated table has no such kind.
+/// If the generated table has no such kind.
 pub fn of_kind(kind: GroupVersionKind) -> Schema {
     of(kind.group, kind.version, kind.kind)
 }
 
-/// What is said of the fields at these paths of a kind, in their order; empty where nothing is. Texts are large and few
-/// are asked for: those are kept, for the life of the process.
+/// Returns the descriptions of the fields at these paths of a kind, in order; empty if there is none. The texts are
+/// large and few are requested: those are cached for the lifetime of the process.
 pub fn field_descriptions(
     schema: &Schema,
     paths: impl Iterator<Item = &'static [&'static str]>,
@@ -63,7 +63,7 @@ pub fn field_descriptions(
     names.iter().map(|name| text(name).unwrap_or_default()).collect()
 }
 
-/// The type that the field at a path is of, and the field.
+/// Returns the type that contains the field at a path, and the field.
 fn field_name(schema: &Schema, path: &[&str]) -> Option<FieldName> {
     let (last, parents) = path.split_last()?;
     let mut ty = schema.root();
@@ -73,7 +73,7 @@ fn field_name(schema: &Schema, path: &[&str]) -> Option<FieldName> {
     Some((ty.name()?.to_owned(), ty.field(last)?.name().to_owned()))
 }
 
-/// What the types and their fields mean, for documentation; unpacked at each call.
+/// Returns the descriptions of types and fields, for documentation; unpacked at each call.
 pub fn descriptions() -> Option<Descriptions> {
     Descriptions::unpack(include_bytes!("generated/descriptions.zlib")).ok()
 }

@@ -1,4 +1,4 @@
-//! What the API groups share: reading and writing other objects, defaulting, field errors, and table cells.
+//! Helpers that the API groups share: reading and writing other objects, defaulting, field errors, and table cells.
 
 pub(crate) mod defaulting;
 pub(crate) mod field;

@@ -1,4 +1,4 @@
-//! For the tests of this crate: its resources over an engine in memory, cached as a server has them.
+//! Test support: resources over an in-memory engine, cached as in a server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,12 +37,12 @@ impl OpenStorage for InMemory {
     }
 }
 
-/// These resources, with nothing stored.
+/// Returns these resources, with nothing stored.
 pub(crate) fn installed(plurals: &[&str]) -> InstalledApi {
     installed_over(Embedded::in_memory(), plurals)
 }
 
-/// These resources over an engine.
+/// Returns these resources over an engine.
 pub(crate) fn installed_over(engine: Arc<dyn Mvcc>, plurals: &[&str]) -> InstalledApi {
     let storage = InMemory(engine);
     crate::STORAGE_MAP.install(&storage, &|resource| plurals.contains(&resource.plural)).unwrap()

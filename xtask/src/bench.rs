@@ -1,7 +1,8 @@
-//! `cargo xtask bench`: what one operation costs a Kubernetes API server, whichever it is.
+//! `cargo xtask bench`: the cost of single operations of any Kubernetes API server.
 //!
-//! Closed loops over TLS and HTTP/2 from this one process; the server's own CPU time is read from `/proc`, so the
-//! figures hold on a noisy machine where times do not.
+//! Runs closed loops over TLS and HTTP/2 from this one process. The server's CPU time is read from `/proc`, so the
+//! figures
+//! are valid on a busy machine, where wall times are not.
 
 mod budget;
 mod client;
@@ -28,7 +29,7 @@ use process::{Directory, Launch, ServerProcess};
 use report::Report;
 use watching::Watching;
 
-/// What `cargo xtask bench` may be told.
+/// Options of `cargo xtask bench`.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:\n  \
     cargo xtask bench                       builds this server in release mode, runs it on a temporary directory\n  \
@@ -36,44 +37,44 @@ use watching::Watching;
     cargo xtask bench --server https://127.0.0.1:6443 --token T --pid 4711 --label kube-apiserver\n  \
     cargo xtask bench --only get,list --seconds 10")]
 pub(crate) struct Options {
-    /// The server to measure; without it, this project's own is built and started.
+    /// The server to measure; by default this project's own is built and started.
     #[arg(long, requires = "token", requires = "pid")]
     server: Option<String>,
-    /// A bearer token that may do everything.
+    /// A bearer token with all permissions.
     #[arg(long)]
     token: Option<String>,
-    /// The server's process id: whose CPU time and memory are read.
+    /// The server's process id, for reading its CPU time and memory.
     #[arg(long)]
     pid: Option<u32>,
-    /// Start the own server over this etcd instead of the embedded store.
+    /// Start the project's own server over this etcd instead of the embedded store.
     #[arg(long, conflicts_with = "server")]
     etcd_servers: Option<String>,
-    /// What to call the server in the report.
+    /// The server's name in the report.
     #[arg(long, default_value = "orlop")]
     label: String,
-    /// How long each workload runs, in seconds.
+    /// Duration of each workload, in seconds.
     #[arg(long, default_value_t = 5)]
     seconds: u64,
-    /// How many clients send at the same time, each over a connection of its own.
+    /// Number of concurrent clients, each with its own connection.
     #[arg(long, default_value_t = 16)]
     clients: usize,
-    /// How many watchers follow one collection (several counts make a plot).
+    /// Number of watchers of one collection (several numbers make a plot).
     #[arg(long, value_delimiter = ',', default_value = "100,1000")]
     watchers: Vec<usize>,
-    /// How many objects a list shows (several counts make a plot).
+    /// Number of objects in a list (several numbers make a plot).
     #[arg(long, value_delimiter = ',', default_value = "1000,5000")]
     list_sizes: Vec<usize>,
     /// Only these workloads: get, list, create, watch.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Where the table and the plot are written.
+    /// The directory of the table and the plot.
     #[arg(long, default_value = "docs/benchmarks")]
     output: PathBuf,
     #[command(flatten)]
     suite: suite::SuiteOptions,
 }
 
-/// Measures and reports.
+/// Measures, and writes the report.
 pub(crate) fn run(arguments: &Options) -> Result<(), String> {
     if cfg!(debug_assertions) {
         return in_release_mode();
@@ -89,7 +90,7 @@ pub(crate) fn run(arguments: &Options) -> Result<(), String> {
     runtime.block_on(measure(arguments))
 }
 
-/// Runs the same command from a release build: a client with debug assertions would be the slower end of every loop.
+/// Runs the same command from a release build: a client with debug assertions would be the bottleneck of every loop.
 fn in_release_mode() -> Result<(), String> {
     println!("building the measuring client in release mode …");
     let build = ["run", "--release", "--quiet", "--package", "xtask", "--"];

@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: the files that follow from the annotated structs.
+//! `cargo xtask codegen`: the files that are generated from the annotated structs.
 
 mod documents;
 mod field_numbers;
@@ -22,7 +22,7 @@ use scan::Resources;
 /// file that pins the protobuf field numbers of its own structs, and `docs/reference/resources.md`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Change nothing; fail when a file is not what it would be written as
+    /// Change nothing; fail if a file differs from what would be written
     #[arg(long)]
     check: bool,
     /// Also write the tables of facts about Kubernetes' types, from this directory with its specifications
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if options.check { output::check(&workspace, &outputs) } else { output::write(&workspace, &outputs) }
 }
 
-/// Every generated file as it should be.
+/// Returns the contents of every generated file.
 fn outputs(workspace: &Workspace) -> Result<Vec<Output>, Failure> {
     let mut crates = Vec::new();
     for package in workspace.resource_packages() {

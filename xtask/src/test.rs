@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all tests, with everything they need.
+//! `cargo xtask test`: runs all tests, with the programs they need.
 
 use std::process::Command;
 
@@ -6,14 +6,15 @@ use clap::Args;
 
 use crate::provision::Programs;
 
-/// What `cargo xtask test` may be told.
+/// Options of `cargo xtask test`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Only tests whose name contains one of these.
     filters: Vec<String>,
 }
 
-/// Finds or installs what tests need, then runs them: unit and integration tests, then documentation's examples.
+/// Finds or installs the programs that tests need, then runs unit and integration tests, then the documentation's
+/// examples.
 pub(crate) fn run(arguments: &Options) -> Result<(), String> {
     let programs = Programs::provide()?;
     let mut tests = Command::new("cargo");

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the house rules no lint knows.
+//! `cargo xtask tidy`: checks the project rules that no lint checks.
 
 mod rules;
 
@@ -9,19 +9,19 @@ use clap::Args;
 use crate::Failure;
 use crate::workspace::Workspace;
 
-/// Check the house rules that no lint knows.
+/// Check the project rules that no lint checks.
 ///
 /// Functions of at most 70 lines, modules of at most 500 (tests at their end not counted), `foo.rs` and `foo/…`
-/// instead of `mod.rs`, no module named for being useful, and nothing left unfinished.
+/// instead of `mod.rs`, no generic module names, and no unfinished code.
 #[derive(Debug, Args)]
 pub(crate) struct Options {}
 
-/// One rule broken in one place.
+/// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     /// The line, from 1.
     pub(crate) line: usize,
-    /// What is wrong there.
+    /// The message.
     pub(crate) message: String,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
     Err(format!("the house rules are broken in {} places\n{}", findings.len(), findings.join("\n")).into())
 }
 
-/// The Rust files below a folder, without generated ones, in order.
+/// Returns the Rust files below a folder, without generated ones, in order.
 fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];

@@ -1,4 +1,4 @@
-//! The workspace as cargo sees it.
+//! The workspace, from cargo's metadata.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,7 +38,7 @@ struct Metadata {
 /// `[package.metadata.orlop]`.
 #[derive(Debug, Default, Deserialize)]
 struct Orlop {
-    /// Whether code generation looks for annotated structs here.
+    /// Whether code generation searches the package for annotated structs.
     #[serde(default)]
     resources: bool,
 }
@@ -58,7 +58,7 @@ struct Dependency {
 // === impl Workspace ===
 
 impl Workspace {
-    /// Asks cargo, in the current folder.
+    /// Runs cargo metadata in the current folder.
     pub(crate) fn load() -> Result<Self, Failure> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo).args(["metadata", "--no-deps", "--format-version=1"]).output()?;
@@ -68,7 +68,7 @@ impl Workspace {
         Ok(serde_json::from_slice(&output.stdout)?)
     }
 
-    /// The packages that declare resources, in the order of their names.
+    /// Returns the packages that declare resources, sorted by name.
     pub(crate) fn resource_packages(&self) -> Vec<&Package> {
         let mut packages: Vec<&Package> =
             self.packages.iter().filter(|package| package.declares_resources()).collect();
@@ -76,7 +76,7 @@ impl Workspace {
         packages
     }
 
-    /// A path as messages and documents show it: relative to the workspace, with `/`.
+    /// Returns a path as messages and documents show it: relative to the workspace, with `/`.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
         relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
@@ -96,7 +96,7 @@ impl Package {
         self.manifest_path.parent().unwrap_or(&self.manifest_path)
     }
 
-    /// The root file of its library, or of its program when it has none.
+    /// Returns the root file of its library, or of its program if it has no library.
     pub(crate) fn root_file(&self) -> Result<&Path, Failure> {
         let of_kind = |kind: &str| self.targets.iter().find(|target| target.kind.iter().any(|k| k == kind));
         of_kind("lib")
@@ -105,7 +105,7 @@ impl Package {
             .ok_or_else(|| format!("package `{}` has neither a library nor a program", self.name).into())
     }
 
-    /// Whether it may use this crate outside of tests.
+    /// Whether it depends on this crate outside of tests.
     pub(crate) fn depends_on(&self, name: &str) -> bool {
         self.dependencies.iter().any(|dependency| dependency.name == name && dependency.kind.is_none())
     }

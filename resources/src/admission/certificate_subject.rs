@@ -1,4 +1,4 @@
-//! `CertificateSubjectRestriction`: nobody becomes a member of `system:masters` by a certificate that clients get.
+//! `CertificateSubjectRestriction`: refuses requests for client certificates of the group `system:masters`.
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -50,7 +50,7 @@ impl ValidatingAdmission for CertificateSubject {
     }
 }
 
-/// The organizations in the subject of a request in PEM: the groups of its bearer.
+/// Returns the organizations in the subject of a PEM request: the groups of the certificate's user.
 fn organizations(pem: &[u8]) -> Vec<String> {
     let Ok((_, pem)) = parse_x509_pem(pem) else { return Vec::new() };
     let Ok((_, request)) = X509CertificationRequest::from_der(&pem.contents) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! `PersistentVolumeClaimResize`: a claim grows only once it is bound, and only where its class lets volumes grow.
+//! `PersistentVolumeClaimResize`: a claim may grow only if it is bound and its class allows volume expansion.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
@@ -20,7 +20,7 @@ pub(super) struct ClaimResize {
 }
 
 impl ClaimResize {
-    /// The plug-in over the installed classes; `None` where there are none.
+    /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { classes: Lookup::of::<StorageClasses>(installed)? })
     }

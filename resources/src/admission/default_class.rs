@@ -1,8 +1,8 @@
-//! Choosing the class that objects get which name none.
+//! Selection of the class for objects that name none.
 
 use registry_core::api::Object;
 
-/// The newest of the classes that an annotation calls the default; of equally old ones, the first by name.
+/// Returns the newest of the classes that an annotation marks as default; of equally old ones, the first by name.
 pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Object> {
     let is_default = |class: &Object| {
         class.annotations().any(|(key, value)| annotations.contains(&key) && value == "true")

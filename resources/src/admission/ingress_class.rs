@@ -20,7 +20,7 @@ pub(super) struct DefaultIngressClass {
 }
 
 impl DefaultIngressClass {
-    /// The plug-in over the installed classes; `None` where there are none.
+    /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { classes: Lookup::of::<IngressClasses>(installed)? })
     }

@@ -1,5 +1,5 @@
-//! `LimitRanger`: pods and claims ask for as much as the limit ranges of their namespace allow, and for what those
-//! say when they do not say it themselves.
+//! `LimitRanger`: enforces the limit ranges of a namespace on pods and claims, and sets their default requests and
+//! limits.
 
 mod bounds;
 
@@ -20,17 +20,17 @@ use crate::core::pod_spec::totals;
 use crate::core::pods::Pods;
 use crate::support::lookup::{Decoded, Lookup};
 
-/// Tells what the plug-in filled in.
+/// Lists the values that the plug-in set.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 /// The plug-in.
 pub(super) struct LimitRanger {
-    /// Of each range its limits.
+    /// The limits of each range.
     ranges: Decoded<Vec<Value>>,
 }
 
 impl LimitRanger {
-    /// The plug-in over the installed limit ranges; `None` where there are none.
+    /// Creates the plug-in over the installed limit ranges; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         let ranges = Lookup::of::<LimitRanges>(installed)?;
         Some(Self { ranges: Decoded::new(ranges, limits_of) })
@@ -128,7 +128,7 @@ fn check_containers(pod: &Object, limit: &Value, complaints: &mut Vec<String>) {
     }
 }
 
-/// Gives the containers of a pod what a limit says they get by default, and tells so in an annotation.
+/// Sets the default requests and limits of a pod's containers, and lists them in an annotation.
 fn fill_in(pod: &mut Object, limit: &Value) {
     let mut told = Vec::new();
     for (list, word) in [("containers", "container"), ("initContainers", "init container")] {
@@ -151,7 +151,7 @@ fn fill_in(pod: &mut Object, limit: &Value) {
     }
 }
 
-/// Fills in `requests` or `limits` of a container; tells which.
+/// Fills in `requests` or `limits` of a container; returns the resources that were set.
 fn fill_in_container(container: &mut Value, of: &str, defaults: Option<&Value>) -> Vec<String> {
     let Some(defaults) = defaults.and_then(Value::as_object) else { return Vec::new() };
     let Some(container) = container.as_object_mut() else { return Vec::new() };

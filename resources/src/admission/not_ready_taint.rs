@@ -1,4 +1,4 @@
-//! `TaintNodesByCondition`: nothing is scheduled to a new node until somebody says that it is ready.
+//! `TaintNodesByCondition`: taints new nodes, so that nothing is scheduled to them before they are ready.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;

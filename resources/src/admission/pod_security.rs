@@ -1,4 +1,4 @@
-//! `PodSecurity`: what pods of a namespace may do to their nodes, by the level its labels ask for.
+//! `PodSecurity`: restricts the pods of a namespace to the security level in its labels.
 //!
 //! Kubernetes concept: [Pod Security Admission](https://kubernetes.io/docs/concepts/security/pod-security-admission/).
 
@@ -25,14 +25,14 @@ use checks::PodView;
 use evaluator::{Violations, evaluate};
 use policy::{Bar, Level, Policy};
 
-/// Of so many pods at most it is told how a new level fits them.
+/// Maximum number of existing pods that are checked against a new level.
 const MAX_EXISTING_PODS: usize = 3000;
 
-/// Subresources of pods that do not change what a pod is.
+/// Subresources of pods that do not change the pod's security.
 const HARMLESS_SUBRESOURCES: [&str; 8] =
     ["exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"];
 
-/// Resources that make pods, and where their template is.
+/// Resources that create pods, and the paths of their pod templates.
 const TEMPLATES: [(&str, &str, &[&str]); 8] = [
     ("", "replicationcontrollers", &["spec", "template"]),
     ("", "podtemplates", &["template"]),
@@ -51,12 +51,12 @@ pub(super) struct PodSecurity {
 }
 
 impl PodSecurity {
-    /// The plug-in over installed namespaces and pods; `None` where there are none.
+    /// Creates the plug-in over the installed namespaces and pods; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { namespaces: Lookup::of::<Namespaces>(installed)?, pods: Lookup::of::<Pods>(installed)? })
     }
 
-    /// The policy of the namespace a request is about.
+    /// Returns the policy of the request's namespace.
     async fn policy(&self, context: &RequestContext) -> Result<Policy, StatusError> {
         let namespace = self.namespaces.get("", &context.namespace).await?.ok_or_else(|| {
             let text = format!("failed to lookup namespace {}", context.namespace);
@@ -85,7 +85,7 @@ impl PodSecurity {
         Ok(())
     }
 
-    /// What is to be said of the pods that are there already.
+    /// Returns warnings about existing pods that violate a level.
     async fn misfits(&self, namespace: &str, bar: Bar) -> Result<Vec<String>, StatusError> {
         let pods = self.pods.all_in(namespace).await?;
         let mut found: Vec<(String, Vec<&str>)> = Vec::new();
@@ -194,7 +194,7 @@ impl ValidatingAdmission for PodSecurity {
     }
 }
 
-/// What a pod, or the template of one, does that a level does not allow.
+/// Returns the violations of a level by a pod, or by a pod template.
 fn of_pod(pod: &Object, bar: Bar) -> Violations {
     let metadata = Field::of(pod, "metadata");
     let spec = Field::of(pod, "spec");
@@ -216,7 +216,7 @@ fn misfit(reasons: &str, names: &[&str]) -> String {
     }
 }
 
-/// Whether an update changes anything a level looks at: only images may change, and containers may come.
+/// Whether an update changes anything that a level checks: only images may change, and containers may be added.
 fn is_significant(new: &Object, old: &Object) -> bool {
     let images = |pod: &Object| {
         ["containers", "initContainers", "ephemeralContainers"].map(|list| {

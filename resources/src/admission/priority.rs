@@ -1,4 +1,4 @@
-//! `Priority`: a pod's priority is that of its class.
+//! `Priority`: sets a pod's priority to that of its class.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
@@ -19,7 +19,7 @@ pub(super) struct PriorityAdmission {
     classes: Lookup,
 }
 
-/// What a class gives its pods.
+/// The values that a class gives its pods.
 struct Given {
     class: String,
     priority: i64,
@@ -27,7 +27,7 @@ struct Given {
 }
 
 impl PriorityAdmission {
-    /// The plug-in over the installed classes; `None` where there are none.
+    /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { classes: Lookup::of::<PriorityClasses>(installed)? })
     }
@@ -76,7 +76,7 @@ impl MutatingAdmission for PriorityAdmission {
     ) -> Result<(), StatusError> {
         let Some(pod) = object else { return Ok(()) };
         if let (true, Some(old)) = (concerns::<Pods>(attributes, &[Operation::Update]), old) {
-            // A client that knows nothing of priorities keeps them.
+            // An update by a client that does not know the priority fields keeps them.
             for field in ["priority", "preemptionPolicy"] {
                 if pod.get(&["spec", field]).is_none() {
                     pod.copy_field(old, &["spec", field]);

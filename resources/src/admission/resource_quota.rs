@@ -1,8 +1,10 @@
-//! `ResourceQuota`: what a namespace has of everything stays within its quotas.
+//! `ResourceQuota`: keeps the usage of a namespace within its quotas.
 //!
-//! A write is held against each quota it counts for, and charged to it in one conditional update: two writes at the
-//! same time cannot both take the last of something. What is deleted is given back by the quota controller, which
-//! counts anew.
+//! A write is checked against each quota that counts it, and charged to it in one conditional update: two concurrent
+//! writes
+//! cannot both take the last unit of a resource. The quota controller returns the usage of deleted objects when it
+//! counts
+//! again.
 
 mod scope;
 mod usage;
@@ -33,17 +35,17 @@ pub(super) struct ResourceQuota {
     store: Arc<Store>,
 }
 
-/// What a quota says.
+/// The parts of a quota that are checked.
 struct Quota {
     name: String,
-    /// Only what meets all of these is counted.
+    /// Only objects that match all of these are counted.
     scopes: Vec<Value>,
     hard: Amounts,
     used: Amounts,
 }
 
 impl ResourceQuota {
-    /// The plug-in over the installed quotas; `None` where there are none.
+    /// Creates the plug-in over the installed quotas; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         let store = installed.store(ResourceQuotas::TYPE)?;
         let quotas = Lookup::of::<ResourceQuotas>(installed)?;
@@ -55,7 +57,7 @@ impl ResourceQuota {
         let options = UpdateOptions::default();
         let mut charge = Charge { request };
         match self.store.update_by(&context, name, &mut charge, &AdmitAll, &options, &UsageRules).await {
-            // It went in between: nothing holds the write back any more.
+            // The quota was deleted in between: it no longer limits the write.
             Err(failure) if failure.is_not_found() => Ok(()),
             outcome => outcome.map(drop),
         }
@@ -95,7 +97,7 @@ impl ValidatingAdmission for ResourceQuota {
         let request = Request::new(resource, new, old);
         let concerned: Vec<&Quota> =
             quotas.iter().map(|quota| &**quota).filter(|quota| request.is_for(quota)).collect();
-        // All have their say before any is charged.
+        // All quotas are checked before any is charged.
         for quota in &concerned {
             request.charged(quota)?;
         }
@@ -121,14 +123,14 @@ impl Quota {
     }
 }
 
-/// A write, and what it takes.
+/// A write and its usage.
 struct Request<'a> {
     resource: GroupResource,
     object: &'a Object,
     old: Option<&'a Object>,
-    /// What the object counts for.
+    /// The usage of the object.
     usage: Amounts,
-    /// What of that its old form did not count for.
+    /// The usage that its previous state did not have.
     delta: Amounts,
 }
 
@@ -139,13 +141,13 @@ impl<'a> Request<'a> {
         Self { resource, object, old, usage, delta }
     }
 
-    /// What it takes from a quota: everything from one that was not about the old form of the object.
+    /// Returns the usage to charge to a quota: all of it if the quota did not match the previous state of the object.
     fn taken_from(&self, quota: &Quota) -> &Amounts {
         let was_counted = self.old.is_some_and(|old| scope::matches(&quota.scopes, self.resource, old));
         if was_counted { &self.delta } else { &self.usage }
     }
 
-    /// Whether a quota bounds anything this write takes.
+    /// Whether a quota limits any of the resources that this write uses.
     fn is_for(&self, quota: &Quota) -> bool {
         let taken = self.taken_from(quota);
         quota.hard.keys().any(|name| taken.contains_key(name) || self.must_say(name))
@@ -160,10 +162,10 @@ impl<'a> Request<'a> {
         self.taken_from(quota).values().any(|amount| amount.nanos() != Some(0))
     }
 
-    /// What a quota has given out once this write is charged to it.
+    /// Returns the usage of a quota after this write is charged to it.
     ///
     /// # Errors
-    /// That is more than it may give, or the write does not say what it takes.
+    /// The usage exceeds the quota, or the write does not specify a limited resource.
     fn charged(&self, quota: &Quota) -> Result<Amounts, StatusError> {
         let Quota { name, hard, used, .. } = quota;
         let mut charged = used.clone();
@@ -210,7 +212,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Writes what a quota has given out.
+/// Writes the usage of a quota.
 struct Charge<'a> {
     request: &'a Request<'a>,
 }
@@ -233,7 +235,7 @@ impl UpdatedObject for Charge<'_> {
     }
 }
 
-/// Only what is used changes.
+/// Only the usage changes.
 struct UsageRules;
 
 impl UpdateRules for UsageRules {

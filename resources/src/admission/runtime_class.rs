@@ -1,4 +1,4 @@
-//! `RuntimeClass`: a pod costs what its runtime costs, and runs where its runtime is.
+//! `RuntimeClass`: sets a pod's overhead and scheduling constraints from its runtime class.
 
 use std::collections::HashSet;
 
@@ -25,12 +25,12 @@ pub(super) struct RuntimeClassAdmission {
 }
 
 impl RuntimeClassAdmission {
-    /// The plug-in over the installed classes; `None` where there are none.
+    /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { classes: Lookup::of::<RuntimeClasses>(installed)? })
     }
 
-    /// The class a pod names, if it names one.
+    /// Returns the class that a pod names, if any.
     async fn class_of(&self, pod: &Object) -> Result<Option<Object>, StatusError> {
         let named = pod.get_str(&["spec", "runtimeClassName"]).filter(|name| !name.is_empty());
         let Some(name) = named else { return Ok(None) };
@@ -100,7 +100,7 @@ fn set_overhead(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
     Ok(())
 }
 
-/// The pod goes where the class can run: the two have to agree on a label both ask for.
+/// Adds the class's scheduling constraints to the pod. Fails if the two require different values of a label.
 fn set_scheduling(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
     let selector = class.get(&["scheduling", "nodeSelector"]).and_then(Value::as_object);
     for (label, value) in selector.into_iter().flatten() {

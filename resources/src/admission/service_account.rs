@@ -1,4 +1,4 @@
-//! `ServiceAccount`: every pod runs as an account of its namespace, and finds the account's token.
+//! `ServiceAccount`: assigns every pod a service account of its namespace, and mounts the account's token.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
@@ -14,11 +14,11 @@ use crate::core::pods::Pods;
 use crate::core::serviceaccounts::ServiceAccounts;
 use crate::support::lookup::Lookup;
 
-/// Where programs look for the token.
+/// The directory where programs look for the token.
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// One hour, and a few seconds by which such tokens are told from those that somebody asked for.
+/// One hour, and a few seconds that distinguish mounted tokens from requested ones.
 const TOKEN_SECONDS: i64 = 3607;
-/// A pod that a kubelet made by itself: it knows no accounts.
+/// Marks a pod that a kubelet created from a static file; it has no service account.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The plug-in.
@@ -27,7 +27,7 @@ pub(super) struct ServiceAccountAdmission {
 }
 
 impl ServiceAccountAdmission {
-    /// The plug-in over the installed accounts; `None` where there are none.
+    /// Creates the plug-in over the installed accounts; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { accounts: Lookup::of::<ServiceAccounts>(installed)? })
     }
@@ -78,14 +78,14 @@ impl MutatingAdmission for ServiceAccountAdmission {
     }
 }
 
-/// The pod's word counts before the account's; without either there is a token.
+/// Whether the token is mounted. The pod's setting precedes the account's; the default is true.
 fn mounts_token(pod: &Object, account: &Object) -> bool {
     let own = pod.get(&["spec", "automountServiceAccountToken"]).and_then(Value::as_bool);
     let of_account = account.0.get("automountServiceAccountToken").and_then(Value::as_bool);
     own.or(of_account).unwrap_or(true)
 }
 
-/// Mounts a volume with the token into every container that has nothing else there.
+/// Mounts a volume with the token into every container that mounts nothing else there.
 fn mount_token(pod: &mut Object) {
     let volume = generate_name("kube-api-access-");
     let mount = json!({"name": volume, "readOnly": true, "mountPath": TOKEN_DIRECTORY});

@@ -11,10 +11,10 @@ use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::storage::storageclasses::StorageClasses;
 use crate::support::lookup::Lookup;
 
-/// The annotation of the default class, and its name from before.
+/// The annotation of the default class, and its former name.
 const IS_DEFAULT: [&str; 2] =
     ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
-/// The claim's annotation from before it had a field for the class.
+/// The claim's annotation that precedes the field for the class.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// The plug-in.
@@ -23,7 +23,7 @@ pub(super) struct DefaultStorageClass {
 }
 
 impl DefaultStorageClass {
-    /// The plug-in over the installed classes; `None` where there are none.
+    /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { classes: Lookup::of::<StorageClasses>(installed)? })
     }

@@ -1,4 +1,5 @@
-//! `StorageObjectInUseProtection`: volumes and claims go only when nobody uses them any more.
+//! `StorageObjectInUseProtection`: adds the finalizers that delay the removal of volumes and claims while they are in
+//! use.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;

@@ -1,4 +1,4 @@
-//! `DefaultTolerationSeconds`: a pod stays for five minutes on a node that is not ready or not reachable.
+//! `DefaultTolerationSeconds`: a pod stays on a node that is not ready or not reachable for five minutes.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;

@@ -1,4 +1,4 @@
-//! What webhooks and policies share: which requests they are asked about.
+//! The matching rules that webhooks and policies share.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::support::defaulting::{self, Fields};
 use crate::support::field::Field;
 use crate::support::label_selector;
 
-/// Fills in what a webhook leaves open.
+/// Sets the defaults of a webhook.
 pub(super) fn default_webhook(webhook: &mut Fields) {
     for (field, default) in [
         ("failurePolicy", json!("Fail")),
@@ -26,7 +26,7 @@ pub(super) fn default_webhook(webhook: &mut Fields) {
     defaulting::each(webhook, &["rules"], default_rule);
 }
 
-/// Fills in what a policy's match constraints leave open.
+/// Sets the defaults of a policy's match constraints.
 pub(super) fn default_constraints(constraints: &mut Fields) {
     defaulting::fill(constraints, "matchPolicy", "Equivalent");
     defaulting::fill(constraints, "namespaceSelector", json!({}));
@@ -146,7 +146,7 @@ fn check_url(url: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Every step of the path is a name.
+/// Checks that every segment of the path is a name.
 fn check_service_path(path: &Field<'_, '_>, errors: &mut ErrorList) {
     let text = path.text();
     if matches!(text, "" | "/") {
@@ -167,7 +167,7 @@ fn check_service_path(path: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Checks a rule: every list says something, and `*` stands alone.
+/// Checks a rule: no list is empty, and `*` is the only element of its list.
 pub(super) fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
     let words = [
@@ -193,12 +193,12 @@ pub(super) fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     rule.get("scope").check_one_of(&["*", "Cluster", "Namespaced"], errors);
 }
 
-/// Resources and subresources: what a wildcard covers is not named again.
+/// Checks resources and subresources: those that a wildcard covers must not be listed again.
 fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
     if resources.len() == 0 {
         errors.push(resources.required(""));
     }
-    // What comes with all its subresources (`x/*`), and subresources of all resources (`*/x`).
+    // Resources with all their subresources (`x/*`), and subresources of all resources (`*/x`).
     let mut whole = HashSet::new();
     let mut everywhere = HashSet::new();
     let mut has_plain = false;
@@ -236,7 +236,7 @@ fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Policies that change objects are not asked about deletions. The place is told without saying which rule.
+/// Checks that a mutating policy does not match deletions. The error's path does not include the rule's index.
 pub(super) fn check_mutated_operations(constraints: &Field<'_, '_>, errors: &mut ErrorList) {
     const OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
     let rules = constraints.get("resourceRules");
@@ -248,7 +248,7 @@ pub(super) fn check_mutated_operations(constraints: &Field<'_, '_>, errors: &mut
     }
 }
 
-/// Checks match conditions: each is named once and says something.
+/// Checks match conditions: names are unique, and expressions are not empty.
 pub(super) fn check_conditions(conditions: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for condition in conditions.elements() {
@@ -264,7 +264,7 @@ pub(super) fn check_conditions(conditions: &Field<'_, '_>, errors: &mut ErrorLis
     }
 }
 
-/// Checks what a policy matches. A policy has to say; a binding may.
+/// Checks match constraints. They are required for a policy and optional for a binding.
 pub(super) fn check_constraints(constraints: &Field<'_, '_>, errors: &mut ErrorList) {
     constraints.get("matchPolicy").check_one_of(&["Equivalent", "Exact"], errors);
     label_selector::check(&constraints.get("namespaceSelector"), errors);
@@ -276,7 +276,7 @@ pub(super) fn check_constraints(constraints: &Field<'_, '_>, errors: &mut ErrorL
     }
 }
 
-/// Checks what the two kinds of policies share.
+/// Checks the fields that both kinds of policies share.
 pub(super) fn check_policy(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     spec.get("failurePolicy").check_one_of(&["Fail", "Ignore"], errors);
     let kind = spec.get("paramKind");
@@ -296,7 +296,7 @@ pub(super) fn check_policy(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     check_conditions(&spec.get("matchConditions"), errors);
 }
 
-/// Checks what the two kinds of bindings share.
+/// Checks the fields that both kinds of bindings share.
 pub(super) fn check_binding(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let policy = spec.get("policyName");
     if policy.check_present(errors) {

@@ -1,11 +1,11 @@
-//! Cells that mutating and validating policies and bindings share.
+//! Table cells that mutating and validating policies and bindings share.
 
 use registry_core::api::Object;
 use serde_json::Value;
 
 use crate::support::printers;
 
-/// The kind of parameters, as `apiVersion/kind`.
+/// Returns the kind of the parameters, as `apiVersion/kind`.
 pub(super) fn parameter_kind(object: &Object) -> Value {
     let part = |field| object.get_str(&["spec", "paramKind", field]);
     match (part("apiVersion"), part("kind")) {
@@ -14,7 +14,7 @@ pub(super) fn parameter_kind(object: &Object) -> Value {
     }
 }
 
-/// The parameters bound, as `namespace/name` or a selector.
+/// Returns the bound parameters, as `namespace/name` or a selector.
 pub(super) fn parameters(object: &Object) -> Value {
     let Some(reference) = object.get(&["spec", "paramRef"]) else { return "<unset>".into() };
     let part = |field: &str| reference.get(field).and_then(Value::as_str);

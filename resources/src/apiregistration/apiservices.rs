@@ -32,7 +32,7 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// The service behind it, or that it is served here.
+/// Returns the service that implements the API, or `Local`.
 fn service(object: &Object) -> Value {
     let part = |field| object.get_str(&["spec", "service", field]);
     match (part("namespace"), part("name")) {
@@ -41,7 +41,7 @@ fn service(object: &Object) -> Value {
     }
 }
 
-/// Whether it is available, and if not why.
+/// Returns whether the service is available, and the reason if not.
 fn available(object: &Object) -> Value {
     let mut conditions = printers::elements(object, &["status", "conditions"]);
     let found = conditions.find(|one| one.get("type").and_then(Value::as_str) == Some("Available"));

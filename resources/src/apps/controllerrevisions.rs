@@ -29,7 +29,7 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// Who made it, as `kind.group/name`.
+/// Returns the controlling owner, as `kind.group/name`.
 fn controller(object: &Object) -> Value {
     let owners = printers::elements(object, &["metadata", "ownerReferences"]);
     let mut controllers = owners.filter(|owner| owner.get("controller") == Some(&Value::Bool(true)));

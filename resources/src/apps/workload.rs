@@ -1,4 +1,4 @@
-//! What controllers of pods share: replicas, selectors, templates, amounts, statuses.
+//! Rules that the workload controllers share: replicas, selectors, templates, amounts, statuses.
 
 use registry_core::RequestContext;
 use registry_core::api::selector::LabelSelector;
@@ -11,19 +11,19 @@ use crate::support::field::Field;
 use crate::support::go_text::{GoShape, LABEL_SELECTOR, OPTIONAL, TEXT};
 use crate::support::label_selector;
 
-/// How messages name a kind of controller.
+/// Names of a workload kind in messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Workload {
-    /// Whose selector may not be empty.
+    /// The name in messages about an empty selector.
     selector_of: &'static str,
-    /// Whose pods have no deadline.
+    /// The name in messages about a deadline of the pods.
     deadline_of: &'static str,
 }
 
 impl Workload {
     /// Deployments.
     pub(crate) const DEPLOYMENT: Self = Self { selector_of: "deployment", deadline_of: "ReplicaSet" };
-    /// Replica sets, whose messages speak of deployments.
+    /// Replica sets; their messages name deployments.
     pub(crate) const REPLICA_SET: Self = Self::DEPLOYMENT;
     /// Stateful sets.
     pub(crate) const STATEFUL_SET: Self = Self { selector_of: "statefulset", deadline_of: "StatefulSet" };
@@ -34,11 +34,11 @@ impl Workload {
         Self { selector_of: "replicationcontroller", deadline_of: "ReplicationController" };
 }
 
-/// How messages show a rollout strategy.
+/// The form of a rollout strategy in messages.
 pub(crate) const STRATEGY: GoShape =
     GoShape::Struct(&[("Type", "type", TEXT), ("RollingUpdate", "rollingUpdate", OPTIONAL)]);
 
-/// Checks `spec.selector` and `spec.template` against each other, and each alone.
+/// Checks `spec.selector` and `spec.template`, each alone and against each other.
 pub(crate) fn check_selector_and_template(
     context: &RequestContext,
     object: &Object,
@@ -69,7 +69,7 @@ pub(crate) fn check_selector_and_template(
     check_template(context, &template, workload, errors);
 }
 
-/// Checks a pod template whose pods are to run for ever.
+/// Checks the template of pods that run indefinitely.
 pub(crate) fn check_template(
     context: &RequestContext,
     template: &Field<'_, '_>,
@@ -94,7 +94,7 @@ pub(crate) fn check_template(
 /// Checks a pod template: its labels and its spec.
 pub(crate) fn check_any_template(context: &RequestContext, template: &Field<'_, '_>, errors: &mut ErrorList) {
     let metadata = template.get("metadata");
-    // Told at the template itself, as if it had no metadata of its own.
+    // The path is that of the template itself, without `metadata`.
     errors.append(validate_labels(metadata.get("labels").texts(), &template.path().child("labels")));
     errors.append(validate_annotations(
         metadata.get("annotations").texts(),
@@ -103,7 +103,7 @@ pub(crate) fn check_any_template(context: &RequestContext, template: &Field<'_, 
     let spec = template.get("spec");
     let policy = spec.get("restartPolicy");
     let mut own = validation::validate(context, &spec);
-    // A template without a spec has one thing wrong with it, not two.
+    // A template without a spec is reported once, not twice.
     if !policy.exists() {
         own.0.retain(|error| error.field != policy.path());
     }
@@ -120,7 +120,7 @@ pub(crate) fn check_amount(field: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// The number of a percentage.
+/// Returns the number of a percentage.
 pub(crate) fn percent(field: &Field<'_, '_>) -> Option<u64> {
     field
         .text()
@@ -130,12 +130,13 @@ pub(crate) fn percent(field: &Field<'_, '_>) -> Option<u64> {
         .ok()
 }
 
-/// Whether an amount is none at all.
+/// Whether an amount is zero.
 pub(crate) fn is_zero(field: &Field<'_, '_>) -> bool {
     field.integer() == Some(0) || percent(field) == Some(0)
 }
 
-/// Checks the numbers of a status: none below zero, none of `shares` above `replicas`, what is available is ready.
+/// Checks the numbers of a status: none is negative, none of `shares` exceeds `replicas`, and available replicas are
+/// ready.
 pub(crate) fn check_status(object: &Object, shares: &[&str], others: &[&str], errors: &mut ErrorList) {
     let status = Field::of(object, "status");
     let replicas = status.get("replicas");
@@ -158,7 +159,7 @@ pub(crate) fn check_status(object: &Object, shares: &[&str], others: &[&str], er
     }
 }
 
-/// The count of hash collisions only grows.
+/// Checks that the count of hash collisions does not decrease.
 pub(crate) fn check_collisions(new: &Object, old: &Object, errors: &mut ErrorList) {
     let (status, before) = (Field::of(new, "status"), old.get_i64(&["status", "collisionCount"]));
     let count = status.get("collisionCount");

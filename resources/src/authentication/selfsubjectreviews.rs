@@ -1,4 +1,4 @@
-//! `authentication.k8s.io/v1 SelfSubjectReview`: who am I?
+//! `authentication.k8s.io/v1 SelfSubjectReview`: the identity of the requesting user.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::support::review::{Review, ReviewStorage, user_info};
 )]
 pub struct SelfSubjectReviews;
 
-/// Tells users who the server takes them for.
+/// Returns the user that the server authenticated.
 pub struct WhoAmI;
 
 impl VirtualStorage for WhoAmI {

@@ -1,4 +1,4 @@
-//! `authentication.k8s.io/v1 TokenReview`: whose token is this?
+//! `authentication.k8s.io/v1 TokenReview`: the user of a token.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::support::review::{Review, ReviewStorage, user_info};
 )]
 pub struct TokenReviews;
 
-/// Finds out whose a token is.
+/// Returns the user that a token authenticates.
 pub struct TokenOwner;
 
 impl VirtualStorage for TokenOwner {

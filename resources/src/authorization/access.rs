@@ -1,4 +1,4 @@
-//! What the three kinds of access reviews share: reading the question, checking it, and writing the answer.
+//! The parts that the three kinds of access reviews share: reading, checking and answering the request.
 
 use registry_core::api::{ErrorList, FieldError, FieldPath, Object, StatusError};
 use registry_core::context::UserInfo;
@@ -9,15 +9,15 @@ use crate::support::review::{check_no_metadata, invalid};
 
 const GROUP: &str = "authorization.k8s.io";
 
-/// Whose access is asked about.
+/// The subject of an access review.
 pub(super) enum Subject<'a> {
-    /// The user who asks.
+    /// The requesting user.
     Asking(&'a UserInfo),
-    /// The user, and groups, in the question.
+    /// The user and groups in the review.
     Named,
 }
 
-/// Answers a question; `namespace` is where all of it has to be about.
+/// Answers a review. If `namespace` is set, all attributes must be in it.
 pub(super) async fn answer(
     access: &dyn AccessReviewer,
     question: &Object,
@@ -84,12 +84,12 @@ fn validate(question: &Object, subject: &Subject<'_>, namespace: Option<&str>) -
     errors
 }
 
-/// The attributes of that name, when the question has them.
+/// Returns the attributes of that name, if the review has them.
 fn given<'a>(question: &'a Object, attributes: &str) -> Option<&'a Map<String, Value>> {
     question.get(&["spec", attributes])?.as_object()
 }
 
-/// The path that is asked about, as Go writes the internal type.
+/// Returns the requested path in the form of Go's internal type.
 fn go_path(question: &Object) -> Value {
     let part = |field| text(question, "nonResourceAttributes", field);
     json!({ "Path": part("path"), "Verb": part("verb") })

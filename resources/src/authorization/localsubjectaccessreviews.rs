@@ -1,4 +1,4 @@
-//! `authorization.k8s.io/v1 LocalSubjectAccessReview`: may somebody do this in the namespace?
+//! `authorization.k8s.io/v1 LocalSubjectAccessReview`: whether a user may perform an action in a namespace.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::support::review::{Review, ReviewStorage};
 )]
 pub struct LocalSubjectAccessReviews;
 
-/// Answers: may somebody do this in the namespace?
+/// Answers whether a user may perform an action in the namespace.
 pub struct LocalSubjectAccess;
 
 impl VirtualStorage for LocalSubjectAccess {

@@ -1,4 +1,4 @@
-//! `authorization.k8s.io/v1 SelfSubjectAccessReview`: may I do this?
+//! `authorization.k8s.io/v1 SelfSubjectAccessReview`: whether the requesting user may perform an action.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::support::review::{Review, ReviewStorage};
 )]
 pub struct SelfSubjectAccessReviews;
 
-/// Answers: may I do this?
+/// Answers whether the requesting user may perform an action.
 pub struct OwnAccess;
 
 impl VirtualStorage for OwnAccess {

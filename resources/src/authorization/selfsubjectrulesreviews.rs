@@ -1,4 +1,4 @@
-//! `authorization.k8s.io/v1 SelfSubjectRulesReview`: what may I do in a namespace?
+//! `authorization.k8s.io/v1 SelfSubjectRulesReview`: the actions that the requesting user may perform in a namespace.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::support::review::{Review, ReviewStorage};
 )]
 pub struct SelfSubjectRulesReviews;
 
-/// Answers: what may I do in a namespace?
+/// Returns the actions that the requesting user may perform in a namespace.
 pub struct SelfSubjectRules;
 
 impl VirtualStorage for SelfSubjectRules {

@@ -1,4 +1,4 @@
-//! `authorization.k8s.io/v1 SubjectAccessReview`: may somebody do this?
+//! `authorization.k8s.io/v1 SubjectAccessReview`: whether a user may perform an action.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::support::review::{Review, ReviewStorage};
 )]
 pub struct SubjectAccessReviews;
 
-/// Answers: may somebody do this?
+/// Answers whether a user may perform an action.
 pub struct SubjectAccess;
 
 impl VirtualStorage for SubjectAccess {

@@ -1,5 +1,5 @@
-//! `autoscaling/v1 HorizontalPodAutoscaler`: the version that knows one metric, the pods' CPU. It is stored as
-//! `autoscaling/v2`; what only that one can say travels in annotations.
+//! `autoscaling/v1 HorizontalPodAutoscaler`: the version with a single metric, the CPU usage of pods. It is stored as
+//! `autoscaling/v2`; annotations carry what only that version can express.
 
 mod behavior;
 mod metrics;
@@ -38,7 +38,7 @@ static COLUMNS: &[Column] = &v2::columns(|object| match HorizontalPodAutoscalers
     Err(_) => "<unknown>".into(),
 });
 
-/// One replica at least, unless said otherwise.
+/// The default of `minReplicas`: 1.
 struct DefaultsV1;
 
 impl ObjectStrategy for DefaultsV1 {
@@ -56,7 +56,7 @@ impl Spoke for HorizontalPodAutoscalersV1 {
             wanted.push(metrics::cpu_target(&percent));
         }
         if wanted.is_empty() {
-            // What the controller once took an empty spec for.
+            // The controller's former default for an empty spec.
             wanted.push(metrics::cpu_target(&json!(metrics::DEFAULT_CPU_PERCENT)));
         }
         object.set(&["spec", "metrics"], wanted.into());
@@ -66,7 +66,7 @@ impl Spoke for HorizontalPodAutoscalersV1 {
         if let Some(percent) = object.remove(&["status", "currentCPUUtilizationPercentage"]) {
             object.set(&["status", "currentMetrics"], json!([metrics::cpu_current(&percent)]));
         }
-        // These say more than the one number.
+        // The annotations are more complete than the single number.
         if let Some(current) = annotation(&object, CURRENT_METRICS) {
             object.set(&["status", "currentMetrics"], metrics::current_of(current).into());
         }
@@ -112,7 +112,7 @@ fn list(value: Option<Value>) -> Vec<Value> {
     }
 }
 
-/// What an annotation says; one that cannot be read says nothing, as in Kubernetes.
+/// Returns the value of an annotation; an invalid one is ignored, as in Kubernetes.
 fn annotation<T: DeserializeOwned>(object: &Object, name: &str) -> Option<T> {
     serde_json::from_str(object.get_str(&["metadata", "annotations", name])?).ok()
 }

@@ -28,7 +28,7 @@ pub struct HorizontalPodAutoscalers;
 
 static COLUMNS: &[Column] = &columns(targets);
 
-/// The columns of both versions, which differ in where the metrics are.
+/// The columns of both versions, which differ in the path of the metrics.
 pub(super) const fn columns(targets: fn(&Object) -> Value) -> [Column; 7] {
     [
         Column::NAME,
@@ -44,20 +44,20 @@ pub(super) const fn columns(targets: fn(&Object) -> Value) -> [Column; 7] {
     ]
 }
 
-// What the fields' documentation says, as Kubernetes' tables repeat it.
+// The documentation of the fields, which Kubernetes' tables repeat.
 const REFERENCE: &str = "scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics should be collected, as well as to actually change the replica count.";
 const TARGETS: &str = "metrics contains the specifications for which to use to calculate the desired replica count (the maximum replica count across all metrics will be used).  The desired replica count is calculated multiplying the ratio between the target value and the current value by the current number of pods.  Ergo, metrics used must decrease as the pod count is increased, and vice-versa.  See the individual metric source types for more information about how each type of metric must respond. If not set, the default metric will be set to 80% average CPU utilization.";
 const MIN_PODS: &str = "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.  It defaults to 1 pod.  minReplicas is allowed to be 0 if the alpha feature gate HPAScaleToZero is enabled and at least one Object or External metric is configured.  Scaling is active as long as at least one metric value is available.";
 const MAX_PODS: &str = "maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up. It cannot be less that minReplicas.";
 const REPLICAS: &str = "currentReplicas is current number of replicas of pods managed by this autoscaler, as last seen by the autoscaler.";
 
-/// What it scales, as `Kind/name`.
+/// Returns the scaled object, as `Kind/name`.
 fn reference(object: &Object) -> Value {
     let part = |field| object.get_str(&["spec", "scaleTargetRef", field]).unwrap_or_default();
     format!("{}/{}", part("kind"), part("name")).into()
 }
 
-/// Present and wanted values of its metrics: `cpu: 20%/50%`; the first two, and how many more.
+/// Returns current and target values of the metrics: `cpu: 20%/50%`; the first two, and the number of further ones.
 pub(super) fn targets(object: &Object) -> Value {
     const SHOWN: usize = 2;
     let current: Vec<&Value> = printers::elements(object, &["status", "currentMetrics"]).collect();
@@ -74,7 +74,7 @@ pub(super) fn targets(object: &Object) -> Value {
     }
 }
 
-/// One metric's present and wanted value.
+/// Returns a metric's current and target value.
 fn target(metric: &Value, current: Option<&Value>) -> String {
     let kind = metric.get("type").and_then(Value::as_str).unwrap_or_default();
     let source = match kind {

@@ -1,19 +1,19 @@
-//! The annotations in which `autoscaling/v1` carries what it has no fields for. No object is stored with them.
+//! The annotations in which `autoscaling/v1` carries values without fields. Stored objects do not have them.
 
 use registry_core::api::Object;
 
 use crate::support::printers;
 
-/// The metrics beside CPU utilization.
+/// The metrics other than CPU utilization.
 pub(super) const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
-/// What was measured last.
+/// The last measurements.
 pub(super) const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 /// The conditions of the status.
 pub(super) const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
-/// How fast it scales.
+/// The scaling behavior.
 pub(super) const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 
-/// Removes them all, and the map of annotations when nothing else is in it.
+/// Removes them all, and the map of annotations if it is then empty.
 pub(super) fn drop_annotations(object: &mut Object) {
     const ANNOTATIONS: &[&str] = &["metadata", "annotations"];
     let mut dropped = false;

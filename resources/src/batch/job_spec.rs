@@ -1,4 +1,4 @@
-//! What must hold of the spec of a job, its own or in the template of a CronJob.
+//! Validation of a job spec, of a job or of the template of a CronJob.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ use crate::apps::workload;
 use crate::support::field::Field;
 use crate::support::go_text::GoShape;
 
-/// How messages show a success policy. Its rules are never nothing.
+/// The form of a success policy in messages. Its rules are never null.
 const SUCCESS_POLICY: GoShape = GoShape::Struct(&[("Rules", "rules", GoShape::Plain("[]"))]);
 
-/// Checks the spec, but for its selector.
+/// Checks the spec except for its selector.
 pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>, errors: &mut ErrorList) {
     for number in [
         "parallelism",
@@ -59,7 +59,7 @@ pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>, errors: &
     check_template(context, spec, failure.exists(), errors);
 }
 
-/// A rule looks at exit codes or at conditions, and says what follows.
+/// Checks that a rule matches exit codes or conditions, and has an action.
 fn check_failure_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
     let action = rule.get("action");
@@ -132,7 +132,7 @@ fn quoted(texts: &[&str]) -> String {
     texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Pods of a job end.
+/// Checks a template of pods that terminate.
 fn check_template(
     context: &RequestContext,
     spec: &Field<'_, '_>,

@@ -37,7 +37,7 @@ static COLUMNS: &[Column] = &[
     workload::SELECTOR,
 ];
 
-/// How the job stands, from its conditions.
+/// Returns the state of the job, from its conditions.
 fn status(object: &Object) -> Value {
     let is = |condition| printers::condition(object, condition) == Some("True");
     let word = if is("Complete") {
@@ -58,7 +58,7 @@ fn status(object: &Object) -> Value {
     word.into()
 }
 
-/// Succeeded of wanted pods: `0/1`, `0/1 of 3`.
+/// Returns succeeded and wanted pods: `0/1`, `0/1 of 3`.
 fn completions(object: &Object) -> Value {
     let succeeded = object.get_i64(&["status", "succeeded"]).unwrap_or_default();
     if let Some(completions) = object.get_i64(&["spec", "completions"]) {
@@ -70,7 +70,7 @@ fn completions(object: &Object) -> Value {
     }
 }
 
-/// How long it has been running, or ran.
+/// Returns the time that the job has been running, or ran.
 fn duration(object: &Object) -> Value {
     let moment = |field| time::parse(object.get_str(&["status", field])?);
     match (moment("startTime"), moment("completionTime")) {

@@ -1,4 +1,4 @@
-//! An APIService for each version this server itself serves; those it served once, and no longer does, go.
+//! An APIService for each version that this server serves; those of versions that are no longer served are removed.
 //!
 //! Kubernetes concept: `kube-apiserver-autoregistration` of the aggregation layer.
 
@@ -14,11 +14,11 @@ use super::{PostStartHook, wanted};
 use crate::apiregistration::apiservices::APIServices;
 use crate::support::system_writer::SystemWriter;
 
-/// How the server marks those it looks after.
+/// The label of the APIServices that the server manages.
 const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
-/// The mark of those made at the start: deleted later, they stay away until the next one.
+/// The label value of those created at the start: when deleted later, they are not restored before the next start.
 const ON_START: &str = "onstart";
-/// Where groups of an author's own are put: after Kubernetes', as those of custom resources are.
+/// The priority of custom groups: after Kubernetes' groups, like that of custom resources.
 const OWN_GROUP_PRIORITY: i64 = 1000;
 const OWN_VERSION_PRIORITY: i64 = 100;
 
@@ -40,7 +40,7 @@ impl ApiServices {
         Some(Self { system_writer: SystemWriter::of::<APIServices>(installed)?, served })
     }
 
-    /// One for each served version: as Kubernetes ranks it, or as the author's own.
+    /// Returns one for each served version, with Kubernetes' priority or that of custom groups.
     fn wanted(&self) -> Vec<Object> {
         let known = wanted::objects::<APIServices>();
         let mut known: BTreeMap<String, Object> =

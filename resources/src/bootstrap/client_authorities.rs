@@ -1,4 +1,4 @@
-//! The ConfigMap by which extension API servers know the clients of this one.
+//! The ConfigMap by which extension API servers verify the clients of this one.
 //!
 //! Kubernetes concept: `pkg/controlplane/controller/clusterauthenticationtrust`.
 
@@ -52,7 +52,7 @@ impl PostStartHook for ClientAuthorities {
         self.config_maps
             .ensure_one(wanted, |present, _| {
                 let before = present.get_str(&["data", CLIENT_CA]).unwrap_or_default();
-                // Other servers of the cluster may believe others: all are told.
+                // Other servers of the cluster may trust other authorities: all are listed.
                 let missing = certificates(&self.client_ca_pem).filter(|one| !before.contains(*one));
                 let all = missing.fold(before.to_owned(), |all, one| all + one + "\n");
                 (all != before).then(|| {
@@ -65,7 +65,7 @@ impl PostStartHook for ClientAuthorities {
     }
 }
 
-/// The certificates in a PEM text, one by one, without the space around them.
+/// Returns the certificates in a PEM text, without surrounding white space.
 fn certificates(pem: &str) -> impl Iterator<Item = &str> {
     pem.split_inclusive(END_OF_CERTIFICATE).map(str::trim).filter(|one| one.ends_with(END_OF_CERTIFICATE))
 }

@@ -1,4 +1,4 @@
-//! Says of each flow schema whether the priority level it names exists.
+//! The condition of flow schemas whose priority level does not exist.
 
 use futures::future::try_join_all;
 use registry_core::api::{Object, StatusError, time};
@@ -14,12 +14,12 @@ pub struct DanglingStatus(SystemWriter);
 // === impl DanglingStatus ===
 
 impl DanglingStatus {
-    /// Over an installed API; `None` where flow schemas are not served.
+    /// Creates it over an installed API; `None` if flow schemas are not served.
     pub fn new(installed: &InstalledApi) -> Option<Self> {
         SystemWriter::of::<FlowSchemas>(installed).map(Self)
     }
 
-    /// Says of each schema whether its level was found, where it does not say so already.
+    /// Writes for each schema whether its level was found, unless the condition is up to date.
     ///
     /// # Errors
     /// The store failed. Retryable.
@@ -28,7 +28,7 @@ impl DanglingStatus {
         let told = untold.map(|(schema, found)| async move {
             let written = self.0.change_status("", schema.name(), |present| with(present, found)).await;
             match written {
-                // It is gone by now, which is as good.
+                // The schema was deleted in between.
                 Err(failure) if failure.is_not_found() => Ok(()),
                 written => written,
             }

@@ -1,7 +1,7 @@
-//! Priority levels and flow schemas: how much of each kind of request is worked on at once.
+//! Priority levels and flow schemas, which limit the concurrency of requests.
 //!
-//! The mandatory ones always are as the server has them. Suggested ones follow the server for as long as their
-//! annotation says so, or nobody has changed them.
+//! The mandatory objects are always kept as the server defines them. Suggested ones follow the server while their
+//! annotation says so, or while they are unmodified.
 //!
 //! Kubernetes concept: `priority-and-fairness-config-producer`; `pkg/registry/flowcontrol/ensurer`.
 
@@ -17,9 +17,9 @@ use crate::flowcontrol::flowschemas::FlowSchemas;
 use crate::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 use crate::support::system_writer::SystemWriter;
 
-/// Whether the server keeps an object's spec as it would make it.
+/// Whether the server updates an object's spec.
 const AUTOUPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
-/// The objects without which requests have no place to go.
+/// The objects that must exist so that every request has a priority level.
 const MANDATORY: [&str; 2] = ["exempt", "catch-all"];
 
 /// The hook.
@@ -57,7 +57,7 @@ impl PostStartHook for FlowControl {
     }
 }
 
-/// The object with the server's spec, where that is the server's to keep.
+/// Returns the object with the server's spec, if the server manages it.
 fn mended(present: &Object, wanted: &Object) -> Option<Object> {
     if present.get(&["spec"]) == wanted.get(&["spec"]) {
         return None;
@@ -66,7 +66,7 @@ fn mended(present: &Object, wanted: &Object) -> Option<Object> {
     let is_kept = MANDATORY.contains(&present.name())
         || match annotation {
             Some(value) => value == "true",
-            // Of before there was the annotation: unless somebody changed it.
+            // An object that precedes the annotation is managed unless it was modified.
             None => present.generation() <= 1,
         };
     is_kept.then(|| {

@@ -1,5 +1,4 @@
-//! The Service `kubernetes`, by which pods reach this server, with its endpoints; and the range that the addresses of
-//! services are from.
+//! The Service `kubernetes`, by which pods reach this server, with its endpoints; and the address range of services.
 //!
 //! Kubernetes concept: `bootstrap-controller` (`pkg/controlplane/controller/kubernetesservice`) and
 //! `start-kubernetes-service-cidr-controller` (`…/defaultservicecidr`).
@@ -22,23 +21,23 @@ use crate::support::system_writer::SystemWriter;
 
 const NAME: &str = "kubernetes";
 const NAMESPACE: &str = "default";
-/// Where pods find the server at the service's address.
+/// The port of the Service.
 const SERVICE_PORT: u16 = 443;
 
-/// Makes the range.
+/// Creates the range.
 pub(super) struct DefaultRange {
     ranges: SystemWriter,
     range: String,
 }
 
-/// Makes the service, and keeps its endpoints where the server is.
+/// Creates the service, and keeps its endpoints at the server's address.
 pub(super) struct OwnService {
     services: SystemWriter,
     endpoints: Option<SystemWriter>,
     slices: Option<SystemWriter>,
     server: ServerFacts,
-    /// Whether the objects were made to fit this server. From then on they are only made when they are missing: another
-    /// server of the cluster may have them fit itself.
+    /// Whether the objects were updated to fit this server. From then on they are only created when missing, because
+    /// another server of the cluster may have updated them for itself.
     is_settled: AtomicBool,
 }
 
@@ -133,7 +132,7 @@ impl OwnService {
             "metadata": {
                 "name": NAME,
                 "namespace": NAMESPACE,
-                // The slice is made beside it, and not from it.
+                // The slice is created directly, not mirrored from it.
                 "labels": { "endpointslice.kubernetes.io/skip-mirror": "true" },
             },
             "subsets": [{ "addresses": [{ "ip": address }], "ports": [self.port()] }],
@@ -170,7 +169,7 @@ impl PostStartHook for OwnService {
             if is_settled { None } else { moved(old, new, fields) }
         };
         self.services.ensure_one(self.service(), |old, new| mend(old, new, &[&["spec", "ports"]])).await?;
-        // Endpoints must not be loopback addresses: without another one there are none.
+        // Endpoints must not be loopback addresses: without another address there are none.
         if let Some(address) = self.server.advertise_address {
             if let Some(system_writer) = &self.endpoints {
                 system_writer
@@ -187,7 +186,7 @@ impl PostStartHook for OwnService {
     }
 }
 
-/// The present object with the wanted one's fields; `None` when they are the same.
+/// Returns the present object with the wanted one's fields; `None` when they are equal.
 fn moved(present: &Object, wanted: &Object, fields: &[&[&str]]) -> Option<Object> {
     let mut object = present.clone();
     for field in fields {

@@ -1,5 +1,6 @@
-//! The default roles and bindings. What an operator added to one stays; what they took away comes back at the next
-//! start, unless they opted out by annotation.
+//! The default roles and bindings. An operator's additions are kept; removed rules and subjects are restored at the
+//! next
+//! start, unless disabled by annotation.
 //!
 //! Kubernetes concept: `rbac/bootstrap-roles`; `k8s.io/component-helpers/auth/rbac/reconciliation`.
 
@@ -18,7 +19,7 @@ use crate::rbac::rolebindings::RoleBindings;
 use crate::rbac::roles::Roles as NamespacedRoles;
 use crate::support::system_writer::SystemWriter;
 
-/// Set to `false`, it keeps the server's hands off a role or binding.
+/// If `false`, the server does not change a role or binding.
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 
 /// The hook.
@@ -27,7 +28,7 @@ pub(super) struct Roles {
     bindings: Vec<Kept>,
 }
 
-/// Objects of one resource, and which are wanted.
+/// The writer of one resource, and its wanted objects.
 type Kept = (SystemWriter, fn() -> Vec<Object>);
 
 // === impl Roles ===
@@ -63,7 +64,7 @@ impl PostStartHook for Roles {
     }
 }
 
-/// Makes and mends bindings; one to another role is made anew, for that cannot be changed.
+/// Creates and updates bindings; one to another role is recreated, because the role is immutable.
 async fn ensure_bindings(system_writer: &SystemWriter, wanted: Vec<Object>) -> Result<(), StatusError> {
     let present = system_writer.present().await?;
     for object in &wanted {
@@ -81,7 +82,7 @@ fn is_protected(present: &Object) -> bool {
     present.annotations().any(|(name, value)| name == AUTOUPDATE && value == "false")
 }
 
-/// The role with what it lacks; `None` when it lacks nothing, or is not to be touched.
+/// Returns the role with its missing rules; `None` when none is missing, or it must not be changed.
 fn mended_role(present: &Object, wanted: &Object) -> Option<Object> {
     if is_protected(present) {
         return None;
@@ -104,9 +105,9 @@ fn rules(role: &Object) -> &[Value] {
     role.get(&["rules"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The binding with the subjects it lacks.
+/// Returns the binding with its missing subjects.
 fn mended_binding(present: &Object, wanted: &Object) -> Option<Object> {
-    // One to another role has been dealt with, or was made by somebody else just now.
+    // A binding to another role was recreated before, or has just been created by another client.
     if is_protected(present) || present.get(&["roleRef"]) != wanted.get(&["roleRef"]) {
         return None;
     }
@@ -116,7 +117,7 @@ fn mended_binding(present: &Object, wanted: &Object) -> Option<Object> {
     (binding != *present).then_some(binding)
 }
 
-/// Adds labels and annotations that are missing; those with another value are the operator's.
+/// Adds missing labels and annotations; those with another value are the operator's.
 fn add_metadata(object: &mut Object, wanted: &Object) {
     for field in ["labels", "annotations"] {
         let entries = wanted.get(&["metadata", field]).and_then(Value::as_object);

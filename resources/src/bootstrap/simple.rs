@@ -1,4 +1,4 @@
-//! Objects that are made when they are missing, and are the operator's from then on.
+//! Objects that are created when missing, and managed by the operator from then on.
 //!
 //! Kubernetes concept: `pkg/controlplane/controller/systemnamespaces`, and the scheduling API's post-start hook.
 
@@ -14,7 +14,7 @@ use crate::core::namespaces::Namespaces;
 use crate::scheduling::priorityclasses::PriorityClasses;
 use crate::support::system_writer::SystemWriter;
 
-/// Makes objects of one resource.
+/// Creates missing objects of one resource.
 pub(super) struct MakeMissing {
     name: &'static str,
     system_writer: SystemWriter,
@@ -22,7 +22,7 @@ pub(super) struct MakeMissing {
     period: Option<Duration>,
 }
 
-/// The namespaces every cluster has.
+/// Creates the system namespaces.
 pub(super) fn namespaces(installed: &InstalledApi) -> Option<MakeMissing> {
     let name = "start-system-namespaces-controller";
     Some(MakeMissing {
@@ -33,7 +33,7 @@ pub(super) fn namespaces(installed: &InstalledApi) -> Option<MakeMissing> {
     })
 }
 
-/// The classes of the pods a cluster cannot do without.
+/// Creates the priority classes of system-critical pods.
 pub(super) fn priority_classes(installed: &InstalledApi) -> Option<MakeMissing> {
     let name = "scheduling/bootstrap-system-priority-classes";
     let system_writer = SystemWriter::of::<PriorityClasses>(installed)?;

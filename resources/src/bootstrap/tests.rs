@@ -67,7 +67,7 @@ async fn system_namespaces_that_are_gone_are_made_anew() {
         for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
             assert!(exists::<Namespaces>(&installed, "", name).await, "{name}");
         }
-        // As it is gone when the namespace controller has finished it.
+        // Removes it as the namespace controller does.
         let key = "/registry/namespaces/kube-node-lease";
         let revision = engine.get(key).await.unwrap().key_value.unwrap().mod_revision;
         engine.delete_if(key, revision).await.unwrap();

@@ -1,5 +1,5 @@
-//! The ConfigMap that tells since when the use of tokens in Secrets is noted: controllers remove none before they
-//! have been watched for long enough.
+//! The ConfigMap with the time since which the use of tokens in Secrets is tracked: controllers remove no tokens before
+//! they have been tracked for long enough.
 //!
 //! Kubernetes concept: `pkg/controlplane/controller/legacytokentracking`.
 

@@ -4,10 +4,10 @@ use registry_core::api::Object;
 use registry_core::resource::Resource;
 use serde_json::Value;
 
-/// One object a line.
+/// One object per line.
 static OBJECTS: &str = include_str!("../generated/bootstrap.jsonl");
 
-/// Those of one kind. Lines begin with the type, so that the others need not be read.
+/// Returns the objects of one kind. Lines begin with the type, so that others need not be parsed.
 pub(super) fn objects<R: Resource>() -> Vec<Object> {
     let kind = R::TYPE.kind;
     let prefix = format!("{{\"apiVersion\":\"{}\",\"kind\":\"{}\",", kind.group_version(), kind.kind);

@@ -38,7 +38,7 @@ static COLUMNS: &[Column] = &[
     Column::text("Condition", conditions).described("Conditions applied to the request, such as approval or denial."),
 ];
 
-/// How long the certificate is wanted for.
+/// Returns the requested duration of the certificate.
 fn requested_duration(object: &Object) -> Value {
     match object.get_i64(&["spec", "expirationSeconds"]) {
         Some(seconds) => printers::duration_text(seconds).into(),
@@ -46,7 +46,7 @@ fn requested_duration(object: &Object) -> Value {
     }
 }
 
-/// What became of the request: `Approved,Issued`, `Denied`, `Pending`.
+/// Returns the state of the request: `Approved,Issued`, `Denied`, `Pending`.
 fn conditions(object: &Object) -> Value {
     let has = |wanted: &str| {
         printers::elements(object, &["status", "conditions"])

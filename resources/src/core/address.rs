@@ -6,7 +6,7 @@ use registry_core::api::validation::ErrorList;
 
 use crate::support::field::Field;
 
-/// A network: an address and how many of its leading bits say which network it is.
+/// A network: an address and the number of leading bits that identify the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Network {
     address: IpAddr,
@@ -14,7 +14,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Reads `10.0.0.0/8` and the like; `None` for what is none.
+    /// Parses `10.0.0.0/8` and the like; `None` if the text is no network.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (address, length) = text.split_once('/')?;
         let address: IpAddr = address.parse().ok()?;
@@ -23,12 +23,12 @@ impl Network {
         Some(Self { address, prefix_bits })
     }
 
-    /// Whether the address has nothing but zeros after the prefix.
+    /// Whether the host bits of the address are zero.
     pub(crate) fn is_masked(self) -> bool {
         self.masked() == bits(self.address)
     }
 
-    /// Whether another network lies in this one, and is smaller.
+    /// Whether another network is a proper subset of this one.
     pub(crate) fn strictly_contains(self, other: Self) -> bool {
         let one_family = self.address.is_ipv4() == other.address.is_ipv4();
         let inside = Self { prefix_bits: self.prefix_bits, ..other };
@@ -52,7 +52,7 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
-/// What keeps a text from being an address. Zeros before a number once were octal to some: nobody is to guess.
+/// Returns why a text is no address. Leading zeros are refused, because some parsers read them as octal.
 pub(crate) fn complaint(text: &str) -> Option<&'static str> {
     if text.parse::<IpAddr>().is_ok() {
         return None;
@@ -75,14 +75,14 @@ pub(crate) fn complaint(text: &str) -> Option<&'static str> {
     })
 }
 
-/// Notes when the text is no address.
+/// Adds an error if the text is no address.
 pub(crate) fn check_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = complaint(field.text()) {
         errors.push(field.invalid(complaint));
     }
 }
 
-/// Notes when the text is no address that another machine can reach.
+/// Adds an error if the text is no address that another machine can reach.
 pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
     let Ok(address) = field.text().parse::<IpAddr>() else {
         errors.push(field.invalid("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
@@ -106,12 +106,12 @@ pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Notes when the text is no network: an address and the length of its prefix.
+/// Adds an error if the text is no network: an address and the length of its prefix.
 pub(crate) fn check_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
     check_parsed(field, Network::parse(field.text()), errors);
 }
 
-/// Notes when the text is no network, or says more than a network.
+/// Adds an error if the text is no network in canonical form.
 pub(crate) fn check_strict_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
     let network = Network::parse(field.text());
     check_parsed(field, network, errors);

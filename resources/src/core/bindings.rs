@@ -1,4 +1,4 @@
-//! `v1 Binding`: ties a pod to a node. The oldest way to do so; schedulers use `pods/binding`.
+//! `v1 Binding`: assigns a pod to a node. Superseded by `pods/binding`, which schedulers use.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::support::lookup::Lookup;
 )]
 pub struct Bindings;
 
-/// Carries bindings out; nothing of them is stored.
+/// Executes bindings; they are not stored.
 pub struct BindingStorage {
     resource: Arc<ResourceType>,
     stores: Stores,

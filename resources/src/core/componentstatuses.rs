@@ -1,4 +1,4 @@
-//! `v1 ComponentStatus`: how the parts of the control plane are, asked at each read.
+//! `v1 ComponentStatus`: the health of the control plane's components, probed at each read.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use registry_core::storage::{Attributes, Entry, ListPage, StoredObject};
 use registry_derive::Resource;
 use serde_json::{Value, json};
 
-/// What error messages name.
+/// The resource in error messages.
 const RESOURCE: GroupResource = GroupResource { group: "", resource: "componentstatus" };
-/// What every component's JSON begins with; items of lists go without it.
+/// The beginning of every component's JSON; items of lists do not have it.
 const HEAD: &str = r#"{"apiVersion":"v1","kind":"ComponentStatus","#;
 
 /// `componentstatuses` of `v1`.
@@ -48,7 +48,7 @@ static COLUMNS: &[Column] = &[
     Column::text("Error", |object| healthy(object, "error")),
 ];
 
-/// A field of the one condition that counts.
+/// Returns a field of the condition `Healthy`.
 fn healthy(object: &Object, field: &str) -> Value {
     let conditions = object.0.get("conditions").and_then(Value::as_array).into_iter().flatten();
     let mut healthy = conditions.filter(|one| one.get("type").and_then(Value::as_str) == Some("Healthy"));
@@ -63,7 +63,7 @@ impl ObjectStrategy for Deprecated {
     }
 }
 
-/// Asks the components.
+/// Probes the components.
 pub struct ComponentStatusStorage {
     resource: Arc<ResourceType>,
     components: Arc<dyn ComponentProbe>,
@@ -148,7 +148,7 @@ fn status_of(component: &Component) -> Object {
     status
 }
 
-/// The status in the form lists take.
+/// Returns the status in the form of list items.
 fn entry_of(status: &Object) -> StoredObject {
     let item_offset = u32::try_from(HEAD.len()).unwrap_or_default();
     Arc::new(Entry::new(status.name().into(), 0, stored::encode(status), item_offset, Attributes::default()))

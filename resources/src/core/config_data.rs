@@ -1,4 +1,4 @@
-//! What ConfigMaps and Secrets share: keys, size, immutability.
+//! Rules that ConfigMaps and Secrets share: keys, size, immutability.
 
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::support::field::Field;
 
-/// How much one object may hold, in bytes.
+/// Maximum size of the data of an object, in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
-/// Checks the keys of a map: they become file names.
+/// Checks the keys of a map, which become file names.
 pub(crate) fn check_keys(data: &Field<'_, '_>, errors: &mut ErrorList) {
     for (key, field) in data.entries() {
         for complaint in key_complaints(key) {
@@ -41,12 +41,12 @@ fn key_complaints(key: &str) -> Vec<String> {
     complaints
 }
 
-/// How many bytes a base64 text stands for.
+/// Returns the number of bytes that a base64 text encodes.
 pub(crate) fn decoded_length(base64: &str) -> usize {
     base64.trim_end_matches('=').len() * 3 / 4
 }
 
-/// Once `immutable` is true, it and the data stay as they are.
+/// Checks that an immutable object stays immutable, with the same data.
 pub(crate) fn check_immutable(new: &Object, old: &Object, data: &[&str], errors: &mut ErrorList) {
     let is_immutable = |object: &Object| object.0.get("immutable") == Some(&Value::Bool(true));
     if !is_immutable(old) {
@@ -65,7 +65,8 @@ pub(crate) fn check_immutable(new: &Object, old: &Object, data: &[&str], errors:
     }
 }
 
-/// What is wrong with the metadata of a change, said once more: these kinds check the changed object as if it were new.
+/// Returns the metadata errors of an update again: for these kinds Kubernetes also validates the changed object as a
+/// new one.
 pub(super) fn repeated_metadata_errors(new: &Object) -> ErrorList {
     validate_object_meta(new, true, NameRule::DnsSubdomain, &FieldPath::new("metadata"))
 }

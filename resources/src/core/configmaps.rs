@@ -24,7 +24,7 @@ pub struct ConfigMaps;
 
 static COLUMNS: &[Column] = &[Column::NAME, Column::text("Data", data).documented_by(&["data"]), Column::AGE];
 
-/// How many entries there are, text and binary.
+/// Returns the number of entries, text and binary.
 fn data(object: &Object) -> Value {
     (printers::length(object, &["data"]) + printers::length(object, &["binaryData"])).into()
 }

@@ -25,7 +25,7 @@ pub struct Endpoints;
 static COLUMNS: &[Column] =
     &[Column::NAME, Column::text("Endpoints", addresses).documented_by(&["subsets"]), Column::AGE];
 
-/// The first addresses with their ports: `10.0.0.1:80,10.0.0.2:80 + 3 more...`.
+/// Returns the first addresses with their ports: `10.0.0.1:80,10.0.0.2:80 + 3 more...`.
 fn addresses(object: &Object) -> Value {
     const SHOWN: usize = 3;
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! How a node's kubelet is reached.
+//! Addresses of kubelets.
 //!
 //! Kubernetes concept: `ConnectionInfoGetter` in `pkg/kubelet/client`.
 
@@ -6,10 +6,10 @@ use registry_core::api::{Object, Reason, StatusError};
 use registry_core::rest::connect::{Destination, Exchange, Peer, Scheme};
 use serde_json::Value;
 
-/// Where a kubelet listens unless its node says otherwise.
+/// The kubelet's port if the node does not specify one.
 const DEFAULT_PORT: u16 = 10250;
 
-/// Where one kubelet listens.
+/// The address of a kubelet.
 pub(super) struct Kubelet {
     /// An address or a name.
     pub(super) host: String,
@@ -20,10 +20,10 @@ pub(super) struct Kubelet {
 // === impl Kubelet ===
 
 impl Kubelet {
-    /// The kubelet of this node, by the first of its addresses that is of the best type.
+    /// Returns the kubelet of this node, by the first of its addresses of the most preferred type.
     ///
     /// # Errors
-    /// 500: it has no address to reach it by.
+    /// 500: the node has no usable address.
     pub(super) fn of(node: &Object, address_types: &[String]) -> Result<Self, StatusError> {
         let port = node
             .get_i64(&["status", "daemonEndpoints", "kubeletEndpoint", "Port"])
@@ -32,7 +32,7 @@ impl Kubelet {
         Ok(Self { host: host(node, address_types)?, port: port.unwrap_or(DEFAULT_PORT) })
     }
 
-    /// A connection to this path of it, with the request's own query.
+    /// Returns a connection to this path of the kubelet, with the query of the request.
     pub(super) fn destination(self, path: String, exchange: Exchange) -> Destination {
         Destination {
             scheme: Scheme::Https,

@@ -57,7 +57,7 @@ static COLUMNS: &[Column] = &[
     .wide(),
 ];
 
-/// Whether the node is ready, and whether pods may be scheduled to it.
+/// Returns whether the node is ready, and whether pods may be scheduled to it.
 fn status(object: &Object) -> Value {
     let ready = printers::condition(object, "Ready");
     let mut words = vec![match ready {
@@ -71,7 +71,7 @@ fn status(object: &Object) -> Value {
     words.join(",").into()
 }
 
-/// The roles its labels give it.
+/// Returns the roles in the node's labels.
 fn roles(object: &Object) -> Value {
     let mut roles: Vec<&str> = object
         .labels()
@@ -86,7 +86,7 @@ fn roles(object: &Object) -> Value {
     printers::or_none(roles.join(","))
 }
 
-/// Its first address of one type.
+/// Returns the node's first address of a type.
 fn address(object: &Object, wanted: &str) -> Value {
     let mut addresses = printers::elements(object, &["status", "addresses"]);
     let found = addresses.find(|address| address.get("type").and_then(Value::as_str) == Some(wanted));

@@ -40,7 +40,7 @@ static COLUMNS: &[Column] = &[
     volume::VOLUME_MODE,
 ];
 
-/// What it got; nothing before it is bound.
+/// Returns the capacity; empty before the claim is bound.
 fn capacity(object: &Object) -> Value {
     if object.get_str(&["spec", "volumeName"]).is_none() {
         return "".into();
@@ -48,7 +48,7 @@ fn capacity(object: &Object) -> Value {
     printers::text(object, &["status", "capacity", "storage"])
 }
 
-/// How it may be mounted; nothing before it is bound.
+/// Returns the access modes; empty before the claim is bound.
 fn access_modes(object: &Object) -> Value {
     if object.get_str(&["spec", "volumeName"]).is_none() {
         return "".into();
@@ -56,7 +56,7 @@ fn access_modes(object: &Object) -> Value {
     printers::access_modes(object, &["status", "accessModes"])
 }
 
-/// Its class: the annotation of old, else the field.
+/// Returns the class: the older annotation, or else the field.
 fn storage_class(object: &Object) -> Value {
     let annotation = object.annotations().find(|(key, _)| *key == "volume.beta.kubernetes.io/storage-class");
     match annotation {

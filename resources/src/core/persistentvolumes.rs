@@ -49,7 +49,7 @@ static COLUMNS: &[Column] = &[
     volume::VOLUME_MODE,
 ];
 
-/// The claim it is bound to, as `namespace/name`.
+/// Returns the claim that it is bound to, as `namespace/name`.
 fn claim(object: &Object) -> Value {
     let part = |field| object.get_str(&["spec", "claimRef", field]);
     match (part("namespace"), part("name")) {

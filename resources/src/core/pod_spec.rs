@@ -1,4 +1,4 @@
-//! What pods and all pod templates share: defaults, validation and warnings of a `PodSpec`.
+//! Defaults, validation and warnings of a `PodSpec`, which pods and all pod templates share.
 
 pub(crate) mod defaults;
 pub(crate) mod totals;

@@ -1,4 +1,4 @@
-//! What proxies to pods, services and nodes share.
+//! Functions shared by the proxies to pods, services and nodes.
 
 use registry_core::api::{GroupVersionKind, Object, StatusError};
 use registry_core::rest::connect::{
@@ -7,21 +7,21 @@ use registry_core::rest::connect::{
 
 use crate::schema;
 
-/// What a client asks to be connected with: `name`, `name:port` or `scheme:name:port`.
+/// The target of a proxy request: `name`, `name:port` or `scheme:name:port`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Target<'a> {
-    /// The scheme; HTTP unless it is said.
+    /// The scheme; HTTP by default.
     pub(super) scheme: Scheme,
     /// The object's name.
     pub(super) name: &'a str,
-    /// The port, by number or name; empty when it is not said.
+    /// The port, by number or name; empty if unspecified.
     pub(super) port: &'a str,
 }
 
 // === impl Target ===
 
 impl<'a> Target<'a> {
-    /// Reads a name as it is in the URL; `None` when it is none.
+    /// Parses a name in a URL; `None` if it is invalid.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let parts: Vec<&str> = text.split(':').collect();
         let (scheme, name, port) = match parts.as_slice() {
@@ -38,7 +38,7 @@ impl<'a> Target<'a> {
         (!name.is_empty()).then_some(Self { scheme, name, port })
     }
 
-    /// A connection to this address, for the request as it is.
+    /// Returns a connection to this address, for the unchanged request.
     pub(super) fn destination(
         &self,
         host: &str,
@@ -57,7 +57,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// What a proxy takes: every method there is a verb for, and a path to go on to.
+/// Returns the spec of proxies: every method that has a verb, and a trailing path.
 pub(super) const fn connect_spec(options_kind: GroupVersionKind) -> ConnectSpec {
     ConnectSpec {
         verbs: &["create", "delete", "get", "patch", "update"],
@@ -69,22 +69,22 @@ pub(super) const fn connect_spec(options_kind: GroupVersionKind) -> ConnectSpec 
     }
 }
 
-/// A port by its number.
+/// Parses a port number.
 ///
 /// # Errors
-/// 400: it is none.
+/// 400: the port is invalid.
 pub(super) fn port_number(port: &str) -> Result<u16, StatusError> {
     let number = port.parse().ok().filter(|number| *number != 0);
     number.ok_or_else(|| StatusError::bad_request(format!("invalid port {port:?}")))
 }
 
-/// The path a proxied request goes on to: as the URL has it, else as the option says.
+/// Returns the path of the proxied request: that of the URL, or else of the options.
 pub(super) fn path_of(request: &ConnectRequest<'_>) -> String {
     let option = |options: &Object| options.get_str(&["path"]).map(encode_path).unwrap_or_default();
     if request.path.is_empty() { option(request.options) } else { request.path.to_owned() }
 }
 
-/// 400: the address is none a workload can have.
+/// Returns 400: a workload cannot have this address.
 pub(super) fn not_allowed() -> StatusError {
     StatusError::bad_request("address not allowed")
 }

@@ -26,12 +26,12 @@ pub struct ResourceQuotas;
 static COLUMNS: &[Column] =
     &[Column::NAME, Column::text("Request", requests).described("Request represents a minimum amount of cpu/memory that a container may consume."), Column::text("Limit", limits).described("Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."), Column::AGE];
 
-/// Used and allowed of all but limits: `pods: 1/10, requests.cpu: 1/2`.
+/// Returns used and allowed requests and counts: `pods: 1/10, requests.cpu: 1/2`.
 fn requests(object: &Object) -> Value {
     shares(object, |resource| !is_limit(resource))
 }
 
-/// Used and allowed of limits.
+/// Returns used and allowed limits.
 fn limits(object: &Object) -> Value {
     shares(object, is_limit)
 }

@@ -52,7 +52,7 @@ static COLUMNS: &[Column] = &[
         .wide(),
 ];
 
-/// Where the service is reached from outside the cluster.
+/// Returns the addresses at which the service is reachable from outside the cluster.
 fn external_addresses(object: &Object) -> Value {
     let mut addresses: Vec<&str> = Vec::new();
     let kind = object.get_str(&["spec", "type"]).unwrap_or_default();
@@ -71,7 +71,7 @@ fn external_addresses(object: &Object) -> Value {
     }
 }
 
-/// Its ports: `80/TCP`, `80:30080/TCP`.
+/// Returns the ports: `80/TCP`, `80:30080/TCP`.
 fn ports(object: &Object) -> Value {
     let shown = printers::elements(object, &["spec", "ports"]).map(|port| {
         let number = |field: &str| port.get(field).and_then(Value::as_i64).filter(|number| *number > 0);

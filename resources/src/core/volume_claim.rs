@@ -1,4 +1,4 @@
-//! What claims and volumes share: access modes and amounts of storage.
+//! Rules that claims and volumes share: access modes and amounts of storage.
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
@@ -9,7 +9,7 @@ use crate::support::field::Field;
 const ALONE: &str = "ReadWriteOncePod";
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", ALONE];
 
-/// Checks the modes, of which one is used by itself only.
+/// Checks the access modes; one of them must be the only one.
 pub(crate) fn check_access_modes(modes: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut alone = false;
     for mode in modes.elements() {
@@ -23,7 +23,7 @@ pub(crate) fn check_access_modes(modes: &Field<'_, '_>, errors: &mut ErrorList) 
     }
 }
 
-/// Notes when an amount is not above zero.
+/// Adds an error if an amount is not positive.
 pub(crate) fn check_positive(amount: &Field<'_, '_>, errors: &mut ErrorList) {
     if let (Ok(one), Ok(none)) = (Quantity::parse(amount.text()), Quantity::parse("0"))
         && !one.compare(&none).is_gt()

@@ -35,7 +35,7 @@ static COLUMNS: &[Column] = &[
 
 const SHOWN: usize = 3;
 
-/// The first ports.
+/// Returns the first ports.
 fn ports(object: &Object) -> Value {
     let ports = printers::elements(object, &["ports"]);
     let shown: Vec<String> = ports
@@ -47,7 +47,7 @@ fn ports(object: &Object) -> Value {
     if shown.is_empty() { "<unset>".into() } else { printers::some_of(&shown, SHOWN) }
 }
 
-/// The first addresses.
+/// Returns the first addresses.
 fn endpoints(object: &Object) -> Value {
     let addresses = printers::elements(object, &["endpoints"])
         .filter_map(|endpoint| endpoint.get("addresses")?.as_array())

@@ -35,7 +35,7 @@ pub struct EventsV1;
 
 static COLUMNS: &[Column] = &columns::of::<EventsV1>();
 
-/// What both versions have under different names: here, and in `v1`.
+/// Fields with different names: here, and in `v1`.
 const RENAMED: [(&str, &str); 7] = [
     ("deprecatedCount", "count"),
     ("deprecatedFirstTimestamp", "firstTimestamp"),

@@ -6,7 +6,7 @@ use registry_core::api::validation::ErrorList;
 
 use crate::support::field::Field;
 
-/// Checks that each condition has a type, of which there is one.
+/// Checks that each condition has a type, and that types are unique.
 pub(super) fn check(status: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for condition in status.get("conditions").elements() {

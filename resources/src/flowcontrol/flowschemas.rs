@@ -42,7 +42,7 @@ static COLUMNS: &[Column] = &[
         .described("references a broken or non-existent PriorityLevelConfiguration"),
 ];
 
-/// Whether the priority level it names is missing: `True`, `False`, `?`.
+/// Returns whether the priority level is missing: `True`, `False`, `?`.
 fn missing_priority_level(object: &Object) -> Value {
     printers::condition(object, "Dangling").unwrap_or("?").into()
 }

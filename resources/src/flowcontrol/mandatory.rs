@@ -1,11 +1,12 @@
-//! The flow schemas and priority levels every cluster has, and nobody changes: what is never held back, and what
-//! takes the requests nothing else takes.
+//! The mandatory flow schemas and priority levels, which cannot be changed: those of requests that are never limited,
+//! and
+//! of requests that match no other schema.
 //!
 //! Kubernetes concept: `MandatoryFlowSchemas` and `MandatoryPriorityLevelConfigurations`.
 
 use serde_json::{Value, json};
 
-/// The spec a flow schema of this name has to have, if it is a mandatory one.
+/// Returns the required spec of the mandatory flow schema of this name, if there is one.
 pub(super) fn flow_schema(name: &str) -> Option<Value> {
     let group = |name: &str| json!({"kind": "Group", "group": {"name": name}});
     let everything = |subjects: Vec<Value>| {
@@ -33,8 +34,8 @@ pub(super) fn flow_schema(name: &str) -> Option<Value> {
     }
 }
 
-/// The spec a priority level of this name has to have, if it is a mandatory one. That of `exempt` may say how much
-/// is set aside for it.
+/// Returns the required spec of the mandatory priority level of this name, if there is one. `exempt` may have its own
+/// shares.
 pub(super) fn priority_level(name: &str) -> Option<Value> {
     match name {
         "exempt" => Some(json!({"type": "Exempt"})),

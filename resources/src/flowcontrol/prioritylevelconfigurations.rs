@@ -57,13 +57,13 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// Its share of the concurrency, limited or exempt.
+/// Returns the concurrency shares, limited or exempt.
 fn shares(object: &Object) -> Value {
     let of = |kind| object.get(&["spec", kind, "nominalConcurrencyShares"]).cloned();
     of("limited").or_else(|| of("exempt")).unwrap_or_else(|| "<none>".into())
 }
 
-/// One number of its queuing.
+/// Returns a number of the queuing configuration.
 fn queuing(object: &Object, field: &str) -> Value {
     let path = ["spec", "limited", "limitResponse", "queuing", field];
     object.get(&path).cloned().unwrap_or_else(|| "<none>".into())

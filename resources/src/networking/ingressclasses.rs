@@ -32,7 +32,7 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// Where its parameters are, as `Kind.group/name`.
+/// Returns the reference to the parameters, as `Kind.group/name`.
 fn parameters(object: &Object) -> Value {
     let part = |field| object.get_str(&["spec", "parameters", field]);
     let Some(name) = part("name") else { return "<none>".into() };

@@ -25,7 +25,7 @@ use crate::support::printers;
 )]
 pub struct Ingresses;
 
-/// How an ingress named its class before its spec had a field for it.
+/// The class annotation of ingresses, which precedes the field of the spec.
 pub(crate) const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 
 static COLUMNS: &[Column] = &[
@@ -40,7 +40,7 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// The hosts its rules name; `*` when they name none.
+/// Returns the hosts of the rules; `*` if there are none.
 fn hosts(object: &Object) -> Value {
     const SHOWN: usize = 3;
     let rules = printers::elements(object, &["spec", "rules"]);
@@ -52,7 +52,7 @@ fn hosts(object: &Object) -> Value {
     if hosts.is_empty() { "*".into() } else { printers::some_of(&hosts, SHOWN) }
 }
 
-/// Where it is reached.
+/// Returns the addresses of the load balancer.
 fn addresses(object: &Object) -> Value {
     let ingress = printers::elements(object, &["status", "loadBalancer", "ingress"]);
     let own: Vec<&str> =
@@ -60,7 +60,7 @@ fn addresses(object: &Object) -> Value {
     own.join(",").into()
 }
 
-/// 80, and 443 when it terminates TLS.
+/// Returns 80, and 443 if the ingress terminates TLS.
 fn ports(object: &Object) -> Value {
     if printers::length(object, &["spec", "tls"]) > 0 { "80, 443".into() } else { "80".into() }
 }

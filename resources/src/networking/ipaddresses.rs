@@ -25,7 +25,7 @@ pub struct IPAddresses;
 static COLUMNS: &[Column] =
     &[Column::NAME, Column::text("ParentRef", parent).documented_by(&["spec", "parentRef"])];
 
-/// What the address belongs to: `services/default/web`.
+/// Returns the object that the address belongs to: `services/default/web`.
 fn parent(object: &Object) -> Value {
     let parts =
         ["group", "resource", "namespace", "name"].map(|field| object.get_str(&["spec", "parentRef", field]));

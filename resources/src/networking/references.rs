@@ -1,4 +1,4 @@
-//! References to objects of any kind, as ingresses and their classes hold them.
+//! References to objects of any kind, in ingresses and ingress classes.
 
 use registry_core::api::validation::{ErrorList, names};
 

@@ -27,7 +27,7 @@ pub struct ServiceCIDRs;
 static COLUMNS: &[Column] =
     &[Column::NAME, Column::text("CIDRs", cidrs).documented_by(&["spec", "cidrs"]), Column::AGE];
 
-/// Its ranges, with commas between.
+/// Returns the ranges, separated by commas.
 fn cidrs(object: &Object) -> Value {
     printers::elements(object, &["spec", "cidrs"])
         .filter_map(Value::as_str)

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::support::printers;
 
-/// Of bindings in a namespace.
+/// The table of bindings in a namespace.
 pub(super) static NAMESPACED: &[Column] = &columns(
     "RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.",
     ["Users in the roleBinding", "Groups in the roleBinding", "ServiceAccounts in the roleBinding"],
 );
 
-/// Of bindings in the cluster.
+/// The table of bindings in the cluster.
 pub(super) static CLUSTER: &[Column] = &columns(
     "RoleRef can only reference a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.",
     [
@@ -36,7 +36,7 @@ const fn columns(about_role: &'static str, about_subjects: [&'static str; 3]) ->
     ]
 }
 
-/// The names of the subjects of one kind.
+/// Returns the names of the subjects of one kind.
 fn subjects(object: &Object, kind: &str) -> Value {
     let subjects = printers::elements(object, &["subjects"]);
     let names =
@@ -50,7 +50,7 @@ fn subjects(object: &Object, kind: &str) -> Value {
     names.collect::<Vec<_>>().join(", ").into()
 }
 
-/// The role bound, as `Kind/name`.
+/// Returns the role, as `Kind/name`.
 fn role(object: &Object) -> Value {
     let part = |field| object.get_str(&["roleRef", field]).unwrap_or_default();
     format!("{}/{}", part("kind"), part("name")).into()

@@ -1,16 +1,16 @@
-//! Whether some policy rules allow all that others allow.
+//! Comparison of the permissions of policy rules.
 //!
 //! Kubernetes concept: `k8s.io/component-helpers/auth/rbac/validation.Covers`.
 
 use serde_json::{Map, Value};
 
-/// What of `wanted` the `present` rules do not allow, as rules of one verb on one resource or URL each.
+/// Returns the parts of `wanted` that `present` does not allow, as rules of one verb on one resource or URL each.
 pub(crate) fn missing_rules(present: &[Value], wanted: &[Value]) -> Vec<Value> {
     let single = wanted.iter().flat_map(singles);
     single.filter(|rule| !present.iter().any(|owner| covers(owner, rule))).collect()
 }
 
-/// A rule as several ones that each have one verb, group, resource and name, or one verb and URL.
+/// Splits a rule into rules of one verb, group, resource and name, or one verb and URL, each.
 fn singles(rule: &Value) -> Vec<Value> {
     let mut found = Vec::new();
     for verb in texts(rule, "verbs") {
@@ -44,7 +44,7 @@ fn texts<'a>(rule: &'a Value, field: &str) -> impl Iterator<Item = &'a str> + us
     rule.get(field).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Whether a rule allows all that a single one does.
+/// Whether a rule allows everything that a split rule does.
 fn covers(owner: &Value, single: &Value) -> bool {
     let has = |field: &str, wanted: &str| texts(owner, field).any(|one| one == "*" || one == wanted);
     texts(single, "verbs").all(|verb| has("verbs", verb))
@@ -68,7 +68,7 @@ fn has_url(owner: &Value, wanted: &str) -> bool {
 fn has_names(owner: &Value, single: &Value) -> bool {
     let any_name = texts(owner, "resourceNames").next().is_none();
     let mut wanted = texts(single, "resourceNames").peekable();
-    // A rule about all names is not covered by one about some.
+    // A rule about all names is not covered by one about some names.
     any_name
         || (wanted.peek().is_some()
             && wanted.all(|name| texts(owner, "resourceNames").any(|one| one == name)))

@@ -8,12 +8,12 @@ use crate::support::defaulting;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, TEXT};
 
-/// How messages show a reference to a role.
+/// The form of a role reference in messages.
 const ROLE_REF: GoShape =
     GoShape::Struct(&[("APIGroup", "apiGroup", TEXT), ("Kind", "kind", TEXT), ("Name", "name", TEXT)]);
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Fills in the API groups of the role and of the subjects.
+/// Sets the default API groups of the role and of the subjects.
 pub(super) fn default_binding(object: &mut Object) {
     defaulting::with(&mut object.0, "roleRef", |role| defaulting::fill(role, "apiGroup", GROUP));
     defaulting::each(&mut object.0, &["subjects"], |subject| {
@@ -51,7 +51,7 @@ pub(super) fn check_rules(object: &Object, is_namespaced: bool, errors: &mut Err
     }
 }
 
-/// Checks what a binding binds, and to whom.
+/// Checks the role and the subjects of a binding.
 pub(super) fn check_binding(object: &Object, role_kinds: &[&str], is_namespaced: bool) -> ErrorList {
     let mut errors = ErrorList::default();
     let role = Field::of(object, "roleRef");
@@ -96,12 +96,12 @@ fn check_subject(subject: &Field<'_, '_>, is_namespaced: bool, errors: &mut Erro
     }
 }
 
-/// An absent text is shown as an empty one.
+/// Returns the error of an unsupported value; an absent text is shown as an empty one.
 fn text_unsupported(field: &Field<'_, '_>, accepted: &[&str]) -> registry_core::api::FieldError {
     registry_core::api::FieldError::not_supported(field.path(), field.text(), accepted)
 }
 
-/// A binding keeps its role for life.
+/// Checks that a binding's role is unchanged.
 pub(super) fn check_role_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
     let new = Field::of(new, "roleRef");
     let old = Field::of(old, "roleRef");

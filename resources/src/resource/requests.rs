@@ -1,4 +1,4 @@
-//! Requests for devices, as claims and their templates hold them.
+//! Device requests of claims and claim templates.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::defaulting::{self, Fields};
 use crate::support::field::Field;
 
-/// Fills in how each request in `devices` is to be met.
+/// Sets the defaults of each request in `devices`.
 pub(super) fn apply_defaults(devices: &mut Fields) {
     defaulting::each(devices, &["requests"], |request| {
         defaulting::with(request, "exactly", default_request);
@@ -66,7 +66,7 @@ pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Checks selectors of devices. Whether an expression compiles is not looked at.
+/// Checks device selectors. Expressions are not compiled.
 pub(super) fn check_selectors(selectors: &Field<'_, '_>, errors: &mut ErrorList) {
     for selector in selectors.elements() {
         let cel = selector.get("cel");
@@ -78,7 +78,7 @@ pub(super) fn check_selectors(selectors: &Field<'_, '_>, errors: &mut ErrorList)
     }
 }
 
-/// Checks what a driver is told about the devices it prepares.
+/// Checks the configurations that drivers receive for the devices they prepare.
 pub(super) fn check_configuration(configuration: &Field<'_, '_>, errors: &mut ErrorList) {
     let opaque = configuration.get("opaque");
     if !opaque.exists() {

@@ -31,7 +31,7 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// What became of the claim: `pending`, `allocated,reserved`, `deleted,…`.
+/// Returns the state of the claim: `pending`, `allocated,reserved`, `deleted,…`.
 fn state(object: &Object) -> Value {
     let mut words = Vec::new();
     if object.deletion_timestamp().is_some() {

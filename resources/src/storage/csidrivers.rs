@@ -39,14 +39,14 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// The audiences of the tokens it is given.
+/// Returns the audiences of the tokens that the driver receives.
 fn token_requests(object: &Object) -> Value {
     let requests = printers::elements(object, &["spec", "tokenRequests"]);
     let audiences: Vec<&str> = requests.filter_map(|request| request.get("audience")?.as_str()).collect();
     if audiences.is_empty() { "<unset>".into() } else { audiences.join(",").into() }
 }
 
-/// The life cycles of volumes it serves.
+/// Returns the supported lifecycle modes of volumes.
 fn modes(object: &Object) -> Value {
     let modes = printers::elements(object, &["spec", "volumeLifecycleModes"]);
     printers::or_none(modes.filter_map(Value::as_str).collect::<Vec<_>>().join(","))

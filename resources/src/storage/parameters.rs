@@ -1,4 +1,4 @@
-//! Parameters that storage and attributes classes hand to their drivers.
+//! Parameters of storage classes and attributes classes for their drivers.
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
@@ -8,7 +8,7 @@ use crate::support::field::Field;
 const MAX_PARAMETERS: usize = 512;
 const MAX_BYTES: usize = 256 * 1024;
 
-/// Checks number and size; `needed` asks for at least one.
+/// Checks number and size; `needed` requires at least one.
 pub(super) fn check(parameters: &Field<'_, '_>, needed: bool, errors: &mut ErrorList) {
     if parameters.len() > MAX_PARAMETERS {
         errors.push(FieldError::too_long(parameters.path(), MAX_PARAMETERS));

@@ -40,7 +40,7 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// Its name, and whether it is the default.
+/// Returns the name, and whether it is the default.
 fn name(object: &Object) -> Value {
     let is_default = object.annotations().any(|(key, value)| {
         matches!(

@@ -1,7 +1,7 @@
-//! Editing parts of an in-flight object: what defaults are written with.
+//! Edits of in-flight objects, for defaulting.
 //!
-//! One rule says what a default replaces: a field that is *unset* — missing, null, or empty text. That is what the
-//! zero value of a field means to Kubernetes.
+//! A default replaces a field that is *unset*: missing, null, or empty text. That is a field's zero value in
+//! Kubernetes.
 
 use registry_core::api::Object;
 use serde_json::{Map, Value};
@@ -18,21 +18,21 @@ pub(crate) fn is_unset(value: Option<&Value>) -> bool {
     }
 }
 
-/// Fills in a field that is unset.
+/// Sets a field that is unset.
 pub(crate) fn fill(fields: &mut Fields, name: &str, default: impl Into<Value>) {
     if is_unset(fields.get(name)) {
         fields.insert(name.to_owned(), default.into());
     }
 }
 
-/// Fills in a number that is unset or 0, for fields whose 0 means just that.
+/// Sets a number that is unset or 0, for fields whose 0 means unset.
 pub(crate) fn fill_zero(fields: &mut Fields, name: &str, default: i64) {
     if is_unset(fields.get(name)) || fields.get(name).and_then(Value::as_i64) == Some(0) {
         fields.insert(name.to_owned(), default.into());
     }
 }
 
-/// Fills in what is unset at a path; makes the objects on the way.
+/// Sets the field at a path if it is unset; creates the objects on the path.
 pub(crate) fn fill_at(object: &mut Object, path: &[&str], default: impl Into<Value>) {
     if is_unset(object.get(path)) {
         object.set(path, default.into());
@@ -62,7 +62,7 @@ pub(crate) fn each(fields: &mut Fields, names: &[&str], edit: impl Fn(&mut Field
     }
 }
 
-/// Whether what a field holds is unset, or a map or list with nothing in it.
+/// Whether a field is unset, or an empty map or list.
 pub(crate) fn is_empty(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Object(entries)) => entries.is_empty(),
@@ -71,12 +71,12 @@ pub(crate) fn is_empty(value: Option<&Value>) -> bool {
     }
 }
 
-/// [`is_empty`] for what is at a path.
+/// [`is_empty`] for the field at a path.
 pub(crate) fn is_empty_at(object: &Object, path: &[&str]) -> bool {
     is_empty(object.get(path))
 }
 
-/// Adds a finalizer unless it is there.
+/// Adds a finalizer unless it is present.
 pub(crate) fn add_finalizer(object: &mut Object, finalizer: &str) {
     if object.finalizers().any(|present| present == finalizer) {
         return;
@@ -86,7 +86,7 @@ pub(crate) fn add_finalizer(object: &mut Object, finalizer: &str) {
     object.set_finalizers(finalizers);
 }
 
-/// For kinds whose `status` subresource leaves the metadata alone: all but its managers.
+/// Restores the metadata except for its managers, for kinds whose `status` subresource does not change metadata.
 pub(crate) fn keep_metadata(new: &mut Object, old: &Object) {
     let managed = new.remove(&["metadata", "managedFields"]);
     new.copy_field(old, &["metadata"]);

@@ -1,20 +1,20 @@
-//! How messages show a value that Kubernetes holds in a Go struct without names for JSON: by the names and in the
-//! order of its fields, and with those that are not set.
+//! Formats values in messages that Kubernetes holds in Go structs without JSON names: by the names and in the order of
+//! their fields, including unset ones.
 
 use serde_json::Value;
 
-/// What a value is to Go.
+/// The Go type of a value.
 #[derive(Clone, Copy)]
 pub(crate) enum GoShape {
-    /// A scalar, or anything that is shown as its JSON; with the text of its zero.
+    /// A scalar, or a value that is shown as JSON; with the text of its zero value.
     Plain(&'static str),
     /// A struct: the Go names, the JSON names and the shapes of its fields.
     Struct(&'static [(&'static str, &'static str, GoShape)]),
-    /// A pointer to something.
+    /// A pointer.
     Pointer(&'static GoShape),
-    /// A list of things.
+    /// A list.
     List(&'static GoShape),
-    /// A struct with names for JSON that leaves out what is not set: the order of its fields, and their shapes.
+    /// A struct with JSON names that omits unset fields: the order of its fields, and their shapes.
     Json(&'static [(&'static str, GoShape)]),
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum GoShape {
 pub(crate) const TEXT: GoShape = GoShape::Plain("\"\"");
 /// A number that is 0 when unset.
 pub(crate) const NUMBER: GoShape = GoShape::Plain("0");
-/// What may be nothing at all.
+/// A value that may be null.
 pub(crate) const OPTIONAL: GoShape = GoShape::Plain("null");
 
 /// `metav1.LabelSelector`.
@@ -34,7 +34,7 @@ pub(crate) const LABEL_SELECTOR: GoShape = GoShape::Json(&[
     ),
 ]);
 
-/// A value as messages show it.
+/// Returns a value as messages show it.
 pub(crate) fn text(value: Option<&Value>, shape: GoShape) -> String {
     let value = value.filter(|value| !value.is_null());
     match (shape, value) {

@@ -1,4 +1,4 @@
-//! Reading other resources' objects, as plug-ins and subresources need them.
+//! Reads of other resources' objects, for plug-ins and subresources.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// Over an installed resource; `None` when it is not served.
+    /// Creates a look-up over an installed resource; `None` if it is not served.
     pub(crate) fn of<R: Resource>(installed: &InstalledApi) -> Option<Self> {
         Some(Self { store: installed.store(R::TYPE)? })
     }
 
-    /// In a server's stores.
+    /// Creates a look-up in a server's stores.
     ///
     /// # Errors
     /// 404: the resource is not served.
@@ -34,27 +34,27 @@ impl Lookup {
         Ok(Self { store: stores.get(R::TYPE).ok_or_else(not_served)? })
     }
 
-    /// An object as it is now.
+    /// Returns the present state of an object.
     ///
     /// # Errors
-    /// 404 when there is none.
+    /// 404 if it does not exist.
     pub(crate) async fn newest(&self, namespace: &str, name: &str) -> Result<Object, StatusError> {
         let context = RequestContext::system(namespace);
         read_newest(&self.store, &context, name).await
     }
 
-    /// The objects of a namespace as they are now.
+    /// Returns the present objects of a namespace.
     pub(crate) async fn newest_in(&self, namespace: &str) -> Result<Vec<Object>, StatusError> {
         let page = self.store.list(&RequestContext::system(namespace), &ListOptions::default()).await?;
         page.items.iter().map(|entry| self.store.read(entry)).collect()
     }
 
-    /// The store itself.
+    /// Returns the store.
     pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
-    /// An object: as cached, and once more for certain before it is called missing.
+    /// Returns an object from the cache; if it is missing there, reads consistently.
     pub(crate) async fn get(&self, namespace: &str, name: &str) -> Result<Option<Object>, StatusError> {
         let context = RequestContext::system(namespace);
         for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
@@ -69,27 +69,27 @@ impl Lookup {
         Ok(None)
     }
 
-    /// All objects, as cached.
+    /// Returns all objects, from the cache.
     pub(crate) async fn all(&self) -> Result<Vec<Object>, StatusError> {
         self.all_in("").await
     }
 
-    /// All objects of a namespace, as cached.
+    /// Returns all objects of a namespace, from the cache.
     pub(crate) async fn all_in(&self, namespace: &str) -> Result<Vec<Object>, StatusError> {
         self.entries_in(namespace).await?.iter().map(|entry| self.store.read(entry)).collect()
     }
 
-    /// The same, not decoded.
+    /// Returns all entries of a namespace, not decoded, from the cache.
     async fn entries_in(&self, namespace: &str) -> Result<Vec<StoredObject>, StatusError> {
         let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
         Ok(self.store.list(&RequestContext::system(namespace), &options).await?.items)
     }
 }
 
-/// An object as it is now.
+/// Returns the present state of an object.
 ///
 /// # Errors
-/// 404 when there is none.
+/// 404 if it does not exist.
 pub(crate) async fn read_newest(
     store: &Store,
     context: &RequestContext,

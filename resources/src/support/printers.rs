@@ -1,4 +1,4 @@
-//! What the printers of built-in tables are made of.
+//! Building blocks of the printers of built-in tables.
 //!
 //! Kubernetes concept: the printers of `pkg/printers/internalversion`.
 
@@ -11,15 +11,15 @@ pub(crate) mod workload;
 
 pub(crate) use registry_core::resource::duration_text;
 
-/// The columns of kinds that have none of their own.
+/// The columns of kinds without columns of their own.
 pub(crate) static NAME_AND_CREATED_AT: &[Column] = &[Column::NAME, Column::CREATED_AT];
 
-/// The text at a path; empty when absent. Numbers are written out.
+/// Returns the text at a path; empty if absent. Numbers are written out.
 pub(crate) fn text(object: &Object, path: &[&str]) -> Value {
     text_or(object, path, "")
 }
 
-/// The text at a path, or a word for its absence.
+/// Returns the text at a path, or a word for its absence.
 pub(crate) fn text_or(object: &Object, path: &[&str], absent: &str) -> Value {
     match object.get(path) {
         None | Some(Value::Null) => absent.into(),
@@ -33,7 +33,7 @@ pub(crate) fn trimmed(object: &Object, path: &[&str]) -> Value {
     object.get_str(path).unwrap_or_default().trim().into()
 }
 
-/// A value as text: strings bare, all else as JSON.
+/// Returns a value as text: strings unquoted, other values as JSON.
 pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -48,7 +48,7 @@ pub(crate) fn flag(object: &Object, path: &[&str]) -> Value {
     object.get(path).and_then(Value::as_bool).unwrap_or_default().into()
 }
 
-/// How many elements or entries are at a path.
+/// Returns the number of elements or entries at a path.
 pub(crate) fn length(object: &Object, path: &[&str]) -> usize {
     match object.get(path) {
         Some(Value::Array(elements)) => elements.len(),
@@ -57,7 +57,7 @@ pub(crate) fn length(object: &Object, path: &[&str]) -> usize {
     }
 }
 
-/// How many elements or entries are at a path, as a cell.
+/// Returns the number of elements or entries at a path, as a cell.
 pub(crate) fn count(object: &Object, path: &[&str]) -> Value {
     length(object, path).into()
 }
@@ -160,7 +160,7 @@ pub(crate) fn access_modes(object: &Object, path: &[&str]) -> Value {
     short.collect::<Vec<_>>().join(",").into()
 }
 
-/// How long ago a moment was; `<unknown>` when there is none.
+/// Returns the age of a time; `<unknown>` if there is none.
 pub(crate) fn age_of(moment: Option<&str>) -> Value {
     match moment.and_then(time::parse) {
         Some(moment) => duration_text(jiff::Timestamp::now().as_second() - moment.as_second()).into(),
@@ -168,7 +168,7 @@ pub(crate) fn age_of(moment: Option<&str>) -> Value {
     }
 }
 
-/// How long ago the moment at a path was; `<none>` when there is none.
+/// Returns the age of the time at a path; `<none>` if there is none.
 pub(crate) fn age_or_none(object: &Object, path: &[&str]) -> Value {
     match object.get_str(path) {
         Some(moment) => age_of(Some(moment)),

@@ -1,4 +1,4 @@
-//! Reviews: questions that are posted as objects and come back with their answer; nothing of them is stored.
+//! Reviews: requests that are created as objects and returned with their answer, without being stored.
 
 use std::sync::Arc;
 
@@ -17,24 +17,24 @@ use registry_core::rest::{Answer, Capabilities, Creater, Storage, ValidateObject
 use registry_core::schema::Schema;
 use serde_json::{Map, Value};
 
-/// Answers one kind of question.
+/// Answers one kind of review.
 #[async_trait]
 pub(crate) trait Review: Send + Sync + 'static {
-    /// The answer, for the object's `status`.
+    /// Returns the answer, for the object's `status`.
     ///
     /// # Errors
-    /// The question makes no sense.
+    /// The review is invalid.
     async fn answer(
         access: &dyn AccessReviewer,
         context: &RequestContext,
         question: &Object,
     ) -> Result<Value, StatusError>;
 
-    /// What the server sets of the question itself.
+    /// Sets the fields of the review that the server determines.
     fn prepare(_question: &mut Object) {}
 }
 
-/// Serves a kind of review: it can be created, and that is all.
+/// Serves a kind of review, which can only be created.
 pub(crate) struct ReviewStorage<R> {
     resource: Arc<ResourceType>,
     access: Arc<dyn AccessReviewer>,
@@ -85,12 +85,12 @@ impl<R: Review> Creater for ReviewStorage<R> {
     }
 }
 
-/// 422 in the words of these APIs, which do not say which kind is invalid.
+/// Returns 422 with the message of these APIs, which does not name the kind.
 pub(crate) fn invalid(group: &'static str, errors: &ErrorList) -> StatusError {
     StatusError::invalid(GroupVersionKind { group, version: "", kind: "" }, "", errors)
 }
 
-/// Refuses metadata on a question: there is no object that could have it.
+/// Returns an error if a review has metadata.
 pub(crate) fn check_no_metadata(question: &Object) -> Option<FieldError> {
     let own: Map<String, Value> = question
         .metadata()?
@@ -101,7 +101,7 @@ pub(crate) fn check_no_metadata(question: &Object) -> Option<FieldError> {
     (!own.is_empty()).then(|| FieldError::invalid(FieldPath::new("metadata"), own, "must be empty"))
 }
 
-/// A user as reviews show it.
+/// Returns a user in the form of reviews.
 pub(crate) fn user_info(user: &UserInfo) -> Value {
     let mut shown = Map::new();
     shown.insert("username".to_owned(), user.name.as_str().into());

@@ -1,4 +1,4 @@
-//! The objects of one resource, as the server itself writes them: with defaults, and with itself as their manager.
+//! Writes of the server itself to the objects of one resource: with defaults, and with the server as field manager.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use registry_core::rest::{
 };
 use registry_core::storage::StoredObject;
 
-/// Who manages what the server itself writes.
+/// The field manager of the server's own writes.
 const FIELD_MANAGER: &str = "kube-apiserver";
 
 /// Writes the objects of one resource.
@@ -29,10 +29,10 @@ pub(crate) struct SystemWriter {
     blank: Object,
 }
 
-/// What is stored of a resource, by namespace and name.
+/// The stored objects of a resource, by namespace and name.
 pub(crate) struct Present(HashMap<(String, String), StoredObject>);
 
-/// An update by a function of the present object, noted in the object's managers.
+/// An update by a function of the present object, recorded in the managed fields.
 struct Change<'a, F> {
     system_writer: &'a SystemWriter,
     subresource: &'static str,
@@ -42,12 +42,12 @@ struct Change<'a, F> {
 // === impl Present ===
 
 impl Present {
-    /// The stored object of that name.
+    /// Returns the stored object of that name.
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&StoredObject> {
         self.0.get(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// All of them.
+    /// Returns all objects.
     pub(crate) fn all(&self) -> impl Iterator<Item = &StoredObject> {
         self.0.values()
     }
@@ -56,12 +56,12 @@ impl Present {
 // === impl SystemWriter ===
 
 impl SystemWriter {
-    /// Of an installed resource; `None` when it is not served.
+    /// Creates a writer for an installed resource; `None` if it is not served.
     pub(crate) fn of<R: Resource>(installed: &InstalledApi) -> Option<Self> {
         installed.store(R::TYPE).map(Self::new)
     }
 
-    /// Of the resource of a store.
+    /// Creates a writer for the resource of a store.
     pub(crate) fn new(store: Arc<Store>) -> Self {
         let api_version = store.resource().kind.group_version().api_version();
         let mut system_writer = Self { store, api_version, blank: Object::default() };
@@ -69,7 +69,7 @@ impl SystemWriter {
         system_writer
     }
 
-    /// All that is stored, as cached: the caches are read for the first time here, and so up to date.
+    /// Returns all stored objects from the cache, which is up to date because this is its first read.
     pub(crate) async fn present(&self) -> Result<Present, StatusError> {
         let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
         let page = self.store.list(&RequestContext::system(""), &options).await?;
@@ -81,8 +81,8 @@ impl SystemWriter {
         Ok(Present(present))
     }
 
-    /// Returns what `summarize` makes of each stored object: at least as new as every write acknowledged before the
-    /// call. One object is decoded at a time.
+    /// Returns the result of `summarize` for each stored object, at least as new as every write acknowledged before the
+    /// call. Decodes one object at a time.
     pub(crate) async fn list_newest<T>(
         &self,
         summarize: impl Fn(Object) -> T,
@@ -101,7 +101,7 @@ impl SystemWriter {
     }
 
     /// Creates the object if there is none of its name; otherwise writes what `mend` returns for the present and the
-    /// wanted object (`None`: it is as it should be). Reads only this object, from the cache.
+    /// wanted object (`None`: no change is needed). Reads only this object, from the cache.
     pub(crate) async fn ensure_one(
         &self,
         wanted: Object,
@@ -117,13 +117,13 @@ impl SystemWriter {
         }
     }
 
-    /// A stored object, readable.
+    /// Decodes a stored object.
     pub(crate) fn read(&self, entry: &StoredObject) -> Result<Object, StatusError> {
         self.store.read(entry)
     }
 
-    /// Makes those that are missing, and writes what `mend` makes of a present one and the wanted one (`None`: it
-    /// is well). All at once: they share few commits.
+    /// Creates missing objects, and writes what `mend` returns for a present and the wanted object (`None`: no change
+    /// is needed). The writes are concurrent, so that they share few commits.
     pub(crate) async fn ensure(
         &self,
         wanted: Vec<Object>,
@@ -143,7 +143,7 @@ impl SystemWriter {
         Ok(())
     }
 
-    /// Makes an object. That somebody else has just made it is as good.
+    /// Creates an object. Succeeds if it exists already.
     pub(crate) async fn create(&self, object: Object) -> Result<(), StatusError> {
         match self.claim(object).await {
             Err(failure) if failure.reason != Reason::AlreadyExists => Err(failure),
@@ -151,7 +151,7 @@ impl SystemWriter {
         }
     }
 
-    /// Makes an object, and fails when there is one of the name.
+    /// Creates an object; fails if one of the name exists.
     pub(crate) async fn claim(&self, object: Object) -> Result<(), StatusError> {
         let mut object = self.with_defaults(object);
         self.manager("").track_update(None, &mut object, FIELD_MANAGER, &time::now());
@@ -159,7 +159,7 @@ impl SystemWriter {
         self.store.create(&context, object, &AdmitAll, &CreateOptions::default()).await.map(drop)
     }
 
-    /// Writes an object that was made from the present one; fails with a conflict when that has changed since.
+    /// Writes an object that was derived from the present one; fails with a conflict if that has changed since.
     pub(crate) async fn replace(&self, object: Object) -> Result<(), StatusError> {
         let namespace = object.namespace().to_owned();
         let name = object.name().to_owned();
@@ -178,7 +178,7 @@ impl SystemWriter {
         self.store.update(&context, name, &mut change, &AdmitAll, &UpdateOptions::default()).await.map(drop)
     }
 
-    /// The same, of the status alone.
+    /// Writes what `change` makes of the present object's status.
     pub(crate) async fn change_status(
         &self,
         namespace: &str,
@@ -191,7 +191,7 @@ impl SystemWriter {
         store.update(&context, name, &mut change, &AdmitAll, &UpdateOptions::default()).await.map(drop)
     }
 
-    /// Removes an object. That there is none is as good.
+    /// Removes an object. Succeeds if there is none.
     pub(crate) async fn remove(&self, namespace: &str, name: &str) -> Result<(), StatusError> {
         let context = RequestContext::system(namespace);
         match self.store.delete(&context, name, &AdmitAll, &DeleteOptions::default()).await {
@@ -200,8 +200,8 @@ impl SystemWriter {
         }
     }
 
-    /// Removes the cluster-scoped object of this name and uid: succeeds without a change if it is gone, or another of
-    /// its name has taken its place.
+    /// Removes the cluster-scoped object of this name and uid: succeeds without a change if it is gone, or if there is
+    /// another object of its name.
     pub(crate) async fn remove_exactly(&self, name: &str, uid: &str) -> Result<(), StatusError> {
         let preconditions = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
         let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
@@ -211,7 +211,7 @@ impl SystemWriter {
         }
     }
 
-    /// The object as a client's would be stored: in the schema's form, with all defaults.
+    /// Returns the object as a client's would be stored: conformed to the schema, with all defaults.
     pub(crate) fn with_defaults(&self, object: Object) -> Object {
         let mut value = self.conformed(object).into_value();
         self.store.schema().apply_defaults(&mut value);
@@ -238,14 +238,14 @@ impl SystemWriter {
             schema: self.store.schema(),
             reset: Reset::Fields(reset_fields(resource, subresource)),
             blank: &self.blank,
-            // What the server keeps by itself is of kinds in one version.
+            // The kinds that the server manages itself have one version.
             versions: None,
         }
     }
 }
 
-/// Returns the stored object of that name, at least as new as every write that was made before the call: also one that
-/// nobody knows of, because its request was abandoned.
+/// Returns the stored object of that name, at least as new as every write that was made before the call: also one
+/// without a known outcome, because its request was abandoned.
 pub(crate) async fn get_newest(
     store: &Store,
     namespace: &str,
@@ -260,7 +260,7 @@ pub(crate) async fn get_newest(
             return got;
         }
     }
-    // A store whose watches do not say how far they are is read itself.
+    // A store whose watches do not report progress is read directly.
     get(store, namespace, name, &GetOptions::default()).await
 }
 
@@ -288,7 +288,7 @@ impl<F: Fn(&Object) -> Object + Send + Sync> UpdatedObject for Change<'_, F> {
     ) -> Result<Object, StatusError> {
         let absent = Object::default();
         let mut new = self.system_writer.with_defaults((self.make)(current.unwrap_or(&absent)));
-        // The managers are what they were, not what the new object says of them.
+        // The managers are the previous ones, whatever the new object has.
         new.remove(&["metadata", "managedFields"]);
         let manager = self.system_writer.manager(self.subresource);
         manager.track_update(current, &mut new, FIELD_MANAGER, &time::now());

@@ -1,15 +1,15 @@
-//! What each operation may cost, and what it costs the reference server.
+//! CPU budgets of operations, and the costs of the reference server.
 
 /// One line of the budget table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     /// CPU of kube-apiserver v1.36.2 per operation, in microseconds.
     pub(crate) reference_cpu_micros: f64,
-    /// CPU this project allows itself per operation, in microseconds.
+    /// The CPU budget of this project per operation, in microseconds.
     pub(crate) allowed_cpu_micros: f64,
 }
 
-/// The budget of a workload, if it has one at this size.
+/// Returns the budget of a workload, if it has one at this size.
 pub(crate) fn of(workload: &str, size: usize) -> Option<Budget> {
     let budget =
         |reference_cpu_micros, allowed_cpu_micros| Some(Budget { reference_cpu_micros, allowed_cpu_micros });

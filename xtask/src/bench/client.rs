@@ -13,7 +13,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// How to reach and name oneself to a server.
+/// The address of a server and the credentials for it.
 #[derive(Clone)]
 pub(crate) struct Client {
     authority: String,
@@ -33,7 +33,7 @@ pub(crate) struct Connection {
 }
 
 impl Client {
-    /// A client of the server at an `https://` URL.
+    /// Creates a client of the server at an `https://` URL.
     pub(crate) fn new(url: &str, token: &str) -> Result<Self, String> {
         let uri: hyper::Uri = url.parse().map_err(|error| format!("--server {url}: {error}"))?;
         let host = uri.host().ok_or_else(|| format!("--server {url}: no host"))?.to_owned();
@@ -81,12 +81,12 @@ impl Client {
 }
 
 impl Connection {
-    /// The same connection, asking for compressed answers as client-go does.
+    /// Returns the same connection, requesting compressed responses as client-go does.
     pub(crate) fn with_gzip(self) -> Self {
         Self { accept_encoding: "gzip", ..self }
     }
 
-    /// Sends a request and gives the answer once its headers are there.
+    /// Sends a request and returns the response once its headers have arrived.
     pub(crate) async fn send(
         &mut self,
         method: Method,
@@ -107,7 +107,7 @@ impl Connection {
         self.sender.send_request(request).await.map_err(|error| format!("{path}: {error}"))
     }
 
-    /// Sends a request, reads the answer to its end and gives its length in bytes; anything but 2xx is an error.
+    /// Sends a request, reads the whole response and returns its length in bytes. Fails unless the status is 2xx.
     pub(crate) async fn exchange(
         &mut self,
         method: Method,
@@ -135,7 +135,7 @@ impl Connection {
     }
 }
 
-/// Benchmarked servers run on this machine, with certificates of their own making.
+/// Accepts every certificate: benchmarked servers run on this machine, with certificates of their own.
 #[derive(Debug)]
 struct AnyCertificate(Arc<rustls::crypto::CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! Clients that ask again as soon as they are answered.
+//! Clients that send the next request as soon as the response has arrived.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,17 +8,16 @@ use super::client::{Client, Connection};
 use super::measurement::{Counted, Measurement};
 use super::process::ServerProcess;
 
-/// How hard a workload is driven.
+/// The load of a workload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    /// So many clients, each over a connection of its own.
+    /// Number of clients, each with its own connection.
     pub(crate) clients: usize,
-    /// For so long.
+    /// Duration, in seconds.
     pub(crate) seconds: u64,
 }
 
-/// Runs one operation again and again; it gets a connection and a number nobody else has, and gives the bytes it was
-/// answered.
+/// Runs one operation repeatedly. It receives a connection and a unique number, and returns the bytes of the response.
 pub(crate) async fn closed_loop<Operation, Running>(
     client: &Client,
     server: &ServerProcess,

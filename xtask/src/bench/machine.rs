@@ -1,6 +1,6 @@
-//! The machine the figures are from.
+//! The machine of a measurement.
 
-/// Processor, memory and kernel, in a line.
+/// Returns processor, memory and kernel, in one line.
 pub(crate) fn describe() -> String {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let processor = read("/proc/cpuinfo");
@@ -18,7 +18,7 @@ pub(crate) fn describe() -> String {
     )
 }
 
-/// How much ran beside the bench: processes that wanted a processor, over the last minute.
+/// Returns the system load of the last minute.
 pub(crate) fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().unwrap_or("unknown").to_owned()

@@ -1,29 +1,29 @@
-//! What one workload cost.
+//! The cost of one workload.
 
 use std::time::Duration;
 
 use super::budget;
 use super::process::ServerProcess;
 
-/// What was counted while a workload ran.
+/// The counts of a workload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
-    /// How often it was done.
+    /// Number of operations.
     pub(crate) operations: u64,
-    /// What the clients received.
+    /// Number of bytes that the clients received.
     pub(crate) received_bytes: u64,
-    /// How long that took.
+    /// Elapsed time.
     pub(crate) elapsed: Duration,
     /// The server's CPU time, user and system.
     pub(crate) cpu_seconds: f64,
 }
 
-/// What one workload cost at one size.
+/// The cost of a workload at one size.
 #[derive(Clone, Debug)]
 pub(crate) struct Measurement {
     /// The workload's name.
     pub(crate) workload: &'static str,
-    /// Objects, or watchers.
+    /// Number of objects or watchers.
     pub(crate) size: usize,
     counted: Counted,
     p50: Duration,
@@ -37,7 +37,7 @@ pub(crate) const COLUMNS: &str = "| workload | size | per second | p50 ms | p99 
 // === impl Measurement ===
 
 impl Measurement {
-    /// From raw counts; latencies are sorted here. Prints itself.
+    /// Creates a measurement from raw counts; sorts the latencies, and prints the measurement.
     pub(crate) fn new(
         workload: &'static str,
         size: usize,
@@ -62,27 +62,27 @@ impl Measurement {
         measurement
     }
 
-    /// The server's CPU time for one operation, in microseconds.
+    /// Returns the server's CPU time per operation, in microseconds.
     pub(crate) fn cpu_micros(&self) -> f64 {
         self.counted.cpu_seconds * 1e6 / count(self.counted.operations.max(1))
     }
 
-    /// How often it was done in a second.
+    /// Returns the number of operations per second.
     pub(crate) fn per_second(&self) -> f64 {
         count(self.counted.operations) / self.counted.elapsed.as_secs_f64()
     }
 
-    /// How often it was done.
+    /// Returns the number of operations.
     pub(crate) fn operations(&self) -> usize {
         usize::try_from(self.counted.operations).unwrap_or(usize::MAX)
     }
 
-    /// What one operation was answered with, in bytes.
+    /// Returns the bytes of a response.
     pub(crate) fn bytes_per_operation(&self) -> f64 {
         count(self.counted.received_bytes) / count(self.counted.operations.max(1))
     }
 
-    /// What ninety-nine of a hundred clients waited at most, in milliseconds.
+    /// Returns the 99th percentile of the latency, in milliseconds.
     pub(crate) fn p99_millis(&self) -> f64 {
         self.p99.as_secs_f64() * 1e3
     }
@@ -109,7 +109,7 @@ impl Measurement {
     }
 }
 
-/// A count as a number to divide by; exact up to 2^53 operations.
+/// Converts a count to a floating-point number; exact up to 2^53 operations.
 #[allow(clippy::cast_precision_loss, reason = "no run makes 2^53 operations")]
 pub(crate) fn count(operations: u64) -> f64 {
     operations as f64

@@ -1,4 +1,4 @@
-//! The objects the workloads are about, and how collections of them come and go.
+//! The objects of the workloads, and the creation and removal of their collections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,16 +17,16 @@ const POD_PADDING_BYTES: usize = 2_000;
 /// A kind of object to fill a collection with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// 1.4 KB, no validation to speak of.
+    /// 1.4 KB, with hardly any validation.
     ConfigMap,
-    /// 4 KB, defaulted and validated, with as many fields as a small pod of a Deployment has.
+    /// 4 KB, defaulted and validated, with as many fields as a small pod of a Deployment.
     Pod,
 }
 
 // === impl Kind ===
 
 impl Kind {
-    /// The collection of a namespace.
+    /// Returns the path of the collection in a namespace.
     pub(crate) fn collection(self, namespace: &str) -> String {
         match self {
             Self::ConfigMap => format!("/api/v1/namespaces/{namespace}/configmaps"),
@@ -42,7 +42,7 @@ impl Kind {
     }
 }
 
-/// A ConfigMap of about 1.4 KB as the server stores it; `sent` is for who receives it.
+/// Returns a ConfigMap of about 1.4 KB as the server stores it; `sent` is for its receivers.
 pub(crate) fn config_map(name: &str, sent: &str) -> Bytes {
     let padding = "x".repeat(CONFIG_MAP_PADDING_BYTES);
     format!(
@@ -60,11 +60,11 @@ fn pod(name: &str) -> Bytes {
     .into()
 }
 
-/// Makes a namespace.
+/// Creates a namespace.
 pub(crate) async fn make_namespace(client: &Client, name: &str) -> Result<(), String> {
     let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#);
     client.connect().await?.exchange(Method::POST, "/api/v1/namespaces", body.into()).await?;
-    // Pods need it; where nobody makes it for them, this does.
+    // Pods need it; created here if no controller does.
     let account = r#"{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}}"#;
     let accounts = format!("/api/v1/namespaces/{name}/serviceaccounts");
     let _made_by_a_controller =
@@ -72,8 +72,8 @@ pub(crate) async fn make_namespace(client: &Client, name: &str) -> Result<(), St
     Ok(())
 }
 
-/// Removes a namespace and its ConfigMaps, as far as the server lets us: the measurement is done, and what cannot be
-/// removed stays behind in a namespace of its own.
+/// Removes a namespace and its ConfigMaps. Failures are ignored: the measurement is done, and the remaining objects are
+/// in a namespace of their own.
 pub(crate) async fn remove_namespace(client: &Client, name: &str) {
     let Ok(mut connection) = client.connect().await else { return };
     let objects = Kind::ConfigMap.collection(name);
@@ -81,7 +81,7 @@ pub(crate) async fn remove_namespace(client: &Client, name: &str) {
     let _ = connection.exchange(Method::DELETE, &format!("/api/v1/namespaces/{name}"), Bytes::new()).await;
 }
 
-/// Adds the objects number `from` to `to` to a namespace's collection.
+/// Creates the objects number `from` to `to` in a namespace's collection.
 pub(crate) async fn fill(
     client: &Client,
     kind: Kind,

@@ -1,4 +1,4 @@
-//! Plots: bars of one run, and lines of cost against size.
+//! Plots: bars of one run, and lines of cost by size.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ const COLOURS: [&str; 6] = ["#47a", "#b63", "#2a7", "#849", "#a83", "#555"];
 /// A line of a plot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
-    /// What it is called.
+    /// The name.
     pub(crate) name: String,
     /// Size and cost.
     pub(crate) points: Vec<(f64, f64)>,
@@ -19,17 +19,17 @@ pub(crate) struct Line {
 /// A plot of cost against size, both axes logarithmic.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plot {
-    /// What it shows, with the cost's unit.
+    /// The title, with the unit of the cost.
     pub(crate) title: String,
-    /// What the sizes count.
+    /// The meaning of the sizes.
     pub(crate) sizes: String,
     /// The lines.
     pub(crate) lines: Vec<Line>,
-    /// What the cost may be.
+    /// The budget of the cost.
     pub(crate) budget: Option<f64>,
 }
 
-/// Where the axes are, in pixels.
+/// Positions of the axes, in pixels.
 const LEFT: f64 = 80.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 50.0;
@@ -51,7 +51,7 @@ impl Axis {
         Self { from, decades: (most.log10().ceil() - from).max(1.0) }
     }
 
-    /// From 0 to 1.
+    /// Returns the position, from 0 to 1.
     fn place(&self, value: f64) -> f64 {
         (value.max(1e-3).log10() - self.from) / self.decades
     }
@@ -66,7 +66,7 @@ impl Axis {
 // === impl Plot ===
 
 impl Plot {
-    /// The plot as SVG.
+    /// Returns the plot as SVG.
     pub(crate) fn svg(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| line.points.iter().copied());
         let sizes = Axis::over(points().map(|(size, _)| size));
@@ -134,7 +134,7 @@ fn draw(svg: &mut String, name: &str, places: &[(f64, f64)], colour: &str, legen
     );
 }
 
-/// One bar per measurement on a logarithmic scale, with marks for the budget and the reference server.
+/// Returns one bar per measurement on a logarithmic scale, with marks for the budget and the reference server.
 pub(crate) fn bars(label: &str, measurements: &[Measurement]) -> String {
     const ROW_HEIGHT: usize = 34;
     let height = 60 + ROW_HEIGHT * measurements.len();
@@ -173,7 +173,7 @@ pub(crate) fn bars(label: &str, measurements: &[Measurement]) -> String {
     svg
 }
 
-/// Where a number of microseconds is on the bars' scale: 0.1 µs at the left, 100 ms at the right.
+/// Returns the position of a number of microseconds on the bars' scale: 0.1 µs at the left, 100 ms at the right.
 fn position(micros: f64) -> f64 {
     150.0 + 620.0 * ((micros.max(0.1).log10() + 1.0) / 6.0)
 }

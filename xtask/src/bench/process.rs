@@ -9,13 +9,13 @@ use super::client::Client;
 /// Ticks per second of the times in `/proc/<pid>/stat`: fixed at 100 on Linux (`USER_HZ`).
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// The token the own server is started with.
+/// The token of the project's own server.
 const TOKEN: &str = "bench-token";
 
-/// Where Cargo puts the own server.
+/// The path of the server's binary.
 pub(crate) const BINARY: &str = "target/release/apiserver";
 
-/// How long a server may take until it is ready.
+/// Maximum time until a server is ready.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running server.
@@ -26,21 +26,21 @@ pub(crate) struct ServerProcess {
     own: Option<OwnServer>,
 }
 
-/// A server started for the measurement; stopped with it.
+/// A server started for the measurement; stopped when dropped.
 struct OwnServer {
     child: Child,
     ready_after: Duration,
 }
 
-/// A directory that is removed when it is no longer needed.
+/// A directory that is removed when dropped.
 pub(crate) struct Directory(PathBuf);
 
-/// What an own server is started on.
+/// The configuration of a started server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Launch<'a> {
-    /// Its data directory; a file with tokens is put beside it.
+    /// Its data directory; the token file is beside it.
     pub(crate) data: &'a Path,
-    /// The etcd it stores in, and below which prefix; the embedded store without one.
+    /// The etcd and the key prefix; `None` for the embedded store.
     pub(crate) etcd: Option<(&'a str, &'a str)>,
 }
 
@@ -57,12 +57,12 @@ pub(crate) fn build() -> Result<(), String> {
 // === impl ServerProcess ===
 
 impl ServerProcess {
-    /// A server somebody else started.
+    /// Attaches to a running server.
     pub(crate) fn attach(url: &str, token: &str, pid: u32) -> Self {
         Self { url: url.to_owned(), token: token.to_owned(), pid, own: None }
     }
 
-    /// Starts this project's server, which is built already, on a free port, and waits until it is ready.
+    /// Starts this project's server, which must be built, on a free port, and waits until it is ready.
     pub(crate) async fn start(launch: Launch<'_>) -> Result<Self, String> {
         let tokens = launch.data.with_extension("tokens.csv");
         std::fs::write(&tokens, format!("{TOKEN},admin,1,\"system:masters\"\n"))
@@ -90,10 +90,10 @@ impl ServerProcess {
         Ok(server)
     }
 
-    /// Asks an own server to end, and waits until it has.
+    /// Terminates a started server, and waits until it has ended.
     pub(crate) async fn stop(mut self) {
         let Some(own) = &mut self.own else { return };
-        // Where this fails, dropping it ends it for sure.
+        // If this fails, dropping it kills the process.
         let _ = Command::new("kill").arg(self.pid.to_string()).status();
         let asked = Instant::now();
         while asked.elapsed() < PATIENCE && matches!(own.child.try_wait(), Ok(None)) {
@@ -101,27 +101,27 @@ impl ServerProcess {
         }
     }
 
-    /// A client of it.
+    /// Returns a client of the server.
     pub(crate) fn client(&self) -> Result<Client, String> {
         Client::new(&self.url, &self.token)
     }
 
-    /// How long the own server took from its start to ready.
+    /// Returns the time from the server's start until it was ready.
     pub(crate) fn ready_after(&self) -> Option<Duration> {
         self.own.as_ref().map(|own| own.ready_after)
     }
 
-    /// CPU time used so far, user and system, in seconds.
+    /// Returns the CPU time used so far, user and system, in seconds.
     pub(crate) fn cpu_seconds(&self) -> Result<f64, String> {
         let path = format!("/proc/{}/stat", self.pid);
         let stat = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
-        // The command's name, in parentheses, may hold spaces: count the fields after it.
+        // The command's name, in parentheses, may contain spaces: count the fields after it.
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
         Ok((ticks(11) + ticks(12)) / TICKS_PER_SECOND)
     }
 
-    /// Resident memory, in mebibytes.
+    /// Returns the resident memory, in mebibytes.
     pub(crate) fn resident_mebibytes(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
@@ -147,7 +147,7 @@ impl ServerProcess {
 
 impl Drop for OwnServer {
     fn drop(&mut self) {
-        // Nothing is left to do about a server that is gone already.
+        // Fails only if the server is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -156,14 +156,14 @@ impl Drop for OwnServer {
 // === impl Directory ===
 
 impl Directory {
-    /// A new directory for this run's files.
+    /// Creates a directory for this run's files.
     pub(crate) fn temporary() -> Result<Self, String> {
         let path = std::env::temp_dir().join(format!("orlop-bench-{}", std::process::id()));
         std::fs::create_dir_all(&path).map_err(|error| format!("cannot make {}: {error}", path.display()))?;
         Ok(Self(path))
     }
 
-    /// A place in it.
+    /// Returns a path in it.
     pub(crate) fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -171,12 +171,12 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // What is left in a temporary directory is removed by the system in time.
+        // The system removes what is left in a temporary directory.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// A port nobody listens on just now.
+/// Returns a port that is free at present.
 pub(crate) fn free_port() -> Result<u16, String> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())

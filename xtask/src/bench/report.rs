@@ -1,4 +1,4 @@
-//! The results of a single run: a table for people, a plot for the eye.
+//! The results of a single run: a table and a plot.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -32,7 +32,7 @@ impl Report {
         }
     }
 
-    /// Takes a measurement in.
+    /// Adds a measurement.
     pub(crate) fn add(&mut self, measurement: Measurement) {
         self.measurements.push(measurement);
     }

@@ -1,6 +1,6 @@
-//! `cargo xtask bench --suite`: everything the budgets are about, in one run, unattended.
+//! `cargo xtask bench --suite`: measures everything with a budget, in one unattended run.
 //!
-//! Starts its own servers, over the embedded store and over an etcd of its own, and writes one page with plots.
+//! Starts its own servers, over the embedded store and over its own etcd, and writes one page with plots.
 
 mod backend;
 mod bare;
@@ -19,37 +19,37 @@ use backend::Backend;
 use figures::Figures;
 use stages::Stages;
 
-/// What `cargo xtask bench --suite` may be told.
+/// Options of `cargo xtask bench --suite`.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "With --suite")]
 pub(crate) struct SuiteOptions {
-    /// Measure everything, on servers of its own over both stores, and write one page of it.
+    /// Measure everything, on its own servers over both stores, and write one page.
     #[arg(long, conflicts_with_all = ["server", "etcd_servers", "only"])]
     pub(crate) suite: bool,
-    /// How many objects there are while requests are measured.
+    /// Number of objects while requests are measured.
     #[arg(long, value_delimiter = ',', default_value = "1000,5000,10000,100000")]
     objects: Vec<usize>,
-    /// How many watchers there are while events are.
+    /// Number of watchers while events are measured.
     #[arg(long, value_delimiter = ',', default_value = "1,100,1000,10000")]
     suite_watchers: Vec<usize>,
-    /// How many pods of 4 KB the server is restarted with.
+    /// Number of pods of 4 KB in the store when the server is restarted.
     #[arg(long, default_value_t = 150_000)]
     pods: usize,
-    /// How long each workload of the suite runs, in seconds.
+    /// Duration of each workload of the suite, in seconds.
     #[arg(long, default_value_t = 2)]
     suite_seconds: u64,
-    /// How often the server is started on an empty store; the middle one counts.
+    /// Number of starts on an empty store; the median counts.
     #[arg(long, default_value_t = 5)]
     starts: usize,
     /// Only over these stores: embedded, etcd.
     #[arg(long, value_delimiter = ',', default_value = "embedded,etcd")]
     stores: Vec<Backend>,
-    /// Measure what target/release has, without building it first.
+    /// Measure the binary in target/release, without building it first.
     #[arg(long)]
     no_build: bool,
 }
 
-/// Runs all stages and writes the page. A stage that fails is told in the page; the others still run.
+/// Runs all stages and writes the page. The page reports stages that fail; the others still run.
 pub(crate) async fn run(options: &SuiteOptions, output: &Path) -> Result<(), String> {
     if !options.no_build {
         process::build()?;

@@ -1,4 +1,4 @@
-//! Workloads of watches: many clients that are told what happens.
+//! Workloads of watches: many clients that receive events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,32 +14,33 @@ use super::measurement::{Counted, Measurement};
 use super::objects::{Kind, config_map, make_namespace, remove_namespace};
 use super::process::ServerProcess;
 
-/// How many watches share a connection at most: below what servers allow.
+/// Maximum number of watches that share a connection: below the servers' limit.
 pub(crate) const SHARED: usize = 90;
 
-/// How the events come, and to whom.
+/// The rate of events and the distribution of watchers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watching {
-    /// What the row is called.
+    /// The name of the row.
     pub(crate) workload: &'static str,
-    /// How many watchers follow the collection.
+    /// Number of watchers of the collection.
     pub(crate) watchers: usize,
-    /// How many of them share a connection: client-go has all watches of a process on one, kubelets have one each.
+    /// Number of watchers that share a connection: client-go has all watches of a process on one, kubelets have one
+    /// each.
     pub(crate) per_connection: usize,
-    /// So many deliveries a second; as fast as they are taken when there is no number.
+    /// Deliveries per second; as fast as they are received if `None`.
     pub(crate) deliveries_per_second: Option<u64>,
-    /// For so long.
+    /// Duration, in seconds.
     pub(crate) seconds: u64,
 }
 
-/// What watchers received.
+/// The received events.
 #[derive(Default)]
 struct Deliveries {
     count: AtomicU64,
     latencies: std::sync::Mutex<Vec<Duration>>,
 }
 
-/// Many watchers of one collection, and a writer; counts deliveries and how late they are.
+/// Runs many watchers of one collection and a writer; counts deliveries and their lateness.
 pub(crate) async fn watch(
     client: &Client,
     server: &ServerProcess,
@@ -76,7 +77,7 @@ pub(crate) async fn watch(
     Ok(Measurement::new(watching.workload, watching.watchers, &counted, latencies, server))
 }
 
-/// Watches that nothing happens to, for as long as what is given back is kept.
+/// Opens watches without events, which last as long as the returned value.
 pub(crate) async fn idle(client: &Client, namespace: &str, watchers: usize) -> Result<JoinSet<()>, String> {
     let collection = Kind::ConfigMap.collection(namespace);
     let mut tasks = JoinSet::new();
@@ -96,7 +97,7 @@ pub(crate) async fn idle(client: &Client, namespace: &str, watchers: usize) -> R
     Ok(tasks)
 }
 
-/// As client-go watches.
+/// The parameters of client-go.
 const PARAMETERS: &str = "watch=true&resourceVersion=0&timeoutSeconds=1200&allowWatchBookmarks=true";
 
 async fn open(
@@ -120,7 +121,7 @@ async fn open(
     Ok(())
 }
 
-/// Writes at the wanted pace, or never more than a few events ahead of what was delivered; how often.
+/// Writes at the given rate, or at most a few events ahead of the deliveries; returns the number of writes.
 async fn write(
     client: &Client,
     collection: &str,
@@ -148,7 +149,7 @@ async fn write(
     Ok(written)
 }
 
-/// Reads one watch to its end; each event carries the moment it was sent.
+/// Reads one watch to its end; each event contains the time at which it was sent.
 async fn follow(mut body: hyper::body::Incoming, clock: Instant, deliveries: Arc<Deliveries>) {
     let mut pending = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {
@@ -168,17 +169,17 @@ async fn follow(mut body: hyper::body::Incoming, clock: Instant, deliveries: Arc
     }
 }
 
-/// The first line, and what follows it.
+/// Returns the first line, and the rest.
 fn split_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
     const CHUNK_BYTES: usize = 256;
-    // Looking for a byte in a slice is fast, asking where it is is not.
+    // Testing whether a chunk contains a byte is faster than finding its position.
     let chunk = text.chunks(CHUNK_BYTES).position(|chunk| chunk.contains(&b'\n'))?;
     let (before, from) = text.split_at_checked(chunk * CHUNK_BYTES)?;
     let end = before.len() + from.iter().position(|byte| *byte == b'\n')?;
     Some((text.get(..end)?, text.get(end + 1..)?))
 }
 
-/// When an event was sent, by the bench's clock; nothing of a bookmark.
+/// Returns the time at which an event was sent, by the bench's clock; `None` for a bookmark.
 fn sent(line: &[u8]) -> Option<Duration> {
     const MARK: &[u8] = b"\"sent\":\"";
     // Behind the padding, near the end.
@@ -187,7 +188,7 @@ fn sent(line: &[u8]) -> Option<Duration> {
     Some(Duration::from_nanos(digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0'))))
 }
 
-/// Waits until everything was delivered, or nothing more comes.
+/// Waits until everything was delivered, or no more events arrive.
 async fn settle(deliveries: &Deliveries, expected: u64) {
     let mut last = (deliveries.count(), Instant::now());
     while deliveries.count() < expected && last.1.elapsed() < Duration::from_secs(10) {

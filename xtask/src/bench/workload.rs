@@ -1,4 +1,4 @@
-//! Workloads of requests: what clients do, again and again, while the server's CPU time is counted.
+//! Workloads of requests: clients repeat an operation while the server's CPU time is measured.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::measurement::Measurement;
 use super::objects::{Kind, config_map};
 use super::process::ServerProcess;
 
-/// How often memory is looked at while something runs.
+/// Interval between two samples of memory.
 const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 
-/// Clients read one ConfigMap of a namespace, consistently. `size`: how many objects the server has.
+/// Clients read one ConfigMap of a namespace, consistently. `size`: the number of objects in the server.
 pub(crate) async fn get(
     client: &Client,
     server: &ServerProcess,
@@ -34,7 +34,7 @@ pub(crate) async fn get(
     .await
 }
 
-/// Clients create ConfigMaps; each is durable when it is acknowledged. `size`: what the row is to be called by.
+/// Clients create ConfigMaps; each is durable when it is acknowledged. `size`: the size shown in the row.
 pub(crate) async fn create(
     client: &Client,
     server: &ServerProcess,
@@ -73,7 +73,7 @@ pub(crate) async fn list(
     .await
 }
 
-/// What a server's memory grew by at most while something ran, in mebibytes.
+/// Returns the maximum growth of a server's memory during some work, in mebibytes.
 pub(crate) async fn memory_growth<T>(server: &ServerProcess, work: impl Future<Output = T>) -> (T, f64) {
     let before = server.resident_mebibytes();
     let mut most = before;

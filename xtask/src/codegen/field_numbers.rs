@@ -1,8 +1,10 @@
-//! `src/generated/field_numbers.lock`: which number each field of a package's own structs has in protobuf.
+//! `src/generated/field_numbers.lock`: the protobuf numbers of the fields of a package's own structs.
 //!
-//! Numbers are forever: bytes written with one must never be read as another field. So the file is read before it is
-//! written. A field that has a number keeps it wherever it is declared, a new one gets the next that its type never
-//! had, and the line of one that is gone stays.
+//! Numbers are permanent: bytes written with one must never be read as another field. The file is therefore read before
+//! it
+//! is written. A field that has a number keeps it wherever it is declared, a new field gets the next number that its
+//! type
+//! never used, and the lines of removed fields are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,13 +18,13 @@ use crate::workspace::Workspace;
 const HEAD: &str = "# Written by `cargo xtask codegen`: the protobuf field numbers of this crate's own structs. Never edit it:
 # numbers are forever, also those of fields that are gone. After a merge, take one side's file and run codegen again.
 ";
-/// What the line with the sum begins with.
+/// The beginning of the line with the checksum.
 const SUM: &str = "# sum ";
 
 /// Numbers by type and field.
 type Numbers = BTreeMap<String, BTreeMap<String, u32>>;
 
-/// The lock file of a package; none when it has no structs of its own.
+/// Returns the lock file of a package; `None` if it has no structs of its own.
 pub(super) fn emit(workspace: &Workspace, found: &Crate<'_>) -> Result<Option<Output>, Failure> {
     let path = found.package.folder().join("src/generated/field_numbers.lock");
     let present = std::fs::read_to_string(&path).unwrap_or_default();
@@ -34,7 +36,7 @@ pub(super) fn emit(workspace: &Workspace, found: &Crate<'_>) -> Result<Option<Ou
     Ok(Some(Output { path, bytes: text.into_bytes() }))
 }
 
-/// The file as it should be, from what it is and what is declared.
+/// Returns the new contents, from the present ones and the declared structs.
 fn updated(present: &str, messages: &[Message]) -> Result<String, String> {
     let mut numbers = read(present)?;
     let mut seen = BTreeSet::new();
@@ -64,7 +66,7 @@ fn updated(present: &str, messages: &[Message]) -> Result<String, String> {
     Ok(format!("{HEAD}{SUM}{:016x}\n{lines}", sum(&lines)))
 }
 
-/// The numbers given so far. A file that was edited by hand is refused.
+/// Reads the assigned numbers. Fails if the file was edited by hand.
 fn read(text: &str) -> Result<Numbers, String> {
     let mut numbers = Numbers::new();
     if text.is_empty() {
@@ -90,7 +92,7 @@ fn read(text: &str) -> Result<Numbers, String> {
     Ok(numbers)
 }
 
-/// FNV-1a: enough to notice an edit, and the same everywhere.
+/// FNV-1a: sufficient to detect an edit, and the same on every platform.
 fn sum(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

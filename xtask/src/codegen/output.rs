@@ -1,4 +1,4 @@
-//! Writing generated files, or telling which are stale.
+//! Writing generated files, or reporting which are stale.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub(crate) struct Output {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Writes what differs.
+/// Writes the files that differ.
 pub(crate) fn write(workspace: &Workspace, outputs: &[Output]) -> Result<(), Failure> {
     for output in outputs {
         if std::fs::read(&output.path).is_ok_and(|present| present == output.bytes) {
@@ -29,7 +29,7 @@ pub(crate) fn write(workspace: &Workspace, outputs: &[Output]) -> Result<(), Fai
     Ok(())
 }
 
-/// Fails when a file is not what it would be written as, and says where they part.
+/// Fails if a file differs from what would be written, and reports the first difference.
 pub(crate) fn check(workspace: &Workspace, outputs: &[Output]) -> Result<(), Failure> {
     let mut stale = String::new();
     for output in outputs {
@@ -53,7 +53,7 @@ pub(crate) fn check(workspace: &Workspace, outputs: &[Output]) -> Result<(), Fai
     Err(format!("generated files are stale: run `cargo xtask codegen` and commit the result{stale}").into())
 }
 
-/// The first lines in which two texts differ, `-` for what is there and `+` for what should be.
+/// Returns the first lines in which two texts differ, `-` for the present one and `+` for the wanted one.
 fn difference(present: &str, wanted: &str) -> Option<String> {
     const SHOWN_LINES: usize = 5;
     if present == wanted {

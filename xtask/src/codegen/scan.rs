@@ -1,5 +1,5 @@
-//! Finding the annotated structs of a package: its module tree is walked from the root file, so that every struct
-//! is known by the path other modules reach it under.
+//! Finds the annotated structs of a package. The module tree is walked from the root file, so that the path of every
+//! struct is known.
 
 mod messages;
 mod subresources;
@@ -17,9 +17,9 @@ use subresources::Implementation;
 /// The resources of one package.
 #[derive(Debug, Default)]
 pub(crate) struct Resources {
-    /// In the order they are found.
+    /// The annotated structs, in the order in which they are found.
     pub(crate) declared: Vec<Declared>,
-    /// Structs with a JSON schema, of which own resources are made.
+    /// Structs with a JSON schema, which own resources consist of.
     pub(crate) messages: Vec<Message>,
     /// Whether the root declares `mod generated`.
     pub(crate) has_generated_module: bool,
@@ -48,14 +48,14 @@ pub(crate) struct Subresource {
     pub(crate) verbs: Vec<&'static str>,
 }
 
-/// What the walk collects.
+/// The results of the walk.
 struct Walk<'a> {
     workspace: &'a Workspace,
     structs: Vec<Annotated>,
     implementations: Vec<Implementation>,
     messages: Vec<Message>,
-    /// Modules that only their parent sees, so that the storage map cannot name what is inside. Those in the root
-    /// are not among them: the whole crate sees them.
+    /// Private modules, whose items the storage map cannot name. Private modules in the root are not included: the
+    /// whole crate sees them.
     hidden: Vec<Vec<String>>,
     has_generated_module: bool,
 }
@@ -186,7 +186,7 @@ impl<'a> Walk<'a> {
         Ok(Declared { path, file, subresources: found, model })
     }
 
-    /// The path of a type, if the storage map can name it.
+    /// Returns the path of a type, if the storage map can name it.
     fn nameable(&self, module: &[String], name: &str) -> Result<String, String> {
         let path = path_of(module, name);
         match self.hidden.iter().find(|hidden| module.starts_with(hidden)) {
@@ -198,7 +198,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Errors with where they are, one per line.
+    /// Returns errors with their locations, one per line.
     fn located(&self, file: &Path, errors: &syn::Error) -> String {
         let file = self.workspace.shown(file);
         let lines = errors.clone().into_iter().map(|error| {
@@ -215,7 +215,7 @@ fn path_of(module: &[String], name: &str) -> String {
     steps.collect::<Vec<_>>().join("::")
 }
 
-/// Whether an item is compiled in tests only.
+/// Whether an item is only compiled in tests.
 fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")

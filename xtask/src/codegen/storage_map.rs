@@ -8,11 +8,11 @@ use super::output::Output;
 use super::scan::Declared;
 use crate::Failure;
 
-/// The first line of everything generated.
+/// The first line of every generated file.
 const PREAMBLE: &str = "// Written by `cargo xtask codegen` from the annotated structs. Do not edit.\n\n";
 
-/// Kubernetes' own groups, most preferred first, as the aggregator of kube-apiserver ranks them: discovery shows
-/// them in the order of the map. Others follow by name.
+/// Kubernetes' own groups, most preferred first, in the order of kube-apiserver's aggregator: discovery has the order
+/// of the map. Other groups follow by name.
 const GROUP_ORDER: [&str; 21] = [
     "",
     "apiregistration.k8s.io",
@@ -37,7 +37,7 @@ const GROUP_ORDER: [&str; 21] = [
     "flowcontrol.apiserver.k8s.io",
 ];
 
-/// A group at its place in the map.
+/// The sort key of a group in the map.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct GroupKey {
     position: usize,
@@ -63,7 +63,7 @@ pub(super) fn emit(found: &Crate<'_>) -> Output {
     Output { path, bytes: text(groups, &markers).into_bytes() }
 }
 
-/// The module that declares what is in `src/generated`, and re-exports the map.
+/// The module that declares the modules of `src/generated`, and re-exports the map.
 pub(super) fn emit_module(found: &Crate<'_>) -> Result<Output, Failure> {
     let package = found.package;
     if !found.resources.has_generated_module {
@@ -94,7 +94,7 @@ pub(super) fn emit_module(found: &Crate<'_>) -> Result<Output, Failure> {
     Ok(Output { path: source.join("generated.rs"), bytes: text.into_bytes() })
 }
 
-/// The paths of one resource: path, marker, type.
+/// Returns the paths of one resource: path, marker, type.
 pub(super) fn paths_of(declared: &Declared) -> Vec<(String, &'static str, &str)> {
     let model = &declared.model;
     let plural = &model.plural;

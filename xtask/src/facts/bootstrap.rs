@@ -1,4 +1,4 @@
-//! What a server serves from its first moment: roles, priority levels, API services and the like.
+//! The objects that a server creates at start: roles, priority levels, API services and so on.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use super::{FactsError, read_json};
 
-/// Fields of the metadata that say what an object is. The rest is this or that server's.
+/// The metadata fields that are kept. The others are specific to one server.
 const KEPT_METADATA: [&str; 4] = ["name", "namespace", "labels", "annotations"];
 
-/// What is made of an operator's flags instead.
+/// Resources that depend on the operator's flags.
 const BY_FLAGS: [&str; 1] = ["servicecidrs"];
 
-/// All objects, one a line, as whole objects with their types; sorted by type, namespace and name.
+/// Returns all objects, one per line, with their types; sorted by type, namespace and name.
 pub(super) fn objects(upstream: &Path) -> Result<String, FactsError> {
     let served: BTreeMap<String, Vec<Map<String, Value>>> =
         read_json(&upstream.join("bootstrap-objects.json"))?;
@@ -59,20 +59,20 @@ fn kind_of<'a>(discovery: &'a Value, api_version: &str, resource: &str) -> Optio
     resource.pointer("/responseKind/kind")?.as_str()
 }
 
-/// The object as it is to be made: what servers and controllers fill in later is left away.
+/// Returns the object without the fields that servers and controllers set.
 fn wanted(mut object: Map<String, Value>) -> Map<String, Value> {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.retain(|field, _| KEPT_METADATA.contains(&field.as_str()));
     }
     object.remove("status");
     if object.contains_key("aggregationRule") {
-        // The rules of an aggregated role are a controller's.
+        // A controller sets the rules of an aggregated role.
         object.remove("rules");
     }
     object
 }
 
-/// The object as one line, its type first: whoever wants one kind need not read the others.
+/// Returns the object as one line, which begins with its type, so that readers of one kind need not parse the others.
 fn line(api_version: &str, kind: &str, object: Map<String, Value>) -> String {
     let fields = Value::Object(object).to_string();
     let fields = fields.strip_prefix('{').unwrap_or_default();

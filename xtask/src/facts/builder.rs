@@ -1,4 +1,4 @@
-//! Writing one table: types are numbered as they are met, each distinct one once.
+//! Writes one table: types are numbered in the order in which they are found, each distinct type once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -9,10 +9,10 @@ use super::FactsError;
 use super::go::{self, GoFacts, GoField, GoType};
 use super::openapi::OpenApi;
 
-/// The first line of a table, which says how to read it.
+/// The first line of a table, which identifies its format.
 const HEADER: &str = "orlop facts 1";
 
-/// Types that Go reads and writes with code of their own, and what they are.
+/// Types with their own marshalling code in Go, and their form.
 const SPECIAL: &[(&str, &str)] = &[
     ("k8s.io/apimachinery/pkg/api/resource.Quantity", "quantity"),
     ("k8s.io/apimachinery/pkg/apis/meta/v1.FieldsV1", "raw"),
@@ -23,10 +23,10 @@ const SPECIAL: &[(&str, &str)] = &[
     ("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSON", "raw"),
 ];
 
-/// Where Go keeps the types of JSON schemas.
+/// The package of the JSON schema types in Go.
 const SCHEMA_PROPS: &str = "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaProps";
 
-/// What may stand in a JSON schema's place, by what is behind `JSONSchemaProps` in the name.
+/// Alternatives to a JSON schema, by the suffix of `JSONSchemaProps` in the name.
 const SCHEMA_OR: &[(&str, &str)] = &[("OrArray", "list"), ("OrBool", "bool"), ("OrStringArray", "strings")];
 
 /// Packages whose kinds Kubernetes stores as JSON, not protobuf.
@@ -38,15 +38,15 @@ pub(super) struct Builder<'a> {
     openapi: &'a OpenApi,
     /// The text of each type, by number.
     types: Vec<String>,
-    /// The numbers of types that were met, by their text or, for structs, their path.
+    /// The numbers of known types, by their text or, for structs, their path.
     known: HashMap<String, usize>,
 }
 
-/// A field with what the messages around it add.
+/// A field, with what the messages that contain it add.
 struct Expanded {
     field: GoField,
     package: String,
-    /// Numbers in protobuf, from the outermost inlined message inwards; empty when protobuf has none.
+    /// Protobuf numbers, from the outermost inlined message inwards; empty if protobuf has none.
     numbers: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Builder<'a> {
         Self { go, openapi, types: Vec::new(), known: HashMap::new() }
     }
 
-    /// The table's text.
+    /// Returns the table's text.
     pub(super) fn finish(self, kinds: &BTreeMap<[String; 3], usize>) -> String {
         let mut text = format!("{HEADER}\n");
         text.extend(self.types);
@@ -69,7 +69,7 @@ impl<'a> Builder<'a> {
         text
     }
 
-    /// The type of an OpenAPI component.
+    /// Returns the type of an OpenAPI component.
     pub(super) fn component(&mut self, name: &str) -> Result<usize, FactsError> {
         self.declared(&go::declared_path(name))
     }
@@ -114,7 +114,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A name for a name: of the same kind as its target, in the end a built-in type.
+    /// Returns the type of a renamed type: that of its target, in the end a built-in type.
     fn scalar_like(&mut self, target: &str, path: &str) -> Result<usize, FactsError> {
         let alias = self.go.alias(target);
         let alias = alias.ok_or_else(|| FactsError::Contradiction(format!("no type {target} for {path}")))?;
@@ -140,7 +140,7 @@ impl<'a> Builder<'a> {
         Ok(self.push(format!("s {scalar} - {printed}")))
     }
 
-    /// A list or map; `kind` is how a list's elements are told apart and by which keys.
+    /// Returns a list or map type; `kind` is the list type and the keys of its elements.
     fn container(&mut self, ty: &GoType, kind: &str, printed: &str) -> Result<usize, FactsError> {
         match ty {
             GoType::List(element) if **element == GoType::Basic("byte".to_owned()) => {
@@ -164,7 +164,7 @@ impl<'a> Builder<'a> {
             GoType::Basic(basic) => self.basic(basic, basic),
             GoType::List(_) | GoType::Map(..) => self.container(ty, kind, &print(ty)),
             GoType::Declared(path) => match self.go.alias(path) {
-                // A list type with a name: the field says how its elements are told apart.
+                // A named list type: the field determines its list type.
                 Some(alias) if alias.starts_with("[]") => {
                     let list = self.go.resolve(go::package(path), alias)?;
                     self.container(&list, kind, go::printed(path))
@@ -174,7 +174,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A struct, by its Go path.
+    /// Returns a struct type, by its Go path.
     pub(super) fn structure(&mut self, path: &str) -> Result<usize, FactsError> {
         if let Some(known) = self.known.get(path) {
             return Ok(*known);
@@ -200,7 +200,7 @@ impl<'a> Builder<'a> {
         Ok(id)
     }
 
-    /// The fields of a struct and of the structs inlined in it, its own first.
+    /// Returns the fields of a struct and of the structs inlined in it, its own first.
     fn expand(&self, path: &str) -> Result<Vec<Expanded>, FactsError> {
         let mut own = Vec::new();
         let mut inlined = Vec::new();
@@ -230,7 +230,7 @@ impl<'a> Builder<'a> {
         Ok(own)
     }
 
-    /// The declared fields of a struct or of the struct it renames, with the package they are written in.
+    /// Returns the declared fields of a struct or of the struct it renames, with the package that declares them.
     fn fields_of(&self, path: &str) -> Result<Option<(String, &'a [GoField])>, FactsError> {
         if let Some(fields) = self.go.fields(path) {
             return Ok(Some((go::package(path).to_owned(), fields)));
@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The fields of a component Go facts lack: an empty struct, or one of strings.
+    /// Returns the fields of a component that the Go facts lack: an empty struct, or one of strings.
     fn fields_from_openapi(&self, path: &str) -> Result<Vec<GoField>, FactsError> {
         let name = go::openapi_name(path);
         if self.openapi.schema(&name).is_none() {
@@ -305,7 +305,7 @@ impl<'a> Builder<'a> {
         Ok(format!(" {line}\n"))
     }
 
-    /// The Go facts and the documents must name the same fields.
+    /// Checks that the Go facts and the documents have the same fields.
     fn check_against_openapi(&self, name: &str, lines: &BTreeMap<String, String>) -> Result<(), FactsError> {
         let Some(properties) = self.openapi.properties(name) else { return Ok(()) };
         match properties.keys().find(|field| !lines.contains_key(*field)) {
@@ -315,7 +315,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// How a list's elements are told apart, and by which keys: the document's word, else the markers'.
+/// Returns the list type and the keys of a list: those in the document, or else those in the markers.
 fn list_kind(field: &GoField, property: Option<&Value>) -> String {
     let declared = property.and_then(|property| property.get("x-kubernetes-list-type")?.as_str());
     let keys = property.and_then(|property| property.get("x-kubernetes-list-map-keys")?.as_array());
@@ -334,7 +334,7 @@ fn list_kind(field: &GoField, property: Option<&Value>) -> String {
     format!("{kind} {}", if keys.is_empty() { "-".to_owned() } else { keys.join(",") })
 }
 
-/// The default, unless it only says what Go writes anyway: zeros of value fields that are never left out.
+/// Returns the default, unless it is what Go writes anyway: the zero value of a value field that is never omitted.
 fn default(field: &GoField, property: Option<&Value>, ty: &GoType) -> Option<Value> {
     let default = property?.get("default")?;
     let always_written = !field.omitempty && !matches!(ty, GoType::Pointer(_));

@@ -1,4 +1,4 @@
-//! The names of kube-apiserver's flags, so that a flag that is missing here is not taken for a typing error.
+//! The names of kube-apiserver's flags, so that a flag that is not supported is not reported as a typing error.
 
 use serde::Deserialize;
 

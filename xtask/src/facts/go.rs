@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::{FactsError, read_json};
 
-/// What is known of Kubernetes' Go types.
+/// The known Go types of Kubernetes.
 #[derive(Deserialize)]
 pub(super) struct GoFacts {
-    /// Types that are other types under a new name, by package path and name.
+    /// Renamed types, by package path and name.
     named: BTreeMap<String, String>,
     /// Structs, likewise.
     structs: BTreeMap<String, Vec<GoField>>,
@@ -81,7 +81,7 @@ impl GoFacts {
         self.structs.get(path).map(Vec::as_slice)
     }
 
-    /// What a named type stands for, in the words of its package.
+    /// Returns the target of a named type, as written in its package.
     pub(super) fn alias(&self, path: &str) -> Option<&str> {
         self.named.get(path).map(String::as_str)
     }
@@ -116,7 +116,7 @@ impl GoFacts {
         if let Some((_, path)) = IMPORTS.iter().find(|(known, _)| *known == import) {
             return Ok(format!("{path}.{name}"));
         }
-        // Which package `v1` is differs from file to file: the group's own, core's or meta's.
+        // The package that `v1` refers to differs from file to file: the group's own, core's or meta's.
         let own = package.rsplit_once('/').map_or(package, |(parent, _)| parent);
         let candidates = [format!("{own}/{import}"), CORE_V1.to_owned(), META_V1.to_owned()];
         let mut paths = candidates.iter().map(|package| format!("{package}.{name}"));

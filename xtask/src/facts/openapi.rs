@@ -1,4 +1,4 @@
-//! What the OpenAPI documents say of types.
+//! Facts from the OpenAPI documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

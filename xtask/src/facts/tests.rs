@@ -1,5 +1,4 @@
-//! Tables made of upstream's data, held against upstream's objects. The data is in the directory `ORLOP_UPSTREAM`
-//! names.
+//! Compares encodings by the generated tables with upstream's objects. The data is in the directory `ORLOP_UPSTREAM`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use super::go::{self, GoFacts};
 use super::openapi::OpenApi;
 use super::{FactsError, read_json};
 
-/// Where Go declares the kind that an object says it is.
+/// Returns the Go type of an object's kind.
 fn go_type(object: &Value) -> Option<String> {
     let api_version = object.get("apiVersion")?.as_str()?;
     let kind = object.get("kind")?.as_str()?;
@@ -31,7 +30,7 @@ fn go_type(object: &Value) -> Option<String> {
     Some(format!("k8s.io/api/{group}/{version}.{kind}"))
 }
 
-/// Also kinds that are no longer served: what codegen makes of Go's facts holds for any of them.
+/// Includes kinds that are no longer served: the tables made from Go's facts are valid for all of them.
 #[test]
 fn every_object_of_upstream_is_byte_exact_in_protobuf() -> Result<(), FactsError> {
     let Some(upstream) = std::env::var_os("ORLOP_UPSTREAM").map(PathBuf::from) else {

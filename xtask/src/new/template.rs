@@ -4,7 +4,7 @@ use registry_grammar::plural_of;
 
 use crate::Failure;
 
-/// Every name a new resource has.
+/// The names of a new resource.
 #[derive(Debug)]
 pub(super) struct Names {
     group: String,
@@ -107,7 +107,7 @@ impl Strategy for KINDStrategy {
 // === impl Names ===
 
 impl Names {
-    /// The names that follow from `group/version` (or `v1`) and a kind.
+    /// Derives the names from `group/version` (or `v1`) and a kind.
     pub(super) fn new(group_version: &str, kind: &str) -> Result<Self, Failure> {
         let (group, version) = group_version.rsplit_once('/').unwrap_or(("", group_version));
         if !kind.starts_with(|first: char| first.is_ascii_uppercase())
@@ -127,7 +127,7 @@ impl Names {
         Ok(names)
     }
 
-    /// The grammar itself says whether the text will do.
+    /// Checks the text with the grammar of the derive.
     fn check(&self) -> Result<(), Failure> {
         let file = syn::parse_file(&self.resource()).map_err(|error| format!("`{}`: {error}", self.kind))?;
         for item in file.items {

@@ -1,4 +1,4 @@
-//! The rules themselves, over one file.
+//! The rules, checked for one file.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -10,14 +10,14 @@ use crate::Failure;
 const MAX_FUNCTION_LINES: usize = 70;
 const MAX_MODULE_LINES: usize = 500;
 
-/// Names that say nothing about what is inside.
+/// Module names without meaning.
 const EMPTY_NAMES: [&str; 4] = ["utils", "util", "helpers", "misc"];
 
-/// Marks of something unfinished. Put together so that this file does not hold them.
+/// Marks of unfinished code. Concatenated so that this file does not contain them.
 const UNFINISHED: [&str; 4] =
     [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("to", "do!("), concat!("unimple", "mented!(")];
 
-/// What one file breaks. Files of tests may be as long as they have to be.
+/// Returns the violations in a file. Files of tests may have any length.
 pub(super) fn check(path: &str, text: &str) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs");
@@ -53,14 +53,14 @@ pub(super) fn check(path: &str, text: &str) -> Result<Vec<Finding>, Failure> {
     Ok(functions.findings)
 }
 
-/// The line of the tests at the end of a module.
+/// Returns the line at which the tests at the end of a module begin.
 fn tests_begin(file: &syn::File) -> Option<usize> {
     let is_tests = |item: &&syn::Item| matches!(item, syn::Item::Mod(module) if module.ident == "tests" && module.content.is_some());
     let tests = file.items.iter().find(is_tests)?;
     Some(tests.span().start().line)
 }
 
-/// Looks at the length of every function.
+/// Checks the length of every function.
 struct Functions {
     findings: Vec<Finding>,
     tests_begin: usize,

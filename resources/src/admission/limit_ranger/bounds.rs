@@ -1,11 +1,11 @@
-//! Holding requests and limits against one entry of a limit range.
+//! Comparison of requests and limits with one entry of a limit range.
 
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
 use crate::core::pod_spec::totals::{self, Amounts};
 
-/// Notes what of the requests and limits of a container, or of a pod, is out of bounds.
+/// Adds a complaint for each request and limit of a container, or of a pod, that is out of bounds.
 pub(super) fn check(limit: &Value, requests: &Amounts, limits: &Amounts, complaints: &mut Vec<String>) {
     let kind = super::kind(limit);
     for (name, bound) in totals::read(limit.get("min")) {
@@ -32,7 +32,7 @@ pub(super) fn check(limit: &Value, requests: &Amounts, limits: &Amounts, complai
     }
 }
 
-/// Notes what of the requests of a claim is out of bounds.
+/// Adds a complaint for each request of a claim that is out of bounds.
 pub(super) fn check_requests(limit: &Value, requests: &Amounts, complaints: &mut Vec<String>) {
     let kind = super::kind(limit);
     for (word, field) in [("minimum", "min"), ("maximum", "max")] {

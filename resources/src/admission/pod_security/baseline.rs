@@ -1,4 +1,4 @@
-//! What the level `baseline` looks for: the known ways from a pod to its node.
+//! Checks of the level `baseline`: known privilege escalations from a pod to its node.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const CAPABILITIES: [&str; 13] = [
     "SETUID",
     "SYS_CHROOT",
 ];
-/// Settings of the kernel that only concern the pod, with the minor version that first allowed them.
+/// Kernel settings that only affect the pod, with the minor version that first allowed them.
 const SYSCTLS: [(&str, u32); 12] = [
     ("kernel.shm_rmid_forced", 0),
     ("net.ipv4.ip_local_port_range", 0),
@@ -102,7 +102,7 @@ fn capabilities(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
         .map(|detail| Violation { reason: "non-default capabilities".to_owned(), detail })
 }
 
-/// Who adds capabilities other than these.
+/// Returns the containers that add capabilities other than these.
 pub(super) fn added_capabilities(pod: &PodView<'_, '_>, allowed: &[&str]) -> Option<String> {
     let mut setters = Setters::default();
     let mut added = Texts::new();
@@ -268,13 +268,13 @@ fn seccomp(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     })
 }
 
-/// The kind of seccomp profile a security context chooses, if it does.
+/// Returns the type of the seccomp profile that a security context selects, if any.
 pub(super) fn seccomp_type<'v>(context: &Field<'v, '_>) -> Option<&'v str> {
     let profile = context.get("seccompProfile");
     profile.exists().then(|| profile.get("type").text())
 }
 
-/// Whether a kind of seccomp profile confines anything.
+/// Whether a type of seccomp profile restricts anything.
 pub(super) fn is_seccomp_safe(kind: &str) -> bool {
     matches!(kind, "Localhost" | "RuntimeDefault")
 }

@@ -1,4 +1,4 @@
-//! What pods are looked at for, and what is said of what is found.
+//! The checks of pods, and the texts of their violations.
 
 use std::collections::BTreeSet;
 use std::collections::HashSet;
@@ -7,27 +7,27 @@ use crate::support::field::Field;
 
 use super::policy::{Level, Version};
 
-/// A pod, or the template of one.
+/// A pod, or a pod template.
 pub(super) struct PodView<'v, 'p> {
     pub(super) metadata: &'p Field<'v, 'p>,
     pub(super) spec: &'p Field<'v, 'p>,
 }
 
-/// One thing to look for.
+/// One check.
 pub(super) struct Check {
-    /// The name it is ordered by.
+    /// The name that checks are sorted by.
     pub(super) id: &'static str,
-    /// From which level on it counts.
+    /// The lowest level that includes the check.
     pub(super) level: Level,
-    /// Since which minor version it counts.
+    /// The first minor version that includes the check.
     pub(super) since: u32,
-    /// The check of the lower level that this one makes needless.
+    /// The check of the lower level that this one replaces.
     pub(super) overrides: &'static str,
-    /// Looks; `None` when there is nothing to say.
+    /// Runs the check; `None` if the pod passes.
     pub(super) find: fn(&PodView<'_, '_>, Version) -> Option<Violation>,
 }
 
-/// One thing a level does not allow.
+/// A violation of a level.
 #[derive(Debug)]
 pub(super) struct Violation {
     pub(super) reason: String,
@@ -37,7 +37,7 @@ pub(super) struct Violation {
 // === impl Violation ===
 
 impl Violation {
-    /// A violation, if somebody commits it.
+    /// Returns a violation if there are any setters.
     pub(super) fn by(setters: &Setters<'_>, reason: &str, what: impl FnOnce(&str) -> String) -> Option<Self> {
         let who = setters.text()?;
         Some(Self { reason: reason.to_owned(), detail: what(&who) })
@@ -47,7 +47,7 @@ impl Violation {
 // === impl PodView ===
 
 impl<'v> PodView<'v, '_> {
-    /// Calls back with every container.
+    /// Calls `visit` with every container.
     pub(super) fn each_container(&self, mut visit: impl FnMut(&'v str, &Field<'v, '_>)) {
         for list in ["initContainers", "containers", "ephemeralContainers"] {
             for container in self.spec.get(list).elements() {
@@ -56,25 +56,25 @@ impl<'v> PodView<'v, '_> {
         }
     }
 
-    /// Calls back with the security context of the pod (`None`) and of every container that have one (by name).
+    /// Calls `visit` with the security contexts of the pod (`None`) and of the containers (by name), where present.
     pub(super) fn each_context(&self, mut visit: impl FnMut(Option<&'v str>, &Field<'v, '_>)) {
         visit(None, &self.spec.get("securityContext"));
         self.each_container(|name, container| visit(Some(name), &container.get("securityContext")));
     }
 
-    /// Whether it says that it runs on Windows.
+    /// Whether the pod declares that it runs on Windows.
     pub(super) fn is_windows(&self) -> bool {
         let system = self.spec.get("os");
         system.get("name").text() == "windows"
     }
 
-    /// Whether its users are not those of the node.
+    /// Whether the pod has a user namespace of its own.
     pub(super) fn has_own_users(&self) -> bool {
         self.spec.get("hostUsers").value().and_then(serde_json::Value::as_bool) == Some(false)
     }
 }
 
-/// Who does what is not allowed: the pod itself, and some of its containers.
+/// The pod itself and the containers that violate a rule.
 #[derive(Default)]
 pub(super) struct Setters<'a> {
     pod: bool,
@@ -83,7 +83,7 @@ pub(super) struct Setters<'a> {
 }
 
 impl<'a> Setters<'a> {
-    /// Notes the pod (`None`) or one of its containers, once.
+    /// Adds the pod (`None`) or one of its containers, once.
     pub(super) fn add(&mut self, who: Option<&'a str>) {
         match who {
             None => self.pod = true,
@@ -92,12 +92,12 @@ impl<'a> Setters<'a> {
         }
     }
 
-    /// How many containers there are.
+    /// Number of containers.
     pub(super) fn count(&self) -> usize {
         self.containers.len()
     }
 
-    /// `pod and containers "a", "b"`; `None` when it is nobody.
+    /// Returns `pod and containers "a", "b"`; `None` when empty.
     pub(super) fn text(&self) -> Option<String> {
         let mut parts = Vec::new();
         if self.pod {
@@ -111,12 +111,12 @@ impl<'a> Setters<'a> {
     }
 }
 
-/// One word or another, by number.
+/// Returns the singular or the plural, by number.
 pub(super) fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
     if count == 1 { one } else { many }
 }
 
-/// Texts in quotes, with commas between.
+/// Returns the texts in quotes, separated by commas.
 pub(super) fn quoted<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> String {
     texts.into_iter().map(|text| format!("\"{}\"", text.as_ref())).collect::<Vec<_>>().join(", ")
 }

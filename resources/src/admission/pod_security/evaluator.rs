@@ -1,15 +1,15 @@
-//! A pod held against a level: which checks count, and what they find.
+//! Evaluation of a pod against a level.
 
 use super::checks::{Check, PodView, Violation};
 use super::policy::{Bar, Level, Version};
 use super::{baseline, restricted};
 
-/// All that a level does not allow of one pod.
+/// All violations of a level by one pod.
 #[derive(Debug)]
 pub(super) struct Violations(Vec<Violation>);
 
-/// Holds a pod against a level: first what every level looks for, then what only the strictest does; each part by
-/// the names of the checks.
+/// Evaluates a pod against a level: first the checks of all levels, then those of the strictest one; each part sorted
+/// by check name.
 pub(super) fn evaluate(bar: Bar, pod: &PodView<'_, '_>) -> Violations {
     let counts = |check: &&Check| {
         check.level <= bar.level
@@ -30,17 +30,17 @@ pub(super) fn evaluate(bar: Bar, pod: &PodView<'_, '_>) -> Violations {
 // === impl Violations ===
 
 impl Violations {
-    /// Whether there is nothing wrong.
+    /// Whether there are no violations.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is wrong, in short.
+    /// Returns the violations in short form.
     pub(super) fn reasons(&self) -> String {
         self.0.iter().map(|one| one.reason.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// What is wrong, and with what.
+    /// Returns the violations with details.
     pub(super) fn details(&self) -> String {
         let texts = self.0.iter().map(|one| {
             if one.detail.is_empty() {

@@ -1,4 +1,4 @@
-//! What the labels of a namespace ask of its pods.
+//! The pod security labels of a namespace.
 
 use std::fmt;
 
@@ -7,36 +7,36 @@ use registry_core::api::{FieldPath, Object};
 
 const PREFIX: &str = "pod-security.kubernetes.io/";
 
-/// How much is held back from pods.
+/// The security level of pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// Nothing.
+    /// No restrictions.
     #[default]
     Privileged,
-    /// The known ways to take over a node.
+    /// Prevents known privilege escalations.
     Baseline,
-    /// All that is not needed.
+    /// Restricts everything that pods do not need.
     Restricted,
 }
 
-/// As of which minor version of Kubernetes a level is meant; all versions are 1.x.
+/// The minor version of Kubernetes that defines a level; all versions are 1.x.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Version {
     /// `v1.x`.
     Minor(u32),
-    /// Whatever is known.
+    /// The latest known version.
     #[default]
     Latest,
 }
 
-/// A level as of a version: what pods are held against.
+/// A level as defined by a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bar {
     pub(super) level: Level,
     pub(super) version: Version,
 }
 
-/// What is refused in a namespace, and what is warned about.
+/// The levels that a namespace enforces, and those it warns about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Policy {
     pub(super) enforce: Bar,
@@ -46,8 +46,8 @@ pub(super) struct Policy {
 // === impl Policy ===
 
 impl Policy {
-    /// Reads the labels of a namespace. Where one cannot be read, the strictest is meant for what is refused, and
-    /// nothing for what is warned about.
+    /// Reads the labels of a namespace. If a label is invalid, the strictest level is enforced, and nothing is warned
+    /// about.
     pub(super) fn of(namespace: &Object) -> (Self, ErrorList) {
         let mut errors = ErrorList::default();
         let label = |name: &str| {
@@ -75,13 +75,13 @@ impl Policy {
             Bar { level, version }
         };
         let enforce = bar("enforce", Level::Restricted);
-        // What is only written to the audit log has to be readable too.
+        // The label for the audit log must be valid too.
         bar("audit", Level::Privileged);
         let warn = bar("warn", Level::Privileged);
         (Self { enforce, warn }, errors)
     }
 
-    /// Whether it asks nothing of pods.
+    /// Whether the policy allows everything.
     pub(super) fn is_privileged(self) -> bool {
         self.enforce.level == Level::Privileged && self.warn.level == Level::Privileged
     }
@@ -90,7 +90,7 @@ impl Policy {
 // === impl Bar ===
 
 impl Bar {
-    /// Whether a pod that passed the other may not pass this one.
+    /// Whether a pod that passed `other` may fail this one.
     pub(super) fn is_stricter_than(self, other: Self) -> bool {
         self.level != Level::Privileged && (self.version != other.version || self.level > other.level)
     }

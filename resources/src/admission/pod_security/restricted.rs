@@ -1,4 +1,4 @@
-//! What the level `restricted` looks for beside: everything a well-made pod can do without.
+//! Additional checks of the level `restricted`: hardening practices.
 
 use serde_json::Value;
 
@@ -6,9 +6,9 @@ use super::baseline::{added_capabilities, is_seccomp_safe, seccomp_type};
 use super::checks::{Check, PodView, Setters, Texts, Violation, plural, quoted};
 use super::policy::{Level, Version};
 
-/// Since this minor version a pod that says it runs on Windows is spared what has no meaning there.
+/// The first minor version that exempts pods that declare Windows from checks without meaning there.
 const KNOWS_WINDOWS: Version = Version::Minor(25);
-/// Since this minor version a pod with users of its own may run as its root.
+/// The first minor version that allows pods with a user namespace to run as its root.
 const KNOWS_OWN_USERS: Version = Version::Minor(35);
 const VOLUMES: [&str; 9] = [
     "configMap",

@@ -1,4 +1,4 @@
-//! Which objects a quota is about: its scopes.
+//! Scopes of quotas.
 
 use registry_core::api::{GroupResource, Object};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::usage::{PODS, has_deadline};
 use crate::core::pods::quality_of_service;
 
-/// What a quota asks of the objects it counts: its scopes, and the expressions of its selector.
+/// Returns the scopes of a quota and the expressions of its scope selector.
 pub(super) fn of(quota: &Object) -> Vec<Value> {
     let named = quota.get(&["spec", "scopes"]).and_then(Value::as_array).into_iter().flatten();
     let named = named.map(|scope| json!({"scopeName": scope, "operator": "Exists"}));
@@ -45,7 +45,7 @@ fn has_class(pod: &Object, operator: &str, values: Option<&Value>) -> bool {
     }
 }
 
-/// Whether any of its affinities names namespaces.
+/// Whether any of the pod's affinity terms names namespaces.
 fn looks_elsewhere(pod: &Object) -> bool {
     ["podAffinity", "podAntiAffinity"].iter().any(|affinity| {
         let terms = |field: &str| pod.get(&["spec", "affinity", affinity, field]).and_then(Value::as_array);

@@ -92,7 +92,7 @@ fn a_quota_is_about_its_scopes() {
     assert!(!scope::matches(&scoped("BestEffort"), services, &plain));
 }
 
-/// Holds a new config map against the quotas of `default`.
+/// Checks a new config map against the quotas of `default`.
 async fn create_map(plugin: &ResourceQuota) -> Result<(), StatusError> {
     let map = object(json!({"metadata": {"name": "m"}}));
     let kind = ConfigMaps::TYPE.kind;

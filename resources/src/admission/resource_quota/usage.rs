@@ -1,4 +1,4 @@
-//! What an object counts for, by the names quotas use.
+//! Usage of objects, by the resource names of quotas.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const EVENTS: [GroupResource; 2] = [
     GroupResource { group: "events.k8s.io", resource: "events" },
 ];
 
-/// Resources whose objects count under their plural too, as they did before `count/…`.
+/// Resources that are also counted under their plural, the name that precedes `count/…`.
 const BY_PLURAL: [&str; 6] = [
     "configmaps",
     "persistentvolumeclaims",
@@ -26,14 +26,14 @@ const BY_PLURAL: [&str; 6] = [
     "services",
 ];
 
-/// Where a quota bounds one of these, every container has to say how much of it it takes.
+/// If a quota limits one of these, every container must specify it.
 pub(super) const HAS_TO_BE_SAID: [&str; 6] =
     ["cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory"];
 
 /// The subresource by which a pod's requests and limits change.
 pub(super) const RESIZE: &str = "resize";
 
-/// Whether an object may come to count for more, or less, or for other quotas, by a change.
+/// Whether an update may change the usage of an object, or the quotas that count it.
 pub(super) fn changes(
     resource: GroupResource,
     subresource: &str,
@@ -51,7 +51,7 @@ pub(super) fn is_ignored(resource: GroupResource) -> bool {
     EVENTS.contains(&resource)
 }
 
-/// What a write adds to what is counted.
+/// Returns the usage that a write adds.
 pub(super) fn delta(resource: GroupResource, new: &Object, old: Option<&Object>) -> Amounts {
     let mut delta = of(resource, new);
     for (name, before) in old.map(|old| of(resource, old)).unwrap_or_default() {
@@ -68,10 +68,10 @@ pub(super) fn delta(resource: GroupResource, new: &Object, old: Option<&Object>)
     delta
 }
 
-/// What an object counts for.
+/// Returns the usage of an object.
 pub(super) fn of(resource: GroupResource, object: &Object) -> Amounts {
     let mut usage = Amounts::from([(counted(resource), number(1))]);
-    // Of a pod that is over, only the object is left.
+    // A terminated pod only counts as an object.
     if resource == PODS && matches!(object.get_str(&["status", "phase"]), Some("Failed" | "Succeeded")) {
         return usage;
     }
@@ -98,7 +98,7 @@ fn number(count: usize) -> Quantity {
     Quantity::whole(u64::try_from(count).unwrap_or(u64::MAX))
 }
 
-/// Requests and limits under all the names a quota may use for them.
+/// Returns requests and limits under all the names that quotas may use for them.
 fn computed(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut usage = Amounts::new();
     for (name, amount) in requests {
@@ -132,7 +132,7 @@ fn of_service(service: &Object) -> Amounts {
     ])
 }
 
-/// A claim counts under the name of its class too.
+/// Returns the usage of a claim, which also counts under the name of its class.
 fn of_claim(claim: &Object) -> Amounts {
     let mut usage = Amounts::new();
     let class = claim.get_str(&["spec", "storageClassName"]).filter(|class| !class.is_empty());
@@ -150,7 +150,8 @@ fn of_claim(claim: &Object) -> Amounts {
     usage
 }
 
-/// What containers of a pod do not say although a quota bounds it: `limits.cpu for: a,b; memory for: a`.
+/// Returns the resources that containers of a pod do not specify although a quota limits them: `limits.cpu for: a,b;
+/// memory for: a`.
 pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
     let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for list in ["containers", "initContainers"] {
@@ -173,7 +174,7 @@ pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 
-/// Whether a pod ends by itself at some time: whether it is in the scope `Terminating`.
+/// Whether a pod has a deadline: whether it is in the scope `Terminating`.
 pub(super) fn has_deadline(pod: &Object) -> bool {
     pod.get_i64(&["spec", "activeDeadlineSeconds"]).is_some_and(|seconds| seconds >= 0)
 }

@@ -9,7 +9,7 @@ use crate::admissionregistration::matching;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// What is changed, and how.
+/// Defaults and validation of mutations.
 pub(super) struct MutatingPolicyStrategy;
 
 impl ObjectStrategy for MutatingPolicyStrategy {
@@ -51,7 +51,7 @@ impl ObjectStrategy for MutatingPolicyStrategy {
     }
 }
 
-/// A mutation is of one kind, and says what that kind needs.
+/// Checks that a mutation has exactly one type, with the fields of that type.
 fn check_mutation(mutation: &Field<'_, '_>, errors: &mut ErrorList) {
     let kind = mutation.get("patchType");
     let (wanted, other) = match kind.text() {

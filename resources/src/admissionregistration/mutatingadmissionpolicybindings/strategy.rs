@@ -9,7 +9,7 @@ use crate::admissionregistration::matching;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// Which policy, with which parameters, for what.
+/// Validation of the policy, the parameters and the matched resources.
 pub(super) struct MutatingBindingStrategy;
 
 impl ObjectStrategy for MutatingBindingStrategy {

@@ -9,7 +9,7 @@ use crate::admissionregistration::matching;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// Whom to ask, about what, and for how long.
+/// Defaults and validation of webhooks.
 pub(super) struct MutatingWebhookStrategy;
 
 impl ObjectStrategy for MutatingWebhookStrategy {

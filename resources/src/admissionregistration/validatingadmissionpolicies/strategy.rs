@@ -9,7 +9,7 @@ use crate::admissionregistration::matching;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// What is validated, and how.
+/// Defaults and validation of validations.
 pub(super) struct ValidatingPolicyStrategy;
 
 impl ObjectStrategy for ValidatingPolicyStrategy {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// Named as its group and version; a local one is always available.
+/// The name must be version and group; a local service is always available.
 pub(super) struct APIServiceStrategy;
 
 impl ObjectStrategy for APIServiceStrategy {
@@ -33,7 +33,7 @@ impl ObjectStrategy for APIServiceStrategy {
     }
 
     fn name_rule(&self) -> NameRule {
-        // `v1.` is the core group's.
+        // `v1.` is the name for the core group.
         NameRule::PathSegment
     }
 

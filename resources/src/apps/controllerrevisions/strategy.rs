@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::field::Field;
 
-/// A revision's data is an object, and stays as it was made.
+/// The data is an object and immutable.
 pub(super) struct ControllerRevisionStrategy;
 
 impl ObjectStrategy for ControllerRevisionStrategy {

@@ -10,11 +10,11 @@ use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::fill_at;
 use crate::support::field::Field;
 
-/// Counts the changes of the template; once a field of the spec.
+/// Counts the changes of the template; formerly a field of the spec.
 const TEMPLATE_GENERATION: [&str; 3] =
     ["metadata", "annotations", "deprecated.daemonset.template.generation"];
 
-/// Defaults and validation; the selector stays as it was made.
+/// Defaults and validation; the selector is immutable.
 pub(super) struct DaemonSetStrategy;
 
 impl ObjectStrategy for DaemonSetStrategy {
@@ -26,7 +26,7 @@ impl ObjectStrategy for DaemonSetStrategy {
             fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
         }
         defaults::apply_to_template(object, &["spec", "template"]);
-        // The number is the server's; that it is there is the client's doing.
+        // The server sets the number; the annotation exists only if the client sets it.
         fill_at(object, &TEMPLATE_GENERATION, "0");
     }
 

@@ -11,7 +11,7 @@ use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::fill_at;
 use crate::support::field::Field;
 
-/// Defaults and validation; the selector stays as it was made.
+/// Defaults and validation; the selector is immutable.
 pub(super) struct DeploymentStrategy;
 
 impl ObjectStrategy for DeploymentStrategy {
@@ -59,7 +59,7 @@ impl ObjectStrategy for DeploymentStrategy {
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        // Annotations say how a rollout goes: they count as a change too.
+        // Annotations control rollouts, so a change of them increments the generation.
         const ANNOTATIONS: [&str; 2] = ["metadata", "annotations"];
         if new.get(&ANNOTATIONS) != old.get(&ANNOTATIONS) {
             new.set(&["metadata", "generation"], (old.generation() + 1).into());

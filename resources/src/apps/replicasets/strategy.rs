@@ -10,7 +10,7 @@ use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::fill_at;
 use crate::support::field::Field;
 
-/// Defaults and validation; the selector stays as it was made.
+/// Defaults and validation; the selector is immutable.
 pub(super) struct ReplicaSetStrategy;
 
 impl ObjectStrategy for ReplicaSetStrategy {

@@ -13,7 +13,7 @@ use crate::support::defaulting::{each, fill, fill_at, with};
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, NUMBER, OPTIONAL};
 
-/// What may change of a spec.
+/// The fields of the spec that may change.
 const MUTABLE: [&str; 7] = [
     "replicas",
     "ordinals",
@@ -25,16 +25,16 @@ const MUTABLE: [&str; 7] = [
 ];
 const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
-/// How messages show a rolling update.
+/// The form of a rolling update in messages.
 const ROLLING_UPDATE: GoShape =
     GoShape::Struct(&[("Partition", "partition", NUMBER), ("MaxUnavailable", "maxUnavailable", OPTIONAL)]);
 
-/// Defaults and validation; most of the spec stays as it was made.
+/// Defaults and validation; most of the spec is immutable.
 pub(super) struct StatefulSetStrategy;
 
 impl ObjectStrategy for StatefulSetStrategy {
     fn name_rule(&self) -> NameRule {
-        // The names of its pods begin with its own.
+        // The names of its pods begin with the name of the set.
         NameRule::DnsLabel
     }
 

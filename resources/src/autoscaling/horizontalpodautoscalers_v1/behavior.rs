@@ -1,11 +1,11 @@
-//! The behavior as its annotation holds it. Kubernetes writes its internal type there, which has no JSON names of its
-//! own: the fields are called as in Go, and null when unset.
+//! The scaling behavior in its annotation. Kubernetes writes its internal type there, which has no JSON names: fields
+//! have their Go names, and are null when unset.
 
 use registry_core::resource::conversion::ConversionError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How fast it scales. Written for the annotation; read from either form.
+/// The scaling behavior. Written for the annotation; read from either form.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all(serialize = "PascalCase"))]
 pub(super) struct Behavior {
@@ -39,12 +39,12 @@ struct Policy {
     period_seconds: i32,
 }
 
-/// The annotation's form of the field's.
+/// Converts the field to the annotation's form.
 pub(super) fn to_annotation(field: Value) -> Result<Behavior, ConversionError> {
     serde_json::from_value(field).map_err(|error| ConversionError(error.to_string()))
 }
 
-/// The field's form of the annotation's; `None` when it says nothing.
+/// Converts the annotation to the field's form; `None` when it is empty.
 pub(super) fn from_annotation(behavior: Behavior) -> Option<Value> {
     let mut fields = serde_json::Map::new();
     for (name, rules) in [("scaleUp", behavior.scale_up), ("scaleDown", behavior.scale_down)] {

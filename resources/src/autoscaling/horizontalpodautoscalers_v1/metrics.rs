@@ -1,5 +1,5 @@
-//! Metrics as annotations of `autoscaling/v1` hold them: an older form than `autoscaling/v2`'s fields, written with
-//! the fields in the order Kubernetes has them.
+//! Metrics in the annotations of `autoscaling/v1`: an older form than the fields of `autoscaling/v2`, written in
+//! Kubernetes' field order.
 
 use k8s_openapi::api::autoscaling::v2;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -12,7 +12,7 @@ mod older;
 
 use older::{MetricSpec, MetricStatus};
 
-/// What is aimed at when nobody says.
+/// The default target.
 pub(super) const DEFAULT_CPU_PERCENT: i32 = 80;
 
 /// Conditions with their fields in Kubernetes' order.
@@ -31,24 +31,24 @@ pub(super) struct Condition {
 
 // === CPU utilization, which has fields ===
 
-/// The metric that stands for the one number.
+/// Returns the metric for the CPU target of `autoscaling/v1`.
 pub(super) fn cpu_target(percent: &Value) -> Value {
     let target = json!({ "type": "Utilization", "averageUtilization": percent });
     json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } })
 }
 
-/// The measurement that stands for the one number.
+/// Returns the measurement for the CPU utilization of `autoscaling/v1`.
 pub(super) fn cpu_current(percent: &Value) -> Value {
     let current = json!({ "averageUtilization": percent });
     json!({ "type": "Resource", "resource": { "name": "cpu", "current": current } })
 }
 
-/// The wanted utilization, if the first metric of the CPU is one.
+/// Returns the target utilization, if the first CPU metric has one.
 pub(super) fn cpu_percent_wanted(metrics: &[Value]) -> Option<Value> {
     metrics.iter().find(|metric| is_cpu(metric)).and_then(|metric| utilization(metric, "target")).cloned()
 }
 
-/// The present utilization, if it was measured.
+/// Returns the current utilization, if it was measured.
 pub(super) fn cpu_percent_now(metrics: &[Value]) -> Option<Value> {
     let cpu = metrics.iter().filter(|metric| is_cpu(metric));
     cpu.filter_map(|metric| utilization(metric, "current")).next_back().cloned()
@@ -66,28 +66,28 @@ fn utilization<'a>(metric: &'a Value, of: &str) -> Option<&'a Value> {
 
 // === all else, which travels in annotations ===
 
-/// The wanted metrics that have no field, in their older form.
+/// Returns the target metrics that have no field, in their older form.
 pub(super) fn other_wanted(metrics: &[Value]) -> Result<Vec<MetricSpec>, ConversionError> {
     let has_field = |metric: &&Value| is_cpu(metric) && utilization(metric, "target").is_some();
     metrics.iter().filter(|metric| !has_field(metric)).map(read::<v2::MetricSpec, _>).collect()
 }
 
-/// The wanted metrics an annotation holds, as `autoscaling/v2` has them.
+/// Returns the target metrics of an annotation, in the form of `autoscaling/v2`.
 pub(super) fn wanted_of(annotation: Vec<MetricSpec>) -> Vec<Value> {
     annotation.into_iter().map(|metric| write(&v2::MetricSpec::from(metric))).collect()
 }
 
-/// All measurements, in their older form.
+/// Returns all measurements, in their older form.
 pub(super) fn current(metrics: &[Value]) -> Result<Vec<MetricStatus>, ConversionError> {
     metrics.iter().map(read::<v2::MetricStatus, _>).collect()
 }
 
-/// The measurements an annotation holds, as `autoscaling/v2` has them.
+/// Returns the measurements of an annotation, in the form of `autoscaling/v2`.
 pub(super) fn current_of(annotation: Vec<MetricStatus>) -> Vec<Value> {
     annotation.into_iter().map(|metric| write(&v2::MetricStatus::from(metric))).collect()
 }
 
-/// Conditions in the order of fields annotations have.
+/// Returns conditions in the field order of annotations.
 pub(super) fn conditions(conditions: Vec<Value>) -> Result<Vec<Condition>, ConversionError> {
     let read =
         |condition| serde_json::from_value(condition).map_err(|error| ConversionError(error.to_string()));
@@ -98,12 +98,12 @@ fn read<T: DeserializeOwned, U: From<T>>(metric: &Value) -> Result<U, Conversion
     T::deserialize(metric).map(U::from).map_err(|error| ConversionError(error.to_string()))
 }
 
-/// Types of the API are objects in JSON: writing one cannot fail.
+/// Serializes an API type. API types are JSON objects, so this cannot fail.
 fn write<T: Serialize>(metric: &T) -> Value {
     serde_json::to_value(metric).unwrap_or_default()
 }
 
-/// A quantity that must be there: zero when it is not.
+/// Returns a required quantity: zero if it is absent.
 fn or_zero(quantity: Option<Quantity>) -> Quantity {
     quantity.unwrap_or_else(|| Quantity("0".to_owned()))
 }

@@ -12,7 +12,7 @@ use crate::support::field::Field;
 
 use super::validation::{self, Lenience};
 
-/// Defaults of metrics and behavior; validation against the state before.
+/// Defaults of metrics and behavior; validation, which depends on the previous state.
 pub(super) struct HorizontalPodAutoscalerStrategy;
 
 impl ObjectStrategy for HorizontalPodAutoscalerStrategy {
@@ -45,7 +45,7 @@ impl ObjectStrategy for HorizontalPodAutoscalerStrategy {
     }
 }
 
-/// What scaling is like when it is not said: up by four pods or the double every 15 seconds, down by all of them.
+/// Sets the default behavior: scale up by four pods or to twice the number every 15 seconds, scale down by any number.
 fn fill_behavior(behavior: &mut Fields) {
     let policy = |kind: &str, value: i32| json!({ "type": kind, "value": value, "periodSeconds": 15 });
     for direction in ["scaleUp", "scaleDown"] {

@@ -1,4 +1,4 @@
-//! What is wrong with a HorizontalPodAutoscaler.
+//! Validation of a HorizontalPodAutoscaler.
 
 use std::cmp::Ordering;
 
@@ -9,12 +9,12 @@ use registry_core::schema::Quantity;
 
 use crate::support::field::Field;
 
-/// The longest period of a scaling policy.
+/// Maximum period of a scaling policy.
 const MAX_PERIOD_SECONDS: i64 = 1800;
-/// The longest time of looking back.
+/// Maximum stabilization window.
 const MAX_WINDOW_SECONDS: i64 = 3600;
 
-/// The sources of metrics, by type and by field, in the order they are looked at.
+/// The metric sources, by type and by field, in the order in which they are checked.
 const SOURCES: [(&str, &str); 5] = [
     ("Object", "object"),
     ("External", "external"),
@@ -25,14 +25,14 @@ const SOURCES: [(&str, &str); 5] = [
 /// The types of metrics, as messages list them.
 const METRIC_TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
 
-/// What is let pass because it has been so before.
+/// Violations that are allowed because the previous state had them.
 #[derive(Clone, Copy)]
 pub(super) struct Lenience {
     /// Zero replicas.
     scales_to_zero: bool,
-    /// What is scaled, of whatever version.
+    /// Whether the target is unchanged, whatever its version.
     keeps_target: bool,
-    /// Only the core group's replication controllers are scaled without a group.
+    /// Only replication controllers, which are in the core group, may be scaled without a group.
     target_without_group: bool,
 }
 
@@ -54,7 +54,7 @@ impl Lenience {
     }
 }
 
-/// All that is wrong with the spec.
+/// Returns all violations of the spec.
 pub(super) fn check(object: &Object, lenience: Lenience) -> ErrorList {
     let mut errors = ErrorList::default();
     let spec = Field::of(object, "spec");

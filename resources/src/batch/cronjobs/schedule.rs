@@ -1,11 +1,11 @@
-//! Schedules in the format of cron: five fields, or a word for a common one.
+//! Cron schedules: five fields, or a predefined name.
 
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const WORDS: [&str; 7] = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
 
-/// What one field may hold.
+/// The range of a field.
 struct Bounds {
     least: u32,
     most: u32,
@@ -20,7 +20,7 @@ const FIELDS: [Bounds; 5] = [
     Bounds { least: 0, most: 6, names: &DAYS },
 ];
 
-/// Says what is wrong with a schedule.
+/// Returns the error of an invalid schedule.
 pub(super) fn check(schedule: &str) -> Result<(), String> {
     if schedule.starts_with('@') {
         return check_word(schedule);
@@ -40,7 +40,7 @@ pub(super) fn check(schedule: &str) -> Result<(), String> {
 fn check_word(word: &str) -> Result<(), String> {
     let unknown = || Err(format!("unrecognized descriptor: {word}"));
     match word.strip_prefix("@every ") {
-        // The duration's own format is Go's: numbers, each with its unit.
+        // The duration has Go's format: numbers with units.
         Some(duration) if duration.starts_with(|c: char| c.is_ascii_digit()) => Ok(()),
         Some(_) => Err(format!("failed to parse duration {word}")),
         None if WORDS.contains(&word) => Ok(()),

@@ -11,7 +11,7 @@ use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::fill_at;
 use crate::support::field::Field;
 
-/// A job's name is the CronJob's and eleven more characters, and fits a label.
+/// A job's name is the CronJob's with eleven more characters, and must be a valid label value.
 const MAX_NAME_CHARACTERS: usize = 52;
 
 /// Defaults and validation.

@@ -12,14 +12,14 @@ use crate::support::defaulting::{fill_at, is_empty_at};
 use crate::support::field::Field;
 use crate::support::label_selector;
 
-/// Which job a pod belongs to; the second name is from before labels had prefixes.
+/// The labels with the uid of a pod's job; the second one precedes label prefixes.
 const UID_LABELS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
 const NAME_LABELS: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 const SELECTOR: [&str; 2] = ["spec", "selector"];
 const PRESERVED: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
-/// Defaults, the generated selector, validation; deleted, it leaves its pods behind.
+/// Defaults, the generated selector, validation; pods are orphaned on deletion by default.
 pub(super) struct JobStrategy;
 
 impl ObjectStrategy for JobStrategy {
@@ -82,7 +82,7 @@ impl ObjectStrategy for JobStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        // Kubernetes checks the spec with the object, and once more with the change.
+        // Kubernetes checks the spec with the object and again with the update.
         let spec = Field::of(new, "spec");
         check_template_labels(new, &spec, &mut errors);
         job_spec::validate(context, &spec, &mut errors);
@@ -110,7 +110,7 @@ impl ObjectStrategy for JobStrategy {
         ] {
             after.get(field).check_immutable(&before.get(field), &mut errors);
         }
-        // An indexed job grows and shrinks with its parallelism.
+        // The completions of an indexed job may change together with its parallelism.
         let elastic = after.get("completionMode").text() == "Indexed"
             && after.get("completions").integer() == after.get("parallelism").integer();
         if !elastic {
@@ -184,7 +184,7 @@ fn check_selector(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList)
     check_template_labels(object, spec, errors);
 }
 
-/// The pods made from the template are those that the selector finds.
+/// Checks that the selector matches the pods of the template.
 fn check_template_labels(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
     if !label_selector::selects(object, &SELECTOR, &TEMPLATE_LABELS) {
         let template = spec.get("template");

@@ -1,4 +1,4 @@
-//! `certificatesigningrequests/approval`: how an approver says yes or no.
+//! `certificatesigningrequests/approval`: approval and denial.
 
 use std::sync::Arc;
 

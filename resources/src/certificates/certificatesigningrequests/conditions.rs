@@ -1,4 +1,4 @@
-//! What has been decided about a request, and what a change may do to that.
+//! Rules of a request's conditions.
 
 use std::collections::HashSet;
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// Decisions that stand once they are made; they are only ever true.
+/// Decisions, which are final; their status is always true.
 const DECISIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
 
-/// Dates conditions that are not dated: one that says what it said before keeps its date.
+/// Sets missing times of conditions; an unchanged condition keeps its times.
 pub(super) fn set_times(new: &mut Object, old: &Object) {
     let before = old.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
     defaulting::with(&mut new.0, "status", |status| {
@@ -27,7 +27,7 @@ pub(super) fn set_times(new: &mut Object, old: &Object) {
     });
 }
 
-/// Approval and denial are not changed beside the decision itself.
+/// Restores approval and denial, which only the `approval` subresource may change.
 pub(super) fn keep_decisions(new: &mut Object, old: &Object) {
     let of = |object: &Object| {
         object.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default()

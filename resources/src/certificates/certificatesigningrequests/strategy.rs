@@ -15,9 +15,9 @@ use super::conditions;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// The shortest time a certificate may be asked for.
+/// Minimum requested duration of a certificate.
 const LEAST_SECONDS: i64 = 600;
-/// What keys may be for.
+/// The known key usages.
 const USAGES: [&str; 23] = [
     "any",
     "cert sign",
@@ -44,7 +44,7 @@ const USAGES: [&str; 23] = [
     "timestamping",
 ];
 
-/// Who asks is recorded by the server, and what was asked for never changes.
+/// The server records the requesting user; the request is immutable.
 pub(super) struct CertificateSigningRequestStrategy;
 
 impl ObjectStrategy for CertificateSigningRequestStrategy {
@@ -55,7 +55,7 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
     }
 
     fn prepare_for_create(&self, context: &RequestContext, object: &mut Object) {
-        // Who asks is what authentication found out, whatever the request claims.
+        // The user is the authenticated one, whatever the request claims.
         for field in ["username", "uid", "groups", "extra"] {
             object.remove(&["spec", field]);
         }
@@ -100,12 +100,12 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
     }
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
-        // Some of the spec the server says by itself, and the rest never changes.
+        // The server sets a part of the spec, and the rest is immutable.
         &[&["spec"]]
     }
 
     fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        // Approval is a path of its own.
+        // Approval is a subresource of its own.
         &[&["status", "conditions"]]
     }
 
@@ -132,12 +132,12 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
     }
 }
 
-/// Whether a PEM text has a block of this type.
+/// Whether a PEM text contains a block of this type.
 fn holds_block(pem: &[u8], kind: &str) -> bool {
     String::from_utf8_lossy(pem).contains(&format!("-----BEGIN {kind}-----"))
 }
 
-/// What the key is for: known uses, each once.
+/// Checks key usages: known and unique.
 fn check_usages(usages: &Field<'_, '_>, errors: &mut ErrorList) {
     if usages.len() == 0 {
         errors.push(usages.required("usages must be provided"));
@@ -152,7 +152,7 @@ fn check_usages(usages: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// `example.com/signer-name`: a domain of two labels or more, and a path of one or more.
+/// Checks `example.com/signer-name`: a domain of at least two labels, and a path of at least one segment.
 fn check_signer(signer: &Field<'_, '_>, errors: &mut ErrorList) {
     if !signer.check_present(errors) {
         return;

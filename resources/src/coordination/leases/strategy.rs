@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::support::field::Field;
 
-/// A lease lasts some time; its holders are counted.
+/// The duration is positive; transitions are counted.
 pub(super) struct LeaseStrategy;
 
 impl ObjectStrategy for LeaseStrategy {
@@ -36,13 +36,13 @@ impl ObjectStrategy for LeaseStrategy {
     }
 }
 
-/// How a leader is chosen by those who want to be it: in a way Kubernetes knows, or one of a domain's own.
+/// Checks the strategy of the election: one that Kubernetes defines, or one with a domain.
 fn check_election(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     const KNOWN: [&str; 1] = ["OldestEmulationVersion"];
     let strategy = spec.get("strategy");
     let preferred = spec.get("preferredHolder");
     if strategy.exists() {
-        // Told below the field itself.
+        // The error's path is below the field itself.
         let place = strategy.path().child("strategy");
         if strategy.text().contains('/') {
             for complaint in names::qualified_name(strategy.text()) {

@@ -41,7 +41,7 @@ impl ObjectStrategy for ConfigMapStrategy {
     }
 
     fn canonicalize(&self, object: &mut Object) {
-        // An explicit "no" says the same as nothing.
+        // An explicit null is the same as an absent field.
         if object.0.get("immutable") == Some(&Value::Null) {
             object.0.remove("immutable");
         }

@@ -1,4 +1,4 @@
-//! The table of events: the same printers from both versions, which name their fields differently.
+//! The table of events: the same printers for both versions, whose field names differ.
 
 use registry_core::api::Object;
 use registry_core::resource::Column;
@@ -6,21 +6,21 @@ use serde_json::Value;
 
 use crate::support::printers;
 
-/// What a version calls the fields that tables show.
+/// The names of a version for the fields that tables show.
 pub(crate) trait Layout {
-    /// When it happened first.
+    /// Time of the first occurrence.
     const FIRST: &'static str;
-    /// When it happened last.
+    /// Time of the last occurrence.
     const LAST: &'static str;
-    /// How often it happened.
+    /// Number of occurrences.
     const COUNT: &'static str;
-    /// Who saw it, as component and host.
+    /// Component and host of the reporter.
     const SOURCE: &'static str;
-    /// What it happened to.
+    /// The object that the event is about.
     const ABOUT: &'static str;
-    /// Which controller saw it.
+    /// The reporting controller.
     const REPORTER: &'static str;
-    /// What happened.
+    /// The message.
     const MESSAGE: &'static str;
 }
 
@@ -40,18 +40,18 @@ pub(crate) const fn of<L: Layout>() -> [Column; 10] {
     ]
 }
 
-/// When it happened last.
+/// Returns the age of the last occurrence.
 fn last_seen<L: Layout>(object: &Object) -> Value {
     let paths: [&[&str]; 4] = [&["series", "lastObservedTime"], &[L::LAST], &[L::FIRST], &["eventTime"]];
     printers::age_of(paths.iter().find_map(|path| object.get_str(path)))
 }
 
-/// When it happened first.
+/// Returns the age of the first occurrence.
 fn first_seen<L: Layout>(object: &Object) -> Value {
     printers::age_of(object.get_str(&[L::FIRST]).or_else(|| object.get_str(&["eventTime"])))
 }
 
-/// What it happened to, as `kind/name`; the kind alone when nothing is named.
+/// Returns the object that the event is about, as `kind/name`; the kind alone if it has no name.
 fn about<L: Layout>(object: &Object) -> Value {
     let part = |field| object.get_str(&[L::ABOUT, field]).unwrap_or_default();
     let kind = part("kind").to_lowercase();
@@ -61,7 +61,7 @@ fn about<L: Layout>(object: &Object) -> Value {
     }
 }
 
-/// Who saw it: its component and host, and in the place of one that is not said the controller or its instance.
+/// Returns component and host of the reporter, or else the controller and its instance.
 fn source<L: Layout>(object: &Object) -> Value {
     let part = |path: &[&str]| object.get_str(path).filter(|text| !text.is_empty());
     let component = part(&[L::SOURCE, "component"]).or_else(|| part(&[L::REPORTER])).unwrap_or_default();
@@ -71,7 +71,7 @@ fn source<L: Layout>(object: &Object) -> Value {
     }
 }
 
-/// How often it happened: of a series as often as that says, else once at least.
+/// Returns the number of occurrences: that of the series, or else at least one.
 fn count<L: Layout>(object: &Object) -> Value {
     let of = |path: &[&str]| object.get_i64(path).unwrap_or_default();
     match object.get(&["series"]) {

@@ -1,5 +1,5 @@
-//! Rules of events, of both versions. Old-style events (without `eventTime`) are taken nearly as they come; new-style
-//! ones say who reports what; and what comes through `events.k8s.io` is held to all of that strictly.
+//! Rules of events, of both versions. Old-style events (without `eventTime`) are hardly validated; new-style ones must
+//! have a reporter, an action and a reason; events written through `events.k8s.io` are validated strictly.
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use crate::support::field::Field;
 
-/// How many characters who reports, what was done and why may have.
+/// Maximum length of reporter, action and reason, in bytes.
 const SHORT_TEXT_BYTES: usize = 128;
-/// How many characters the message may have.
+/// Maximum length of the message, in bytes.
 const MESSAGE_BYTES: usize = 1024;
 
-/// What an event through `events.k8s.io` keeps once it is made: all but its series.
+/// The immutable fields of an event written through `events.k8s.io`: all but its series.
 const IMMUTABLE: [&str; 14] = [
     "involvedObject",
     "reason",
@@ -34,7 +34,7 @@ const IMMUTABLE: [&str; 14] = [
     "reportingInstance",
 ];
 
-/// Defaults of nothing, validation of old and new events.
+/// Validation of old-style and new-style events; no defaults.
 pub(super) struct EventStrategy;
 
 impl ObjectStrategy for EventStrategy {
@@ -62,7 +62,7 @@ impl ObjectStrategy for EventStrategy {
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = lenient_errors(new);
         if is_strict(context) {
-            // Kubernetes looks at the metadata of these twice, and says so.
+            // Kubernetes validates the metadata of these twice, and reports errors twice.
             errors.append(validate_object_meta_update(new, old, &FieldPath::new("metadata")));
             if new.0.get("series") != old.0.get("series") {
                 check_series(new, &mut errors);
@@ -79,7 +79,7 @@ impl ObjectStrategy for EventStrategy {
     }
 
     fn name_rule(&self) -> NameRule {
-        // Recorders make names of their own; whatever fits into a path is one.
+        // Recorders generate names; any valid path segment is allowed.
         NameRule::PathSegment
     }
 
@@ -92,17 +92,17 @@ impl ObjectStrategy for EventStrategy {
     }
 }
 
-/// Whether the request came through a path that takes well-formed events only.
+/// Whether the request's version only accepts well-formed events.
 fn is_strict(context: &RequestContext) -> bool {
     context.resource.is_some_and(|resource| resource.group == "events.k8s.io")
 }
 
-/// The stored field that messages call so: they name the reporter as the newer version does.
+/// Returns the stored name of a field in messages, which name the reporter as the newer version does.
 fn stored_name(name: &str) -> &str {
     if name == "reportingController" { "reportingComponent" } else { name }
 }
 
-/// What is wrong with any event.
+/// Returns the errors that apply to every event.
 fn lenient_errors(object: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
     if is_set(object, &["eventTime"]) {
@@ -117,7 +117,7 @@ fn lenient_errors(object: &Object) -> ErrorList {
     errors
 }
 
-/// An old-style event is in the namespace of what it is about.
+/// Checks that an old-style event is in the namespace of the object it is about.
 fn check_old_style(object: &Object, errors: &mut ErrorList) {
     let about = object.get_str(&["involvedObject", "namespace"]).unwrap_or_default();
     let own = object.namespace();
@@ -128,7 +128,7 @@ fn check_old_style(object: &Object, errors: &mut ErrorList) {
     }
 }
 
-/// A new-style event says who reports what was done, and why.
+/// Checks that a new-style event has a reporter, an action and a reason.
 fn check_report(object: &Object, errors: &mut ErrorList) {
     let about = object.get_str(&["involvedObject", "namespace"]).unwrap_or_default();
     if about.is_empty() && !matches!(object.namespace(), "default" | "kube-system") {
@@ -150,7 +150,7 @@ fn check_report(object: &Object, errors: &mut ErrorList) {
     check_length(object, "message", MESSAGE_BYTES, errors);
 }
 
-/// What only old-style events have is not for new ones.
+/// Checks that fields of old-style events are unset in a new-style one.
 fn check_new_style(object: &Object, errors: &mut ErrorList) {
     if !is_set(object, &["eventTime"]) {
         errors.push(FieldError::required(FieldPath::new("eventTime"), ""));
@@ -197,7 +197,7 @@ fn wrong_namespace(about: &str) -> FieldError {
     FieldError::invalid(field, about, "does not match event.namespace")
 }
 
-/// Whether something other than Go's zero value is there.
+/// Whether a field has a value other than Go's zero value.
 fn is_set(object: &Object, path: &[&str]) -> bool {
     match object.get(path) {
         None | Some(Value::Null) => false,

@@ -12,11 +12,11 @@ use serde_json::Value;
 use crate::support::defaulting::{Fields, each, with};
 use crate::support::field::Field;
 
-/// Billionths in a whole.
+/// Nanounits per unit.
 const NANOS: i128 = 1_000_000_000;
 const TYPES: [&str; 3] = ["Container", "Pod", "PersistentVolumeClaim"];
 
-/// Defaults that follow from each other, and their order.
+/// Defaults that depend on each other, and their order.
 pub(super) struct LimitRangeStrategy;
 
 impl ObjectStrategy for LimitRangeStrategy {
@@ -29,7 +29,7 @@ impl ObjectStrategy for LimitRangeStrategy {
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        // One without a name is named by chance.
+        // A limit range without a name gets a generated one.
         if object.name().is_empty() {
             let name = object.uid().to_owned();
             object.set(&["metadata", "name"], name.into());
@@ -63,7 +63,8 @@ impl ObjectStrategy for LimitRangeStrategy {
     }
 }
 
-/// For containers: the default is the maximum, the default request is the default, or else the minimum.
+/// Sets the defaults of containers: the default is the maximum; the default request is the default, or else the
+/// minimum.
 fn derive_defaults(limit: &mut Fields) {
     if limit.get("type").and_then(Value::as_str) != Some("Container") {
         return;
@@ -104,8 +105,8 @@ fn check_limit(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
     check_ratios(limit, errors);
 }
 
-/// Which amount may not be above which, where that is told, whether the lower or the higher is shown, and their
-/// words.
+/// Pairs of amounts whose order is checked, the field of the error, whether the lower or the higher amount is shown,
+/// and their names.
 const ORDER: [(&str, &str, &str, bool, &str, &str); 6] = [
     ("min", "max", "min", true, "min", "max"),
     ("min", "defaultRequest", "defaultRequest", false, "min", "default request"),
@@ -138,7 +139,7 @@ fn check_order(limit: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// A limit is at least what is requested, and not further from it than the bounds are apart.
+/// Checks that the ratio is at least 1, and not above the ratio of the bounds.
 fn check_ratios(limit: &Field<'_, '_>, errors: &mut ErrorList) {
     let least = limit.get("min");
     let most = limit.get("max");

@@ -1,4 +1,4 @@
-//! `namespaces/finalize`: how the namespace controller says that a namespace is empty.
+//! `namespaces/finalize`: the removal of finalizers from an empty namespace.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rules of namespaces: they go only when what is in them is gone.
+//! Rules of namespaces, which are removed only once they are empty.
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
@@ -12,7 +12,7 @@ use crate::support::field::Field;
 /// The finalizer every namespace gets: the namespace controller removes it when the namespace is empty.
 const KUBERNETES: &str = "kubernetes";
 
-/// The label that carries a namespace's own name.
+/// The label with the namespace's name.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// Finalizers in the spec, phases, and the label with the name.
@@ -87,7 +87,7 @@ impl ObjectStrategy for NamespaceStrategy {
     }
 }
 
-/// A finalizer of the spec is a well-known word or a qualified name.
+/// Checks a finalizer of the spec: a well-known name or a qualified one.
 fn check_finalizer(path: &FieldPath, finalizer: &str, errors: &mut ErrorList) {
     for complaint in names::qualified_name(finalizer) {
         errors.push(FieldError::invalid(path.clone(), finalizer, complaint));

@@ -1,4 +1,4 @@
-//! `nodes/proxy`: what a node's kubelet serves, or another port of the node.
+//! `nodes/proxy`: the kubelet's API, or another port of the node.
 
 use std::sync::Arc;
 

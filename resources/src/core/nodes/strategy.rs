@@ -13,9 +13,9 @@ use crate::support::defaulting::is_empty_at;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
-/// Kubelets were once configured through the API; what says so is kept where it is, and not taken any more.
+/// Fields of the former dynamic kubelet configuration: existing values are kept, new ones are refused.
 const KUBELET_CONFIG: [[&str; 2]; 2] = [["spec", "configSource"], ["status", "config"]];
-/// How messages show a taint.
+/// The form of a taint in messages.
 const TAINT: GoShape = GoShape::Struct(&[
     ("Key", "key", TEXT),
     ("Value", "value", TEXT),
@@ -24,12 +24,12 @@ const TAINT: GoShape = GoShape::Struct(&[
 ]);
 const CIDRS: [&str; 2] = ["spec", "podCIDRs"];
 
-/// Addresses for pods are given once; taints are told apart.
+/// Pod CIDRs are immutable once set; taints are unique.
 pub(super) struct NodeStrategy;
 
 impl ObjectStrategy for NodeStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        // The field from before a node could have several counts when both are given.
+        // If both fields are set, the older one, with a single value, takes precedence.
         if let Some(cidr) = object.get_str(&["spec", "podCIDR"]).filter(|cidr| !cidr.is_empty()) {
             let first = object.get(&CIDRS).and_then(|cidrs| cidrs.get(0)).and_then(Value::as_str);
             if first != Some(cidr) {
@@ -103,7 +103,7 @@ fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
             effect.check_one_of(&accepted, errors);
         }
         if !seen.insert((key.text(), effect.text())) {
-            // Told at the place where taints were once kept.
+            // The error's path is the former location of taints.
             let path = FieldPath::new("metadata").child("taints").index(place);
             let error = FieldError::duplicate(path, taint.value().cloned().unwrap_or_default());
             let detail = "taints must be unique by key and effect pair";

@@ -15,7 +15,7 @@ use crate::support::label_selector;
 const IMMUTABLE: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const STORAGE: [&str; 4] = ["spec", "resources", "requests", "storage"];
 
-/// Defaults, validation; a bound claim may grow.
+/// Defaults, validation; a bound claim may be expanded.
 pub(super) struct PersistentVolumeClaimStrategy;
 
 impl ObjectStrategy for PersistentVolumeClaimStrategy {
@@ -25,7 +25,7 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
         object.set(&["status"], json!({"phase": "Pending"}));
-        // A source of a kind that nothing is made from is left out.
+        // A data source of an unsupported kind is dropped.
         if object.get(&["spec", "dataSource"]).is_some_and(|source| !is_known_source(source)) {
             object.remove(&["spec", "dataSource"]);
         }
@@ -58,7 +58,7 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
         let mut errors = self.validate(context, new);
         let bound = old.get_str(&["status", "phase"]) == Some("Bound");
         let mut allowed = new.clone();
-        // The volume is chosen once, also by hand.
+        // The volume name may be set once, also by a user.
         if is_empty_at(old, &["spec", "volumeName"]) {
             allowed.copy_field(old, &["spec", "volumeName"]);
         }
@@ -79,7 +79,7 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
     }
 }
 
-/// What is cloned or restored has an old and a new field, which say the same.
+/// Copies the data source between its older and its newer field.
 fn align_sources(claim: &mut Object) {
     let old = ["spec", "dataSource"];
     let new = ["spec", "dataSourceRef"];
@@ -119,7 +119,7 @@ fn check_request(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 fn check_growth(new: &Object, old: &Object, errors: &mut ErrorList) {
     let amount = |object: &Object, path: &[&str]| Quantity::parse(object.get_str(path)?).ok();
     let (Some(wanted), Some(before)) = (amount(new, &STORAGE), amount(old, &STORAGE)) else { return };
-    // After a growth that failed it may shrink again, but to what the volume really has.
+    // After a failed expansion the request may be reduced, but not below the volume's capacity.
     let capacity = amount(old, &["status", "capacity", "storage"]);
     let fits = capacity.is_none_or(|capacity| wanted.compare(&capacity).is_gt());
     if wanted.compare(&before).is_lt() && !fits {

@@ -11,10 +11,10 @@ use crate::core::volume_claim;
 use crate::support::defaulting::{fill_at, with};
 use crate::support::field::Field;
 
-/// Billionths in a whole.
+/// Nanounits per unit.
 const NANOS: i128 = 1_000_000_000;
 const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
-/// The fields of a volume's spec that say what it is kept on.
+/// The volume source fields of a volume's spec.
 const SOURCES: [&str; 22] = [
     "awsElasticBlockStore",
     "azureDisk",
@@ -129,7 +129,7 @@ fn check_sources(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let present =
         SOURCES.iter().filter(|source| spec.get(source).value().is_some_and(|one| *one != Value::Null));
     let mut found = 0;
-    // Kubernetes looks for a path on the host first.
+    // Kubernetes checks `hostPath` first.
     let mut present: Vec<_> = present.collect();
     present.sort_by_key(|source| **source != "hostPath");
     for source in present {

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::support::defaulting::{Fields, each, fill, fill_zero, with};
 
-/// How files of projected volumes are made unless told otherwise: `0644`.
+/// Default mode of files in projected volumes: `0644`.
 const FILE_MODE: i64 = 0o644;
 
-/// Fills in the defaults of a pod.
+/// Sets the defaults of a pod.
 pub(crate) fn apply_to_pod(pod: &mut Object) {
     let Some(spec) = pod.0.get_mut("spec").and_then(Value::as_object_mut) else { return };
     fill(spec, "enableServiceLinks", true);
@@ -21,7 +21,7 @@ pub(crate) fn apply_to_pod(pod: &mut Object) {
     }
 }
 
-/// Fills in the defaults of the pod template at a path.
+/// Sets the defaults of the pod template at a path.
 pub(crate) fn apply_to_template(object: &mut Object, template: &[&str]) {
     let mut fields = Some(&mut object.0);
     for step in template.iter().chain(&["spec"]) {
@@ -41,7 +41,7 @@ fn apply(spec: &mut Fields) {
     fill(spec, "schedulerName", "default-scheduler");
     fill(spec, "terminationGracePeriodSeconds", 30);
     fill(spec, "securityContext", json!({}));
-    // The old name of the field and the new one say the same.
+    // The older and the newer field have the same value.
     if let Some(account) = spec.get("serviceAccountName").or_else(|| spec.get("serviceAccount")).cloned() {
         spec.insert("serviceAccount".to_owned(), account.clone());
         spec.insert("serviceAccountName".to_owned(), account);
@@ -79,11 +79,11 @@ fn container(container: &mut Fields) {
     });
 }
 
-/// `Always` for images without a tag or with `latest`, `IfNotPresent` for all others.
+/// Returns `Always` for images without a tag or with `latest`, `IfNotPresent` for all others.
 fn pull_policy(container: &Fields) -> &'static str {
     let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
     let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
-    // A colon before the last slash belongs to a registry's port.
+    // A colon before the last slash separates a registry's port.
     let tag = name.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
     match (tag, digest) {
         (Some("latest") | None, None) => "Always",
@@ -106,7 +106,7 @@ fn http_get(action: &mut Fields) {
     fill(action, "scheme", "HTTP");
 }
 
-/// What is limited and not requested is requested as limited.
+/// Sets the requests of limited resources to their limits where unset.
 fn requests_from_limits(container: &mut Fields) {
     with(container, "resources", |resources| {
         let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };
@@ -119,7 +119,7 @@ fn requests_from_limits(container: &mut Fields) {
     });
 }
 
-/// On the host's network a container's ports are the host's.
+/// Sets the host ports of containers on the host's network to the containers' ports.
 fn host_ports(container: &mut Fields) {
     each(container, &["ports"], |port| {
         if let Some(number) = port.get("containerPort").cloned() {

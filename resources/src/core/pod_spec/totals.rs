@@ -1,4 +1,4 @@
-//! What all containers of a pod request, or are limited to, together.
+//! The total requests or limits of a pod's containers.
 //!
 //! Kubernetes concept: `PodRequests` and `PodLimits` of `k8s.io/component-helpers/resource`.
 
@@ -11,13 +11,13 @@ use serde_json::Value;
 /// Amounts by resource.
 pub(crate) type Amounts = BTreeMap<String, Quantity>;
 
-/// Reads a map of resources and quantities. What is no quantity was refused before, and is left out.
+/// Reads a map of resources and quantities. Invalid quantities, which validation refuses, are left out.
 pub(crate) fn read(amounts: Option<&Value>) -> Amounts {
     let entries = amounts.and_then(Value::as_object).into_iter().flatten();
     entries.filter_map(|(name, value)| Some((name.clone(), parse(value)?))).collect()
 }
 
-/// A quantity, which may be written as a number.
+/// Parses a quantity, which may be written as a number.
 pub(crate) fn parse(value: &Value) -> Option<Quantity> {
     match value {
         Value::String(text) => Quantity::parse(text).ok(),
@@ -38,7 +38,8 @@ pub(crate) fn add(to: &mut Amounts, more: &Amounts) {
     }
 }
 
-/// The sum of two quantities, written as the first. What is too large to count stays as large as it is.
+/// Returns the sum of two quantities, in the format of the first unless that is zero. The sum saturates; if a quantity is
+/// too large to count, the first is returned.
 pub(crate) fn plus(one: &Quantity, other: &Quantity) -> Quantity {
     match (one.nanos(), other.nanos()) {
         (Some(0), _) => other.clone(),
@@ -47,7 +48,7 @@ pub(crate) fn plus(one: &Quantity, other: &Quantity) -> Quantity {
     }
 }
 
-/// Raises amounts to others where those are larger.
+/// Raises each amount to at least that in `floor`.
 fn raise(to: &mut Amounts, floor: &Amounts) {
     for (name, amount) in floor {
         if to.get(name).is_none_or(|own| amount.compare(own).is_gt()) {
@@ -56,8 +57,8 @@ fn raise(to: &mut Amounts, floor: &Amounts) {
     }
 }
 
-/// What a pod takes in sum (`requests` or `limits`): its containers and sidecars run together, its other init
-/// containers one after the other before them; its overhead comes on top.
+/// Returns the total of a pod (`requests` or `limits`): containers and sidecars run concurrently, other init containers
+/// run sequentially before them; the overhead is added.
 pub(crate) fn of_pod(pod: &Object, kind: &str) -> Amounts {
     let containers = |list: &str| {
         pod.get(&["spec", list]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()

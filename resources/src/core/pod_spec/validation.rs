@@ -1,4 +1,4 @@
-//! What must hold of a pod spec.
+//! Validation of a pod spec.
 //!
 //! Kubernetes concept: `ValidatePodSpec` in `pkg/apis/core/validation`.
 
@@ -21,7 +21,7 @@ pub(crate) use volumes::Volumes;
 
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const RESTART_POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
-/// How messages show a reference to a resource claim.
+/// The form of a reference to a resource claim in messages.
 const RESOURCE_CLAIM: GoShape = GoShape::Struct(&[
     ("Name", "name", TEXT),
     ("ResourceClaimName", "resourceClaimName", OPTIONAL),
@@ -29,7 +29,7 @@ const RESOURCE_CLAIM: GoShape = GoShape::Struct(&[
 ]);
 const MAX_NAMESERVERS: usize = 3;
 
-/// What is wrong with a pod spec.
+/// Returns the errors of a pod spec.
 pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>) -> ErrorList {
     let mut errors = ErrorList::default();
     let volumes = Volumes::validate(&spec.get("volumes"), &mut errors);
@@ -124,7 +124,7 @@ fn check_security_context(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         check_sysctl(&sysctl.get("name"), errors);
     }
     if spec.get("shareProcessNamespace").is_true() && spec.get("hostPID").is_true() {
-        // The field lives in the spec; its rule is told at the security context, where it once was.
+        // The field is part of the spec; its error is reported at its former location, the security context.
         let field = registry_core::api::FieldPath::root();
         let path = format!("{}.shareProcessNamespace", context.path());
         let error = registry_core::api::FieldError::invalid(

@@ -1,4 +1,4 @@
-//! What the author of a pod, or of a template of pods, should know although it is accepted.
+//! Warnings about pods and pod templates that are valid.
 //!
 //! Kubernetes concept: `warningsForPodSpecAndMeta` in `pkg/api/pod`.
 
@@ -10,7 +10,7 @@ use registry_core::schema::Quantity;
 
 use crate::support::field::Field;
 
-/// Labels of nodes that have a new name, or no meaning any more.
+/// Deprecated node labels.
 const OLD_NODE_LABELS: [(&str, &str); 8] = [
     ("beta.kubernetes.io/arch", "deprecated since v1.14; use \"kubernetes.io/arch\" instead"),
     ("beta.kubernetes.io/os", "deprecated since v1.14; use \"kubernetes.io/os\" instead"),
@@ -34,7 +34,7 @@ const OLD_NODE_LABELS: [(&str, &str); 8] = [
     ("node-role.kubernetes.io/master", "use \"node-role.kubernetes.io/control-plane\" instead"),
 ];
 
-/// Annotations that do nothing any more.
+/// Annotations without effect.
 const OLD_ANNOTATIONS: [(&str, &str); 3] = [
     (
         "scheduler.alpha.kubernetes.io/critical-pod",
@@ -47,7 +47,7 @@ const OLD_ANNOTATIONS: [(&str, &str); 3] = [
     ),
 ];
 
-/// Kinds of volumes that are on their way out, or gone.
+/// Deprecated and removed volume types.
 const OLD_VOLUMES: [(&str, &str); 9] = [
     ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
@@ -60,7 +60,7 @@ const OLD_VOLUMES: [(&str, &str); 9] = [
     ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
 ];
 
-/// How seccomp profiles were chosen before there was a field for them: for the pod, and (a prefix) for a container.
+/// Annotations that precede the field for seccomp profiles: for the pod, and (a prefix) for a container.
 const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const APPARMOR_OF_CONTAINER: &str = "container.apparmor.security.beta.kubernetes.io/";
@@ -69,10 +69,10 @@ const APPARMOR_FIELD: &str = "deprecated since v1.30; use the \"appArmorProfile\
 
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
-/// Maximum number of pairs of ports that are compared. A client is shown far fewer warnings.
+/// Maximum number of compared pairs of ports. Clients receive far fewer warnings.
 const MAX_PORT_COMPARISONS: usize = 10_000;
 
-/// A name that becomes part of host names, and does not fit there.
+/// Returns warnings about a name that becomes part of host names but is no valid label.
 pub(crate) fn of_name(object: &Object, used_in: &str) -> Vec<String> {
     let complaints = names::dns_label(object.name());
     if complaints.is_empty() {
@@ -84,14 +84,14 @@ pub(crate) fn of_name(object: &Object, used_in: &str) -> Vec<String> {
     )]
 }
 
-/// Warnings about a new controller of pods: its name, which its pods' begin with, and its template.
+/// Returns warnings about a new workload: its name, with which its pods' names begin, and its template.
 pub(crate) fn of_new_workload(object: &Object, template: &[&str]) -> Vec<String> {
     let mut warnings = of_name(object, "Pod names and hostnames");
     warnings.extend(of_template(object, template));
     warnings
 }
 
-/// Warnings about a changed controller of pods: those about its template, when that changed.
+/// Returns warnings about an updated workload: those about its template, if that changed.
 pub(crate) fn of_changed_workload(new: &Object, old: &Object, template: &[&str]) -> Vec<String> {
     if new.generation() == old.generation() { Vec::new() } else { of_template(new, template) }
 }
@@ -205,7 +205,7 @@ impl Warnings {
         }
     }
 
-    /// Bytes come whole.
+    /// Warns about fractions of bytes.
     fn fractions(&mut self, amounts: &Field<'_, '_>) {
         for resource in ["memory", "ephemeral-storage"] {
             let amount = amounts.get(resource);
@@ -218,7 +218,7 @@ impl Warnings {
         }
     }
 
-    /// Annotations that choose a profile where no field does.
+    /// Warns about annotations that select a profile where no field does.
     fn profiles(&mut self, annotations: &Field<'_, '_>, spec: &Field<'_, '_>, is_template: bool) {
         let chooses = |holder: &Field<'_, '_>, field: &str| {
             let context = holder.get("securityContext");
@@ -246,7 +246,7 @@ impl Warnings {
         }
     }
 
-    /// A variable that is set twice is set by the last, unless that builds on the first.
+    /// Warns about variables that are set twice, unless the second refers to the first.
     fn environment(&mut self, variables: &Field<'_, '_>) {
         let mut seen = HashSet::new();
         for variable in variables.elements() {

@@ -1,4 +1,4 @@
-//! `pods/binding`: a scheduler's decision on which node a pod runs.
+//! `pods/binding`: the assignment of a pod to a node by a scheduler.
 //!
 //! Kubernetes concept: [`Binding`](https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/binding-v1/).
 
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::Pods;
 use super::conditions::set_condition;
 
-/// What error messages name.
+/// The resource in error messages.
 const RESOURCE: GroupResource = GroupResource { group: "", resource: "pods/binding" };
 
 pub(crate) const BINDING: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "Binding" };
@@ -80,7 +80,7 @@ impl NamedCreater for PodBinding {
     }
 }
 
-/// Makes the pod a binding is named after run on the node it names.
+/// Assigns the pod that a binding is named after to the node that it names.
 pub(crate) async fn bind(
     pods: &Store,
     context: &RequestContext,
@@ -112,7 +112,7 @@ fn validate(binding: &Object) -> ErrorList {
     errors
 }
 
-/// Makes a pod run on the node a binding names.
+/// Assigns a pod to the node of a binding.
 struct Assignment<'a> {
     name: &'a str,
     binding: &'a Object,
@@ -162,7 +162,7 @@ impl UpdatedObject for Assignment<'_> {
     }
 }
 
-/// Sets the condition that the pod was given a node.
+/// Sets the condition `PodScheduled`.
 fn set_scheduled(pod: &mut Object) {
     let condition = json!({
         "type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": time::now(),
@@ -170,8 +170,8 @@ fn set_scheduled(pod: &mut Object) {
     set_condition(pod, condition);
 }
 
-/// An assignment was made by this server: it is as it should be. It is no change of what is wanted, so that the
-/// generation stays.
+/// The server made the assignment, so it is not validated. It does not change the desired state, so the generation is
+/// kept.
 struct BindingRules;
 
 impl UpdateRules for BindingRules {

@@ -1,4 +1,4 @@
-//! What `kubectl get pods` prints of a pod.
+//! Table columns of pods.
 //!
 //! Kubernetes concept: `printPod` in `pkg/printers/internalversion`.
 
@@ -24,7 +24,7 @@ pub(super) static COLUMNS: &[Column] = &[
     Column::text("Readiness Gates", readiness_gates).documented_by(&["spec", "readinessGates"]).wide(),
 ];
 
-/// Whether the pod has run to its end, and how.
+/// Returns the row conditions of a pod that has terminated.
 pub(super) fn row_conditions(object: &Object) -> &'static [RowCondition] {
     const fn completed(reason: &'static str, message: &'static str) -> RowCondition {
         RowCondition { kind: RowConditionType::Completed, reason, message }
@@ -36,7 +36,7 @@ pub(super) fn row_conditions(object: &Object) -> &'static [RowCondition] {
     }
 }
 
-/// Whether an init container keeps running beside the others.
+/// Whether an init container is a sidecar, which keeps running.
 fn is_sidecar(container: &Value) -> bool {
     container.get("restartPolicy").and_then(Value::as_str) == Some("Always")
 }
@@ -57,7 +57,7 @@ fn is_true(value: &Value, field: &str) -> bool {
     value.get(field).and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// The names of init containers that keep running.
+/// Returns the names of the sidecars.
 fn sidecars(object: &Object) -> HashSet<&str> {
     printers::elements(object, &["spec", "initContainers"])
         .filter(|container| is_sidecar(container))
@@ -65,7 +65,7 @@ fn sidecars(object: &Object) -> HashSet<&str> {
         .collect()
 }
 
-/// Ready of all containers that keep running: `1/2`.
+/// Returns ready and all containers that keep running: `1/2`.
 fn ready(object: &Object) -> Value {
     let sidecars = sidecars(object);
     let all = printers::length(object, &["spec", "containers"]) + sidecars.len();
@@ -82,7 +82,7 @@ fn ready(object: &Object) -> Value {
     format!("{}/{all}", main + beside).into()
 }
 
-/// The most telling word on how the pod stands.
+/// Returns a summary of the pod's state.
 fn status(object: &Object) -> Value {
     let mut word =
         object.get_str(&["status", "reason"]).filter(|reason| !reason.is_empty()).map(str::to_owned);
@@ -109,7 +109,7 @@ fn status(object: &Object) -> Value {
     word.into()
 }
 
-/// How far the init containers are, when they are not done.
+/// Returns the progress of the init containers, if they are not done.
 fn initializing(object: &Object) -> Option<String> {
     let sidecars = sidecars(object);
     for (index, status) in statuses(object, "initContainerStatuses").enumerate() {
@@ -132,7 +132,7 @@ fn initializing(object: &Object) -> Option<String> {
     None
 }
 
-/// The word of the containers, the last one's first.
+/// Returns the reason of the containers' state; that of the first container takes precedence.
 fn containers_word(object: &Object, phase: String) -> String {
     let mut word = phase;
     let mut has_running = false;
@@ -153,7 +153,7 @@ fn containers_word(object: &Object, phase: String) -> String {
     word
 }
 
-/// Why a container ended: its reason, or else its signal or exit code.
+/// Returns why a container terminated: its reason, or else its signal or exit code.
 fn terminated_word(status: &Value) -> String {
     let reason = text(status, "/state/terminated/reason");
     let signal = number(status, "/state/terminated/signal");
@@ -166,7 +166,7 @@ fn terminated_word(status: &Value) -> String {
     }
 }
 
-/// How often containers were restarted, and how long ago the last time.
+/// Returns the number of restarts, and the time since the last one.
 fn restarts(object: &Object) -> Value {
     let sidecars = sidecars(object);
     let initializing = initializing(object).is_some();
@@ -188,7 +188,7 @@ fn restarts(object: &Object) -> Value {
     }
 }
 
-/// Its first address.
+/// Returns the pod's first address.
 fn pod_ip(object: &Object) -> Value {
     let mut addresses = printers::elements(object, &["status", "podIPs"]).map(|address| text(address, "/ip"));
     match addresses.next() {
@@ -197,7 +197,7 @@ fn pod_ip(object: &Object) -> Value {
     }
 }
 
-/// Readiness gates that are open, of all: `1/2`.
+/// Returns the readiness gates that are true, of all: `1/2`.
 fn readiness_gates(object: &Object) -> Value {
     let gates = printers::elements(object, &["spec", "readinessGates"]);
     let open = |gate: &Value| printers::condition(object, text(gate, "/conditionType")) == Some("True");

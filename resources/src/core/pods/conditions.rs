@@ -1,4 +1,4 @@
-//! What a pod's status says about one matter each.
+//! Conditions in a pod's status.
 
 use registry_core::api::Object;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Connections to pods: their logs, shells, ports, and what they serve.
+//! Connections to pods: logs, exec, attach, port forwarding and proxying.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub mod log;
 pub mod proxy;
 pub mod stream;
 
-/// The lists a pod's containers are in, in the order they are named to users.
+/// The container lists of a pod, in the order of messages.
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 /// Finds the kubelets that run pods.
@@ -25,12 +25,12 @@ struct Kubelets {
     address_types: Arc<[String]>,
 }
 
-/// What a kubelet is request shape for about a pod.
+/// The form of a request to the kubelet of a pod.
 #[derive(Clone, Copy)]
 struct KubeletRequest {
-    /// What kubelets call it: how its path begins.
+    /// The first segment of the path in the kubelet's API.
     path: &'static str,
-    /// Whether it is about one container.
+    /// Whether the request names a container.
     is_in_container: bool,
     exchange: Exchange,
 }
@@ -42,10 +42,11 @@ impl Kubelets {
         Self { stores: services.stores.clone(), address_types: services.kubelet_address_types.clone() }
     }
 
-    /// Where the kubelet of this pod answers, without a query; `None` before the pod was given a node.
+    /// Returns the destination at the kubelet of this pod, without a query; `None` before the pod is assigned to a
+    /// node.
     ///
     /// # Errors
-    /// 404: there is no such pod, or its node is gone. 400: it is not clear which container is meant.
+    /// 404: the pod or its node does not exist. 400: the container is ambiguous.
     async fn destination(
         &self,
         pods: &Store,
@@ -69,10 +70,10 @@ impl Kubelets {
     }
 }
 
-/// The container a client means: the one it names, or the only one.
+/// Returns the container that the client names, or the only one.
 ///
 /// # Errors
-/// 400: there is none of that name, or several to choose from.
+/// 400: there is no container of that name, or no name and several containers.
 fn container_of<'p>(pod: &'p Object, options: &'p Object) -> Result<&'p str, StatusError> {
     let name = pod.name();
     let wanted = options.get_str(&["container"]).unwrap_or_default();

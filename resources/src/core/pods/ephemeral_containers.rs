@@ -1,6 +1,7 @@
-//! `pods/ephemeralcontainers`: containers that join a running pod, to look into it.
+//! `pods/ephemeralcontainers`: containers that are added to a running pod for debugging.
 //!
-//! Kubernetes concept: [ephemeral containers](https://kubernetes.io/docs/concepts/workloads/pods/ephemeral-containers/).
+//! Kubernetes concept: [ephemeral
+//! containers](https://kubernetes.io/docs/concepts/workloads/pods/ephemeral-containers/).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use super::{Pods, partial_update};
 use crate::core::pod_spec::validation;
 use crate::support::field::Field;
 
-/// The `ephemeralcontainers` subresource of pods: only these change, and only by additions.
+/// The `ephemeralcontainers` subresource of pods: ephemeral containers may only be added.
 pub struct EphemeralContainers;
 
 impl Subresource for EphemeralContainers {

@@ -1,4 +1,4 @@
-//! `pods/eviction`: a deletion that asks the pod's disruption budget first.
+//! `pods/eviction`: a deletion that respects the pod's disruption budget.
 //!
 //! Kubernetes concept: [API-initiated eviction](https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/).
 
@@ -32,7 +32,7 @@ use options::delete_options;
 
 const EVICTION: GroupVersionKind = GroupVersionKind { group: "policy", version: "v1", kind: "Eviction" };
 
-/// So often a pod that nobody guards is looked at anew because it changed in between.
+/// Maximum number of attempts to delete a pod without a budget that changes concurrently.
 const ATTEMPTS: usize = 20;
 
 /// The `eviction` subresource of pods.
@@ -100,7 +100,7 @@ impl NamedCreater for PodEviction {
 // === impl PodEviction ===
 
 impl PodEviction {
-    /// Deletes a pod that no budget guards by its state; gives back one that may be guarded.
+    /// Deletes a pod whose state makes budgets irrelevant; returns a pod that a budget may protect.
     async fn evict_unguarded(
         &self,
         context: &RequestContext,
@@ -115,7 +115,7 @@ impl PodEviction {
                 return Ok(Some(pod));
             }
             let mut options = options.clone();
-            // A pod that is yet to start may become ready, and so guarded, in between.
+            // A pod that has not started may become ready, and thus protected, in between.
             if !is_pinned && !is_over(&pod) {
                 options.preconditions.resource_version = Some(pod.resource_version().to_owned());
             }
@@ -127,7 +127,7 @@ impl PodEviction {
         }
     }
 
-    /// Deletes a pod as far as its budget allows.
+    /// Deletes a pod if its budget allows it.
     async fn evict_guarded(
         &self,
         context: &RequestContext,
@@ -136,7 +136,7 @@ impl PodEviction {
     ) -> Result<(), StatusError> {
         let budgets = Budgets::within(&self.stores)?;
         let verdict = budgets.spend(&context.namespace, pod, options.dry_run).await?;
-        // A pod that does not count as healthy costs nothing: as long as it stays the one that was looked at.
+        // An unhealthy pod costs no disruption, provided that it does not change before its deletion.
         let mut free_of_charge = None;
         if let Verdict::CostsNothing { budget } = verdict
             && options.preconditions.resource_version.is_none()
@@ -150,7 +150,7 @@ impl PodEviction {
         }
     }
 
-    /// Says on the pod why it ends, and deletes it.
+    /// Sets the pod's disruption condition, and deletes the pod.
     async fn delete(
         &self,
         context: &RequestContext,
@@ -164,7 +164,7 @@ impl PodEviction {
                 .pods
                 .update_by(context, name, &mut announcement, &AdmitAll, &update, &StatusRules)
                 .await?;
-            // The write was this request's own: what the client asked of the pod held before it.
+            // This request made the write itself, so the client's preconditions refer to the state before it.
             if let (Answer::Stored(entry), Some(revision)) =
                 (announced, &mut options.preconditions.resource_version)
             {
@@ -175,7 +175,7 @@ impl PodEviction {
     }
 }
 
-/// Notes on a pod that it is about to be evicted.
+/// Sets the condition that a pod is about to be evicted.
 struct Announcement<'a> {
     preconditions: &'a Preconditions,
 }
@@ -204,7 +204,7 @@ impl UpdatedObject for Announcement<'_> {
 // === impl Announcement ===
 
 impl Announcement<'_> {
-    /// Names the kind in the place of the resource, as kube-apiserver does here.
+    /// Names the kind instead of the resource, as kube-apiserver does here.
     fn check(&self, pod: &Object) -> Result<(), StatusError> {
         let kind = GroupResource { group: "", resource: "Pod" };
         let refuse = |what: &str, wanted: &str, found: &str, hint: &str| {
@@ -225,18 +225,18 @@ impl Announcement<'_> {
     }
 }
 
-/// Whether the pod's state alone lets it go: it is over, on its way out, or has not begun.
+/// Whether budgets do not apply to the pod's state: it has terminated, is terminating, or has not started.
 fn is_beyond_budgets(pod: &Object) -> bool {
     is_over(pod) || pod.get_str(&["status", "phase"]) == Some("Pending")
 }
 
-/// Whether it is over, or about to be.
+/// Whether the pod has terminated or is terminating.
 fn is_over(pod: &Object) -> bool {
     let phase = pod.get_str(&["status", "phase"]).unwrap_or_default();
     matches!(phase, "Succeeded" | "Failed") || pod.deletion_timestamp().is_some()
 }
 
-/// Whether the pod says that it is ready.
+/// Whether the pod's condition `Ready` is true.
 fn is_ready(pod: &Object) -> bool {
     let conditions = pod.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
     let mut ready = conditions.filter(|one| one.get("type").and_then(Value::as_str) == Some("Ready"));

@@ -1,6 +1,7 @@
-//! `pods/resize`: other resources for the containers of a running pod.
+//! `pods/resize`: changes of the resources of a running pod's containers.
 //!
-//! Kubernetes concept: [in-place resize](https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/).
+//! Kubernetes concept: [in-place
+//! resize](https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,9 +20,9 @@ use super::{Pods, partial_update};
 use crate::core::pod_spec::validation;
 use crate::support::field::Field;
 
-/// The lists of a pod's containers whose resources may change.
+/// The container lists whose resources may change.
 const LISTS: [&str; 2] = ["containers", "initContainers"];
-/// What may change of a container.
+/// The fields of a container that may change.
 const RESIZED: [&str; 2] = ["resources", "resizePolicy"];
 
 /// The `resize` subresource of pods: only the containers' resources and resize policies change.
@@ -87,7 +88,7 @@ impl UpdateRules for ResizeRules {
     }
 }
 
-/// Takes what may change of the containers in a list from those of the same name.
+/// Copies the fields that may change to the containers of the same name.
 fn resize_list(pod: &mut Object, asked: &Object, list: &str) {
     let wanted = asked.get(&["spec", list]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let name_of = |container: Option<&Value>| container.and_then(Value::as_str).map(str::to_owned);
@@ -113,7 +114,7 @@ fn resize_list(pod: &mut Object, asked: &Object, list: &str) {
     }
 }
 
-/// Whether the kubelet reports the resources of what it runs: one that does not is too old to change them.
+/// Whether the kubelet reports the resources of running containers; one that does not is too old to change them.
 fn runs_where_resizing_works(pod: &Object) -> bool {
     let empty = Vec::new();
     let statuses = pod.get(&["status", "containerStatuses"]).and_then(Value::as_array).unwrap_or(&empty);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::core::pod_spec::{defaults, validation, warnings};
 use crate::support::field::Field;
 
-/// What may change in a pod's spec after it was made.
+/// The fields of a pod's spec that may change, in a message.
 const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
 /// Defaults, validation, quality of service, graceful deletion.
@@ -20,7 +20,7 @@ pub(super) struct PodStrategy;
 impl ObjectStrategy for PodStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         defaults::apply_to_pod(object);
-        // The field from before a pod could have several addresses counts when both are given.
+        // If both fields are set, the older one, with a single address, takes precedence.
         let address = object.get_str(&["status", "podIP"]).filter(|address| !address.is_empty());
         if let Some(address) = address {
             let first = object.get(&["status", "podIPs"]).and_then(|all| all.get(0)?.get("ip"));
@@ -57,9 +57,9 @@ impl ObjectStrategy for PodStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        // Old kubelets report owners in a form that would make the garbage collector take them for others.
+        // Old kubelets report owners in a form that the garbage collector would misinterpret.
         new.copy_field(old, &["metadata", "ownerReferences"]);
-        // The class follows from the spec, whatever a kubelet reports.
+        // The class is derived from the spec, whatever a kubelet reports.
         new.copy_field(old, &["status", "qosClass"]);
         mirror_address(new);
     }
@@ -105,7 +105,7 @@ impl ObjectStrategy for PodStrategy {
             .unwrap_or_default();
         let assigned = object.get_str(&["spec", "nodeName"]).is_some_and(|node| !node.is_empty());
         let over = matches!(object.get_str(&["status", "phase"]), Some("Succeeded" | "Failed"));
-        // Nobody runs it (yet, or any more): there is nothing to wait for.
+        // The pod is not assigned to a node, or has terminated: there is nothing to wait for.
         if !assigned || over {
             seconds = 0;
         }
@@ -117,8 +117,8 @@ impl ObjectStrategy for PodStrategy {
     }
 }
 
-/// Kubelets report a pod's addresses as one, as a list, or as both. The single one is the older way, and it counts
-/// where they differ.
+/// Aligns the two fields of a pod's addresses: kubelets set the single field, the list, or both. The single one is
+/// older, and takes precedence where they differ.
 fn mirror_address(pod: &mut Object) {
     let single = pod.get_str(&["status", "podIP"]).unwrap_or_default().to_owned();
     let first = pod.get(&["status", "podIPs"]).and_then(|list| list.get(0)?.get("ip")?.as_str());
@@ -130,7 +130,7 @@ fn mirror_address(pod: &mut Object) {
     }
 }
 
-/// A node's addresses are told in both ways, or in the older one.
+/// Checks that a node's address is in both fields, or only in the older one.
 fn check_host_address(status: &Field<'_, '_>, errors: &mut ErrorList) {
     let all = status.get("hostIPs");
     if let Some(first) = all.elements().next() {
@@ -141,7 +141,7 @@ fn check_host_address(status: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Addresses are some, and no two of one family.
+/// Checks that addresses are valid, with at most one of each family.
 fn check_addresses(list: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut families = Vec::new();
     for entry in list.elements() {
@@ -159,7 +159,7 @@ fn check_addresses(list: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// `Guaranteed`, `Burstable` or `BestEffort`, by what the containers request and are limited to.
+/// Returns `Guaranteed`, `Burstable` or `BestEffort`, from the requests and limits of the containers.
 pub(crate) fn quality_of_service(pod: &Object) -> &'static str {
     let containers = ["containers", "initContainers"]
         .iter()
@@ -191,7 +191,7 @@ pub(crate) fn quality_of_service(pod: &Object) -> &'static str {
     }
 }
 
-/// The condition of a pod that may not be scheduled yet.
+/// Returns the condition of a pod with scheduling gates.
 fn scheduling_gated() -> Value {
     json!({
         "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": null,
@@ -199,7 +199,7 @@ fn scheduling_gated() -> Value {
     })
 }
 
-/// Compares the specs with all that may change set equal.
+/// Checks that the specs are equal except for the mutable fields.
 fn check_spec_change(new: &Object, old: &Object, errors: &mut ErrorList) {
     let mut allowed = new.clone();
     for list in ["containers", "initContainers"] {
@@ -235,7 +235,7 @@ fn copy_images(new: &mut Object, old: &Object, list: &str) {
     }
 }
 
-/// The deadline may be set or shortened, never lengthened or removed.
+/// Checks that the deadline is only set or shortened, never extended or removed.
 fn check_deadline(new: &Object, old: &Object, errors: &mut ErrorList) {
     let path = ["spec", "activeDeadlineSeconds"];
     let Some(before) = old.get_i64(&path) else { return };
@@ -253,10 +253,10 @@ fn check_deadline(new: &Object, old: &Object, errors: &mut ErrorList) {
     }
 }
 
-/// The fields of a toleration that never change.
+/// The immutable fields of a toleration.
 const TOLERATION_KEY: [&str; 4] = ["key", "operator", "value", "effect"];
 
-/// Tolerations may be added, not taken away.
+/// Checks that tolerations are only added, never removed.
 fn check_tolerations(new: &Object, old: &Object, errors: &mut ErrorList) {
     let of = |object: &Object| -> HashSet<String> {
         let all = object.get(&["spec", "tolerations"]).and_then(Value::as_array);

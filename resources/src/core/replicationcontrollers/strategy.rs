@@ -13,7 +13,7 @@ use crate::support::label_selector;
 
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 
-/// Defaults and validation; deleted, it leaves its pods behind.
+/// Defaults and validation; pods are orphaned on deletion by default.
 pub(super) struct ReplicationControllerStrategy;
 
 impl ObjectStrategy for ReplicationControllerStrategy {

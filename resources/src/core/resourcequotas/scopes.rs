@@ -1,4 +1,4 @@
-//! Scopes of ResourceQuotas: what of a namespace a quota is about.
+//! Scopes of ResourceQuotas, which restrict the objects that a quota counts.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ const OF_PODS: [&str; 6] = [
     "Terminating",
 ];
 const OF_CLAIMS: &str = "VolumeAttributesClass";
-/// No object is in both.
+/// Scopes that exclude each other.
 const CONTRARY: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
-/// What quotas with a scope of pods may bound.
+/// The resources that quotas with a pod scope may limit.
 const POD_RESOURCES: [&str; 7] =
     ["cpu", "limits.cpu", "limits.memory", "memory", "pods", "requests.cpu", "requests.memory"];
-/// What quotas may bound of things that are not pods.
+/// The resources other than those of pods that quotas may limit.
 const OTHER_RESOURCES: [&str; 8] = [
     "configmaps",
     "replicationcontrollers",
@@ -32,8 +32,8 @@ const OTHER_RESOURCES: [&str; 8] = [
     "persistentvolumeclaims",
 ];
 
-/// Maximum number of errors about a quota's scopes after which no further scope is checked. Each error shows the whole
-/// list.
+/// Maximum number of errors about a quota's scopes, after which no further scope is checked. Each error contains the
+/// whole list.
 const MAX_ERRORS: usize = 16;
 
 /// Checks the scopes of a quota, listed and selected.
@@ -72,7 +72,7 @@ pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     check_contrary(&requirements, &selected, errors);
 }
 
-/// What is wrong with a requirement is told at the list, without saying at which.
+/// Checks a requirement. Errors have the path of the list, without the index.
 fn check_requirement(list: &Field<'_, '_>, requirement: &Field<'_, '_>, errors: &mut ErrorList) {
     let name = requirement.get("scopeName");
     let operator = requirement.get("operator");
@@ -120,7 +120,7 @@ fn is_known(scope: &str) -> bool {
     scope == OF_CLAIMS || OF_PODS.contains(&scope)
 }
 
-/// The known scopes that what is bounded does not fit; each is checked once.
+/// The known scopes that do not fit the limited resources; each is checked once.
 struct Unfit<'h, 'v, 'p> {
     hard: &'h Field<'v, 'p>,
     known: BTreeMap<&'v str, bool>,
@@ -132,7 +132,7 @@ impl<'v> Unfit<'_, 'v, '_> {
     }
 }
 
-/// Whether all that is bounded can be in a scope.
+/// Whether all limited resources fit a scope.
 fn fits(scope: &str, hard: &Field<'_, '_>) -> bool {
     hard.entries().all(|(resource, _)| match scope {
         OF_CLAIMS => !POD_RESOURCES.contains(&resource),

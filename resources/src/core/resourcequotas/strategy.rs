@@ -9,7 +9,7 @@ use registry_core::schema::Quantity;
 use super::scopes;
 use crate::support::field::Field;
 
-/// What a quota may bound beside requests, limits and counts.
+/// The resources that a quota may limit besides requests, limits and counts.
 const STANDARD: [&str; 14] = [
     "cpu",
     "memory",
@@ -29,7 +29,7 @@ const STANDARD: [&str; 14] = [
 const MORE: [&str; 5] =
     ["secrets", "configmaps", "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"];
 
-/// Names and amounts; the scopes stay as they were made.
+/// Names and amounts; the scopes are immutable.
 pub(super) struct ResourceQuotaStrategy;
 
 impl ObjectStrategy for ResourceQuotaStrategy {

@@ -1,8 +1,8 @@
-//! Whether a certificate and a private key can be found in two PEM texts.
+//! Whether PEM texts contain a certificate and a private key.
 //!
-//! The words are those of Go's `tls.X509KeyPair`, which clients know.
+//! The messages are those of Go's `tls.X509KeyPair`.
 
-/// What is wrong with a pair; `None` when both hold what they should.
+/// Returns the problem of a pair; `None` if both texts are as expected.
 pub(super) fn complaint(certificate: &[u8], key: &[u8]) -> Option<String> {
     let certificates = block_types(certificate);
     if !certificates.iter().any(|kind| kind == "CERTIFICATE") {
@@ -36,7 +36,7 @@ pub(super) fn complaint(certificate: &[u8], key: &[u8]) -> Option<String> {
     })
 }
 
-/// The types of the blocks in a PEM text that have an end.
+/// Returns the types of the terminated blocks in a PEM text.
 fn block_types(pem: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(pem);
     let mut types = Vec::new();

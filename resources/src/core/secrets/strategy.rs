@@ -20,7 +20,7 @@ impl ObjectStrategy for SecretStrategy {
         if object.get_str(&["type"]).unwrap_or_default().is_empty() {
             object.set(&["type"], "Opaque".into());
         }
-        // What is written as text is kept as bytes; the text itself is never stored.
+        // Text is stored as bytes; `stringData` itself is not stored.
         if let Some(Value::Object(texts)) = object.0.remove("stringData") {
             for (key, text) in texts {
                 let encoded = STANDARD.encode(text.as_str().unwrap_or_default());
@@ -59,7 +59,7 @@ impl ObjectStrategy for SecretStrategy {
     }
 }
 
-/// What keeps a pair of certificate and key from being used.
+/// Returns warnings about an unusable certificate or key.
 fn warnings(object: &Object) -> Vec<String> {
     if object.get_str(&["type"]) != Some("kubernetes.io/tls") {
         return Vec::new();
@@ -68,7 +68,7 @@ fn warnings(object: &Object) -> Vec<String> {
     key_pair::complaint(&part("tls.crt"), &part("tls.key")).into_iter().collect()
 }
 
-/// Each well-known type has keys it needs.
+/// Checks the required keys of well-known types.
 fn check_type(object: &Object, data: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut needs = |key: &str| {
         let present = data.value().is_some_and(|data| data.get(key).is_some());

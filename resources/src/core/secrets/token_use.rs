@@ -1,4 +1,4 @@
-//! When the token that a Secret keeps was last used: a label, by which controllers find tokens nobody needs.
+//! The label with the date at which the token of a Secret was last used, by which controllers find unused tokens.
 //!
 //! Kubernetes concept: `kubernetes.io/legacy-token-last-used`.
 
@@ -13,7 +13,7 @@ use crate::support::system_writer::SystemWriter;
 
 const LAST_USED: [&str; 3] = ["metadata", "labels", "kubernetes.io/legacy-token-last-used"];
 
-/// Notes that the token in this Secret is used today. Writes once a day; `store` is that of Secrets.
+/// Records that the token in this Secret is used today. Writes once a day; `store` is that of Secrets.
 ///
 /// # Errors
 /// The store failed, or the Secret is gone.

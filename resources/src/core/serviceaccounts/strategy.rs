@@ -4,10 +4,10 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::resource::ObjectStrategy;
 
-/// An annotation that is about to go.
+/// A deprecated annotation.
 const ENFORCE: &str = "kubernetes.io/enforce-mountable-secrets";
 
-/// Says what is deprecated.
+/// Warnings about deprecated fields.
 pub(super) struct ServiceAccountStrategy;
 
 impl ObjectStrategy for ServiceAccountStrategy {

@@ -1,6 +1,7 @@
-//! `serviceaccounts/token`: signed tokens, for as long as they are asked for.
+//! `serviceaccounts/token`: signed tokens with a limited lifetime.
 //!
-//! Kubernetes concept: [`TokenRequest`](https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/).
+//! Kubernetes concept:
+//! [`TokenRequest`](https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/).
 
 use std::sync::Arc;
 
@@ -30,9 +31,9 @@ const REQUEST: GroupVersionKind =
 const DEFAULT_SECONDS: i64 = 60 * 60;
 const LEAST_SECONDS: i64 = 10 * 60;
 const MAX_SECONDS: i64 = 1 << 32;
-/// What kubelets ask for when a pod mounts its token: by it such tokens are known.
+/// The lifetime that kubelets request for mounted tokens, by which the server recognizes them.
 const MOUNTED_SECONDS: i64 = 60 * 60 + 7;
-/// So long those are really good, for clients that do not read them anew.
+/// The actual lifetime of mounted tokens, for clients that do not reload them.
 const EXTENDED_SECONDS: i64 = 365 * 24 * 60 * 60;
 
 /// The `token` subresource of service accounts.
@@ -111,7 +112,7 @@ impl NamedCreater for Token {
 // === impl Token ===
 
 impl Token {
-    /// How long the token is to be good, which the request says from here on too.
+    /// Returns the lifetime of the token, and sets it in the request.
     fn granted_seconds(&self, context: &RequestContext, request: &mut Object) -> i64 {
         let asked = request.get_i64(&["spec", "expirationSeconds"]).unwrap_or(DEFAULT_SECONDS);
         match self.issuer.max_lifetime_seconds() {
@@ -149,7 +150,7 @@ impl Token {
         }
     }
 
-    /// What the token is to be bound to, as it is now.
+    /// Returns the present state of the object that the token is bound to.
     async fn binding(
         &self,
         context: &RequestContext,
@@ -184,7 +185,7 @@ impl Token {
         };
         let wanted = text("uid");
         if !wanted.is_empty() && wanted != uid {
-            // Names the kind in the place of the resource, as kube-apiserver does here.
+            // Names the kind instead of the resource, as kube-apiserver does here.
             let kind = match &binding {
                 TokenBinding::Pod(..) => "Pod",
                 TokenBinding::Node(_) => "Node",
@@ -210,7 +211,7 @@ impl Token {
         }
         let node = match Lookup::within::<Nodes>(&self.stores)?.newest("", node).await {
             Ok(node) => Some(named(&node)),
-            // It has yet to register.
+            // The node has not registered yet.
             Err(failure) if failure.is_not_found() => {
                 Some(TokenObject { name: node.to_owned(), uid: String::new() })
             }
@@ -220,7 +221,7 @@ impl Token {
     }
 }
 
-/// A request that says for which account it is says the one in the URL.
+/// Checks that name and namespace in the request, if any, are those of the URL.
 fn check_place(request: &Object, name: &str, namespace: &str) -> Result<(), StatusError> {
     for (field, own, wanted) in
         [("name", request.name(), name), ("namespace", request.namespace(), namespace)]
@@ -235,7 +236,7 @@ fn check_place(request: &Object, name: &str, namespace: &str) -> Result<(), Stat
     Ok(())
 }
 
-/// Fills in what the request leaves to the server.
+/// Sets the fields that the request leaves to the server.
 fn complete(request: &mut Object, account: &Object, api_audiences: &[String], now: Timestamp) {
     for field in ["name", "namespace"] {
         request.copy_field(account, &["metadata", field]);

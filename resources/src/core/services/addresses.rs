@@ -1,5 +1,5 @@
-//! IPAddress objects of services. One is made before a service has the address, and removed after it; its name is the
-//! address, so that only one service can have it, whichever server gave it.
+//! IPAddress objects of services. An object is created before a service gets the address, and removed after the service
+//! gives it up. Its name is the address, so that only one service can have it, whichever server allocated it.
 //!
 //! Kubernetes concept: `pkg/registry/core/service/ipallocator`.
 
@@ -23,11 +23,11 @@ const MANAGED_BY_LABEL: &str = "ipaddress.kubernetes.io/managed-by";
 const MANAGER: &str = "ipallocator.k8s.io";
 /// Maximum time for which a claim waits until the object of the address's previous holder is removed.
 const REMOVAL_WAIT: Duration = Duration::from_secs(1);
-/// Pause after a removal failed: at first, and at most.
+/// Initial and maximum pause after a failed removal.
 const REMOVAL_BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
-/// Maximum number of removals at a time.
+/// Maximum number of concurrent removals.
 const CONCURRENT_REMOVALS: usize = 32;
-/// The service of the server itself, whose address may be taken over from an attempt before it.
+/// The service of the server itself, whose address may be taken over from an earlier attempt.
 const OWN_SERVICE: (&str, &str) = ("default", "kubernetes");
 
 /// The service that an address belongs to.
@@ -40,9 +40,9 @@ pub(super) struct Holder {
 /// The result of claiming an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claimed {
-    /// The object was made.
+    /// The object was created.
     Made,
-    /// There was one already, of an earlier attempt for the same service.
+    /// The object existed, from an earlier attempt for the same service.
     Adopted,
     /// The object belongs to something else.
     Foreign,
@@ -54,13 +54,13 @@ pub(super) struct AddressObjects {
     services: Weak<Store>,
     taken: Arc<Mutex<Taken>>,
     removals: Mutex<Removals>,
-    /// An object was removed.
+    /// Notified when an object is removed.
     removed: Notify,
-    /// Somebody waits for a removal.
+    /// Notified when a claim waits for a removal.
     wanted: Notify,
 }
 
-/// The objects that are to be removed.
+/// The objects to be removed.
 #[derive(Default)]
 struct Removals {
     pending: HashMap<IpAddr, Removal>,
@@ -73,7 +73,7 @@ struct Removals {
 struct Removal {
     number: u64,
     holder: Holder,
-    /// The uid of the object that was found first: a later one of the same name belongs to somebody else.
+    /// The uid of the object that was found first: a later object of the same name has another owner.
     uid: Option<String>,
 }
 
@@ -110,7 +110,7 @@ impl AddressObjects {
         }
     }
 
-    /// Makes the object of an address, of which none is being removed.
+    /// Creates the object of an address that is not being removed.
     pub(super) async fn claim(&self, address: IpAddr, holder: &Holder) -> Result<Claimed, StatusError> {
         match self.system_writer.claim(object_of(address, holder)).await {
             Ok(()) => Ok(Claimed::Made),
@@ -131,9 +131,9 @@ impl AddressObjects {
         self.removals().pending.contains_key(&address)
     }
 
-    /// Removes the objects of addresses that a service does not have (any more), in the background.
+    /// Removes, in the background, the objects of addresses that a service does not have any more.
     pub(super) fn release(self: &Arc<Self>, addresses: impl IntoIterator<Item = IpAddr>, holder: &Holder) {
-        // Without a runtime the process is ending; the next one's repair finds what stays behind.
+        // Without a runtime the process is ending; the repair of the next process finds what is left.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let mut removals = self.removals();
         for address in addresses {
@@ -147,7 +147,7 @@ impl AddressObjects {
         }
     }
 
-    /// Removes everything that is to be removed, until nothing is left or the server is gone.
+    /// Removes all pending objects, until none is left or the server is gone.
     async fn remove_pending(self: Arc<Self>) {
         let mut pause = REMOVAL_BACKOFF.0;
         while let Some(pending) = self.next_removals() {
@@ -164,7 +164,7 @@ impl AddressObjects {
         }
     }
 
-    /// Returns what is to be removed; `None` when that is nothing, or the server is gone.
+    /// Returns the pending removals; `None` if there are none, or the server is gone.
     fn next_removals(&self) -> Option<Vec<(IpAddr, Removal)>> {
         let mut removals = self.removals();
         if removals.pending.is_empty() || self.services.strong_count() == 0 {
@@ -187,7 +187,7 @@ impl AddressObjects {
     }
 
     /// Removes the object of an address, unless the service has the address: a write that was reported as failed, or
-    /// whose request was abandoned, may have been made.
+    /// whose request was abandoned, may have been committed.
     async fn remove(&self, address: IpAddr, removal: Removal) -> Result<(), StatusError> {
         let Removal { number, holder, uid } = removal;
         if self.keeps_if_held(address, &holder).await? {
@@ -204,11 +204,11 @@ impl AddressObjects {
             pending.uid = Some(present.uid().to_owned());
         }
         self.system_writer.remove_exactly(present.name(), present.uid()).await?;
-        // A write of the service that was still queued when it was read is made by now.
+        // A write of the service that was still queued at the first read is committed by now.
         self.keeps_if_held(address, &holder).await.map(drop)
     }
 
-    /// Whether the service has the address; then its object is made if there is none.
+    /// Whether the service has the address; if so, creates the object if it is missing.
     async fn keeps_if_held(&self, address: IpAddr, holder: &Holder) -> Result<bool, StatusError> {
         let Some(services) = self.services.upgrade() else { return Ok(false) };
         let service = system_writer::get_newest(&services, &holder.namespace, &holder.name).await?;
@@ -244,12 +244,12 @@ impl AddressObjects {
     }
 }
 
-/// Whether an IPAddress object is one of those that are made here.
+/// Whether an allocator manages an IPAddress object.
 pub(super) fn is_managed(object: &Object) -> bool {
     object.labels().any(|label| label == (MANAGED_BY_LABEL, MANAGER))
 }
 
-/// Whether an IPAddress object has the labels of those that are made here.
+/// Whether an IPAddress object has the labels that the allocator sets.
 pub(super) fn has_labels(object: &Object, address: IpAddr) -> bool {
     is_managed(object) && object.labels().any(|label| label == (FAMILY_LABEL, family(address)))
 }

@@ -1,6 +1,6 @@
-//! Addresses and node ports of Services: each is given to one service at a time.
+//! Allocation of addresses and node ports to Services: each belongs to at most one service.
 //!
-//! What is taken is read from the stored services, kept up with every write of this server, and read again with every
+//! The allocations are read from the stored services, updated with every write of this server, and read again by every
 //! repair.
 //!
 //! Kubernetes concept: `pkg/registry/core/service/storage/alloc.go`.
@@ -28,15 +28,15 @@ use crate::networking::ipaddresses::IPAddresses;
 use crate::support::defaulting::is_empty_at;
 use crate::support::system_writer::SystemWriter;
 
-/// Maximum number of addresses that are tried for one service when other servers take them first.
+/// Maximum number of addresses that are tried for one service if other servers claim them first.
 const ADDRESS_ATTEMPTS: usize = 16;
 
-/// Gives installed services their addresses, of this range, and ports. Returns what does so; `None` where services are
-/// not served, or their store has hooks of its own.
+/// Attaches an allocator for this range to the installed services, and returns it; `None` if services are not served,
+/// or their store has other hooks.
 pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) -> Option<Arc<Allocator>> {
     let store = installed.store(Services::TYPE)?;
     let taken: Arc<Mutex<Taken>> = Arc::default();
-    // Where IPAddresses are not served, no objects are made.
+    // If IPAddresses are not served, no objects are created.
     let objects = SystemWriter::of::<IPAddresses>(installed).map(|system_writer| {
         Arc::new(AddressObjects::new(system_writer, Arc::downgrade(&store), taken.clone()))
     });
@@ -51,11 +51,11 @@ pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) -> Option<Ar
     is_attached.then_some(allocator)
 }
 
-/// Gives addresses and node ports to services.
+/// Allocates addresses and node ports to services.
 pub(crate) struct Allocator {
     pub(super) store: Weak<Store>,
     pub(super) range: ServiceRange,
-    /// The addresses as objects: what other servers on the same store go by.
+    /// The IPAddress objects, by which servers on the same store coordinate.
     pub(super) objects: Option<Arc<AddressObjects>>,
     taken: Arc<Mutex<Taken>>,
     /// Held while the services are listed.
@@ -72,14 +72,14 @@ impl Allocator {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the objects of addresses that a service gave up, in the background.
+    /// Removes, in the background, the objects of addresses that a service gave up.
     pub(super) fn release(&self, uses: &Uses, holder: &Holder) {
         if let Some(objects) = &self.objects {
             objects.release(uses.addresses.iter().copied(), holder);
         }
     }
 
-    /// Gives a service what it needs and has not; what it asks for is claimed for it.
+    /// Allocates what a service needs; requested addresses and ports are claimed for it.
     fn allocate(
         self: &Arc<Self>,
         service: &mut Object,
@@ -103,8 +103,8 @@ impl Allocator {
         Err(StatusError::invalid(Services::TYPE.kind, service.name(), &errors))
     }
 
-    /// The same, and makes the objects of the addresses: one that somebody else has made says that this server did not
-    /// know of its address.
+    /// Allocates, and creates the address objects: if another server created one, this server did not know of that
+    /// allocation.
     async fn allocate_objects(
         self: &Arc<Self>,
         service: &mut Object,
@@ -158,7 +158,7 @@ impl Allocator {
             service.set(&["spec", "clusterIPs"], json!([address.to_string()]));
             return;
         };
-        // Validation reports what is no address.
+        // Validation reports invalid addresses.
         let Ok(address) = first.parse::<IpAddr>() else { return };
         if before.addresses.contains(&address) {
             return;
@@ -176,7 +176,7 @@ impl Allocator {
     }
 }
 
-/// One stack of addresses; only a headless service without a selector may have both.
+/// Sets the IP families: a single one; only a headless service without a selector may have both.
 fn set_families(service: &mut Object, range: ServiceRange, errors: &mut ErrorList) {
     let headless = service.get_str(&["spec", "clusterIP"]) == Some("None");
     let free = headless && is_empty_at(service, &["spec", "selector"]);
@@ -196,7 +196,7 @@ fn set_families(service: &mut Object, range: ServiceRange, errors: &mut ErrorLis
     }
 }
 
-/// Fills the newer, plural field from the older one.
+/// Copies the older field to the newer, plural one.
 fn mirror_address(service: &mut Object) {
     let ip = service.get_str(&["spec", "clusterIP"]).unwrap_or_default().to_owned();
     if is_empty_at(service, &["spec", "clusterIPs"]) && !ip.is_empty() {
@@ -258,7 +258,7 @@ fn take_node_ports(
     }
 }
 
-/// What a client left out of a change stays as it was given.
+/// Keeps the allocated values that an update leaves out.
 fn keep_allocated(new: &mut Object, old: &Object) {
     if has_cluster_ip(old) && has_cluster_ip(new) {
         let ip = ["spec", "clusterIP"];
@@ -269,7 +269,7 @@ fn keep_allocated(new: &mut Object, old: &Object) {
         } else if new.get(&ip) != old.get(&ip)
             && new.get(&["spec", "clusterIPs"]) == old.get(&["spec", "clusterIPs"])
         {
-            // Only the old field was changed: the new one follows.
+            // Only the older field changed: the newer one follows.
             new.remove(&["spec", "clusterIPs"]);
         }
         for field in ["ipFamilies", "ipFamilyPolicy"] {
@@ -333,7 +333,7 @@ impl StoreHooks for Allocation {
             return Ok(None);
         }
         let claim = self.0.allocate_objects(new, &holder, &before).await?;
-        // What the new type has no use for goes with the strategy's preparation.
+        // The strategy drops what the new type does not use.
         let mut after = Uses::of(new);
         if !has_cluster_ip(new) {
             after.addresses.clear();

@@ -1,4 +1,4 @@
-//! What one write has claimed. It is given back unless the write is committed: also when the request is abandoned.
+//! Allocations claimed by a write. They are released unless the write is committed, also when the request is abandoned.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -11,38 +11,38 @@ use super::addresses::{Claimed, Holder};
 use super::allocation::Allocator;
 use super::taken::Uses;
 
-/// Addresses and node ports that are set aside for a write. Dropped, it gives them back.
+/// Addresses and node ports that are reserved for a write. Dropping the claim releases them.
 pub(super) struct Claim {
     allocator: Arc<Allocator>,
     holder: Holder,
-    /// What is claimed in memory.
+    /// The claims in memory.
     pub(super) uses: Uses,
-    /// The addresses whose objects were made for this claim, or may have been.
+    /// The addresses whose objects this claim created, or may have created.
     made: HashSet<IpAddr>,
-    /// What the service no longer uses once the write is committed.
+    /// What the service stops using when the write is committed.
     given_up: Uses,
 }
 
 // === impl Claim ===
 
 impl Claim {
-    /// A claim of nothing yet.
+    /// Creates an empty claim.
     pub(super) fn new(allocator: Arc<Allocator>, holder: Holder) -> Self {
         let uses = Uses::default();
         let given_up = Uses::default();
         Self { allocator, holder, uses, made: HashSet::new(), given_up }
     }
 
-    /// Says what the service no longer uses once the write is committed.
+    /// Sets what the service stops using when the write is committed.
     pub(super) fn giving_up(mut self, given_up: Uses) -> Self {
         self.given_up = given_up;
         self
     }
 
-    /// Makes the objects of the claimed addresses. Returns the claim, and an address that belongs to something else.
+    /// Creates the objects of the claimed addresses. Returns the claim, and an address that has another owner.
     ///
-    /// Runs to its end even if the request is abandoned: a write whose outcome nobody waits for could be made after
-    /// the claim was given back.
+    /// Runs to its end even if the request is abandoned: otherwise a write could be committed after the claim was
+    /// released.
     pub(super) async fn make_objects(self) -> Result<(Self, Option<IpAddr>), StatusError> {
         if self.allocator.objects.is_none() || self.uses.addresses.is_empty() {
             return Ok((self, None));
@@ -55,11 +55,11 @@ impl Claim {
         let Some(objects) = self.allocator.objects.clone() else { return Ok((self, None)) };
         for address in self.uses.addresses.clone() {
             objects.wait_until_removed(address).await?;
-            // Noted first: a write that failed may have been made.
+            // Recorded first, because a failed write may have been committed.
             self.made.insert(address);
             match objects.claim(address, &self.holder).await? {
                 Claimed::Made => {}
-                // If this attempt fails, the repair decides: another server may be using it by now.
+                // If this attempt fails, the repair decides: another server may use the address by now.
                 Claimed::Adopted => {
                     self.made.remove(&address);
                 }
@@ -87,7 +87,7 @@ impl FinishHook for Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if !self.uses.is_empty() {
-            // The removal is noted first: whoever gets the address next waits for it.
+            // The removal is recorded first, so that the next claim of the address waits for it.
             let made = Uses { addresses: std::mem::take(&mut self.made), ..Uses::default() };
             self.allocator.release(&made, &self.holder);
             self.allocator.taken().give_back(&self.uses);

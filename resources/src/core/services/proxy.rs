@@ -1,4 +1,4 @@
-//! `services/proxy`: what one of a service's endpoints serves over HTTP.
+//! `services/proxy`: HTTP requests to an endpoint of a service.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::core::proxying::{Target, connect_spec};
 use crate::discovery::endpointslices::EndpointSlices;
 use crate::support::lookup::{Lookup, read_newest};
 
-/// The label by which a slice names its service.
+/// The label of a slice with the name of its service.
 const SERVICE_LABEL: &str = "kubernetes.io/service-name";
 
 static CONNECT_SPEC: ConnectSpec =
@@ -31,7 +31,7 @@ pub struct ServiceProxy {
     stores: Stores,
 }
 
-/// Where a service's requests may go.
+/// An endpoint of a service.
 struct Backend {
     address: String,
     port: u16,
@@ -79,7 +79,8 @@ impl ConnectRules for ServiceProxy {
 // === impl ServiceProxy ===
 
 impl ServiceProxy {
-    /// What serves the port of this name: by the service's slices, or by its endpoints where it has no slices.
+    /// Returns the endpoints of the port of this name: from the service's slices, or from its Endpoints if it has no
+    /// slices.
     async fn backends(
         &self,
         namespace: &str,
@@ -102,14 +103,14 @@ impl ServiceProxy {
         Ok(backends)
     }
 
-    /// One of the backends, whichever: but one whose address is its pod's own, so that nobody is sent elsewhere.
+    /// Returns any of the endpoints whose address is that of its pod, so that a request cannot be redirected elsewhere.
     async fn reachable(
         &self,
         namespace: &str,
         mut backends: Vec<Backend>,
     ) -> Result<Option<Backend>, StatusError> {
         let pods = Lookup::within::<Pods>(&self.stores)?;
-        // The clock is random enough to spread requests.
+        // The clock is random enough to distribute requests.
         let ticks = jiff::Timestamp::now().subsec_nanosecond().unsigned_abs() as usize;
         if !backends.is_empty() {
             let first = ticks / 1000 % backends.len();
@@ -125,7 +126,7 @@ impl ServiceProxy {
     }
 }
 
-/// The name of the port that is asked for by name or number.
+/// Returns the name of the port that is requested by name or number.
 fn port_name(service: &Object, wanted: &str) -> Result<String, StatusError> {
     let Ok(number) = wanted.parse::<i64>() else { return Ok(wanted.to_owned()) };
     let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
@@ -158,7 +159,7 @@ fn of_endpoints(endpoints: &Object, port: &str, backends: &mut Vec<Backend>) {
     }
 }
 
-/// The number of the port of this name.
+/// Returns the number of the port of this name.
 fn port_of(ports: Option<&Value>, name: &str) -> Option<u16> {
     let port = list(ports).find(|port| text(port, "name") == name)?;
     u16::try_from(port.get("port")?.as_u64()?).ok()

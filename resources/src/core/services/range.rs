@@ -1,41 +1,41 @@
-//! The range that addresses of services are from.
+//! The address range of services.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Of a large range so many addresses are given out; nobody has more services.
+/// Maximum number of addresses that are allocated from a large range.
 const MAX_ADDRESSES: u128 = 1 << 20;
 
-/// The range that service addresses are taken from (`--service-cluster-ip-range`).
+/// The address range of services (`--service-cluster-ip-range`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceRange {
     /// The range's base address, host bits cleared.
     pub base: IpAddr,
-    /// How many leading bits all its addresses share.
+    /// Length of the network prefix, in bits.
     pub prefix_bits: u8,
 }
 
 // === impl ServiceRange ===
 
 impl ServiceRange {
-    /// The first address after the base: the API server's own inside the cluster.
+    /// Returns the first address after the base: that of the API server inside the cluster.
     pub fn first_address(&self) -> IpAddr {
         self.address(1)
     }
 
-    /// The family of its addresses.
+    /// Returns the family of the range.
     pub(super) fn family(self) -> &'static str {
         let [own, _] = self.families();
         own
     }
 
-    /// Both families, its own first.
+    /// Returns both families, that of the range first.
     pub(super) fn families(self) -> [&'static str; 2] {
         if self.base.is_ipv4() { ["IPv4", "IPv6"] } else { ["IPv6", "IPv4"] }
     }
 
-    /// Whether an address may be a service's: neither the network's own nor its broadcast address.
+    /// Whether a service may have the address: neither the network address nor the broadcast address.
     pub(super) fn gives(self, address: IpAddr) -> bool {
         let offset = match (self.base, address) {
             (IpAddr::V4(base), IpAddr::V4(address)) => {
@@ -47,8 +47,8 @@ impl ServiceRange {
         offset.is_some_and(|offset| (1..=self.last_offset()).contains(&offset))
     }
 
-    /// The addresses to try for a service that asks for none, from anywhere in the upper part on; those of the
-    /// lower part, which are for services that ask for them by name, come last.
+    /// Returns the addresses to try for a service without a requested address: the upper part of the range from a
+    /// random start, then the lower part, which is meant for requested addresses.
     pub(super) fn candidates(self, start: u32) -> impl Iterator<Item = IpAddr> {
         let reserved = self.reserved();
         let count = self.last_offset().min(MAX_ADDRESSES) - reserved;
@@ -56,7 +56,7 @@ impl ServiceRange {
         upper.chain(1..=reserved).map(move |offset| self.address(offset))
     }
 
-    /// How many of the first addresses are for services that ask for them: a sixteenth, within bounds.
+    /// Returns the size of the lower part, which is meant for requested addresses: a sixteenth, within bounds.
     fn reserved(self) -> u128 {
         const FEWEST: u128 = 16;
         const MOST: u128 = 256;
@@ -66,7 +66,7 @@ impl ServiceRange {
 
     fn last_offset(self) -> u128 {
         let bits = if self.base.is_ipv4() { 32 } else { 128 };
-        // The parser leaves at least two bits for hosts; more than 64 are of no use.
+        // The parser requires at least two host bits; more than 64 are not used.
         (1_u128 << (bits - u32::from(self.prefix_bits)).min(64)) - 2
     }
 

@@ -1,4 +1,5 @@
-//! Makes the allocations in memory and the IPAddress objects agree with the stored services: at the start, and
+//! Repair of the allocations in memory and of the IPAddress objects, according to the stored services: at the start,
+//! and
 //! periodically.
 //!
 //! Kubernetes concept: `pkg/registry/core/service/{ipallocator,portallocator}/controller`.
@@ -18,25 +19,24 @@ use super::taken::Uses;
 use crate::bootstrap::PostStartHook;
 use crate::support::system_writer::SystemWriter;
 
-/// Time between two repairs.
+/// Interval between two repairs.
 const PERIOD: Duration = Duration::from_mins(3);
-/// An address whose service does not exist may be of one that is just being made, while it is younger than this.
+/// Minimum age of an address object without a service before it is removed: the service may be about to be created.
 const GRACE: Duration = Duration::from_mins(1);
-/// An address that its service does not have may be of an attempt to create the service again, while it is younger than
-/// this.
+/// Minimum age of an address object that its service does not use: it may belong to an attempt to recreate the service.
 const RECREATION_GRACE: Duration = Duration::from_secs(5);
 
 /// The repair of the allocations of services.
 pub(crate) struct AllocationRepair(pub(crate) Arc<Allocator>);
 
-/// What the repair needs of a service.
+/// The parts of a service that the repair uses.
 struct Known {
     holder: Holder,
     uses: Uses,
     is_external_name: bool,
 }
 
-/// What the repair needs of an IPAddress object.
+/// The parts of an IPAddress object that the repair uses.
 struct KnownAddress {
     address: IpAddr,
     name: String,
@@ -58,13 +58,13 @@ struct Listed {
 /// The listed services by namespace and name.
 type ByHolder<'a> = HashMap<&'a Holder, &'a Known>;
 
-/// Ends the notes of changes if the list does not come to its end.
+/// Stops the recording of changes if the list fails.
 struct Refresh<'a>(&'a Allocator);
 
 // === impl Allocator ===
 
 impl Allocator {
-    /// Reads what is taken, the first time.
+    /// Reads the allocations for the first time.
     pub(super) async fn learn(&self) -> Result<(), StatusError> {
         if self.taken().is_known() {
             return Ok(());
@@ -76,7 +76,7 @@ impl Allocator {
         self.refresh().await.map(drop)
     }
 
-    /// Reads what is taken, and makes the objects agree with it.
+    /// Reads the allocations, and repairs the objects.
     async fn repair(&self) -> Result<(), StatusError> {
         let _one_at_a_time = self.refreshing.lock().await;
         let listed = self.refresh().await?;
@@ -101,14 +101,14 @@ impl Allocator {
         Ok(())
     }
 
-    /// Lists objects and services, and takes over what they say. The lock is held.
+    /// Lists objects and services, and replaces the allocations by them. The lock is held.
     async fn refresh(&self) -> Result<Listed, StatusError> {
         let Some(store) = self.store.upgrade() else {
             return Ok(Listed { services: Vec::new(), addresses: Vec::new() });
         };
         self.taken().begin_refresh();
         let refresh = Refresh(self);
-        // The objects first: the service of each that is committed is listed then.
+        // The objects are listed first: the later list then has the service of each committed one.
         let addresses = match &self.objects {
             Some(objects) => objects.system_writer.list_newest(|object| KnownAddress::of(&object)).await?,
             None => Vec::new(),
@@ -129,14 +129,14 @@ impl Allocator {
         Ok(Listed { services, addresses })
     }
 
-    /// Whether this server is making or removing the object of an address.
+    /// Whether this server is creating or removing the object of an address.
     fn is_in_progress(&self, address: IpAddr) -> bool {
         let is_being_removed = self.objects.as_ref().is_some_and(|objects| objects.is_being_removed(address));
         is_being_removed || self.taken().is_claimed(address)
     }
 }
 
-/// Makes sure that the address of a service has its object.
+/// Ensures that the address of a service has an object.
 async fn repair_service(
     objects: &AddressObjects,
     address: IpAddr,
@@ -179,7 +179,7 @@ impl KnownAddress {
         })
     }
 
-    /// Whether an allocator made it, and the service does not have the address.
+    /// Whether an allocator created it, and the service does not have the address.
     fn is_leaked(&self, service: Option<&Known>) -> bool {
         let grace = match (&self.holder, service) {
             (None, _) => Duration::ZERO,
@@ -191,7 +191,7 @@ impl KnownAddress {
         self.is_managed && self.is_older_than(grace)
     }
 
-    /// Whether it was created longer ago than `age`; also if its time lies in the future by more than that, after the
+    /// Whether it was created longer ago than `age`; also if its time is further than that in the future, because the
     /// clock was set back.
     fn is_older_than(&self, age: Duration) -> bool {
         self.created.is_none_or(|created| Timestamp::now().duration_since(created).unsigned_abs() > age)

@@ -1,4 +1,4 @@
-//! What follows from a Service's type.
+//! Properties of a Service that follow from its type.
 
 use registry_core::api::Object;
 
@@ -7,17 +7,17 @@ pub(super) fn kind(service: &Object) -> &str {
     service.get_str(&["spec", "type"]).unwrap_or("ClusterIP")
 }
 
-/// Whether it is only a name for something elsewhere.
+/// Whether it is an alias of an external name.
 pub(super) fn is_external_name(service: &Object) -> bool {
     kind(service) == "ExternalName"
 }
 
-/// Whether it has an address in the cluster (or says that it wants none).
+/// Whether it has a cluster IP, or is headless.
 pub(super) fn has_cluster_ip(service: &Object) -> bool {
     matches!(kind(service), "ClusterIP" | "NodePort" | "LoadBalancer")
 }
 
-/// Whether it may be reached at ports of the nodes.
+/// Whether it has node ports.
 pub(super) fn has_node_ports(service: &Object) -> bool {
     matches!(kind(service), "NodePort" | "LoadBalancer")
 }

@@ -17,7 +17,7 @@ use crate::support::field::Field;
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const AFFINITY_SECONDS: i64 = 10_800;
 
-/// Defaults by type, what goes when the type changes, validation.
+/// Defaults by type, removal of fields when the type changes, validation.
 pub(super) struct ServiceStrategy;
 
 impl ObjectStrategy for ServiceStrategy {
@@ -111,7 +111,7 @@ impl ObjectStrategy for ServiceStrategy {
     }
 }
 
-/// What a type does not have goes with the type, unless the client says something else about it.
+/// Removes fields that the new type does not have, unless the client changed them.
 fn drop_what_the_type_had(new: &mut Object, old: &Object) {
     let mut fields: Vec<&str> = Vec::new();
     if !is_external_name(old) && is_external_name(new) {
@@ -125,7 +125,7 @@ fn drop_what_the_type_had(new: &mut Object, old: &Object) {
         fields.extend(["allocateLoadBalancerNodePorts", "loadBalancerClass"]);
     }
     for field in fields {
-        // The default of the old type is not the client's word.
+        // The default of the old type was not set by the client.
         if new.get(&["spec", field]) == old.get(&["spec", field]) {
             new.remove(&["spec", field]);
         }
@@ -180,7 +180,7 @@ fn check_ports(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
             application.check(names::qualified_name, errors);
         }
         if !numbers.insert((protocol.text(), number.integer())) {
-            // Only what makes them the same is shown.
+            // The message only shows the fields that make ports duplicates.
             let text = format!(
                 "{{\"Name\":\"\",\"Protocol\":{:?},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
                 protocol.text(),
@@ -235,7 +235,7 @@ fn check_type(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
     for range in spec.get("loadBalancerSourceRanges").elements() {
         let before = errors.0.len();
         address::check_network(&range, errors);
-        // The field is told by its Go name.
+        // The message has the field's Go name.
         for error in errors.0.iter_mut().skip(before) {
             let index = error.field.to_string();
             let index = index.rsplit_once('[').and_then(|(_, rest)| rest.trim_end_matches(']').parse().ok());

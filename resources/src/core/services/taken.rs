@@ -1,4 +1,4 @@
-//! Which cluster IPs and node ports are in use, in memory.
+//! Cluster IPs and node ports in use, in memory.
 //!
 //! Kubernetes concept: the bitmaps of `pkg/registry/core/service/allocator`.
 
@@ -12,7 +12,7 @@ use super::range::ServiceRange;
 
 pub(super) const FIRST_NODE_PORT: i64 = 30_000;
 pub(super) const LAST_NODE_PORT: i64 = 32_767;
-/// Node ports below this one are given only to services that ask for them.
+/// Node ports below this one are only allocated on request.
 const FIRST_FREE_NODE_PORT: i64 = 30_086;
 
 /// A node port: protocol and number.
@@ -25,18 +25,18 @@ pub(super) struct Uses {
     pub(super) node_ports: HashSet<NodePort>,
 }
 
-/// What is in use.
+/// Allocations in use.
 #[derive(Default)]
 pub(super) struct Taken {
     /// Whether the stored services have been read.
     known: bool,
-    /// What stored services use.
+    /// The allocations of stored services.
     stored: Uses,
-    /// What writes that are under way have claimed.
+    /// The claims of pending writes.
     claimed: Uses,
-    /// Addresses whose IPAddress objects belong to something else than a service known here.
+    /// Addresses whose IPAddress objects do not belong to a known service.
     foreign: HashSet<IpAddr>,
-    /// Changes of `stored` since a list of the services was begun; `None` when none is under way.
+    /// Changes of `stored` since the start of a list of the services; `None` when there is none.
     journal: Option<Vec<Change>>,
 }
 
@@ -59,7 +59,7 @@ impl Uses {
         }
     }
 
-    /// Returns what is here and not in `other`.
+    /// Returns the elements that are not in `other`.
     pub(super) fn without(&self, other: &Self) -> Self {
         Self {
             addresses: self.addresses.difference(&other.addresses).copied().collect(),
@@ -101,8 +101,8 @@ impl Taken {
         self.known
     }
 
-    /// Claims an address for a write; `false` if it is in use. Whether an address known as foreign still is shows when
-    /// its object is made.
+    /// Claims an address for a write; `false` if it is in use. Creating the object shows whether a foreign address
+    /// still is one.
     pub(super) fn claim_address(&mut self, address: IpAddr) -> bool {
         !self.stored.addresses.contains(&address) && self.claimed.addresses.insert(address)
     }
@@ -112,19 +112,19 @@ impl Taken {
         !self.stored.node_ports.contains(port) && self.claimed.node_ports.insert(port.clone())
     }
 
-    /// Gives back what a write has claimed.
+    /// Releases the claims of a write.
     pub(super) fn give_back(&mut self, claimed: &Uses) {
         self.claimed.remove(claimed);
     }
 
-    /// Notes a committed write: what it had claimed is stored, and what it gave up is not any more.
+    /// Records a committed write: its claims are stored, and what it gave up is no longer in use.
     pub(super) fn commit(&mut self, claimed: &Uses, given_up: &Uses) {
         self.claimed.remove(claimed);
         self.removed(given_up);
         self.added(claimed);
     }
 
-    /// Notes what a stored service uses.
+    /// Records what a stored service uses.
     pub(super) fn added(&mut self, uses: &Uses) {
         self.stored.add(uses);
         if let Some(journal) = &mut self.journal {
@@ -132,7 +132,7 @@ impl Taken {
         }
     }
 
-    /// Notes what no stored service uses any more.
+    /// Records what no stored service uses any more.
     pub(super) fn removed(&mut self, uses: &Uses) {
         self.stored.remove(uses);
         if let Some(journal) = &mut self.journal {
@@ -140,22 +140,22 @@ impl Taken {
         }
     }
 
-    /// Notes that an IPAddress object of that name belongs to something else than a service known here.
+    /// Records that an IPAddress object of that name does not belong to a known service.
     pub(super) fn add_foreign(&mut self, address: IpAddr) {
         self.foreign.insert(address);
     }
 
-    /// Begins to note changes, before the services are listed.
+    /// Starts recording changes, before the services are listed.
     pub(super) fn begin_refresh(&mut self) {
         self.journal = Some(Vec::new());
     }
 
-    /// Ends that without a list.
+    /// Stops recording without a list.
     pub(super) fn abandon_refresh(&mut self) {
         self.journal = None;
     }
 
-    /// Replaces what was known by what was listed, and by the changes since the list was begun.
+    /// Replaces the allocations by the listed ones and the changes since the list was started.
     pub(super) fn finish_refresh(&mut self, listed: Uses, mut foreign: HashSet<IpAddr>) {
         self.stored = listed;
         for change in self.journal.take().unwrap_or_default() {
@@ -169,12 +169,12 @@ impl Taken {
         self.known = true;
     }
 
-    /// Whether a write that is under way has claimed this address.
+    /// Whether a pending write has claimed this address.
     pub(super) fn is_claimed(&self, address: IpAddr) -> bool {
         self.claimed.addresses.contains(&address)
     }
 
-    /// Returns a free address, for which `is_avoided` is false if there is such a one.
+    /// Returns a free address, preferably one for which `is_avoided` is false.
     pub(super) fn free_address(
         &self,
         range: ServiceRange,
@@ -208,7 +208,7 @@ impl Taken {
 }
 
 fn random() -> u32 {
-    // The letters of a generated name are random; no further source of randomness is needed here.
+    // The letters of a generated name are random; no other source of randomness is needed.
     let name = registry_core::registry::store::generate_name("");
     name.bytes().fold(0, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)))
 }

@@ -27,7 +27,7 @@ const RANGE: &str = "10.0.0.0/28";
 const CAPACITY: usize = 14;
 const PLURALS: &[&str] = &["services", "ipaddresses"];
 
-/// Services with their allocator, over one engine.
+/// Services with their allocator, over an engine.
 struct Cluster {
     installed: InstalledApi,
     services: Arc<Store>,
@@ -85,13 +85,13 @@ fn spec() -> Value {
     json!({ "type": "NodePort", "ports": [{ "port": 80, "protocol": "TCP" }], "selector": { "app": "a" } })
 }
 
-/// Storage that can be switched off, or whose writes can be held up.
+/// Storage whose writes can be made to fail or to wait.
 #[derive(Default)]
 struct Switch {
     fails: AtomicBool,
-    /// Writes that pass before all fail; only while it `fails`.
+    /// Number of writes that succeed before all fail, while `fails` is set.
     passing: AtomicUsize,
-    /// Writes wait for this while they stall.
+    /// Notified when stalled writes may continue.
     going_on: Notify,
     stalls: AtomicBool,
     waiting: AtomicUsize,
@@ -166,12 +166,12 @@ async fn storage_that_loses_answers_gives_no_address_twice_and_leaks_none() {
             for number in 0..60 {
                 let name = format!("service-{number}");
                 let creation = cluster.create(&name, spec());
-                // Some are abandoned on their way.
+                // Some requests are abandoned.
                 let limit = Duration::from_millis(if number % 3 == 0 { 2 } else { 10_000 });
                 let _ = tokio::time::timeout(limit, creation).await;
             }
         }
-        // A server after it, with storage that works: what is younger than the grace is the first one's own.
+        // A later server with working storage: objects younger than the grace period are the first one's own.
         let cluster = Cluster::new(installed_over(below, PLURALS));
         cluster.repair.run().await.unwrap();
         let addresses = SystemWriter::new(cluster.services.clone())
@@ -200,7 +200,7 @@ async fn an_address_of_a_deleted_service_is_free_at_once() {
     cluster.fill().await;
 }
 
-/// Stores the IPAddress object of a service as an allocator left it so long ago.
+/// Stores the IPAddress object of a service as an allocator created it at that age.
 async fn leave_object(engine: &dyn Mvcc, address: &str, service: &str, age_seconds: i64) {
     let holder = Holder { namespace: "default".to_owned(), name: service.to_owned() };
     let mut object = object_of(address.parse().unwrap(), &holder);
@@ -227,7 +227,7 @@ async fn the_repair_removes_what_was_left_behind_and_makes_what_is_missing() {
     left.sort_unstable();
     assert_eq!(left, ["10.0.0.1", "10.0.0.3"]);
 
-    // What another server gave, and took back, is known with the next repair.
+    // The next repair finds what another server allocated and released.
     let free = json!({ "clusterIP": "10.0.0.3", "ports": [{ "port": 80 }] });
     let refused = cluster.create("other", free.clone()).await.unwrap_err();
     assert!(refused.message.contains("already allocated"), "{}", refused.message);

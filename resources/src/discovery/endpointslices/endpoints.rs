@@ -1,4 +1,4 @@
-//! The endpoints of a slice: addresses of one kind, that another machine can reach.
+//! The endpoints of a slice: reachable addresses of one type.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ const MAX_ENDPOINTS: usize = 1000;
 const MAX_ADDRESSES: usize = 100;
 const MAX_HINTS: usize = 8;
 
-/// Checks the endpoints of a slice whose addresses are of a kind.
+/// Checks the endpoints of a slice with this address type.
 pub(super) fn check(endpoints: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
     if endpoints.len() > MAX_ENDPOINTS {
         errors.push(FieldError::too_many(endpoints.path(), endpoints.len(), MAX_ENDPOINTS));
@@ -55,7 +55,7 @@ fn check_address(address: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
     }
 }
 
-/// A domain of at least two labels, which may end in a dot.
+/// Checks a domain of at least two labels, which may end in a dot.
 fn check_domain(name: &Field<'_, '_>, errors: &mut ErrorList) {
     let text = name.text().strip_suffix('.').unwrap_or(name.text());
     let complaints = names::dns_subdomain(text);

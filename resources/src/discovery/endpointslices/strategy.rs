@@ -12,7 +12,7 @@ use super::endpoints;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// The type of its addresses never changes; labels count as content.
+/// The address type is immutable; a change of labels increments the generation.
 pub(super) struct EndpointSliceStrategy;
 
 impl ObjectStrategy for EndpointSliceStrategy {
@@ -24,7 +24,7 @@ impl ObjectStrategy for EndpointSliceStrategy {
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        // Consumers follow the labels too: a change of them counts.
+        // Consumers depend on the labels too, so a change of them counts.
         if new.get(&["metadata", "labels"]) != old.get(&["metadata", "labels"]) {
             new.set(&["metadata", "generation"], (old.generation() + 1).into());
         }

@@ -16,7 +16,7 @@ const KINDS: [&str; 3] = ["Group", "ServiceAccount", "User"];
 const VERBS: [&str; 9] =
     ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
 
-/// How messages show the spec.
+/// The form of the spec in messages.
 const SPEC: GoShape = GoShape::Struct(&[
     ("PriorityLevelConfiguration", "priorityLevelConfiguration", NAMED),
     ("MatchingPrecedence", "matchingPrecedence", NUMBER),
@@ -61,7 +61,7 @@ const RESOURCE_RULE: GoShape = GoShape::Struct(&[
     ("Namespaces", "namespaces", OPTIONAL),
 ]);
 
-/// Which requests go to which priority level.
+/// Defaults and validation of subjects, rules and the priority level.
 pub(super) struct FlowSchemaStrategy;
 
 impl ObjectStrategy for FlowSchemaStrategy {
@@ -147,7 +147,7 @@ fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// A subject is of one kind and has that kind's field, and no other.
+/// Checks that a subject has the field of its kind, and no other.
 fn check_subject(subject: &Field<'_, '_>, errors: &mut ErrorList) {
     const FIELDS: [(&str, &str); 3] =
         [("ServiceAccount", "serviceAccount"), ("User", "user"), ("Group", "group")];
@@ -236,7 +236,7 @@ fn check_urls(urls: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// A list says something, and `*` stands alone in it.
+/// Checks that a list is not empty, and that `*` is its only element if present.
 fn check_list(list: &Field<'_, '_>, missing: &str, others: &str, errors: &mut ErrorList) {
     if list.len() == 0 {
         errors.push(list.required(missing));

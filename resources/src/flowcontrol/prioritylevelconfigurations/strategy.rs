@@ -11,10 +11,10 @@ use crate::support::defaulting;
 use crate::support::field::Field;
 
 const MAX_QUEUES: i64 = 10_000_000;
-/// A request's flow is hashed to so many bits, from which its hand of queues is dealt.
+/// Number of bits of a flow's hash, from which its queues are chosen (shuffle sharding).
 const HASH_BITS: u32 = 60;
 
-/// How much may run at once, and what becomes of the rest.
+/// Defaults and validation of concurrency limits and queuing.
 pub(super) struct PriorityLevelStrategy;
 
 impl ObjectStrategy for PriorityLevelStrategy {
@@ -149,7 +149,7 @@ fn check_queuing(queuing: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// The bits it takes to deal a hand of cards from a deck.
+/// Returns the number of bits needed to deal a hand of cards from a deck.
 fn entropy_bits(deck: i64, hand: i64) -> u32 {
     let mut bits = 0.0;
     for dealt in 0..hand {

@@ -12,7 +12,7 @@ use crate::support::field::Field;
 const MAX_CONTROLLER_BYTES: usize = 250;
 const SCOPES: [&str; 2] = ["Cluster", "Namespace"];
 
-/// Who serves ingresses of the class never changes; with what may.
+/// The controller is immutable; the parameters may change.
 pub(super) struct IngressClassStrategy;
 
 impl ObjectStrategy for IngressClassStrategy {

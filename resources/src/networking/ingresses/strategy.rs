@@ -13,11 +13,11 @@ use crate::networking::references;
 use crate::support::field::Field;
 
 const PATH_TYPES: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
-/// What a path may not contain, and what it may not end with: it would name another path.
+/// Sequences and endings that a path must not have, because it would be equivalent to another path.
 const BAD_SEQUENCES: [&str; 5] = ["//", "/./", "/../", "%2f", "%2F"];
 const BAD_SUFFIXES: [&str; 2] = ["/..", "/."];
 
-/// Which hosts and paths lead where.
+/// Defaults and validation of hosts, paths and backends.
 pub(super) struct IngressStrategy;
 
 impl ObjectStrategy for IngressStrategy {
@@ -111,7 +111,7 @@ fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// A name, or all names below one: `*.example.com`.
+/// Checks a host name, or a wildcard: `*.example.com`.
 fn check_host_name(host: &Field<'_, '_>, errors: &mut ErrorList) {
     if host.text().contains('*') {
         host.check(names::wildcard_dns_subdomain, errors);

@@ -12,7 +12,7 @@ use crate::core::address;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, TEXT};
 
-/// How messages show whose address it is.
+/// The form of the parent reference in messages.
 const PARENT: GoShape = GoShape::Pointer(&GoShape::Struct(&[
     ("Group", "group", TEXT),
     ("Resource", "resource", TEXT),
@@ -20,7 +20,7 @@ const PARENT: GoShape = GoShape::Pointer(&GoShape::Struct(&[
     ("Name", "name", TEXT),
 ]));
 
-/// Returns what is wrong with a name: it has to be an address in its canonical form, so that no address has two names.
+/// Returns the error of a name: it must be an address in canonical form, so that no address has two names.
 fn name_complaint(name: &str) -> Option<String> {
     if let Some(complaint) = address::complaint(name) {
         return Some(complaint.to_owned());
@@ -33,7 +33,7 @@ fn name_complaint(name: &str) -> Option<String> {
     (canonical != name).then(|| format!("must be in canonical form ({canonical:?})"))
 }
 
-/// Named as the address; whose it is never changes.
+/// The name is the address; the parent is immutable.
 pub(super) struct IPAddressStrategy;
 
 impl ObjectStrategy for IPAddressStrategy {

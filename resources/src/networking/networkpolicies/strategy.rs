@@ -11,7 +11,7 @@ use crate::support::defaulting;
 use crate::support::field::Field;
 use crate::support::label_selector;
 
-/// Which directions it rules, and who may talk over what.
+/// Defaults and validation of policy types, peers and ports.
 pub(super) struct NetworkPolicyStrategy;
 
 impl ObjectStrategy for NetworkPolicyStrategy {
@@ -89,7 +89,7 @@ fn check_peer(peer: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// A network, and smaller ones in it that are left out.
+/// Checks a network, and the exceptions within it.
 fn check_block(block: &Field<'_, '_>, errors: &mut ErrorList) {
     let cidr = block.get("cidr");
     if !cidr.check_present(errors) {

@@ -9,10 +9,10 @@ use crate::support::defaulting;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, OPTIONAL};
 
-/// How messages show the spec.
+/// The form of the spec in messages.
 const SPEC: GoShape = GoShape::Struct(&[("CIDRs", "cidrs", OPTIONAL)]);
 
-/// One range a family; a range never changes.
+/// At most one range for each family; ranges are immutable.
 pub(super) struct ServiceCIDRStrategy;
 
 impl ObjectStrategy for ServiceCIDRStrategy {

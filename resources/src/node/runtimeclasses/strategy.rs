@@ -12,7 +12,7 @@ use crate::support::field::Field;
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 use crate::support::label_selector;
 
-/// How messages show a toleration.
+/// The form of a toleration in messages.
 const TOLERATION: GoShape = GoShape::Struct(&[
     ("Key", "key", TEXT),
     ("Operator", "operator", TEXT),
@@ -21,7 +21,7 @@ const TOLERATION: GoShape = GoShape::Struct(&[
     ("TolerationSeconds", "tolerationSeconds", OPTIONAL),
 ]);
 
-/// The handler never changes.
+/// The handler is immutable.
 pub(super) struct RuntimeClassStrategy;
 
 impl ObjectStrategy for RuntimeClassStrategy {

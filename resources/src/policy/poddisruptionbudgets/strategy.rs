@@ -9,7 +9,7 @@ use crate::support::field::Field;
 use crate::support::go_text::{GoShape, LABEL_SELECTOR, OPTIONAL};
 use crate::support::label_selector;
 
-/// How messages show the spec.
+/// The form of the spec in messages.
 const SPEC: GoShape = GoShape::Struct(&[
     ("MinAvailable", "minAvailable", OPTIONAL),
     ("Selector", "selector", GoShape::Pointer(&LABEL_SELECTOR)),
@@ -17,7 +17,7 @@ const SPEC: GoShape = GoShape::Struct(&[
     ("UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy", OPTIONAL),
 ]);
 
-/// A least or a most, never both.
+/// Either a minimum or a maximum, not both.
 pub(super) struct PodDisruptionBudgetStrategy;
 
 impl ObjectStrategy for PodDisruptionBudgetStrategy {
@@ -52,7 +52,7 @@ impl ObjectStrategy for PodDisruptionBudgetStrategy {
     }
 }
 
-/// A count, or a percentage up to 100%.
+/// Checks a count, or a percentage up to 100%.
 fn check_amount(field: &Field<'_, '_>, errors: &mut ErrorList) {
     field.check_not_negative(errors);
     if !field.value().is_some_and(serde_json::Value::is_string) {

@@ -8,7 +8,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::rbac::rules;
 
-/// The role stays; every subject is of a known kind.
+/// The role is immutable; every subject is of a known kind.
 pub(super) struct ClusterRoleBindingStrategy;
 
 impl ObjectStrategy for ClusterRoleBindingStrategy {

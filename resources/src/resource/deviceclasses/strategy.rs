@@ -8,10 +8,10 @@ use registry_core::resource::ObjectStrategy;
 use crate::resource::requests;
 use crate::support::field::Field;
 
-/// How many selectors, and how many configurations, a class may have.
+/// Maximum number of selectors, and of configurations, of a class.
 const MOST: usize = 32;
 
-/// Which devices are of the class, and what they are told.
+/// Validation of selectors and configurations.
 pub(super) struct DeviceClassStrategy;
 
 impl ObjectStrategy for DeviceClassStrategy {

@@ -9,7 +9,7 @@ use crate::resource::requests;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// What is claimed never changes.
+/// The spec is immutable.
 pub(super) struct ResourceClaimStrategy;
 
 impl ObjectStrategy for ResourceClaimStrategy {

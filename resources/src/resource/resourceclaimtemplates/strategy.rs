@@ -9,7 +9,7 @@ use crate::resource::requests;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// What its claims are made of never changes.
+/// The spec is immutable.
 pub(super) struct ResourceClaimTemplateStrategy;
 
 impl ObjectStrategy for ResourceClaimTemplateStrategy {

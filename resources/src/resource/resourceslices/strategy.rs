@@ -10,7 +10,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::support::field::Field;
 
-/// Whose devices, in which pool, on which node.
+/// Validation of the pool and the devices; driver and node are immutable.
 pub(super) struct ResourceSliceStrategy;
 
 impl ObjectStrategy for ResourceSliceStrategy {

@@ -8,10 +8,10 @@ use registry_core::resource::ObjectStrategy;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// The highest priority that is not the system's.
+/// The highest priority of user-defined classes.
 const HIGHEST: i64 = 1_000_000_000;
 
-/// Its value and whether it preempts never change.
+/// The value and the preemption policy are immutable.
 pub(super) struct PriorityClassStrategy;
 
 impl ObjectStrategy for PriorityClassStrategy {
@@ -20,7 +20,7 @@ impl ObjectStrategy for PriorityClassStrategy {
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        // Its generation is set once: nothing that counts ever changes.
+        // The generation is set once, because the content is immutable.
         object.set(&["metadata", "generation"], 1.into());
     }
 

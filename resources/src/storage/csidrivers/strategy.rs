@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// What a driver can do; whether it attaches never changes.
+/// Defaults and validation; whether volumes are attached is immutable.
 pub(super) struct CSIDriverStrategy;
 
 impl ObjectStrategy for CSIDriverStrategy {

@@ -10,10 +10,10 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::support::field::Field;
 
-/// How long a driver's name of a node may be.
+/// Maximum length of a driver's node ID, in bytes.
 const MAX_NODE_ID_BYTES: usize = 256;
 
-/// Each driver is there once and knows the node.
+/// Drivers are unique and have a node ID.
 pub(super) struct CSINodeStrategy;
 
 impl ObjectStrategy for CSINodeStrategy {
@@ -53,7 +53,7 @@ impl ObjectStrategy for CSINodeStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        // A driver may come and go; while it is there, it stays as it said it was.
+        // Drivers may be added and removed, but not changed.
         let new = Field::of(new, "spec");
         let old = Field::of(old, "spec");
         let new = new.get("drivers");

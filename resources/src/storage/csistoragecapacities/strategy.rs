@@ -10,7 +10,7 @@ use registry_core::schema::Quantity;
 use crate::support::field::Field;
 use crate::support::label_selector;
 
-/// Where and of which class never changes.
+/// Topology and class are immutable.
 pub(super) struct CSIStorageCapacityStrategy;
 
 impl ObjectStrategy for CSIStorageCapacityStrategy {

@@ -10,7 +10,7 @@ use registry_core::resource::ObjectStrategy;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// What volumes of the class are made by never changes.
+/// Provisioner, parameters, reclaim policy and volume binding mode are immutable.
 pub(super) struct StorageClassStrategy;
 
 impl ObjectStrategy for StorageClassStrategy {
@@ -43,7 +43,7 @@ impl ObjectStrategy for StorageClassStrategy {
     }
 }
 
-/// Where volumes may be: each label once, with values that differ.
+/// Checks a topology term: labels are unique, with distinct values.
 fn check_term(term: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut keys = HashSet::new();
     for expression in term.get("matchLabelExpressions").elements() {

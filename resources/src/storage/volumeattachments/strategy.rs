@@ -9,7 +9,7 @@ use registry_core::resource::ObjectStrategy;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// What is attached where never changes.
+/// The spec is immutable.
 pub(super) struct VolumeAttachmentStrategy;
 
 impl ObjectStrategy for VolumeAttachmentStrategy {

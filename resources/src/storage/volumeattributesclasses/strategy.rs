@@ -8,7 +8,7 @@ use registry_core::resource::ObjectStrategy;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// Protected from removal while in use; nothing of it changes.
+/// Protected from removal while in use; immutable.
 pub(super) struct VolumeAttributesClassStrategy;
 
 impl ObjectStrategy for VolumeAttributesClassStrategy {

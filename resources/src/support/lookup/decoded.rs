@@ -1,4 +1,4 @@
-//! What is made of objects that every write looks at: made once for each of their revisions.
+//! Decoded forms of objects that every write reads: made once for each revision.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,31 +8,31 @@ use registry_core::storage::{Revision, StoredObject};
 
 use super::Lookup;
 
-/// So many are kept at most; when there are more, all are made anew as they are asked for.
+/// Maximum number of cached values; if there are more, the cache is cleared and they are made again on demand.
 const MAX_KEPT: usize = 4096;
 
-/// The objects of one resource in a form that takes work to make.
+/// The objects of one resource in a form that is expensive to make.
 ///
-/// Which objects there are, and at which revision, is asked each time: what is kept is never older than a look-up
-/// without it would be.
+/// The present objects and their revisions are read each time, so that a cached value is never older than a look-up
+/// without the cache would be.
 pub(crate) struct Decoded<T> {
     lookup: Lookup,
     decode: fn(Object) -> T,
     kept: Mutex<Kept<T>>,
 }
 
-/// What was made, by the object's key, with the revision it was made of.
+/// The cached values, by the object's key, with the revision they were made from.
 type Kept<T> = HashMap<Arc<str>, (Revision, Arc<T>)>;
 
 // === impl Decoded ===
 
 impl<T> Decoded<T> {
-    /// What `decode` makes of the objects that are looked up.
+    /// Creates the cache of what `decode` returns for the objects of a look-up.
     pub(crate) fn new(lookup: Lookup, decode: fn(Object) -> T) -> Self {
         Self { lookup, decode, kept: Mutex::default() }
     }
 
-    /// All of a namespace, as cached.
+    /// Returns all values of a namespace, from the cache.
     pub(crate) async fn all_in(&self, namespace: &str) -> Result<Vec<Arc<T>>, StatusError> {
         let entries = self.lookup.entries_in(namespace).await?;
         entries.iter().map(|entry| self.of(entry)).collect()

@@ -4,7 +4,7 @@ use registry_core::api::Object;
 use registry_core::resource::Column;
 use serde_json::Value;
 
-/// How it stands.
+/// The phase.
 pub(crate) const STATUS: Column = Column::text("Status", phase).documented_by(&["status", "phase"]);
 
 /// A file system or a block device.
@@ -13,7 +13,7 @@ pub(crate) const VOLUME_MODE: Column =
         .documented_by(&["spec", "volumeMode"])
         .wide();
 
-/// Its phase, or that it is going.
+/// Returns its phase, or that it is terminating.
 fn phase(object: &Object) -> Value {
     if object.deletion_timestamp().is_some() {
         return "Terminating".into();

@@ -1,23 +1,23 @@
-//! The columns that controllers of pods have in common.
+//! The columns that workload controllers share.
 
 use registry_core::resource::Column;
 
-/// How many replicas are wanted.
+/// Number of wanted replicas.
 pub(crate) const DESIRED: Column =
     Column::integer("Desired", |object| super::number(object, &["spec", "replicas"]))
         .documented_by(&["spec", "replicas"]);
 
-/// How many replicas there are.
+/// Number of existing replicas.
 pub(crate) const CURRENT: Column =
     Column::integer("Current", |object| super::number(object, &["status", "replicas"]))
         .documented_by(&["status", "replicas"]);
 
-/// How many replicas are ready.
+/// Number of ready replicas.
 pub(crate) const READY: Column =
     Column::integer("Ready", |object| super::number(object, &["status", "readyReplicas"]))
         .documented_by(&["status", "readyReplicas"]);
 
-/// Ready of wanted replicas: `1/2`.
+/// Ready and wanted replicas: `1/2`.
 pub(crate) const READY_OF_DESIRED: Column =
     Column::text("Ready", |object| super::share(object, &["status", "readyReplicas"], &["spec", "replicas"]))
         .described("Number of the pod with ready state");
@@ -34,7 +34,7 @@ pub(crate) const IMAGES: Column =
         .described("Images referenced by each container in the template.")
         .wide();
 
-/// Which pods are its own.
+/// The selector of the pods.
 pub(crate) const SELECTOR: Column =
     Column::text("Selector", |object| super::label_selector(object, &["spec", "selector"]))
         .documented_by(&["spec", "selector"])

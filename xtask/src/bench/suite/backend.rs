@@ -1,18 +1,18 @@
-//! What the suite measures over.
+//! The stores that the suite measures.
 
-/// A store to measure over.
+/// A store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Backend {
     /// In the server's process.
     Embedded,
-    /// An etcd beside it.
+    /// A separate etcd.
     Etcd,
 }
 
 // === impl Backend ===
 
 impl Backend {
-    /// What it is called.
+    /// Returns the name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Embedded => "embedded",

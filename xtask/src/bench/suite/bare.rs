@@ -1,9 +1,9 @@
-//! The stores without a server before them: what their engines give a program that does nothing else.
+//! The stores without a server: the throughput that their engines have alone.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What Cargo is to build, and where it puts it.
+/// Cargo's arguments for the program, and the path of its binary.
 const BUILD: [&str; 6] = ["build", "--release", "--package", "registry-core", "--example", "bare_writes"];
 const PROGRAM: &str = "target/release/examples/bare_writes";
 
@@ -18,12 +18,12 @@ pub(super) fn build() -> Result<(), String> {
     }
 }
 
-/// How many durable creations a second the embedded engine does in a new directory.
+/// Returns the durable creations per second of the embedded engine in a new directory.
 pub(super) async fn embedded(directory: &Path, clients: usize, seconds: u64) -> Result<f64, String> {
     writes("embedded", &directory.display().to_string(), clients, seconds).await
 }
 
-/// How many an etcd does.
+/// Returns the durable creations per second of an etcd.
 pub(super) async fn etcd(url: &str, clients: usize, seconds: u64) -> Result<f64, String> {
     writes("etcd", url, clients, seconds).await
 }

@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 use super::super::process::free_port;
 use crate::provision;
 
-/// How long it may take to answer.
+/// Maximum time until it responds.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running etcd; stopped when dropped.
 pub(super) struct Etcd {
     child: Child,
-    /// Where it is.
+    /// The URL.
     pub(super) url: String,
 }
 
 // === impl Etcd ===
 
 impl Etcd {
-    /// Starts it on an empty directory, and waits until it answers.
+    /// Starts an etcd on an empty directory, and waits until it responds.
     pub(super) async fn start(directory: &Path) -> Result<Self, String> {
         let program = provision::etcd()?;
         let url = format!("http://127.0.0.1:{}", free_port()?);
@@ -45,7 +45,7 @@ impl Etcd {
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
             if tokio::net::TcpStream::connect(address).await.is_ok() {
-                // It listens a moment before it has elected itself.
+                // It listens shortly before it has elected itself.
                 tokio::time::sleep(Duration::from_secs(2)).await;
                 return Ok(());
             }
@@ -57,7 +57,7 @@ impl Etcd {
 
 impl Drop for Etcd {
     fn drop(&mut self) {
-        // Nothing is left to do about one that is gone already.
+        // Fails only if it is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,18 +1,18 @@
-//! What a run of the suite found.
+//! The results of a run of the suite.
 
 use super::super::measurement::Measurement;
 use super::super::plot::Line;
 use super::super::process::BINARY;
 use super::backend::Backend;
 
-/// Everything that was found.
+/// All results.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
-    /// One number each, most of them with a budget.
+    /// Single numbers, most of them with a budget.
     pub(super) facts: Vec<Fact>,
-    /// What the workloads cost.
+    /// The costs of the workloads.
     pub(super) measurements: Vec<(Backend, Measurement)>,
-    /// Stages that could not be done.
+    /// Stages that failed.
     pub(super) failures: Vec<String>,
 }
 
@@ -21,20 +21,20 @@ pub(super) struct Figures {
 pub(super) struct Fact {
     /// What was measured.
     pub(super) what: String,
-    /// Over which store, when it matters.
+    /// The store, if relevant.
     pub(super) backend: Option<Backend>,
     /// The number.
     pub(super) value: f64,
     /// Its unit.
     pub(super) unit: &'static str,
-    /// What it should be.
+    /// The limit.
     pub(super) limit: Limit,
 }
 
-/// What a number should be.
+/// The limit of a number.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Limit {
-    /// It is only told.
+    /// No limit.
     None,
     /// At most this.
     Most(f64),
@@ -45,7 +45,7 @@ pub(super) enum Limit {
 // === impl Figures ===
 
 impl Figures {
-    /// Takes a number in, and prints it.
+    /// Adds a number, and prints it.
     pub(super) fn fact(
         &mut self,
         backend: Option<Backend>,
@@ -59,7 +59,7 @@ impl Figures {
         self.facts.push(fact);
     }
 
-    /// How large the server is.
+    /// Adds the size of the server's binary.
     pub(super) fn binary_size(&mut self) {
         let bytes = std::fs::metadata(BINARY).map_or(0, |metadata| metadata.len());
         let mebibytes = bytes.div_ceil(1024 * 1024);
@@ -67,7 +67,7 @@ impl Figures {
         self.fact(None, "release binary", value, "MiB", Limit::Most(30.0));
     }
 
-    /// The cost of a workload against its size, over one store.
+    /// Returns the cost of a workload by size, over one store.
     pub(super) fn line(&self, backend: Backend, workload: &str, name: &str) -> Option<Line> {
         let own = self.measurements.iter().filter(|(of, row)| *of == backend && row.workload == workload);
         let points: Vec<_> = own

@@ -15,13 +15,13 @@ use super::backend::Backend;
 use super::etcd::Etcd;
 use super::figures::{Figures, Limit};
 
-/// How many clients write when throughput is measured.
+/// Number of writing clients when throughput is measured.
 const WRITERS: usize = 64;
 
-/// How many clients read otherwise.
+/// Number of clients otherwise.
 const CLIENTS: usize = 16;
 
-/// A server's memory is looked at when it has been left alone for so long.
+/// Idle time before a server's memory is measured.
 const QUIET: Duration = Duration::from_secs(2);
 
 /// The stages over one store.
@@ -31,11 +31,11 @@ pub(super) struct Stages<'a> {
     backend: Backend,
     figures: &'a mut Figures,
     etcd: Option<Etcd>,
-    /// Numbers the data directories.
+    /// Number of servers so far, which names the data directories.
     servers: usize,
 }
 
-/// Where a server keeps what it has.
+/// The storage of a server.
 struct StoragePlace {
     data: PathBuf,
     prefix: String,
@@ -79,7 +79,7 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// Start to ready on an empty store, and what an idle server takes.
+    /// Measures the time from start to ready on an empty store, and the memory of an idle server.
     async fn start(&mut self) -> Result<(), String> {
         let mut times = Vec::new();
         let mut idle_mebibytes = 0.0;
@@ -114,7 +114,7 @@ impl<'a> Stages<'a> {
         self.figures.failures.push(failure);
     }
 
-    /// A new place for a server.
+    /// Returns the storage of a new server.
     fn place(&mut self) -> StoragePlace {
         self.servers += 1;
         let name = format!("{}-{}", self.backend.name(), self.servers);

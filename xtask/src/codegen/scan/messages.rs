@@ -1,32 +1,32 @@
-//! Structs as protobuf messages: their fields in declared order, under the names JSON has.
+//! Structs as protobuf messages: their fields in declared order, by their JSON names.
 
 use syn::ext::IdentExt;
 
 /// A struct with a JSON schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// What the JSON schema calls it.
+    /// The name in the JSON schema.
     pub(crate) name: String,
     /// Its fields in declared order.
     pub(crate) fields: Vec<String>,
 }
 
-/// What serde or schemars is told of a struct or a field, as far as it changes names.
+/// The serde or schemars attributes of a struct or a field that change names.
 #[derive(Default)]
 struct Naming {
     rename: Option<String>,
     rename_all: Option<String>,
-    /// The field is not there, or its own fields are in its place.
+    /// The field is skipped or flattened.
     left_out: bool,
 }
 
 // === impl Message ===
 
 impl Message {
-    /// The message of a struct that derives `JsonSchema` and has named fields.
+    /// Returns the message of a struct that derives `JsonSchema` and has named fields.
     ///
     /// # Errors
-    /// A rule for names that is not known here.
+    /// A rename rule is unknown.
     pub(crate) fn of(item: &syn::ItemStruct) -> syn::Result<Option<Self>> {
         let syn::Fields::Named(fields) = &item.fields else { return Ok(None) };
         if !derives_json_schema(&item.attrs) {
@@ -47,11 +47,11 @@ impl Message {
     }
 }
 
-/// Whether a struct derives `JsonSchema` (under any path that ends so).
+/// Whether a struct derives `JsonSchema` (by any path that ends in it).
 fn derives_json_schema(attributes: &[syn::Attribute]) -> bool {
     let mut derives = false;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
-        // What cannot be parsed here the compiler itself refuses.
+        // The compiler reports what cannot be parsed here.
         let _ = attribute.parse_nested_meta(|meta| {
             derives |= meta.path.segments.last().is_some_and(|last| last.ident == "JsonSchema");
             Ok(())
@@ -65,7 +65,7 @@ fn derives_json_schema(attributes: &[syn::Attribute]) -> bool {
 impl Naming {
     fn of(attributes: &[syn::Attribute]) -> syn::Result<Self> {
         let mut naming = Self::default();
-        // What schemars is told counts more than what serde is.
+        // schemars attributes take precedence over serde attributes.
         for tool in ["serde", "schemars"] {
             for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(tool)) {
                 naming.read(attribute)?;
@@ -78,7 +78,7 @@ impl Naming {
         let syn::Meta::List(list) = &attribute.meta else { return Ok(()) };
         let entries =
             list.parse_args_with(syn::punctuated::Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated);
-        // Attributes with a grammar of their own say nothing of names.
+        // Attributes with a grammar of their own do not change names.
         for entry in entries.into_iter().flatten() {
             match &entry {
                 syn::Meta::Path(word) => self.left_out |= word.is_ident("skip") || word.is_ident("flatten"),
@@ -110,7 +110,7 @@ fn text_of(value: &syn::Expr) -> Option<String> {
     }
 }
 
-/// A field's name by serde's rule.
+/// Returns a field's name by serde's rule.
 fn renamed(field: &str, rule: Option<&str>, at: &syn::Ident) -> syn::Result<String> {
     let capitalized = |word: &str| {
         let mut letters = word.chars();

@@ -1,5 +1,5 @@
-//! Which type a `subresource(Type, …)` names, and which path it has: both are said where `Subresource` is
-//! implemented.
+//! Resolution of the types in `subresource(Type, …)`, and their path segments, from the implementations of
+//! `Subresource`.
 
 use syn::{Expr, ImplItem, ItemImpl, Lit, Path, Type};
 
@@ -8,7 +8,7 @@ use super::path_of;
 /// One `impl Subresource for Type`.
 #[derive(Debug)]
 pub(super) struct Implementation {
-    /// Where it is implemented; the type is taken to live there too.
+    /// The module of the implementation; the type is assumed to be in the same module.
     pub(super) module: Vec<String>,
     /// The type.
     pub(super) type_name: String,
@@ -19,7 +19,7 @@ pub(super) struct Implementation {
 // === impl Implementation ===
 
 impl Implementation {
-    /// The implementation, if this is one whose name is a string literal.
+    /// Returns the implementation, if the item is one whose name is a string literal.
     pub(super) fn of(item: &ItemImpl, module: &[String]) -> Option<Self> {
         let (implemented, _) = item.trait_.as_ref()?;
         if implemented.segments.last()?.ident != "Subresource" {
@@ -41,7 +41,7 @@ impl Implementation {
     }
 }
 
-/// The implementation a path in an attribute means, for a struct in `module`.
+/// Returns the implementation that a path in an attribute refers to, for a struct in `module`.
 pub(super) fn resolve<'a>(
     all: &'a [Implementation],
     path: &Path,
@@ -52,7 +52,7 @@ pub(super) fn resolve<'a>(
     let Some((name, modules)) = steps.split_last() else {
         return Err("a subresource needs a type".to_owned());
     };
-    // `crate`, `self` and `super` say where to begin; the modules that are left have to end the type's own.
+    // After a leading `crate`, `self` or `super`, the remaining modules must be the end of the type's module path.
     let modules: Vec<&String> =
         modules.iter().filter(|step| !matches!(step.as_str(), "crate" | "self" | "super")).collect();
     let fits = |candidate: &&Implementation| {

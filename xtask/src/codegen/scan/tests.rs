@@ -1,6 +1,6 @@
 use super::*;
 
-/// The resources of a package made of these files.
+/// Returns the resources of a package with these files.
 fn resources(files: &[(&str, &str)]) -> Result<Resources, String> {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in files {

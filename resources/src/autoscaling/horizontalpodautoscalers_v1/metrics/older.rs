@@ -1,4 +1,4 @@
-//! The older form of metrics, and the way from and to `autoscaling/v2`'s.
+//! The older form of metrics, and its conversion from and to `autoscaling/v2`.
 
 use k8s_openapi::api::autoscaling::v2;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -21,7 +21,7 @@ macro_rules! older {
     )* };
 }
 
-/// What Go's `omitempty` leaves out: an absent pointer, and nothing else here.
+/// Whether Go's `omitempty` leaves a field out: only absent pointers here.
 trait Skip {
     fn skip(&self) -> bool {
         false
@@ -39,7 +39,7 @@ impl Skip for Quantity {}
 impl Skip for Reference {}
 
 older! {
-    /// A wanted metric.
+    /// A target metric.
     MetricSpec {
         r#type: String,
         object: Option<ObjectSource>,
@@ -73,7 +73,7 @@ older! {
         target_value: Option<Quantity>,
         target_average_value: Option<Quantity>,
     }
-    /// What was measured.
+    /// A measurement.
     MetricStatus {
         r#type: String,
         object: Option<ObjectStatus>,
@@ -111,7 +111,7 @@ older! {
     Reference { kind: String, name: String, api_version: Option<String> }
 }
 
-/// What is aimed at, of the kind that its fields suggest.
+/// Returns the target, of the type that its fields imply.
 fn target(
     kind: &str,
     value: Option<Quantity>,

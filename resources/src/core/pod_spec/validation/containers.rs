@@ -15,7 +15,7 @@ const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 const MESSAGE_POLICIES: &[&str] = &["File", "FallbackToLogsOnError"];
 const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
 
-/// What the downward API can put into the environment.
+/// The fields that the downward API can expose as environment variables.
 const ENVIRONMENT_FIELDS: &[&str] = &[
     "metadata.name",
     "metadata.namespace",
@@ -59,14 +59,14 @@ pub(super) fn validate(
     }
 }
 
-/// What a container is checked against beside the others.
+/// The parts of the pod that a container is checked against.
 struct Around<'v> {
     policy: ClusterPolicy,
     volumes: &'v Volumes<'v>,
     host_network: bool,
 }
 
-/// Names and host ports used so far.
+/// Names and host ports found so far.
 #[derive(Default)]
 struct Names<'a> {
     containers: HashSet<&'a str>,

@@ -1,4 +1,4 @@
-//! Ephemeral containers: what they may have, which is less than others.
+//! Ephemeral containers, which support fewer fields than others.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::support::field::Field;
 
 const NOT_HERE: &str = "cannot be set for an Ephemeral Container";
 
-/// Fields a container that nobody relies on has no use for.
+/// Fields that ephemeral containers do not support.
 const FORBIDDEN: [&str; 8] = [
     "ports",
     "resources",
@@ -28,7 +28,7 @@ pub(super) fn targets<'v>(spec: &Field<'v, '_>) -> HashSet<&'v str> {
     main.elements().chain(init.elements()).map(|one| one.get("name").text()).collect()
 }
 
-/// Checks one ephemeral container beyond what is checked of all.
+/// Checks the rules that only apply to ephemeral containers.
 pub(super) fn validate(container: &Field<'_, '_>, targets: &HashSet<&str>, errors: &mut ErrorList) {
     let target = container.get("targetContainerName");
     if !target.text().is_empty() && !targets.contains(target.text()) {

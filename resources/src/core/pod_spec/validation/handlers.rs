@@ -4,7 +4,7 @@ use registry_core::api::validation::ErrorList;
 
 use crate::support::field::Field;
 
-/// Checks a probe. Liveness and startup probes take one success.
+/// Checks a probe. Liveness and startup probes require a success threshold of 1.
 pub(super) fn check_probe(probe: &Field<'_, '_>, takes_one_success: bool, errors: &mut ErrorList) {
     if !probe.exists() {
         return;
@@ -21,7 +21,7 @@ pub(super) fn check_probe(probe: &Field<'_, '_>, takes_one_success: bool, errors
     }
 }
 
-/// Checks what a container does after its start and before its end.
+/// Checks the lifecycle handlers of a container.
 pub(super) fn check_lifecycle(lifecycle: &Field<'_, '_>, errors: &mut ErrorList) {
     for hook in ["postStart", "preStop"] {
         let hook = lifecycle.get(hook);
@@ -31,7 +31,7 @@ pub(super) fn check_lifecycle(lifecycle: &Field<'_, '_>, errors: &mut ErrorList)
     }
 }
 
-/// Exactly one kind of handler, and what that kind needs.
+/// Checks that there is exactly one type of handler, with the fields of that type.
 fn check_handler(owner: &Field<'_, '_>, kinds: &[&str], errors: &mut ErrorList) {
     let mut found = 0;
     for kind in kinds {

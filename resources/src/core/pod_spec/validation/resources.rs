@@ -1,4 +1,4 @@
-//! What a container requests and is limited to.
+//! Resource requests and limits of containers.
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
@@ -35,7 +35,7 @@ pub(super) fn validate(resources: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Whether more of a resource may be limited than is requested.
+/// Whether the limit of a resource may exceed its request.
 fn may_overcommit(name: &str) -> bool {
     let native = !name.contains('/') || name.contains("kubernetes.io/");
     native && !name.starts_with(HUGE_PAGES)
@@ -59,7 +59,7 @@ fn check_resource(name: &str, quantity: &Field<'_, '_>, errors: &mut ErrorList) 
     }
 }
 
-/// Whether one amount is more than another. What is no amount was refused before.
+/// Whether one amount exceeds another. Invalid amounts are reported elsewhere.
 fn exceeds(one: &str, other: &str) -> bool {
     match (Quantity::parse(one), Quantity::parse(other)) {
         (Ok(one), Ok(other)) => one.compare(&other).is_gt(),

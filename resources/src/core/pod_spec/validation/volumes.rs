@@ -1,4 +1,4 @@
-//! Volumes.
+//! Volumes of a pod spec.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ pub(crate) struct Volumes<'a> {
 }
 
 impl<'a> Volumes<'a> {
-    /// Checks the volumes, and takes their names.
+    /// Checks the volumes, and returns their names.
     pub(super) fn validate(volumes: &Field<'a, '_>, errors: &mut ErrorList) -> Self {
         let mut names = HashSet::new();
         for volume in volumes.elements() {

@@ -1,11 +1,11 @@
-//! Containers that run on a Windows host itself.
+//! Windows host process containers.
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 
 use crate::support::field::Field;
 
-/// Checks that all containers of a pod run on the host or none does, and that this is allowed.
+/// Checks that either all containers of a pod or none are host processes, and that this is allowed.
 pub(super) fn check_host_processes(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let of_pod = host_process(spec);
     let mut containers = 0;
@@ -44,7 +44,7 @@ pub(super) fn check_host_processes(spec: &Field<'_, '_>, errors: &mut ErrorList)
     errors.push(spec.forbidden("hostProcess containers are disallowed by cluster policy"));
 }
 
-/// What the security context of a pod or of a container says.
+/// Returns the setting in the security context of a pod or of a container.
 fn host_process(holder: &Field<'_, '_>) -> Option<bool> {
     let context = holder.get("securityContext");
     let options = context.get("windowsOptions");

@@ -1,4 +1,4 @@
-//! `pods/log`: what a container wrote.
+//! `pods/log`: the logs of a container.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl ConnectRules for Log {
         let request_shape =
             KubeletRequest { path: "containerLogs", is_in_container: true, exchange: Exchange::Text };
         let found = self.kubelets.destination(pods, context, name, request_shape, options).await?;
-        // Nobody runs it yet, so it has written nothing.
+        // The pod is not assigned to a node yet, so there are no logs.
         let Some(mut destination) = found else { return Ok(Connection::Nobody) };
         destination.query = Some(query(options));
         if options.get(&["insecureSkipTLSVerifyBackend"]) == Some(&true.into()) {
@@ -121,7 +121,7 @@ fn validate(options: &Object) -> ErrorList {
     errors
 }
 
-/// The options as kubelets take them.
+/// Returns the query in the form of the kubelet's API.
 fn query(options: &Object) -> String {
     let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::new();
     for name in ["follow", "previous", "timestamps"] {

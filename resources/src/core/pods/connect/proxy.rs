@@ -1,4 +1,4 @@
-//! `pods/proxy`: what a pod serves over HTTP.
+//! `pods/proxy`: HTTP requests to a pod.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl ConnectRules for PodProxy {
     }
 }
 
-/// The first port any container says it has.
+/// Returns the first port that a container declares.
 fn first_port(pod: &Object) -> Option<u16> {
     let containers = pod.get(&["spec", "containers"]).and_then(Value::as_array).into_iter().flatten();
     let mut ports =

@@ -1,4 +1,4 @@
-//! `pods/attach`, `pods/exec`, `pods/portforward`: streams to a running container, by an upgraded connection to its
+//! `pods/attach`, `pods/exec`, `pods/portforward`: streams to a running container, over an upgraded connection to its
 //! kubelet.
 
 use std::borrow::Cow;
@@ -19,17 +19,17 @@ use super::{KubeletRequest, Kubelets};
 use crate::core::pods::Pods;
 use crate::schema;
 
-/// `pods/attach`: the streams of what a container runs.
+/// `pods/attach`: the streams of a container's main process.
 pub struct Attach;
-/// `pods/exec`: another program in a container.
+/// `pods/exec`: the execution of a command in a container.
 pub struct Exec;
-/// `pods/portforward`: connections to a pod's ports.
+/// `pods/portforward`: connections to ports of a pod.
 pub struct PortForward;
 
-/// What such a subresource is by itself.
+/// The properties of such a subresource.
 struct Facts {
     connect_spec: ConnectSpec,
-    /// What the kubelet is request shape for.
+    /// The form of the request to the kubelet.
     request_shape: KubeletRequest,
 }
 
@@ -154,7 +154,7 @@ impl ConnectRules for Streams {
     }
 }
 
-/// The options as kubelets take them.
+/// Returns the query in the form of the kubelet's API.
 fn query(options: &Object) -> String {
     let switches = [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")];
     let mut parameters: Vec<(&str, Cow<'_, str>)> = switches

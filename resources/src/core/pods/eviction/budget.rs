@@ -1,4 +1,4 @@
-//! What a pod's disruption budget says to its eviction.
+//! Disruption budgets of pods that are evicted.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
@@ -17,19 +17,19 @@ use super::is_ready;
 const BUDGET: GroupResource = GroupResource { group: "policy", resource: "poddisruptionbudget" };
 const VIOLATION: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
 const RETRY_SECONDS: u32 = 10;
-/// With more evictions than this not yet seen by the budget's controller, no further one is allowed.
+/// Maximum number of evictions that the budget's controller has not processed yet; further ones are refused.
 const MAX_DISRUPTED_PODS: usize = 2000;
 
 /// The disruption budgets of a server.
 pub(super) struct Budgets(Lookup);
 
-/// What the budgets say.
+/// The decision of a budget.
 pub(super) enum Verdict {
-    /// The pod may go, and what that costs is accounted for.
+    /// The pod may be evicted; its disruption has been counted.
     Granted,
-    /// The pod may go as it is, because it does not count as healthy.
+    /// The pod may be evicted in its present state, because it does not count as healthy.
     CostsNothing {
-        /// The budget that says so.
+        /// The name of the budget.
         budget: String,
     },
 }
@@ -41,10 +41,10 @@ impl Budgets {
         Lookup::within::<PodDisruptionBudgets>(stores).map(Self)
     }
 
-    /// Asks the pod's budget, and takes from it what the pod costs.
+    /// Checks the pod's budget, and subtracts the disruption.
     ///
     /// # Errors
-    /// 429: it does not allow a disruption now.
+    /// 429: the budget does not allow a disruption now.
     pub(super) async fn spend(
         &self,
         namespace: &str,
@@ -75,7 +75,7 @@ impl Budgets {
     }
 }
 
-/// Whether a budget is about the pod. One that selects nothing in particular guards nothing.
+/// Whether a budget selects the pod. A budget with an empty selector selects none.
 fn guards(budget: &Object, pod: &Object) -> bool {
     let selector = budget.get(&["spec", "selector"]).unwrap_or(&Value::Null);
     let Ok(selector) = LabelSelector::from_object(selector) else { return false };
@@ -83,7 +83,7 @@ fn guards(budget: &Object, pod: &Object) -> bool {
     !selector.is_empty() && selector.matches(label)
 }
 
-/// Whether a pod that is not ready may go without being counted.
+/// Whether a pod that is not ready may be evicted without being counted.
 fn spares_unhealthy(budget: &Object) -> bool {
     let healthy = count(budget, "currentHealthy");
     let wanted = count(budget, "desiredHealthy");
@@ -95,7 +95,7 @@ fn count(budget: &Object, field: &str) -> i64 {
     budget.get_i64(&["status", field]).unwrap_or_default()
 }
 
-/// 429: the budget is busy with what happened before.
+/// Returns 429: the budget's controller has not processed earlier disruptions.
 pub(super) fn violates(budget: &str) -> StatusError {
     let why = format!("The disruption budget {budget} is still being processed by the server.");
     refused(why).retry_after_seconds(RETRY_SECONDS)
@@ -106,7 +106,7 @@ fn refused(why: String) -> StatusError {
     StatusError::new(Reason::TooManyRequests, VIOLATION).with_causes(vec![cause])
 }
 
-/// Takes one disruption from a budget, for a pod.
+/// Subtracts one disruption from a budget, for a pod.
 struct Withdrawal<'a> {
     pod: &'a str,
 }
@@ -157,7 +157,7 @@ fn check(budget: &Object) -> Result<(), StatusError> {
     Ok(())
 }
 
-/// Sets the condition that there is nothing left to spend.
+/// Sets the condition that no disruptions are left.
 fn note_exhaustion(budget: &mut Object) {
     const KIND: &str = "DisruptionAllowed";
     let conditions = budget.get(&["status", "conditions"]).and_then(Value::as_array);

@@ -1,4 +1,4 @@
-//! How a pod that is evicted is to be deleted: the `deleteOptions` an eviction brings along.
+//! The `deleteOptions` of an eviction.
 
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::api::{
@@ -9,10 +9,10 @@ use serde_json::Value;
 const OPTIONS: GroupVersionKind =
     GroupVersionKind { group: "meta.k8s.io", version: "v1", kind: "DeleteOptions" };
 
-/// The options of an eviction; `asked` is what the request itself says about dry runs.
+/// Returns the delete options of an eviction; `asked` is the dry-run parameter of the request.
 ///
 /// # Errors
-/// 422: they make no sense.
+/// 422: they are invalid.
 pub(super) fn delete_options(eviction: &Object, asked: DryRun) -> Result<DeleteOptions, StatusError> {
     let at = |field: &str| eviction.get(&["deleteOptions", field]);
     let text = |field: &str, name: &str| {

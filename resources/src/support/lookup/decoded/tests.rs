@@ -10,7 +10,7 @@ use super::*;
 use crate::core::configmaps::ConfigMaps;
 use crate::testing::{create, installed};
 
-/// How often the one test below decoded.
+/// Number of decodings in the test below.
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
 struct SetData(&'static str);

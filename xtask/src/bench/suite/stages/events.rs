@@ -1,4 +1,4 @@
-//! Events: what a delivery costs against how many watch, how late it is at a given pace, and what idle watches take.
+//! Events: the cost of a delivery by number of watchers, its lateness at a given rate, and the memory of idle watches.
 
 use super::super::super::objects;
 use super::super::super::watching::{self, Watching};
@@ -6,20 +6,20 @@ use super::super::super::workload;
 use super::super::figures::Limit;
 use super::{CLIENTS, QUIET, Stages};
 
-/// The pace at which lateness is measured.
+/// The rate at which lateness is measured.
 const DELIVERIES_PER_SECOND: u64 = 20_000;
 
-/// How many watchers there are then.
+/// Number of watchers at that rate.
 const PACED_WATCHERS: [usize; 2] = [1_000, 10_000];
 
-/// How many watchers have a connection each, as kubelets have.
+/// Number of watchers with a connection each, like kubelets.
 const LONE_WATCHERS: usize = 500;
 
-/// How many watches the budget for idle ones is about.
+/// Number of idle watches in the budget.
 const IDLE_WATCHES: usize = 10_000;
 
 impl Stages<'_> {
-    /// All about watches.
+    /// Runs all measurements of watches.
     pub(in super::super) async fn events(&mut self) -> Result<(), String> {
         let place = self.place();
         let server = self.server(&place).await?;

@@ -1,4 +1,5 @@
-//! Requests: how fast writes are beside the bare store, and what reads and writes cost against how much there is.
+//! Requests: the throughput of writes compared with the bare store, and the cost of reads and writes by number of
+//! objects.
 
 use super::super::super::closed_loop::Load;
 use super::super::super::objects::{self, Kind};
@@ -8,17 +9,17 @@ use super::super::bare;
 use super::super::figures::Limit;
 use super::{CLIENTS, QUIET, Stages, WRITERS};
 
-/// How many clients list at once when memory is looked at.
+/// Number of concurrent lists when memory is measured.
 const LISTERS: usize = 16;
 
-/// So many a second are enough over the embedded store, whatever it gives bare.
+/// A rate that is sufficient over the embedded store, whatever its bare rate is.
 const EMBEDDED_CREATIONS_PER_SECOND: f64 = 12_000.0;
 
-/// The size a list's budget is for, and lists are also compressed at.
+/// The list size of the budget, at which compressed lists are measured too.
 const LIST_BUDGET_OBJECTS: usize = 5_000;
 
 impl Stages<'_> {
-    /// Durable creations by many clients, and what the store gives without a server: one after the other.
+    /// Measures durable creations by many clients, and those of the bare store, one after the other.
     pub(in super::super) async fn throughput(&mut self) -> Result<(), String> {
         let load = self.load(WRITERS);
         let place = self.place();
@@ -35,14 +36,14 @@ impl Stages<'_> {
         self.measured(created);
         self.fact("bare store: durable creations, 64 clients", bare, "per second", Limit::None);
         self.fact("durable CREATE, 64 clients", rate, "per second", Limit::None);
-        // An embedded store may also be fast enough for itself.
+        // The embedded store also passes with a sufficient absolute rate.
         let is_fast = self.backend == Backend::Embedded && rate >= EMBEDDED_CREATIONS_PER_SECOND;
         let limit = if is_fast { Limit::None } else { Limit::Least(80.0) };
         self.fact("CREATE rate beside the bare store's", rate / bare * 100.0, "%", limit);
         Ok(())
     }
 
-    /// GET, LIST and CREATE with more and more objects, and what those take in memory.
+    /// Measures GET, LIST and CREATE with increasing numbers of objects, and the memory of those.
     pub(in super::super) async fn requests(&mut self) -> Result<(), String> {
         let place = self.place();
         let server = self.server(&place).await?;
@@ -53,7 +54,7 @@ impl Stages<'_> {
             objects::make_namespace(&client, namespace).await?;
         }
         let collection = Kind::ConfigMap.collection("objects");
-        // What is created by the workload at one size is there, unlisted, at the next.
+        // The objects that the workload creates at one size exist, unlisted, at the next.
         let mut filled = 0;
         let mut unlisted = 0;
         let mut list_bytes = 0.0;
@@ -100,7 +101,7 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// What objects take, against what the JSON of one takes.
+    /// Adds the memory of an object, compared with the size of its JSON.
     fn memory_per_object(&mut self, objects: usize, json: f64, grown_mebibytes: f64) {
         let taken = grown_mebibytes * 1024.0 * 1024.0 / count(objects);
         let what =

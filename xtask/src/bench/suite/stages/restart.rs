@@ -1,4 +1,4 @@
-//! Starting again with much in the store.
+//! Restarts with a large store.
 
 use super::super::super::closed_loop::Load;
 use super::super::super::objects::{self, Kind};
@@ -6,14 +6,14 @@ use super::super::super::workload;
 use super::super::figures::Limit;
 use super::{QUIET, Stages};
 
-/// How many clients list at once.
+/// Number of concurrent lists.
 const LISTERS: usize = 16;
 
-/// How many pods the time's budget is about.
+/// Number of pods in the budget of the time.
 const BUDGET_PODS: usize = 150_000;
 
 impl Stages<'_> {
-    /// Fills a store with pods, and starts the server again on it.
+    /// Fills a store with pods, and restarts the server on it.
     pub(in super::super) async fn restart(&mut self) -> Result<(), String> {
         let pods = self.options.pods;
         if pods == 0 {
