@@ -160,8 +160,7 @@ pub(super) async fn serve<D: Dispatch>(
     let ended = tokio::select! {
         ended = stream.run(connection.as_mut(), |context| tasks.turn(context)) => ended,
         () = cut.cancelled() => return,
-        // A response that was dropped remains in the connection's buffers as long as the client reads
-        // nothing.
+        // A response that was dropped remains in the connection's buffers as long as the client reads nothing.
         () = activity.progress.stalled(), if !is_http2 => return tracing::debug!("a client does not read its answer"),
         () = end_reason(&stopping, &activity, &peer) => {
             connection.as_mut().graceful_shutdown();
