@@ -39,7 +39,7 @@ fn mirror(from: &Path, to: &Path) {
 /// lines of the block for the shell.
 fn steps() -> (Vec<String>, String) {
     let (_, section) = README.split_once("## Add a resource in three steps").expect("the section");
-    let (section, _) = section.split_once("A server of your own").expect("its end");
+    let (section, _) = section.split_once("\nA custom server").expect("its end");
     let (before, shell) = section.split_once("```sh\n").expect("a block for the shell");
     let (shell, _) = shell.split_once("```").expect("its end");
     let outside_of_code = before.split("```").step_by(2).collect::<String>();
