@@ -1,7 +1,7 @@
 //! The Common Expression Language, as Kubernetes uses it.
 //!
 //! An [`Environment`] declares variables and libraries. It compiles expressions to [`Program`]s, which are evaluated
-//! with the values of an [`Activation`] within a [`CostBudget`]. Messages of errors are those of cel-go. [`schema`]
+//! with the values of an [`Activation`] within a [`CostBudget`]. Messages of errors are those of cel-go. `schema`
 //! makes declared types of JSON schemas.
 //!
 //! Values borrow the JSON trees they come from; nothing is copied to evaluate `self.replicas <= self.max`.

@@ -103,7 +103,9 @@ fn the_steps_of_the_readme_lead_to_a_served_resource() {
     // The first objects of a server are made while it serves already.
     let ready = format!("{export}\nuntil {kubectl} get --raw /readyz; do sleep 0.1; done");
     run(&mut shell(&ready));
-    let told = run(&mut shell(&format!("{export}\nkubectl() {{ '{kubectl}' \"$@\"; }}\n{kubectl_commands}")));
+    let told = run(&mut shell(&format!(
+        "{export}\nkubectl() {{ command '{kubectl}' \"$@\"; }}\n{kubectl_commands}"
+    )));
     for expected in
         ["enclosure.zoo.example.dev/north created", "ada", "north scaled", "The desired number of replicas"]
     {

@@ -35,7 +35,7 @@ pub struct ResourceDescription {
     /// Names of selectable fields with an index for lists and watches.
     pub indexes: &'static [&'static str],
     /// The names of all selectable fields, starting with `metadata.name` and `metadata.namespace`; see
-    /// [`Attributes::field_names`].
+    /// [`Attributes::field_names`](crate::storage::Attributes::field_names).
     pub field_names: &'static [&'static str],
     /// The table columns, starting with `Name`.
     pub columns: &'static [Column],

@@ -24,7 +24,7 @@ const RETURN_QUARTERS: usize = 3;
 
 /// The memory that all caches share, in bytes: that of the current objects, and that of the history beside them. Over
 /// the limit each cache drops its oldest events; if that does not suffice, the largest caches
-/// [release](Share::is_asked) their objects.
+/// release their objects.
 #[derive(Debug)]
 pub struct CacheBudget {
     limit_bytes: usize,
