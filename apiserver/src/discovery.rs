@@ -1,18 +1,20 @@
 //! Discovery: the groups, versions, resources and verbs that are served.
 //!
-//! Derived from the installed storages and their capabilities, created once and kept as encoded bytes.
+//! Derived from the served storages and their capabilities. Each document is created when it is first requested
+//! and kept as encoded bytes: that of a group or version with it, those of the whole server with the snapshot of
+//! what is served.
 //!
 //! Kubernetes concept:
 //! [the discovery API](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use axum::body::Body;
 use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::codec::protobuf;
-use registry_core::registry::InstalledApi;
 use serde_json::json;
 
 use crate::request_info::Query;
@@ -25,16 +27,18 @@ mod legacy;
 #[cfg(test)]
 mod tests;
 
-use groups::Group;
+pub(crate) use groups::{Group, Version, sort_by_preference};
 
 /// The media type of aggregated discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 /// The media type of aggregated discovery in protobuf.
 const AGGREGATED_PROTOBUF: &str =
     "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-/// Paths that are served elsewhere and are part of the list of all paths.
-const OTHER_PATHS: [&str; 9] = [
+/// Paths that every server has, as part of the list of all paths.
+const OTHER_PATHS: [&str; 11] = [
     "/.well-known/openid-configuration",
+    "/api",
+    "/apis",
     "/healthz",
     "/livez",
     "/metrics",
@@ -45,88 +49,143 @@ const OTHER_PATHS: [&str; 9] = [
     "/version",
 ];
 
-/// All discovery documents, by path without a trailing slash.
-pub(crate) struct Discovery {
-    documents: HashMap<Box<str>, Document>,
-    /// The aggregated forms of `/api` and `/apis`.
-    aggregated: HashMap<&'static str, Document>,
-    groups: BTreeSet<&'static str>,
+/// The documents of a group version.
+#[derive(Default)]
+pub(crate) struct VersionDocuments {
+    resources: OnceLock<Document>,
 }
 
-// === impl Discovery ===
+/// The documents of a group.
+#[derive(Default)]
+pub(crate) struct GroupDocuments {
+    group: OnceLock<Document>,
+}
 
-impl Discovery {
-    /// Returns the documents of everything that is installed.
-    pub(crate) fn new(installed: &InstalledApi) -> Self {
-        let groups = groups::of(installed);
-        let (core, named): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
-            groups.iter().partition(|group| group.name.is_empty());
+/// The documents of the whole server.
+#[derive(Default)]
+pub(crate) struct ServerDocuments {
+    root: OnceLock<Document>,
+    core: Listed,
+    named: Listed,
+}
 
-        let mut documents = HashMap::new();
-        let mut add = |path: String, document: Document| {
-            documents.insert(path.into_boxed_str(), document);
-        };
-        add("/api".to_owned(), Document::json(&legacy::core_versions(&core)));
-        add("/apis".to_owned(), Document::json(&legacy::group_list(&named)));
-        for group in &groups {
-            for version in &group.versions {
-                add(version.path(), Document::json(&legacy::resource_list(version)));
+/// `/api` or `/apis`.
+#[derive(Default)]
+struct Listed {
+    plain: OnceLock<Document>,
+    aggregated: OnceLock<Document>,
+}
+
+/// The path of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DiscoveryPath<'p> {
+    /// `/`.
+    Root,
+    /// `/api`: the core group.
+    Core,
+    /// `/apis`: all other groups.
+    Named,
+    /// `/apis/{group}`.
+    Group(&'p str),
+    /// `/api/{version}` or `/apis/{group}/{version}`.
+    Version(&'p str, &'p str),
+}
+
+// === impl DiscoveryPath ===
+
+impl<'p> DiscoveryPath<'p> {
+    /// Parses a path; `None` if no document can be there. A trailing slash is ignored.
+    pub(crate) fn parse(path: &'p str) -> Option<Self> {
+        let mut segments = path.trim_end_matches('/').split('/');
+        if segments.next() != Some("") {
+            return None;
+        }
+        let segments: [Option<&str>; 4] = std::array::from_fn(|_| segments.next());
+        match segments {
+            [None, ..] => Some(Self::Root),
+            [Some("api"), None, ..] => Some(Self::Core),
+            [Some("api"), Some(version), None, _] => Some(Self::Version("", version)),
+            [Some("apis"), None, ..] => Some(Self::Named),
+            [Some("apis"), Some(group), None, _] if !group.is_empty() => Some(Self::Group(group)),
+            [Some("apis"), Some(group), Some(version), None] if !group.is_empty() => {
+                Some(Self::Version(group, version))
             }
-            if !group.name.is_empty() {
-                add(format!("/apis/{}", group.name), Document::json(&legacy::group_document(group)));
+            _ => None,
+        }
+    }
+}
+
+// === impl VersionDocuments ===
+
+impl VersionDocuments {
+    /// Returns the `APIResourceList`.
+    pub(crate) fn resources(&self, version: &Version<'_>) -> &Document {
+        self.resources.get_or_init(|| Document::json(&legacy::resource_list(version)))
+    }
+}
+
+// === impl GroupDocuments ===
+
+impl GroupDocuments {
+    /// Returns the `APIGroup`.
+    pub(crate) fn group(&self, group: &Group<'_>) -> &Document {
+        self.group.get_or_init(|| Document::json(&legacy::group_document(group)))
+    }
+}
+
+// === impl ServerDocuments ===
+
+impl ServerDocuments {
+    /// Returns the list of all paths; `groups` are all that are served.
+    pub(crate) fn root(&self, groups: &[Group<'_>]) -> &Document {
+        self.root.get_or_init(|| {
+            let mut paths: BTreeSet<String> = OTHER_PATHS.map(str::to_owned).into();
+            for group in groups {
+                paths.extend(group.versions.iter().map(Version::path));
+                if !group.name.is_empty() {
+                    paths.insert(format!("/apis/{}", group.name));
+                }
             }
-        }
-        let mut paths: BTreeSet<&str> = documents.keys().map(AsRef::as_ref).collect();
-        paths.extend(OTHER_PATHS);
-        let root = Document::json(&json!({ "paths": paths }));
-        documents.insert(Box::default(), root);
-
-        let aggregated = [("/api", &core), ("/apis", &named)]
-            .map(|(path, groups)| (path, Document::json(&aggregated::group_list(groups))));
-        Self {
-            documents,
-            aggregated: aggregated.into(),
-            groups: groups.iter().map(|group| group.name).collect(),
-        }
+            Document::json(&json!({ "paths": paths }))
+        })
     }
 
-    /// Returns whether there is a document at this path.
-    pub(crate) fn serves(&self, path: &str) -> bool {
-        self.documents.contains_key(path.trim_end_matches('/'))
-    }
-
-    /// Returns whether the path belongs to a served group, although the path itself is not served.
-    pub(crate) fn serves_group_of(&self, path: &str) -> bool {
-        let mut segments = path.trim_matches('/').split('/');
-        match (segments.next(), segments.next()) {
-            (Some("api"), Some(_)) => true,
-            (Some("apis"), Some(group)) => self.groups.contains(group),
-            _ => false,
-        }
-    }
-
-    /// Returns the document at a path, if there is one, in the format that the client accepts; `cbor` is
-    /// whether the server supports CBOR.
+    /// Returns a response with the document of `/api` (`is_core`) or `/apis`; `groups` returns the groups that it
+    /// lists.
     ///
     /// # Errors
     /// 406.
-    pub(crate) fn get(
+    pub(crate) fn list<'g>(
         &self,
-        path: &str,
+        is_core: bool,
+        groups: impl FnOnce() -> Vec<Group<'g>>,
         parts: &Parts,
         cbor: bool,
-    ) -> Result<Option<Response<Body>>, StatusError> {
-        let path = path.trim_end_matches('/');
-        let Some(document) = self.documents.get(path) else { return Ok(None) };
-        if let (Some(aggregated), Some(format)) =
-            (self.aggregated.get(path), aggregated_format(&parts.headers, cbor))
-        {
-            return Ok(Some(answer_aggregated(aggregated, format, &parts.headers)));
+    ) -> Result<Response<Body>, StatusError> {
+        let listed = if is_core { &self.core } else { &self.named };
+        if let Some(format) = aggregated_format(&parts.headers, cbor) {
+            let document = listed
+                .aggregated
+                .get_or_init(|| Document::json(&aggregated::group_list(&groups())));
+            return Ok(answer_aggregated(document, format, &parts.headers));
         }
-        let formats = Formats { protobuf: true, cbor, tables: false };
-        let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document, formats)?;
-        Ok(Some(document.answer(&output)))
+        let document = listed.plain.get_or_init(|| match is_core {
+            true => Document::json(&legacy::core_versions(&groups())),
+            false => Document::json(&legacy::group_list(&groups())),
+        });
+        answer(document, parts, cbor)
     }
+}
+
+/// Returns a response with a document, in the format that the client accepts; `cbor` is whether the server
+/// supports CBOR.
+///
+/// # Errors
+/// 406.
+pub(crate) fn answer(document: &Document, parts: &Parts, cbor: bool) -> Result<Response<Body>, StatusError> {
+    let formats = Formats { protobuf: true, cbor, tables: false };
+    let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document, formats)?;
+    Ok(document.answer(&output))
 }
 
 /// Returns the format in which the client prefers the aggregated form over the plain one, or `None`.

@@ -9,7 +9,8 @@
 //! | `content`, `managers` | bodies: read, decoded, checked against the schema; the managers of their fields |
 //! | `call` | one request to a resource, as passed to its verb |
 //! | `options` | the `*Options` kinds |
-//! | `api`, `routing`, `ending` | the state of the API; from a request's resource to its storage; the end of watches |
+//! | `api`, `served` | the state of the API; the snapshot of the routes and documents that are served |
+//! | `routing`, `ending` | a served path; the end of watches |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/handlers`.
 
@@ -29,9 +30,11 @@ mod options;
 mod patch;
 mod representation;
 mod routing;
+mod served;
 mod update;
 mod watch;
 
 pub use api::{Api, ApiConfig};
 pub(crate) use content::{BODY_LIMIT_BYTES, unreadable};
+pub use served::ServedChange;
 pub(crate) use watch::{LongRunning, Pieces, WatchBody};

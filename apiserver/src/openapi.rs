@@ -6,14 +6,14 @@
 //! Kubernetes concept: [OpenAPI v3](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use axum::body::Body;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use registry_core::api::{GroupVersion, StatusError};
-use registry_core::registry::{InstalledApi, InstalledPath};
+use registry_core::registry::InstalledPath;
 use registry_core::schema::openapi::Descriptions;
 use serde_json::{Map, Value, json};
 
@@ -46,79 +46,77 @@ const PROTOBUF: [&str; 2] = [
 /// Returns the texts of `kubectl explain`. They are large: unpacked when documents are created, and not kept.
 pub type DescriptionsSource = fn() -> Option<Descriptions>;
 
-/// All OpenAPI documents.
-pub(crate) struct OpenApi {
-    installed: Arc<InstalledApi>,
-    descriptions: DescriptionsSource,
-    /// By path below the index, for example `apis/apps/v1`.
-    versions: BTreeMap<Box<str>, VersionDocument>,
+/// A served group and version, as its document describes it.
+pub(crate) struct Version<'a> {
+    /// The group and version.
+    pub(crate) id: GroupVersion,
+    /// Its paths.
+    pub(crate) paths: Vec<&'a InstalledPath>,
+    /// Its document.
+    pub(crate) document: &'a VersionDocument,
+}
+
+/// Everything that is served, as the documents need it.
+pub(crate) trait ServedVersions: Sync {
+    /// Returns a group and version; `None` if it is not served.
+    fn version(&self, group: &str, version: &str) -> Option<Version<'_>>;
+
+    /// Returns all of them, in any order.
+    fn versions(&self) -> Vec<Version<'_>>;
+}
+
+/// The documents of the whole server: the index, and that of OpenAPI v2.
+#[derive(Default)]
+pub(crate) struct ServerDocuments {
     index: OnceLock<Document>,
     v2: Forms,
 }
 
 /// The document of one group and version.
-struct VersionDocument {
-    group_version: GroupVersion,
+#[derive(Default)]
+pub(crate) struct VersionDocument {
     hash: OnceLock<Box<str>>,
     document: OnceLock<Document>,
 }
 
-// === impl OpenApi ===
+// === impl ServerDocuments ===
 
-impl OpenApi {
-    /// Returns the documents of everything that is installed.
-    pub(crate) fn new(installed: Arc<InstalledApi>, descriptions: DescriptionsSource) -> Self {
-        let versions = installed
-            .paths
-            .iter()
-            .map(|path| {
-                let group_version = path.resource.group_version();
-                let document =
-                    VersionDocument { group_version, hash: OnceLock::new(), document: OnceLock::new() };
-                (root_of(group_version).trim_start_matches('/').into(), document)
-            })
-            .collect();
-        Self { installed, descriptions, versions, index: OnceLock::new(), v2: Forms::default() }
-    }
-
-    /// Returns whether there is a document at this path.
-    pub(crate) fn serves(&self, path: &str) -> bool {
-        is_v2(path)
-            || below_index(path).is_some_and(|below| below.is_empty() || self.versions.contains_key(below))
-    }
-
-    /// Returns the document at a path, if there is one.
-    pub(crate) fn get(&self, path: &str, parts: &Parts) -> Option<Result<Response<Body>, StatusError>> {
+impl ServerDocuments {
+    /// Returns a response with the document at a path; `None` if the path is not one of OpenAPI.
+    pub(crate) fn get(
+        &self,
+        path: &str,
+        parts: &Parts,
+        served: &dyn ServedVersions,
+        descriptions: DescriptionsSource,
+    ) -> Option<Result<Response<Body>, StatusError>> {
         if is_v2(path) {
-            return Some(Ok(self.v2.answer(parts, || self.v2_document())));
+            return Some(Ok(self.v2.answer(parts, || v2_document(served, descriptions))));
         }
         let below = below_index(path)?;
         if below.is_empty() {
-            return Some(Ok(self.index(parts)));
+            return Some(Ok(self.index(parts, served, descriptions)));
         }
-        match self.versions.get(below) {
-            Some(version) => Some(self.version(below, version, parts)),
+        match find(served, below) {
+            Some(version) => Some(version.answer(below, parts, descriptions)),
             // Below the index, the 404 response has no body, as in Kubernetes.
             None => Some(Ok(responses::empty(StatusCode::NOT_FOUND))),
         }
     }
 
-    fn v2_document(&self) -> Value {
-        let descriptions = (self.descriptions)();
-        let versions = self.versions.values();
-        let of = |version: &VersionDocument| version.value(&self.installed, descriptions.as_ref());
-        v2::document(versions.map(|version| (version.group_version, of(version))).collect())
-    }
-
-    fn index(&self, parts: &Parts) -> Response<Body> {
+    fn index(
+        &self,
+        parts: &Parts,
+        served: &dyn ServedVersions,
+        descriptions: DescriptionsSource,
+    ) -> Response<Body> {
         let index = self.index.get_or_init(|| {
-            let descriptions = (self.descriptions)();
-            let paths: Map<String, Value> = self
-                .versions
+            let descriptions = descriptions();
+            let paths: Map<String, Value> = sorted(served)
                 .iter()
                 .map(|(path, version)| {
-                    let url = hashed_url(path, version.hash(&self.installed, descriptions.as_ref()));
-                    (path.to_string(), json!({ "serverRelativeURL": url }))
+                    let url = hashed_url(path, version.hash(descriptions.as_ref()));
+                    (path.clone(), json!({ "serverRelativeURL": url }))
                 })
                 .collect();
             Document::json(&json!({ "paths": paths }))
@@ -126,30 +124,59 @@ impl OpenApi {
         // Kubernetes' HTTP library detects this type from the content.
         index.cacheable_answer(&parts.headers, "text/plain; charset=utf-8")
     }
+}
 
-    /// Returns the document as protobuf, which is rarely requested and is encoded for each request.
-    fn protobuf(&self, version: &VersionDocument, parts: &Parts) -> Response<Body> {
-        let document = version.document(&self.installed, self.descriptions);
-        let mut response = document.cacheable_answer(&parts.headers, PROTOBUF[0]);
-        if response.status() == StatusCode::OK {
-            *response.body_mut() = Body::from(gnostic::v3(&document.parsed()));
-        }
-        response
+/// Returns whether there is a document at this path.
+pub(crate) fn serves(path: &str, served: &dyn ServedVersions) -> bool {
+    is_v2(path) || below_index(path).is_some_and(|below| below.is_empty() || find(served, below).is_some())
+}
+
+/// Returns the version at a path below the index, for example `apis/apps/v1`.
+fn find<'s>(served: &'s dyn ServedVersions, below: &str) -> Option<Version<'s>> {
+    match below.split('/').collect::<Vec<_>>().as_slice() {
+        ["api", version] => served.version("", version),
+        ["apis", group, version] if !group.is_empty() => served.version(group, version),
+        _ => None,
     }
+}
 
-    fn version(
+/// Returns all versions by their path below the index.
+fn sorted(served: &dyn ServedVersions) -> BTreeMap<String, Version<'_>> {
+    let path_of = |id| root_of(id).trim_start_matches('/').to_owned();
+    served.versions().into_iter().map(|version| (path_of(version.id), version)).collect()
+}
+
+fn v2_document(served: &dyn ServedVersions, descriptions: DescriptionsSource) -> Value {
+    let descriptions = descriptions();
+    let versions = sorted(served);
+    v2::document(
+        versions.values().map(|version| (version.id, version.value(descriptions.as_ref()))).collect(),
+    )
+}
+
+/// Returns whether the client prefers gnostic's protobuf.
+fn wants_protobuf(headers: &HeaderMap) -> bool {
+    let media_type = clauses(headers).first().map_or("", |clause| clause.media_type());
+    PROTOBUF.contains(&media_type)
+}
+
+// === impl Version ===
+
+impl Version<'_> {
+    /// Returns a response with the document at this path below the index.
+    fn answer(
         &self,
         path: &str,
-        version: &VersionDocument,
         parts: &Parts,
+        descriptions: DescriptionsSource,
     ) -> Result<Response<Body>, StatusError> {
         let query = Query::of(&parts.uri);
+        let document = self.document(descriptions);
         if wants_protobuf(&parts.headers) {
-            return Ok(self.protobuf(version, parts));
+            return Ok(protobuf(document, parts));
         }
         let formats = Formats { protobuf: false, cbor: false, tables: false };
         let output = Output::negotiate(&parts.headers, query, Endpoint::Document, formats)?;
-        let document = version.document(&self.installed, self.descriptions);
         let asked_hash = query.first("hash");
         if asked_hash.as_ref().is_some_and(|hash| **hash != *document.hash) {
             return Ok(moved(&hashed_url(path, &document.hash)));
@@ -165,46 +192,27 @@ impl OpenApi {
         }
         Ok(response)
     }
-}
 
-/// Returns whether the client prefers gnostic's protobuf.
-fn wants_protobuf(headers: &HeaderMap) -> bool {
-    let media_type = clauses(headers).first().map_or("", |clause| clause.media_type());
-    PROTOBUF.contains(&media_type)
-}
-
-// === impl VersionDocument ===
-
-impl VersionDocument {
     /// Returns the hash, without keeping the document.
-    fn hash(&self, installed: &InstalledApi, descriptions: Option<&Descriptions>) -> &str {
-        self.hash.get_or_init(|| match self.document.get() {
+    fn hash(&self, descriptions: Option<&Descriptions>) -> &str {
+        self.document.hash.get_or_init(|| match self.document.document.get() {
             Some(document) => document.hash.clone(),
-            None => self.build(installed, descriptions).hash,
+            None => Document::json(&self.value(descriptions)).hash,
         })
     }
 
-    fn document(&self, installed: &InstalledApi, descriptions: DescriptionsSource) -> &Document {
-        self.document.get_or_init(|| self.build(installed, descriptions().as_ref()))
+    fn document(&self, descriptions: DescriptionsSource) -> &Document {
+        self.document.document.get_or_init(|| Document::json(&self.value(descriptions().as_ref())))
     }
 
-    fn build(&self, installed: &InstalledApi, descriptions: Option<&Descriptions>) -> Document {
-        Document::json(&self.value(installed, descriptions))
-    }
-
-    fn value(&self, installed: &InstalledApi, descriptions: Option<&Descriptions>) -> Value {
-        let own: Vec<&InstalledPath> = installed
-            .paths
-            .iter()
-            .filter(|path| path.resource.group_version() == self.group_version)
-            .collect();
+    fn value(&self, descriptions: Option<&Descriptions>) -> Value {
         let title = "Kubernetes";
         json!({
             "openapi": "3.0.0",
             "info": { "title": title, "version": "unversioned" },
-            "paths": paths::of_version(self.group_version, &own),
+            "paths": paths::of_version(self.id, &self.paths),
             "components": {
-                "schemas": components::of_version(self.group_version, &own, descriptions),
+                "schemas": components::of_version(self.id, &self.paths, descriptions),
                 "securitySchemes": {
                     "BearerToken": {
                         "description": "Bearer Token authentication",
@@ -214,6 +222,15 @@ impl VersionDocument {
             },
         })
     }
+}
+
+/// Returns the document as protobuf, which is rarely requested and is encoded for each request.
+fn protobuf(document: &Document, parts: &Parts) -> Response<Body> {
+    let mut response = document.cacheable_answer(&parts.headers, PROTOBUF[0]);
+    if response.status() == StatusCode::OK {
+        *response.body_mut() = Body::from(gnostic::v3(&document.parsed()));
+    }
+    response
 }
 
 fn is_v2(path: &str) -> bool {

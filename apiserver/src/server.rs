@@ -173,7 +173,7 @@ impl ServerBuilder {
         let authenticator = dependencies.authenticator.clone();
         let kubelet_certificate = dependencies.kubelet_certificate();
         let api = Api::with_config(
-            installed.clone(),
+            &installed,
             admission(&installed, &self.options)?,
             lifecycle.stopping.clone(),
             api_config(&self.options, &storages, &metrics),

@@ -11,7 +11,7 @@ use crate::json_fields::put;
 use super::groups::{Group, Version};
 
 /// Returns the groups with all their versions and resources.
-pub(super) fn group_list(groups: &[&Group<'_>]) -> Value {
+pub(super) fn group_list(groups: &[Group<'_>]) -> Value {
     let items: Vec<Value> = groups
         .iter()
         .map(|group| {

@@ -106,14 +106,14 @@ struct ApiResource<'a> {
 }
 
 /// Returns the document of `/api`.
-pub(super) fn core_versions(core: &[&Group<'_>]) -> impl Serialize {
+pub(super) fn core_versions(core: &[Group<'_>]) -> impl Serialize {
     let versions = core.iter().flat_map(|group| &group.versions).map(|version| version.name).collect();
     // There is no other server address: the client has just used this one.
     ApiVersions { kind: "APIVersions", versions, server_addresses: [] }
 }
 
 /// Returns the document of `/apis`.
-pub(super) fn group_list(groups: &[&Group<'_>]) -> impl Serialize {
+pub(super) fn group_list(groups: &[Group<'_>]) -> impl Serialize {
     let groups = groups.iter().map(|group| api_group(group, "", "")).collect();
     ApiGroupList { kind: "APIGroupList", api_version: "v1", groups }
 }

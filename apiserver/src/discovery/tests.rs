@@ -43,12 +43,20 @@ fn documents_are_tagged() {
 }
 
 #[test]
-fn an_empty_server_still_has_its_roots() {
-    let discovery = Discovery::new(&InstalledApi::default());
-    for path in ["/", "/api", "/api/", "/apis", "/apis/"] {
-        assert!(discovery.serves(path), "{path}");
+fn the_paths_of_documents_are_recognized() {
+    let parsed = [
+        ("/", Some(DiscoveryPath::Root)),
+        ("/api/", Some(DiscoveryPath::Core)),
+        ("/api/v1", Some(DiscoveryPath::Version("", "v1"))),
+        ("/apis", Some(DiscoveryPath::Named)),
+        ("/apis/apps", Some(DiscoveryPath::Group("apps"))),
+        ("/apis/apps/v1/", Some(DiscoveryPath::Version("apps", "v1"))),
+        ("/apis/apps/v1/deployments", None),
+        ("/api/v1/pods", None),
+        ("/healthz", None),
+        ("", Some(DiscoveryPath::Root)),
+    ];
+    for (path, expected) in parsed {
+        assert_eq!(DiscoveryPath::parse(path), expected, "{path}");
     }
-    assert!(!discovery.serves("/apis/apps"));
-    assert!(discovery.serves_group_of("/api/v9"));
-    assert!(!discovery.serves_group_of("/apis/apps/v9"));
 }

@@ -1,20 +1,20 @@
-//! The state of the API: its routes, and what every request needs.
+//! The state of the API: what is served, and what every request needs.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use arc_swap::ArcSwap;
 use registry_core::api::{Reason, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::storage::EncodingBudget;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::AdmissionChain;
-use crate::discovery::Discovery;
 use crate::metrics::RequestMetrics;
-use crate::openapi::{DescriptionsSource, OpenApi};
+use crate::openapi::DescriptionsSource;
 use crate::proxy::Proxy;
 
 use super::ending::Ending;
-use super::routing::Routes;
+use super::served::{Served, ServedChange};
 
 /// Maximum size of cached encodings unless a server's watch caches share a budget with them, in bytes.
 const DEFAULT_ENCODINGS_BYTES: usize = 16 * 1024 * 1024;
@@ -35,11 +35,11 @@ pub struct ApiConfig {
 /// The API of everything installed: all paths except health and version.
 pub struct Api {
     pub(super) config: ApiConfig,
-    pub(super) routes: Routes,
     pub(super) admission: AdmissionChain,
-    pub(super) discovery: Discovery,
-    pub(super) openapi: OpenApi,
-    pub(super) ending: Ending,
+    served: ArcSwap<Served>,
+    /// Held while what is served is changed.
+    changing: Mutex<()>,
+    ending: Ending,
     proxy: OnceLock<Proxy>,
 }
 
@@ -58,7 +58,7 @@ impl Api {
     /// Returns the API over these storages. Watches end when `shutdown` is cancelled. Must be called within a
     /// Tokio runtime.
     pub fn new(
-        installed: Arc<InstalledApi>,
+        installed: &InstalledApi,
         admission: AdmissionChain,
         shutdown: CancellationToken,
     ) -> Arc<Self> {
@@ -67,20 +67,37 @@ impl Api {
 
     /// Returns the API over these storages, with this configuration.
     pub fn with_config(
-        installed: Arc<InstalledApi>,
+        installed: &InstalledApi,
         admission: AdmissionChain,
         shutdown: CancellationToken,
         config: ApiConfig,
     ) -> Arc<Self> {
+        let ending = Ending::after(shutdown);
         Arc::new(Self {
-            routes: Routes::new(&installed, &config.metrics),
+            served: ArcSwap::from_pointee(Served::new(installed, &config.metrics, &ending)),
+            changing: Mutex::default(),
             admission,
-            discovery: Discovery::new(&installed),
-            openapi: OpenApi::new(installed, config.descriptions),
-            ending: Ending::after(shutdown),
+            ending,
             proxy: OnceLock::new(),
             config,
         })
+    }
+
+    /// Returns the present snapshot of what is served. A request uses one snapshot.
+    pub(super) fn served(&self) -> Arc<Served> {
+        self.served.load_full()
+    }
+
+    /// Changes what is served. Requests that have begun are completed by the storages that they began with; watches
+    /// of resources that are removed or replaced end.
+    pub fn change_served(&self, change: ServedChange) {
+        let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, ended) = self.served.load().after(change, &self.config.metrics, &self.ending);
+        self.served.store(Arc::new(next));
+        drop(changing);
+        for route in ended {
+            route.ending.end();
+        }
     }
 
     /// Sets the proxy for connections; without one they are refused. Only the first call has an effect.

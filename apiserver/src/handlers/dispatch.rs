@@ -51,10 +51,13 @@ impl Api {
         body: Body,
         measure: &mut Measure,
     ) -> Result<Response<Body>, StatusError> {
-        let route = match self.routes.find(info, resource) {
-            Ok(route) => route,
+        let served = self.served();
+        let route = match served.route(info, resource) {
+            Ok(route) => route.clone(),
             Err(missing) => return missing.status().map_or_else(|| Ok(responses::page_not_found()), Err),
         };
+        drop(served);
+        let route = &*route;
         route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::of(&parts.uri));
         route.namespace(resource).clone_into(&mut context.namespace);
         context.resource = Some(route.path.resource.resource());
@@ -90,17 +93,14 @@ impl Api {
 
     /// Returns a document about the server itself.
     fn document(&self, path: &str, parts: &Parts) -> Result<Response<Body>, StatusError> {
-        let known = self.discovery.serves(path) || self.openapi.serves(path);
-        if known && !matches!(parts.method, Method::GET | Method::HEAD) {
+        let served = self.served();
+        if served.has_document(path) && !matches!(parts.method, Method::GET | Method::HEAD) {
             return Err(method_not_allowed());
         }
-        if let Some(result) = self.openapi.get(path, parts) {
-            return result;
-        }
-        match self.discovery.get(path, parts, self.config.cbor)? {
+        match served.document(path, parts, self.config.descriptions, self.config.cbor)? {
             Some(response) => Ok(response),
             // A version that a served group does not have is reported as a missing resource.
-            None if self.discovery.serves_group_of(path) => Err(resource_not_found()),
+            None if served.has_group_of(path) => Err(resource_not_found()),
             None => Ok(responses::page_not_found()),
         }
     }

@@ -237,7 +237,7 @@ impl Patched<'_> {
         let api_version = object.api_version().to_owned();
         let kind = object.kind().to_owned();
         let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
-        if !self.call.api.routes.knows_kind(group, version, &kind) {
+        if !self.call.api.served().knows_kind(group, version, &kind) {
             return format!(
                 "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\""
             );

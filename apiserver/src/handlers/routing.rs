@@ -1,25 +1,16 @@
-//! Finds the storage that serves a request's resource.
-//!
-//! The table is built once; a look-up hashes borrowed text and allocates nothing.
+//! A served path, and the checks of a request's form against it.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
 use registry_core::api::{GroupVersionKind, Object, Reason, Scope, StatusError};
-use registry_core::registry::{InstalledApi, InstalledPath};
+use registry_core::registry::InstalledPath;
 
 use crate::metrics::{RequestMetrics, RouteMetrics};
 use crate::request_info::{RequestInfo, ResourceRequest, Verb};
 use crate::responses::negotiation::with_empty_details;
 
-/// All paths below `/api` and `/apis`.
-pub(crate) struct Routes {
-    groups: HashMap<&'static str, Versions>,
-    kinds: HashSet<(&'static str, &'static str, &'static str)>,
-}
-
-type Versions = HashMap<&'static str, HashMap<&'static str, Vec<Route>>>;
+use super::ending::Ending;
 
 /// A path, with what its handlers need beside the storage.
 pub(crate) struct Route {
@@ -35,6 +26,8 @@ pub(crate) struct Route {
     pub(crate) list_head: Option<Bytes>,
     /// The metrics of the route.
     pub(crate) metrics: RouteMetrics,
+    /// When the route's watches end.
+    pub(super) ending: Ending,
     blank: OnceLock<Object>,
     has_protobuf: OnceLock<bool>,
 }
@@ -50,46 +43,11 @@ pub(crate) enum Missing {
     Method,
 }
 
-// === impl Routes ===
-
-impl Routes {
-    /// Builds the table of everything that is installed.
-    pub(crate) fn new(installed: &InstalledApi, metrics: &RequestMetrics) -> Self {
-        let mut routes = Self { groups: HashMap::new(), kinds: HashSet::new() };
-        for path in &installed.paths {
-            let route = Route::new(path.clone(), metrics);
-            let kind = route.kind;
-            routes.kinds.insert((kind.group, kind.version, kind.kind));
-            let at = path.resource.resource();
-            let versions = routes.groups.entry(at.group).or_default();
-            versions.entry(at.version).or_default().entry(at.resource).or_default().push(route);
-        }
-        routes
-    }
-
-    /// Returns whether this kind is known, wherever it is served.
-    pub(crate) fn knows_kind(&self, group: &str, version: &str, kind: &str) -> bool {
-        self.kinds.contains(&(group, version, kind))
-    }
-
-    /// Returns the route of a request, if its path has one and is well formed for the verb.
-    pub(crate) fn find(&self, info: &RequestInfo, request: &ResourceRequest) -> Result<&Route, Missing> {
-        let versions = self.groups.get(request.group.as_str()).ok_or(Missing::Page)?;
-        let resources = versions.get(request.version.as_str()).ok_or(Missing::Resource)?;
-        let routes = resources.get(request.resource.as_str()).ok_or(Missing::Resource)?;
-        let route = routes
-            .iter()
-            .find(|route| route.path.subresource.unwrap_or_default() == request.subresource)
-            .ok_or(Missing::Resource)?;
-        route.check_shape(info, request)?;
-        Ok(route)
-    }
-}
-
 // === impl Route ===
 
 impl Route {
-    fn new(path: InstalledPath, metrics: &RequestMetrics) -> Self {
+    /// Creates the route of an installed path.
+    pub(super) fn new(path: InstalledPath, metrics: &RequestMetrics, ending: Ending) -> Self {
         let at = path.resource.resource();
         let subresource = path.subresource.unwrap_or_default();
         let kind = path.capabilities.storage.kind();
@@ -107,6 +65,7 @@ impl Route {
             scope: path.capabilities.storage.scope(),
             list_head,
             metrics: metrics.route(at.group, at.version, at.resource, subresource),
+            ending,
             blank: OnceLock::new(),
             has_protobuf: OnceLock::new(),
             path,
@@ -138,7 +97,7 @@ impl Route {
     }
 
     /// Returns whether the request has a namespace and a name exactly where this route's paths have them.
-    fn check_shape(&self, info: &RequestInfo, request: &ResourceRequest) -> Result<(), Missing> {
+    pub(super) fn check_shape(&self, info: &RequestInfo, request: &ResourceRequest) -> Result<(), Missing> {
         let in_namespace = self.is_in_namespace(request);
         // The name of lists and watches is from a field selector if it is not part of the path.
         let on_collection = match info.verb {

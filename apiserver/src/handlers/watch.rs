@@ -65,7 +65,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
         .map_or_else(default_timeout, |seconds| Duration::from_secs(seconds.min(MAX_WATCH_SECONDS)));
     let events = watcher.watch(call.context, &options).await?;
 
-    let body = WatchBody::new(events, frames, timeout, call.api.ending.clone());
+    let body = WatchBody::new(events, frames, timeout, call.route.ending.clone());
     let running = LongRunning(Arc::new(Mutex::new(Some(body))));
     let mut response = Response::new(Body::new(PlainBody { running: running.clone(), own: None }));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));

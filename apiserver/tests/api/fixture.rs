@@ -155,7 +155,7 @@ impl Server {
         let lifecycle = NamespaceLifecycle::new(&installed).unwrap();
         let admission = AdmissionChain { mutating: vec![Arc::new(lifecycle)], validating: Vec::new() };
         let shutdown = CancellationToken::new();
-        let api = Api::with_config(installed, admission, shutdown.clone(), config);
+        let api = Api::with_config(&installed, admission, shutdown.clone(), config);
         let server = Self { api, shutdown };
         server.post("/api/v1/namespaces", &json!({"metadata": {"name": "default"}})).await;
         server

@@ -82,7 +82,7 @@ impl Server {
         admission.mutating.extend(plugins.mutating);
         admission.validating.extend(plugins.validating);
         let config = ApiConfig { cbor: true, ..ApiConfig::default() };
-        let api = Api::with_config(installed.clone(), admission, CancellationToken::new(), config);
+        let api = Api::with_config(&installed, admission, CancellationToken::new(), config);
         drop(entered);
         let server = Self { runtime, api, engine, installed };
         let namespace = json!({"metadata": {"name": "default"}}).to_string();

@@ -53,7 +53,7 @@ impl Declared {
         {
             return Ok(());
         }
-        if !call.api.routes.knows_kind(&self.group, &self.version, &self.kind) {
+        if !call.api.served().knows_kind(&self.group, &self.version, &self.kind) {
             let why = format!(
                 "no kind {:?} is registered for version {:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
                 self.kind,

@@ -64,7 +64,7 @@ impl WatchBody {
     /// time is enough.
     fn is_over(&mut self, task: &mut Context<'_>) -> bool {
         if self.task.as_ref().is_some_and(|known| known.will_wake(task.waker())) {
-            return Instant::now() >= self.end || self.ending.is_stopping();
+            return Instant::now() >= self.end || self.ending.is_ending();
         }
         self.task = Some(task.waker().clone());
         // Both futures have to register the task even if its cooperative budget is exhausted: they are polled

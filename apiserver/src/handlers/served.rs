@@ -1,0 +1,133 @@
+//! What is served at one moment: the routes and documents of every group and version.
+//!
+//! A snapshot is immutable, and a request uses one snapshot. A change creates the group versions that it concerns
+//! anew and shares all others with the previous snapshot, so that its cost does not depend on their number.
+//!
+//! Kubernetes concept: the handlers that `GenericAPIServer` and `crdHandler` choose from by the request's path.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use registry_core::api::GroupVersionResource;
+use registry_core::registry::{InstalledApi, InstalledPath};
+
+use crate::metrics::RequestMetrics;
+use crate::request_info::{RequestInfo, ResourceRequest};
+use crate::{discovery, openapi};
+
+use super::ending::Ending;
+use super::routing::{Missing, Route};
+
+mod documents;
+mod group;
+
+use group::{ServedGroup, ServedVersion};
+
+/// A snapshot of what is served.
+#[derive(Default)]
+pub(crate) struct Served {
+    groups: imbl::HashMap<&'static str, Arc<ServedGroup>>,
+    /// The kinds of the storage maps, wherever they are served.
+    kinds: Arc<HashSet<(&'static str, &'static str, &'static str)>>,
+    discovery: discovery::ServerDocuments,
+    openapi: openapi::ServerDocuments,
+}
+
+/// A change of what is served, which takes effect at once.
+#[derive(Default)]
+pub struct ServedChange {
+    /// The resources that are no longer served.
+    pub removed: Vec<GroupVersionResource>,
+    /// The resources that are served from now on, each with its subresources, or that replace those of the same
+    /// name.
+    pub added: Vec<Vec<InstalledPath>>,
+}
+
+// === impl Served ===
+
+impl Served {
+    /// Returns a snapshot of everything that storage maps have installed.
+    pub(super) fn new(installed: &InstalledApi, metrics: &RequestMetrics, ending: &Ending) -> Self {
+        let mut served = Self::default();
+        let mut kinds = HashSet::new();
+        for path in &installed.paths {
+            let route = Route::new(path.clone(), metrics, ending.clone());
+            kinds.insert((route.kind.group, route.kind.version, route.kind.kind));
+            served.group_mut(path.resource.kind.group, path.resource.is_builtin).add(Arc::new(route));
+        }
+        Self { kinds: Arc::new(kinds), ..served }
+    }
+
+    /// Returns the snapshot after a change, and the routes that are not part of it any more.
+    pub(super) fn after(
+        &self,
+        change: ServedChange,
+        metrics: &RequestMetrics,
+        ending: &Ending,
+    ) -> (Self, Vec<Arc<Route>>) {
+        let mut next = Self { groups: self.groups.clone(), kinds: self.kinds.clone(), ..Self::default() };
+        let mut ended = Vec::new();
+        for resource in change.removed {
+            ended.append(&mut next.remove(resource));
+        }
+        for paths in change.added {
+            let Some(resource) = paths.first().map(|path| path.resource.resource()) else { continue };
+            ended.append(&mut next.remove(resource));
+            let ending = ending.of_removable();
+            for path in paths {
+                let route = Route::new(path, metrics, ending.clone());
+                next.group_mut(resource.group, false).add(Arc::new(route));
+            }
+        }
+        (next, ended)
+    }
+
+    fn remove(&mut self, resource: GroupVersionResource) -> Vec<Arc<Route>> {
+        let Some(group) = self.groups.get_mut(resource.group) else { return Vec::new() };
+        let group = Arc::make_mut(group);
+        let removed = group.remove(resource);
+        if group.is_empty() {
+            self.groups.remove(resource.group);
+        }
+        removed
+    }
+
+    fn group_mut(&mut self, name: &'static str, is_builtin: bool) -> &mut ServedGroup {
+        let position = if is_builtin { self.groups.len() } else { usize::MAX };
+        let group = self.groups.entry(name).or_insert_with(|| Arc::new(ServedGroup::new(name, position)));
+        Arc::make_mut(group)
+    }
+
+    /// Returns whether this kind is known, wherever it is served.
+    pub(super) fn knows_kind(&self, group: &str, version: &str, kind: &str) -> bool {
+        let is_served = || self.find_version(group, version).is_some_and(|version| version.has_kind(kind));
+        self.kinds.contains(&(group, version, kind)) || is_served()
+    }
+
+    /// Returns the route of a request, if its path has one and is well formed for the verb.
+    pub(super) fn route(
+        &self,
+        info: &RequestInfo,
+        request: &ResourceRequest,
+    ) -> Result<&Arc<Route>, Missing> {
+        let group = self.groups.get(request.group.as_str()).ok_or(Missing::Page)?;
+        let version = group.version(&request.version).ok_or(Missing::Resource)?;
+        let route = version.route(&request.resource, &request.subresource).ok_or(Missing::Resource)?;
+        route.check_shape(info, request)?;
+        Ok(route)
+    }
+
+    fn find_version(&self, group: &str, version: &str) -> Option<&Arc<ServedVersion>> {
+        self.groups.get(group)?.version(version)
+    }
+}
+
+impl openapi::ServedVersions for Served {
+    fn version(&self, group: &str, version: &str) -> Option<openapi::Version<'_>> {
+        self.find_version(group, version).map(|version| version.openapi())
+    }
+
+    fn versions(&self) -> Vec<openapi::Version<'_>> {
+        self.groups.values().flat_map(|group| group.versions()).map(|version| version.openapi()).collect()
+    }
+}

@@ -1,0 +1,80 @@
+//! Responses with the documents of a snapshot.
+
+use axum::body::Body;
+use http::Response;
+use http::request::Parts;
+use registry_core::api::StatusError;
+
+use crate::discovery::{self, DiscoveryPath};
+use crate::openapi::{self, DescriptionsSource};
+
+use super::Served;
+
+// === impl Served ===
+
+impl Served {
+    /// Returns whether there is a document at this path.
+    pub(in crate::handlers) fn has_document(&self, path: &str) -> bool {
+        let is_discovery = DiscoveryPath::parse(path).is_some_and(|path| match path {
+            DiscoveryPath::Root | DiscoveryPath::Core | DiscoveryPath::Named => true,
+            DiscoveryPath::Group(group) => self.groups.contains_key(group),
+            DiscoveryPath::Version(group, version) => self.find_version(group, version).is_some(),
+        });
+        is_discovery || openapi::serves(path, self)
+    }
+
+    /// Returns whether the path belongs to a served group, although the path itself is not served.
+    pub(in crate::handlers) fn has_group_of(&self, path: &str) -> bool {
+        let mut segments = path.trim_matches('/').split('/');
+        match (segments.next(), segments.next()) {
+            (Some("api"), Some(_)) => true,
+            (Some("apis"), Some(group)) => self.groups.contains_key(group),
+            _ => false,
+        }
+    }
+
+    /// Returns a response with the document at a path, if there is one, in the format that the client accepts;
+    /// `cbor` is whether the server supports CBOR.
+    ///
+    /// # Errors
+    /// 406.
+    pub(in crate::handlers) fn document(
+        &self,
+        path: &str,
+        parts: &Parts,
+        descriptions: DescriptionsSource,
+        cbor: bool,
+    ) -> Result<Option<Response<Body>>, StatusError> {
+        if let Some(response) = self.openapi.get(path, parts, self, descriptions) {
+            return response.map(Some);
+        }
+        let Some(path) = DiscoveryPath::parse(path) else { return Ok(None) };
+        let document = match path {
+            DiscoveryPath::Root => self.discovery.root(&self.discovery_groups(|_| true)),
+            DiscoveryPath::Core => {
+                let groups = || self.discovery_groups(str::is_empty);
+                return self.discovery.list(true, groups, parts, cbor).map(Some);
+            }
+            DiscoveryPath::Named => {
+                let groups = || self.discovery_groups(|group| !group.is_empty());
+                return self.discovery.list(false, groups, parts, cbor).map(Some);
+            }
+            DiscoveryPath::Group(group) => {
+                let Some(group) = self.groups.get(group) else { return Ok(None) };
+                group.documents().group(&group.discovery())
+            }
+            DiscoveryPath::Version(group, version) => {
+                let Some(version) = self.find_version(group, version) else { return Ok(None) };
+                version.discovery_documents().resources(&version.discovery())
+            }
+        };
+        discovery::answer(document, parts, cbor).map(Some)
+    }
+
+    /// Returns the groups with these names, in discovery order.
+    fn discovery_groups(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<discovery::Group<'_>> {
+        let mut groups: Vec<_> = self.groups.values().filter(|group| is_wanted(group.order().1)).collect();
+        groups.sort_by_key(|group| group.order());
+        groups.into_iter().map(|group| group.discovery()).collect()
+    }
+}
