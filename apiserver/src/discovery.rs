@@ -164,9 +164,8 @@ impl ServerDocuments {
     ) -> Result<Response<Body>, StatusError> {
         let listed = if is_core { &self.core } else { &self.named };
         if let Some(format) = aggregated_format(&parts.headers, cbor) {
-            let document = listed
-                .aggregated
-                .get_or_init(|| Document::json(&aggregated::group_list(&groups())));
+            let document =
+                listed.aggregated.get_or_init(|| Document::json(&aggregated::group_list(&groups())));
             return Ok(answer_aggregated(document, format, &parts.headers));
         }
         let document = listed.plain.get_or_init(|| match is_core {

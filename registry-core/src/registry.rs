@@ -12,7 +12,7 @@ pub mod storage_map;
 pub mod store;
 pub mod subresource;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use connect::{ConnectRules, ConnectStore};
 pub use errors::interpret_watch;

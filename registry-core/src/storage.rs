@@ -7,6 +7,7 @@
 //! | [`versioned`] | the one implementation over any [`mvcc::Mvcc`] engine: retries, paging, selection, watch transitions |
 //! | [`cacher`] | the watch cache: a decorator of any [`Interface`] |
 //! | [`shared_watch`] | one watch of the engine, shared by the caches of all resources |
+//! | [`lazy`] | a storage that is opened by its first use |
 //! | [`measured`] | an engine with request metrics for one resource |
 //! | [`transform`] | transformation of values at rest: identity, encryption |
 //! | [`mvcc`] | the contract of a multi-version key-value engine, etcd's |
@@ -27,6 +28,7 @@ pub mod error;
 pub mod etcd3;
 pub mod factory;
 pub mod interface;
+pub mod lazy;
 pub mod measured;
 pub mod mvcc;
 pub mod predicate;
