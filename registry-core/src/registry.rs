@@ -5,6 +5,7 @@
 pub mod connect;
 mod converted;
 pub mod errors;
+pub mod informer;
 mod object_adapter;
 pub mod scale;
 pub mod services;
@@ -16,6 +17,7 @@ pub(crate) mod testing;
 
 pub use connect::{ConnectRules, ConnectStore};
 pub use errors::interpret_watch;
+pub use informer::{Compiled, Informer, InformerChange, InformerHandler, InformerTask, Synced};
 pub use scale::ScaleStore;
 pub use services::{Services, Stores};
 pub use storage_map::{

@@ -117,6 +117,11 @@ impl Store {
         &self.storage
     }
 
+    /// Returns the prefix of all keys, without a trailing slash, for example `/registry/pods`.
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
     /// Attaches hooks around writes, once, before the store is served.
     ///
     /// # Errors
