@@ -36,5 +36,4 @@ mod watch;
 
 pub use api::{Api, ApiConfig};
 pub(crate) use content::{BODY_LIMIT_BYTES, unreadable};
-pub use served::ServedChange;
 pub(crate) use watch::{LongRunning, Pieces, WatchBody};

@@ -23,6 +23,7 @@ use registry_core::storage::shared_watch::SharedWatch;
 use registry_core::storage::transform::{Identity, Transformer};
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{EncodingBudget, Interface, StorageError};
+use tokio::runtime::Handle;
 
 #[cfg(feature = "etcd3")]
 use crate::options::EtcdConnection;
@@ -52,6 +53,8 @@ pub struct Storages {
     metrics: StorageMetrics,
     /// The stores without a cache.
     uncached: Mutex<Vec<Uncached>>,
+    /// Runs the caches, also those that are opened by a request on another runtime.
+    runtime: Handle,
 }
 
 /// A store without a cache.
@@ -241,6 +244,7 @@ impl Storages {
             services,
             metrics,
             uncached: Mutex::default(),
+            runtime: Handle::current(),
         }
     }
 
@@ -279,6 +283,7 @@ impl Storages {
 
 impl OpenStorage for Storages {
     fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
+        let _runtime = self.runtime.enter();
         let resource = versions.hub();
         let named = resource.group_resource();
         let metrics = self.metrics.engine(named);

@@ -9,6 +9,7 @@ pub mod informer;
 mod object_adapter;
 pub mod scale;
 pub mod services;
+mod serving;
 pub mod storage_map;
 pub mod store;
 pub mod subresource;
@@ -20,6 +21,7 @@ pub use errors::interpret_watch;
 pub use informer::{Compiled, Informer, InformerChange, InformerHandler, InformerTask, Synced};
 pub use scale::ScaleStore;
 pub use services::{Services, Stores};
+pub use serving::{LateResources, ServeResources, ServedChange};
 pub use storage_map::{
     ApiPath, Custom, Install, InstalledApi, InstalledPath, Main, MapEntry, MapVersion, OpenStorage, Scale,
     Status, StorageMap, Subresource, Virtual, VirtualResource, VirtualStorage,

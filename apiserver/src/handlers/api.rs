@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use registry_core::api::{Reason, StatusError};
-use registry_core::registry::InstalledApi;
+use registry_core::registry::{InstalledApi, LateResources, ServeResources, ServedChange};
 use registry_core::storage::EncodingBudget;
 use tokio_util::sync::CancellationToken;
 
@@ -12,9 +12,10 @@ use crate::admission::AdmissionChain;
 use crate::metrics::RequestMetrics;
 use crate::openapi::DescriptionsSource;
 use crate::proxy::Proxy;
+use crate::request_info::ResourceRequest;
 
 use super::ending::Ending;
-use super::served::{Served, ServedChange};
+use super::served::Served;
 
 /// Maximum size of cached encodings unless a server's watch caches share a budget with them, in bytes.
 const DEFAULT_ENCODINGS_BYTES: usize = 16 * 1024 * 1024;
@@ -41,6 +42,7 @@ pub struct Api {
     changing: Mutex<()>,
     ending: Ending,
     proxy: OnceLock<Proxy>,
+    late: OnceLock<Arc<dyn LateResources>>,
 }
 
 // === impl ApiConfig ===
@@ -79,6 +81,7 @@ impl Api {
             admission,
             ending,
             proxy: OnceLock::new(),
+            late: OnceLock::new(),
             config,
         })
     }
@@ -88,15 +91,17 @@ impl Api {
         self.served.load_full()
     }
 
-    /// Changes what is served. Requests that have begun are completed by the storages that they began with; watches
-    /// of resources that are removed or replaced end.
-    pub fn change_served(&self, change: ServedChange) {
-        let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, ended) = self.served.load().after(change, &self.config.metrics, &self.ending);
-        self.served.store(Arc::new(next));
-        drop(changing);
-        for route in ended {
-            route.ending.end();
+    /// Sets who knows resources that are not served here yet. Only the first call has an effect.
+    pub fn look_for_late_resources(&self, late: Arc<dyn LateResources>) {
+        let _ = self.late.set(late);
+    }
+
+    /// Waits until a resource that is not served is served, if another server has defined it. Returns whether it is
+    /// served now.
+    pub(super) async fn wait_for(&self, request: &ResourceRequest) -> bool {
+        match self.late.get() {
+            Some(late) => late.wait_for(&request.group, &request.version, &request.resource).await,
+            None => false,
         }
     }
 
@@ -112,6 +117,18 @@ impl Api {
     pub(super) fn proxy(&self) -> Result<&Proxy, StatusError> {
         let missing = || StatusError::new(Reason::ServiceUnavailable, "this server passes no connections on");
         self.proxy.get().ok_or_else(missing)
+    }
+}
+
+impl ServeResources for Api {
+    fn change(&self, change: ServedChange) {
+        let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, ended) = self.served.load().after(change, &self.config.metrics, &self.ending);
+        self.served.store(Arc::new(next));
+        drop(changing);
+        for route in ended {
+            route.ending.end();
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::responses::negotiation::Output;
 
 use super::api::Api;
 use super::call::Call;
-use super::routing::{method_not_allowed, resource_not_found};
+use super::routing::{Missing, Route, method_not_allowed, resource_not_found};
 use super::{connect, create, delete, get, list, patch, update, watch};
 
 impl Api {
@@ -51,12 +51,10 @@ impl Api {
         body: Body,
         measure: &mut Measure,
     ) -> Result<Response<Body>, StatusError> {
-        let served = self.served();
-        let route = match served.route(info, resource) {
-            Ok(route) => route.clone(),
+        let route = match self.route(info, resource).await {
+            Ok(route) => route,
             Err(missing) => return missing.status().map_or_else(|| Ok(responses::page_not_found()), Err),
         };
-        drop(served);
         let route = &*route;
         route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::of(&parts.uri));
         route.namespace(resource).clone_into(&mut context.namespace);
@@ -89,6 +87,18 @@ impl Api {
             Verb::DeleteCollection => delete::delete_collection(&call, body).await,
             _ => Err(method_not_allowed()),
         }
+    }
+
+    /// Returns the route of a request.
+    async fn route(&self, info: &RequestInfo, resource: &ResourceRequest) -> Result<Arc<Route>, Missing> {
+        let missing = match self.served().route(info, resource) {
+            Ok(route) => return Ok(route.clone()),
+            Err(missing) => missing,
+        };
+        if matches!(missing, Missing::Method) || !self.wait_for(resource).await {
+            return Err(missing);
+        }
+        self.served().route(info, resource).cloned()
     }
 
     /// Returns a document about the server itself.

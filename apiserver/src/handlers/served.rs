@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use registry_core::api::GroupVersionResource;
-use registry_core::registry::{InstalledApi, InstalledPath};
+use registry_core::registry::{InstalledApi, ServedChange};
 
 use crate::metrics::RequestMetrics;
 use crate::request_info::{RequestInfo, ResourceRequest};
@@ -31,16 +31,6 @@ pub(crate) struct Served {
     kinds: Arc<HashSet<(&'static str, &'static str, &'static str)>>,
     discovery: discovery::ServerDocuments,
     openapi: openapi::ServerDocuments,
-}
-
-/// A change of what is served, which takes effect at once.
-#[derive(Default)]
-pub struct ServedChange {
-    /// The resources that are no longer served.
-    pub removed: Vec<GroupVersionResource>,
-    /// The resources that are served from now on, each with its subresources, or that replace those of the same
-    /// name.
-    pub added: Vec<Vec<InstalledPath>>,
 }
 
 // === impl Served ===
