@@ -162,10 +162,12 @@ fn has_type_and_metadata(properties: &Map<String, Json>) -> bool {
     };
     let metadata = properties.get("metadata");
     let name = metadata.and_then(|metadata| metadata.pointer("/properties/name"));
+    let generate_name = metadata.and_then(|metadata| metadata.pointer("/properties/generateName"));
     is(properties.get("kind"), "string")
         && is(properties.get("apiVersion"), "string")
         && is(metadata, "object")
         && is(name, "string")
+        && is(generate_name, "string")
 }
 
 fn add_type_and_metadata(fields: &mut BTreeMap<Name, Field>, name: &str) {

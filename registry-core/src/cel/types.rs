@@ -374,6 +374,26 @@ impl DeclType {
         self
     }
 
+    /// The same type under another name, after which the types of its fields and elements are named too.
+    pub(crate) fn renamed(&self, name: &str) -> Self {
+        let shape = match &self.shape {
+            Shape::List(item, kind) => {
+                Shape::List(Arc::new(item.renamed(&format!("{name}.@idx"))), kind.clone())
+            }
+            Shape::Map(value) => Shape::Map(Arc::new(value.renamed(&format!("{name}.@elem")))),
+            Shape::Object(object) => {
+                let field = |(key, field): (&str, &Field)| {
+                    let declared = field.declared.renamed(&format!("{name}.{key}"));
+                    (Name::from(key), Field { json_name: Name::clone(&field.json_name), declared })
+                };
+                Shape::Object(Arc::new(ObjectType::new(name, object.fields().map(field).collect())))
+            }
+            other => other.clone(),
+        };
+        let renamed = Self::new(shape).with_min_serialized_size(self.min_serialized_size);
+        Self { max_elements: self.max_elements, nullable: self.nullable, ..renamed }
+    }
+
     /// The type that expressions see.
     pub fn cel_type(&self) -> &Type {
         &self.cel_type

@@ -384,7 +384,9 @@ fn get_json<'a>(
     match &declared.shape {
         Shape::Object(object) => {
             let field = object.field(key)?;
-            fields.get(field.json_name.as_ref()).map(|value| json::adapt(value, &field.declared))
+            // A field that is null is as good as absent.
+            let value = fields.get(field.json_name.as_ref()).filter(|value| !value.is_null())?;
+            Some(json::adapt(value, &field.declared))
         }
         Shape::Map(value) => fields.get(key).map(|found| json::adapt(found, value)),
         _ => fields.get(key).map(|found| json::adapt(found, &DYN)),

@@ -1,0 +1,1 @@
+//! Behavior of rules for objects and definitions.
