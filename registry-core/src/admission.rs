@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::api::{DryRun, GroupVersionKind, GroupVersionResource, Object, StatusError};
 use crate::context::RequestContext;
+use crate::registry::InformerTask;
 use crate::rest;
 use async_trait::async_trait;
 
@@ -46,6 +47,12 @@ pub enum Operation {
 pub trait AdmissionPlugin: Send + Sync + 'static {
     /// Returns Kubernetes' name of the plug-in, for example `NamespaceLifecycle`.
     fn name(&self) -> &'static str;
+
+    /// Returns the informers that the plug-in reads from, the first time it is called. The server runs them if the
+    /// plug-in is enabled.
+    fn informers(&self) -> Vec<InformerTask> {
+        Vec::new()
+    }
 }
 
 /// A plug-in that can change or refuse a write.
@@ -119,6 +126,12 @@ impl AdmissionChain {
     pub fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
         self.mutating.retain(|plugin| keeps(plugin.name()));
         self.validating.retain(|plugin| keeps(plugin.name()));
+    }
+
+    /// Returns the informers of all plug-ins, the first time it is called.
+    pub fn informers(&self) -> Vec<InformerTask> {
+        let mutating = self.mutating.iter().flat_map(|plugin| plugin.informers());
+        mutating.chain(self.validating.iter().flat_map(|plugin| plugin.informers())).collect()
     }
 
     /// Returns the names of all plug-ins, in the order in which they run.

@@ -209,7 +209,7 @@ impl<H: InformerHandler> Informer<H> {
                 Some(Err(error)) => return Err(Ended::of_watch(&error)),
                 None => return Err(Ended::closed()),
             }
-            if objects.len() % INITIAL_BATCH == 0 {
+            if objects.len().is_multiple_of(INITIAL_BATCH) {
                 tokio::task::yield_now().await;
             }
         };

@@ -35,7 +35,7 @@ impl Retry {
 
     /// Whether a watch may be resumed: a position that cannot be resumed often is given up.
     pub(super) fn may_resume(&self) -> bool {
-        self.failures % (MAX_RESUMES + 1) != 0
+        !self.failures.is_multiple_of(MAX_RESUMES + 1)
     }
 
     /// Whether the failures last, and are worth a warning.
@@ -47,5 +47,5 @@ impl Retry {
 /// Shortens a pause by up to a third, so that informers that failed together do not all come back together.
 fn jittered(pause: Duration) -> Duration {
     let thousandths = u32::try_from(uuid::Uuid::new_v4().as_u128() % 333).unwrap_or_default();
-    pause - pause / 1_000 * thousandths
+    pause.saturating_sub(pause / 1_000 * thousandths)
 }

@@ -17,6 +17,7 @@ use super::{Informer, InformerChange, InformerHandler, Synced};
 
 mod compiled;
 mod failing;
+mod faulty;
 mod following;
 mod scripted;
 

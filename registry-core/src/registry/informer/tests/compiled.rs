@@ -120,6 +120,21 @@ async fn a_reader_waits_for_the_revision_of_its_write() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_object_in_another_state_is_compiled_for_its_reader_only() {
+    let named = Named::new();
+    let _watch = named.list(&[("a", "one", 1)], 2);
+    let of = |object| named.compiled.of(&object).map(|name| String::clone(&name));
+    assert_eq!(of(entry("a", "one", 1)).as_deref(), Some("a/one@1"), "before anything was listed");
+    named.compiled.wait_for(2).await;
+    assert_eq!(of(entry("a", "one", 1)).as_deref(), Some("a/one@1"));
+    assert_eq!(named.made.load(Ordering::Relaxed), 2, "the second look-up found it");
+    assert_eq!(of(entry("a", "one", 3)).as_deref(), Some("a/one@3"));
+    assert_eq!(of(entry("a", "new", 4)).as_deref(), Some("a/new@4"));
+    assert_eq!(of(entry("a", "x", 5)), None);
+    assert_eq!(named.names(), ["a/one@1"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_update_that_cannot_be_compiled_removes_the_object() {
     let named = Named::new();
     let watch = named.list(&[("a", "one", 1)], 2);
