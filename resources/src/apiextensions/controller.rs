@@ -1,0 +1,233 @@
+//! Serves the kinds that `CustomResourceDefinition`s define: follows the definitions, accepts their names, establishes
+//! them, and deletes their objects when they are deleted.
+//!
+//! One task applies all changes in batches. Writes of status, and deletions of objects, run concurrently beside it;
+//! their results come back as changes of the definitions. A kind is served before its definition says that it is
+//! established, so that a client that waits for the condition finds it.
+//!
+//! Kubernetes concept: the controllers of `k8s.io/apiextensions-apiserver` (`NamingConditionController`,
+//! `EstablishingController`, `ConditionController`, `KubernetesAPIApprovalPolicyConformantConditionController`,
+//! `CRDFinalizer`) and its `crdHandler`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::{GetOptions, StatusError};
+use registry_core::registry::storage_map::OpenStorage;
+use registry_core::registry::{
+    Informer, InformerTask, InstalledApi, LateResources, ServeResources, Store,
+};
+use registry_core::rest::{Answer, Getter as _};
+use registry_core::storage::Revision;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::support::system_writer::SystemWriter;
+
+use super::customresourcedefinitions::CustomResourceDefinitions;
+
+mod cleanup;
+mod kinds;
+mod pending;
+mod state;
+
+use pending::PendingChanges;
+use state::{State, Task};
+
+/// Maximum number of concurrent writes to definitions. They share commits.
+const MAX_WRITES: usize = 64;
+/// Maximum number of definitions whose objects are deleted at the same time.
+const MAX_CLEANUPS: usize = 4;
+/// Time before a failed task is repeated.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// Maximum time that a request waits for a kind that was defined just before it.
+const LATE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Follows the definitions, and serves what they define.
+pub struct CustomResourceController {
+    definitions: Arc<Store>,
+    writer: SystemWriter,
+    storage: Arc<dyn OpenStorage>,
+    served: Arc<dyn ServeResources>,
+    pending: Arc<PendingChanges>,
+    applied: Applied,
+    writes: Semaphore,
+    cleanups: Semaphore,
+}
+
+/// The changes that have been applied.
+#[derive(Default)]
+struct Applied {
+    /// The newest applied revision of each definition.
+    revisions: Mutex<HashMap<String, Revision>>,
+    advanced: Notify,
+    /// Whether all definitions that existed at the start have been applied.
+    is_complete: watch::Sender<bool>,
+}
+
+// === impl CustomResourceController ===
+
+impl CustomResourceController {
+    /// Creates the controller of an installed API; `None` if definitions are not served. `storage` opens the storages
+    /// of custom kinds, `served` serves them.
+    pub fn new(
+        installed: &InstalledApi,
+        storage: Arc<dyn OpenStorage>,
+        served: Arc<dyn ServeResources>,
+    ) -> Option<Arc<Self>> {
+        use registry_core::Resource as _;
+        let definitions = installed.store(CustomResourceDefinitions::TYPE)?;
+        Some(Arc::new(Self {
+            writer: SystemWriter::new(definitions.clone()),
+            definitions,
+            storage,
+            served,
+            pending: Arc::default(),
+            applied: Applied::default(),
+            writes: Semaphore::new(MAX_WRITES),
+            cleanups: Semaphore::new(MAX_CLEANUPS),
+        }))
+    }
+
+    /// Returns the informer that the controller follows. It must run as long as the controller.
+    pub fn informer(&self) -> InformerTask {
+        Informer::new(self.definitions.clone(), self.pending.clone()).into_task()
+    }
+
+    /// Whether all definitions that existed at the start are served.
+    pub fn is_synced(&self) -> bool {
+        *self.applied.is_complete.borrow()
+    }
+
+    /// Applies changes until it is dropped.
+    pub async fn run(self: Arc<Self>) {
+        let mut state = State::default();
+        let mut tasks: JoinSet<Result<(), (String, StatusError)>> = JoinSet::new();
+        loop {
+            let batch = tokio::select! {
+                batch = self.pending.next() => batch,
+                Some(ended) = tasks.join_next() => {
+                    if let Ok(Err((definition, failure))) = ended {
+                        tracing::warn!(definition, "cannot finish the work on a definition yet: {failure}");
+                        state.end_cleanup(&definition);
+                        self.repeat(&state, definition);
+                    }
+                    continue;
+                }
+            };
+            let is_complete = batch.is_complete;
+            let applied = state.apply(&self, batch);
+            self.served.change(applied.served);
+            self.applied.advance(applied.revisions, is_complete);
+            for task in applied.tasks {
+                tasks.spawn(self.clone().perform(task));
+            }
+        }
+    }
+
+    /// Repeats the work on a definition after a pause.
+    fn repeat(&self, state: &State, definition: String) {
+        let Some(object) = state.object(&definition) else { return };
+        let pending = self.pending.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(RETRY_PAUSE).await;
+            pending.again(definition, object);
+        });
+    }
+
+    async fn perform(self: Arc<Self>, task: Task) -> Result<(), (String, StatusError)> {
+        let name = task.definition().to_owned();
+        let performed = match task {
+            Task::Status { name, uid, changes } => {
+                let _permit = self.writes.acquire().await;
+                self.change_status(&name, &uid, |definition| {
+                    changes.iter().for_each(|change| change.apply(definition));
+                })
+                .await
+            }
+            Task::Cleanup { name, uid, instances } => {
+                let _permit = self.cleanups.acquire().await;
+                self.clean_up(&name, &uid, instances).await
+            }
+        };
+        performed.map_err(|failure| (name, failure))
+    }
+
+    /// Changes the status of the definition with this uid. Does nothing if it is gone.
+    async fn change_status(
+        &self,
+        name: &str,
+        uid: &str,
+        change: impl Fn(&mut registry_core::api::Object) + Send + Sync,
+    ) -> Result<(), StatusError> {
+        let changed = self.writer.change_status("", name, |present| {
+            let mut next = present.clone();
+            if present.uid() == uid {
+                change(&mut next);
+            }
+            next
+        });
+        match changed.await {
+            Err(failure) if !failure.is_not_found() => Err(failure),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl LateResources for CustomResourceController {
+    async fn wait_for(&self, group: &str, _version: &str, resource: &str) -> bool {
+        if group.is_empty() {
+            return false;
+        }
+        let name = format!("{resource}.{group}");
+        // A consistent read: definitions may have been written through another server.
+        let context = RequestContext::system("");
+        let Ok(Answer::Stored(definition)) =
+            self.definitions.get(&context, &name, &GetOptions::default()).await
+        else {
+            return false;
+        };
+        let applied = self.applied.reached(&name, definition.revision);
+        tokio::time::timeout(LATE_TIMEOUT, applied).await.is_ok()
+    }
+}
+
+// === impl Applied ===
+
+impl Applied {
+    /// Records applied revisions; `None` for definitions that are gone.
+    fn advance(&self, applied: Vec<(String, Option<Revision>)>, is_complete: bool) {
+        let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, revision) in applied {
+            match revision {
+                Some(revision) => revisions.insert(name, revision),
+                None => revisions.remove(&name),
+            };
+        }
+        drop(revisions);
+        self.advanced.notify_waiters();
+        if is_complete {
+            self.is_complete.send_replace(true);
+        }
+    }
+
+    /// Waits until this revision of a definition has been applied.
+    async fn reached(&self, name: &str, revision: Revision) {
+        loop {
+            let advanced = self.advanced.notified();
+            tokio::pin!(advanced);
+            // Registered before the check, so that no change is missed.
+            advanced.as_mut().enable();
+            let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+            if revisions.get(name).is_some_and(|applied| *applied >= revision) {
+                return;
+            }
+            drop(revisions);
+            advanced.await;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Deletes the objects of a definition that is being deleted.
+//!
+//! Kubernetes concept: `CRDFinalizer`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use registry_core::RequestContext;
+use registry_core::api::{DeleteOptions, ListOptions, StatusError};
+use registry_core::registry::Store;
+use registry_core::rest::{AdmitAll, CollectionDeleter as _, Lister as _};
+
+use super::super::customresourcedefinitions::conditions::{self, Condition, StatusChange};
+use super::CustomResourceController;
+
+/// Maximum time to wait until all objects are gone, before the condition says that some remain.
+const GONE_TIMEOUT: Duration = Duration::from_mins(1);
+/// First and longest pause between two looks whether all objects are gone.
+const LOOK_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// Maximum number of objects of a page.
+const PAGE_OBJECTS: u64 = 500;
+
+/// The objects of a definition.
+pub(super) enum Instances {
+    /// In this store.
+    Stored(Arc<Store>),
+    /// There are none: the kind was never served.
+    NeverServed,
+    /// A built-in resource stores its objects in the same place.
+    BuiltIn,
+}
+
+// === impl CustomResourceController ===
+
+impl CustomResourceController {
+    /// Deletes the objects of a definition, then removes its finalizer.
+    ///
+    /// # Errors
+    /// Fails if objects remain. Retryable; the condition says why.
+    pub(super) async fn clean_up(
+        &self,
+        name: &str,
+        uid: &str,
+        instances: Instances,
+    ) -> Result<(), StatusError> {
+        let begun = StatusChange::of(conditions::deletion_in_progress());
+        self.change_status(name, uid, |definition| begun.apply(definition)).await?;
+        let deleted = match instances {
+            Instances::Stored(store) => delete_all(&store).await,
+            Instances::NeverServed => Ok(conditions::never_established()),
+            Instances::BuiltIn => Ok(conditions::overlaps_built_in()),
+        };
+        match deleted {
+            Ok(condition) => {
+                let change = StatusChange::of(condition);
+                let finish = |definition: &mut _| {
+                    change.apply(definition);
+                    conditions::release(definition);
+                };
+                self.change_status(name, uid, finish).await
+            }
+            Err((condition, failure)) => {
+                let change = StatusChange::of(condition);
+                self.change_status(name, uid, |definition| change.apply(definition)).await?;
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Deletes all objects of a store, and waits until they are gone. Returns the condition to set.
+async fn delete_all(store: &Store) -> Result<Condition, (Condition, StatusError)> {
+    let namespaces = match namespaces_of(store).await {
+        Ok(namespaces) => namespaces,
+        Err(failure) => return Err((conditions::deletion_cannot_list(&failure.message), failure)),
+    };
+    for namespace in namespaces {
+        let context = RequestContext::system(&namespace);
+        let all = ListOptions::default();
+        let deleted = store.delete_collection(&context, &AdmitAll, &DeleteOptions::default(), &all).await;
+        if let Err(failure) = deleted {
+            return Err((conditions::deletion_failed(&failure.message), failure));
+        }
+    }
+    match tokio::time::timeout(GONE_TIMEOUT, wait_until_empty(store)).await {
+        Ok(Ok(())) => Ok(conditions::deletion_completed()),
+        Ok(Err(failure)) => Err((conditions::deletion_unconfirmed(&failure.message), failure)),
+        Err(_) => {
+            let failure = StatusError::internal("some objects still have finalizers");
+            Err((conditions::deletion_unconfirmed("context deadline exceeded"), failure))
+        }
+    }
+}
+
+/// Returns the namespaces in which there are objects; an empty one for cluster-scoped objects.
+async fn namespaces_of(store: &Store) -> Result<BTreeSet<String>, StatusError> {
+    let mut namespaces = BTreeSet::new();
+    let mut options = ListOptions { limit: PAGE_OBJECTS, ..ListOptions::default() };
+    loop {
+        let page = store.list(&RequestContext::system(""), &options).await?;
+        for entry in &page.items {
+            let mut segments = entry.key.rsplit('/').skip(1);
+            let namespace = if store.resource().is_namespaced() { segments.next() } else { None };
+            namespaces.insert(namespace.unwrap_or_default().to_owned());
+        }
+        match page.continue_token {
+            Some(token) => options.continue_token = Some(token),
+            None => return Ok(namespaces),
+        }
+    }
+}
+
+async fn wait_until_empty(store: &Store) -> Result<(), StatusError> {
+    let mut pause = LOOK_PAUSE.0;
+    let options = ListOptions { limit: 1, ..ListOptions::default() };
+    loop {
+        if store.list(&RequestContext::system(""), &options).await?.items.is_empty() {
+            return Ok(());
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LOOK_PAUSE.1);
+    }
+}

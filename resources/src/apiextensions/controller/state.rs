@@ -1,0 +1,228 @@
+//! What the controller knows of each definition, and what follows from a change.
+
+use std::collections::{BTreeSet, HashMap};
+
+use registry_core::api::{GroupVersionResource, Object};
+use registry_core::registry::ServedChange;
+use registry_core::storage::{Revision, StoredObject};
+
+use super::super::customresourcedefinitions::conditions::{
+    self, NamesInUse, StatusChange, api_approval, establish, name_conditions, non_structural_schema,
+};
+use super::super::customresourcedefinitions::definition::Definition;
+use super::CustomResourceController;
+use super::cleanup::Instances;
+use super::kinds::{self, KindIdentity, ServedKind};
+use super::pending::Batch;
+
+/// All definitions.
+#[derive(Default)]
+pub(super) struct State {
+    definitions: HashMap<String, Known>,
+    names: NamesInUse,
+}
+
+/// A definition.
+struct Known {
+    object: StoredObject,
+    group: String,
+    /// What is served of it.
+    served: Option<ServedKind>,
+    /// Whether its objects are being deleted.
+    is_cleaning: bool,
+    /// The generation whose schemas were checked for being structural.
+    checked_generation: Option<i64>,
+}
+
+/// Work that takes writes.
+pub(super) enum Task {
+    /// Changes the status of a definition.
+    Status { name: String, uid: String, changes: Vec<StatusChange> },
+    /// Deletes the objects of a definition.
+    Cleanup { name: String, uid: String, instances: Instances },
+}
+
+/// What follows from a batch of changes.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// The change of what is served.
+    pub(super) served: ServedChange,
+    /// What has to be written.
+    pub(super) tasks: Vec<Task>,
+    /// The applied revision of each definition; `None` if it is gone.
+    pub(super) revisions: Vec<(String, Option<Revision>)>,
+}
+
+// === impl Task ===
+
+impl Task {
+    /// Returns the name of the definition.
+    pub(super) fn definition(&self) -> &str {
+        match self {
+            Self::Status { name, .. } | Self::Cleanup { name, .. } => name,
+        }
+    }
+}
+
+// === impl State ===
+
+impl State {
+    /// Applies changes of definitions.
+    pub(super) fn apply(&mut self, controller: &CustomResourceController, batch: Batch) -> Outcome {
+        let mut applied = Outcome::default();
+        let mut recheck = BTreeSet::new();
+        if batch.is_complete {
+            let gone = self.definitions.keys().filter(|name| !batch.changes.contains_key(*name));
+            for name in gone.cloned().collect::<Vec<_>>() {
+                self.forget(&name, &mut applied, &mut recheck);
+            }
+        }
+        // Definitions whose names are accepted come first: theirs are in use before others are decided.
+        let mut undecided = Vec::new();
+        for (name, object) in batch.changes {
+            let Some(object) = object else {
+                self.forget(&name, &mut applied, &mut recheck);
+                continue;
+            };
+            let Ok(definition) = controller.definitions.read(&object) else { continue };
+            self.remember(&name, &object, &definition, &mut recheck);
+            if name_conditions(&definition, &self.names).is_some() {
+                undecided.push(name);
+            } else {
+                self.examine(controller, definition, &mut applied);
+            }
+        }
+        undecided.extend(recheck);
+        for name in undecided {
+            let object = self.definitions.get(&name).map(|known| known.object.clone());
+            if let Some(Ok(definition)) = object.map(|object| controller.definitions.read(&object)) {
+                self.examine(controller, definition, &mut applied);
+            }
+        }
+        applied
+    }
+
+    /// Returns the stored state of a definition.
+    pub(super) fn object(&self, name: &str) -> Option<StoredObject> {
+        self.definitions.get(name).map(|known| known.object.clone())
+    }
+
+    /// Records that the objects of a definition are not being deleted any more.
+    pub(super) fn end_cleanup(&mut self, name: &str) {
+        if let Some(known) = self.definitions.get_mut(name) {
+            known.is_cleaning = false;
+        }
+    }
+
+    fn remember(
+        &mut self,
+        name: &str,
+        object: &StoredObject,
+        definition: &Object,
+        recheck: &mut BTreeSet<String>,
+    ) {
+        let group = definition.get_str(&["spec", "group"]).unwrap_or_default().to_owned();
+        if self.names.update(definition) {
+            recheck.extend(self.names.definitions_in(&group).map(str::to_owned));
+        }
+        let known = self.definitions.entry(name.to_owned()).or_insert_with(|| Known {
+            object: object.clone(),
+            group,
+            served: None,
+            is_cleaning: false,
+            checked_generation: None,
+        });
+        known.object = object.clone();
+    }
+
+    fn forget(&mut self, name: &str, applied: &mut Outcome, recheck: &mut BTreeSet<String>) {
+        applied.revisions.push((name.to_owned(), None));
+        let Some(known) = self.definitions.remove(name) else { return };
+        if self.names.remove(name) {
+            recheck.extend(self.names.definitions_in(&known.group).map(str::to_owned));
+        }
+        applied.served.removed.extend(known.served.into_iter().flat_map(|served| served.resources));
+    }
+
+    /// Decides what follows from the present state of a definition.
+    fn examine(
+        &mut self,
+        controller: &CustomResourceController,
+        mut definition: Object,
+        applied: &mut Outcome,
+    ) {
+        let name = definition.name().to_owned();
+        let Some(known) = self.definitions.get_mut(&name) else { return };
+        let checks_schema = known.checked_generation != Some(definition.generation());
+        known.checked_generation = Some(definition.generation());
+        let mut changes = Vec::new();
+        if let Some(change) = name_conditions(&definition, &self.names) {
+            change.apply(&mut definition);
+            self.names.update(&definition);
+            changes.push(change);
+        }
+        let controllers: [fn(&Object) -> Option<StatusChange>; 2] = [establish, api_approval];
+        let structural = checks_schema.then_some(non_structural_schema as fn(&Object) -> _);
+        for controller in controllers.into_iter().chain(structural) {
+            if let Some(change) = controller(&definition) {
+                change.apply(&mut definition);
+                changes.push(change);
+            }
+        }
+        serve(controller, known, &definition, &mut applied.served);
+        applied.revisions.push((name.clone(), Some(known.object.revision)));
+        let uid = definition.uid().to_owned();
+        if conditions::needs_cleanup(&definition) && !known.is_cleaning {
+            known.is_cleaning = true;
+            let instances = known.instances(&definition);
+            applied.tasks.push(Task::Cleanup { name, uid, instances });
+        } else if !changes.is_empty() {
+            applied.tasks.push(Task::Status { name, uid, changes });
+        }
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    fn instances(&self, definition: &Object) -> Instances {
+        match &self.served {
+            _ if kinds::overlaps_built_in(definition) => Instances::BuiltIn,
+            Some(served) => Instances::Stored(served.store.clone()),
+            None => Instances::NeverServed,
+        }
+    }
+}
+
+/// Serves the kinds of an established definition, unless they are served already.
+fn serve(
+    controller: &CustomResourceController,
+    known: &mut Known,
+    definition: &Object,
+    change: &mut ServedChange,
+) {
+    let parsed = match Definition::parse(definition) {
+        Ok(parsed) if parsed.is_established => parsed,
+        Ok(_) => return,
+        Err(reason) => {
+            tracing::warn!("a stored definition is not served: {reason}");
+            return;
+        }
+    };
+    let identity = KindIdentity::of(&parsed);
+    if known.served.as_ref().is_some_and(|served| served.identity == identity) {
+        return;
+    }
+    match kinds::install(&parsed, identity, &known.object, controller.storage.as_ref()) {
+        Ok((served, paths)) => {
+            let before = known.served.take().map(|served| served.resources).unwrap_or_default();
+            let is_replaced = |resource: &GroupVersionResource| served.resources.contains(resource);
+            change.removed.extend(before.into_iter().filter(|resource| !is_replaced(resource)));
+            change.added.extend(paths);
+            known.served = Some(served);
+        }
+        Err(failure) => {
+            tracing::warn!(definition = parsed.name, "a definition is not served: {failure}");
+        }
+    }
+}
