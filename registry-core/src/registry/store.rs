@@ -19,6 +19,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use serde_json::Value;
 
 use crate::api::{ErrorList, GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
@@ -59,7 +60,7 @@ pub struct Store {
     /// Prefix of all keys of the resource, without a trailing slash: `/registry/pods`.
     root: String,
     options: StoreOptions,
-    hooks: OnceLock<Arc<dyn StoreHooks>>,
+    hooks: ArcSwap<Vec<Arc<dyn StoreHooks>>>,
     blank_status: OnceLock<Option<Value>>,
 }
 
@@ -102,7 +103,7 @@ impl Store {
             storage,
             root,
             options,
-            hooks: OnceLock::new(),
+            hooks: ArcSwap::default(),
             blank_status: OnceLock::new(),
         })
     }
@@ -120,14 +121,6 @@ impl Store {
     /// Returns the prefix of all keys, without a trailing slash, for example `/registry/pods`.
     pub fn root(&self) -> &str {
         &self.root
-    }
-
-    /// Attaches hooks around writes, once, before the store is served.
-    ///
-    /// # Errors
-    /// Returns the hooks if the store already has some.
-    pub fn attach_hooks(&self, hooks: Arc<dyn StoreHooks>) -> Result<(), Arc<dyn StoreHooks>> {
-        self.hooks.set(hooks)
     }
 
     /// Decodes a stored object, including `metadata.resourceVersion`.

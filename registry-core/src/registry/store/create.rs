@@ -122,9 +122,7 @@ impl Store {
 
     /// Notifies the hooks of a committed creation.
     pub(super) fn created(&self, stored: &StoredObject) {
-        if let Some(hooks) = self.hooks() {
-            hooks.after_create(stored);
-        }
+        self.notify_hooks(|hooks| hooks.after_create(stored));
     }
 
     /// Returns the client's error: for a name collision, it says whether the server generated the name and whether it

@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: `Store.BeginCreate`, `BeginUpdate`, `AfterCreate`, `AfterUpdate`, `AfterDelete`.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::api::{Object, StatusError};
@@ -10,7 +12,9 @@ use crate::storage::StoredObject;
 
 use super::Store;
 
-/// Hooks around the writes of a store. Every hook has a default that does nothing.
+/// Hooks around the writes of a store. Every hook has a default that does nothing. A store may have several: they are
+/// called in the order in which they were attached, and if one refuses a write, the reservations of those before it are
+/// released.
 ///
 /// The `begin` hooks run inside the store's retry loop, before validation, and may run several times for one request;
 /// their reservations are committed or released by the [`FinishHook`] that they return. The `after` hooks run once for
@@ -62,16 +66,17 @@ pub trait FinishHook: Send {
     fn finish(self: Box<Self>, committed: bool);
 }
 
-/// A hook of a pending write; if dropped without [`commit`](Self::commit), it is called with `false`.
+/// The hooks of a pending write; if dropped without [`commit`](Self::commit), they are called with `false`, the last one
+/// first.
 #[derive(Default)]
-pub(super) struct Pending(Option<Box<dyn FinishHook>>);
+pub(super) struct Pending(Vec<Box<dyn FinishHook>>);
 
 // === impl Pending ===
 
 impl Pending {
     /// Reports that the write was committed.
     pub(super) fn commit(mut self) {
-        if let Some(hook) = self.0.take() {
+        for hook in std::mem::take(&mut self.0) {
             hook.finish(true);
         }
     }
@@ -79,7 +84,7 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if let Some(hook) = self.0.take() {
+        while let Some(hook) = self.0.pop() {
             hook.finish(false);
         }
     }
@@ -88,8 +93,16 @@ impl Drop for Pending {
 // === impl Store ===
 
 impl Store {
-    pub(super) fn hooks(&self) -> Option<&dyn StoreHooks> {
-        self.hooks.get().map(AsRef::as_ref)
+    /// Attaches hooks around writes, after those that the store has. Writes that have begun do not see them.
+    pub fn attach_hooks(&self, hooks: Arc<dyn StoreHooks>) {
+        self.hooks.rcu(|present| present.iter().chain([&hooks]).cloned().collect::<Vec<_>>());
+    }
+
+    /// Calls `notify` for each of the store's hooks.
+    pub(super) fn notify_hooks(&self, notify: impl Fn(&dyn StoreHooks)) {
+        for hooks in self.hooks.load().iter() {
+            notify(hooks.as_ref());
+        }
     }
 
     pub(super) async fn begin_create(
@@ -98,10 +111,11 @@ impl Store {
         object: &mut Object,
         dry_run: bool,
     ) -> Result<Pending, StatusError> {
-        match self.hooks() {
-            Some(hooks) => Ok(Pending(hooks.begin_create(context, object, dry_run).await?)),
-            None => Ok(Pending::default()),
+        let mut pending = Pending::default();
+        for hooks in self.hooks.load_full().iter() {
+            pending.0.extend(hooks.begin_create(context, object, dry_run).await?);
         }
+        Ok(pending)
     }
 
     pub(super) async fn begin_update(
@@ -111,9 +125,10 @@ impl Store {
         old: &Object,
         dry_run: bool,
     ) -> Result<Pending, StatusError> {
-        match self.hooks() {
-            Some(hooks) => Ok(Pending(hooks.begin_update(context, new, old, dry_run).await?)),
-            None => Ok(Pending::default()),
+        let mut pending = Pending::default();
+        for hooks in self.hooks.load_full().iter() {
+            pending.0.extend(hooks.begin_update(context, new, old, dry_run).await?);
         }
+        Ok(pending)
     }
 }

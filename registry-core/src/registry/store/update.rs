@@ -178,16 +178,12 @@ impl Store {
     }
 
     fn changed(&self, stored: &StoredObject) {
-        if let Some(hooks) = self.hooks() {
-            hooks.after_update(stored);
-        }
+        self.notify_hooks(|hooks| hooks.after_update(stored));
     }
 
     /// Notifies the hooks of a committed deletion.
     pub(super) fn removed(&self, last: &StoredObject) {
-        if let Some(hooks) = self.hooks() {
-            hooks.after_delete(last);
-        }
+        self.notify_hooks(|hooks| hooks.after_delete(last));
     }
 }
 

@@ -47,8 +47,8 @@ pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) -> Option<Ar
         taken,
         refreshing: tokio::sync::Mutex::default(),
     });
-    let is_attached = store.attach_hooks(Arc::new(Allocation(allocator.clone()))).is_ok();
-    is_attached.then_some(allocator)
+    store.attach_hooks(Arc::new(Allocation(allocator.clone())));
+    Some(allocator)
 }
 
 /// Allocates addresses and node ports to services.

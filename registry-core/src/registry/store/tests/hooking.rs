@@ -60,7 +60,7 @@ impl StoreHooks for Diary {
 fn hooked(resource: &'static ResourceDescription) -> (Fixture, Diary) {
     let fixture = Fixture::new(resource);
     let diary = Diary::default();
-    assert!(fixture.store.attach_hooks(Arc::new(diary.clone())).is_ok());
+    fixture.store.attach_hooks(Arc::new(diary.clone()));
     (fixture, diary)
 }
 
@@ -106,4 +106,33 @@ async fn a_graceful_end_is_told_once() {
     let now = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
     fixture.delete("lion", &now).await.unwrap();
     assert_eq!(diary.take(), ["deleted at 3"]);
+}
+
+/// Refuses every creation.
+struct Refusing;
+
+#[async_trait]
+impl StoreHooks for Refusing {
+    async fn begin_create(
+        &self,
+        _: &RequestContext,
+        _: &mut Object,
+        _: bool,
+    ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
+        Err(StatusError::bad_request("not now"))
+    }
+}
+
+#[tokio::test]
+async fn several_hooks_are_called_in_turn_and_a_refusal_releases_those_before_it() {
+    let (fixture, first) = hooked(&PLAIN);
+    let second = Diary(first.0.clone());
+    fixture.store.attach_hooks(Arc::new(second));
+    fixture.create(widget("lion", &json!({}))).await.unwrap();
+    let both = ["begin create", "begin create", "finish true", "finish true", "created at 1", "created at 1"];
+    assert_eq!(first.take(), both);
+
+    fixture.store.attach_hooks(Arc::new(Refusing));
+    fixture.create(widget("bear", &json!({}))).await.unwrap_err();
+    assert_eq!(first.take(), ["begin create", "begin create", "finish false", "finish false"]);
 }
