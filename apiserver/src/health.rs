@@ -17,7 +17,7 @@ mod checks;
 mod tests;
 
 pub use checks::{Completion, EngineCheck, ReadinessCheck};
-pub(crate) use checks::{PingCheck, ShutdownCheck};
+pub(crate) use checks::{CustomResourcesCheck, PingCheck, ShutdownCheck};
 
 /// One of the three endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

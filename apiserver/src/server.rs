@@ -12,6 +12,7 @@ use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
 use registry_core::storage::shared_watch::SharedWatch;
+use resources::apiextensions::CustomResourceController;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -21,7 +22,9 @@ use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::{Api, ApiConfig};
-use crate::health::{Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck};
+use crate::health::{
+    CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
+};
 use crate::metrics::ServerMetrics;
 use crate::options::{Feature, Options, OptionsError};
 use crate::request_info::RequestInfo;
@@ -64,6 +67,7 @@ pub struct Server {
     engine: Engine,
     filters: Arc<Filters<LargeBodies<Api>>>,
     hooks: PostStartHooks,
+    custom_resources: Option<Arc<CustomResourceController>>,
     lifecycle: Lifecycle,
     descriptors: Descriptors,
     shared_watch: Arc<SharedWatch>,
@@ -158,7 +162,7 @@ impl ServerBuilder {
         let dependencies = ServerDependencies::new(&self.options, &engine, authorizer.clone())?;
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
-        let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
+        let storages = Arc::new(Storages::new(engine.clone(), &self.options.storage, services, counted));
         let installed = Arc::new(self.install(&storages)?);
         metrics.read_from(storages.reader());
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
@@ -167,7 +171,7 @@ impl ServerBuilder {
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
         let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas);
-        let health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
+        let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
         let authenticator = dependencies.authenticator.clone();
@@ -184,6 +188,16 @@ impl ServerBuilder {
         let reaches_local = self.reaches_local_workloads;
         let max_proxied = descriptors.proxied;
         api.connect_by(dependencies.proxy(address, reaches_local, max_proxied, stopping));
+        let custom_resources =
+            CustomResourceController::new(&installed, storages.clone(), api.clone());
+        if let Some(controller) = &custom_resources {
+            api.look_for_late_resources(controller.clone());
+            health.add(
+                "poststarthook/crd-informer-synced",
+                Endpoint::ALL,
+                Arc::new(CustomResourcesCheck(controller.clone())),
+            );
+        }
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
         // Large bodies: below the filters, so that authentication, bounds and the deadline stay on the connection's runtime.
@@ -208,6 +222,7 @@ impl ServerBuilder {
             engine,
             filters,
             hooks,
+            custom_resources,
             lifecycle,
             descriptors,
             shared_watch: storages.shared_watch().clone(),
@@ -288,6 +303,10 @@ impl Server {
         let max_streams = self.options.serving.http2_max_streams_per_connection;
         let limits = ConnectionLimits::new(max_streams);
         hooks.spawn(self.renewal.run(self.lifecycle.stopping.clone()));
+        if let Some(controller) = self.custom_resources {
+            hooks.spawn(until(self.lifecycle.stopping.clone(), controller.informer().run()));
+            hooks.spawn(until(self.lifecycle.stopping.clone(), controller.run()));
+        }
         let delays = self.filters.metrics().scheduling_delays().clone();
         let _heartbeat = AbortOnDropHandle::new(tokio::spawn(heartbeat::measure(delays)));
         let connections = Connections::new(self.filters, self.tls, limits, self.descriptors.connections);
@@ -308,6 +327,11 @@ impl Server {
         self.engine.close().await;
         drop(self.data_directory);
     }
+}
+
+/// Runs a task until the token is cancelled.
+async fn until(stopping: CancellationToken, task: impl Future<Output = ()>) {
+    stopping.run_until_cancelled(task).await;
 }
 
 // === impl Readiness ===

@@ -1,3 +1,7 @@
-//! The resources of `apiextensions.k8s.io`.
+//! The resources of `apiextensions.k8s.io`, and the kinds that they define.
 
+mod controller;
+pub mod custom_resources;
 pub mod customresourcedefinitions;
+
+pub use controller::CustomResourceController;

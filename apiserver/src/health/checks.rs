@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use registry_core::registry::InstalledApi;
+use resources::apiextensions::CustomResourceController;
 use registry_core::storage::mvcc::Mvcc;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +39,9 @@ pub struct ReadinessCheck {
 pub struct Completion {
     done: AtomicBool,
 }
+
+/// `poststarthook/crd-informer-synced`: all kinds that were defined before the start are served.
+pub(crate) struct CustomResourcesCheck(pub(crate) Arc<CustomResourceController>);
 
 /// `shutdown`: the server is not shutting down.
 #[derive(Debug)]
@@ -115,6 +119,13 @@ impl Completion {
 impl Check for Completion {
     async fn check(&self) -> Result<(), String> {
         if self.done.load(Ordering::Acquire) { Ok(()) } else { Err("not finished".to_owned()) }
+    }
+}
+
+#[async_trait]
+impl Check for CustomResourcesCheck {
+    async fn check(&self) -> Result<(), String> {
+        if self.0.is_synced() { Ok(()) } else { Err("not finished".to_owned()) }
     }
 }
 

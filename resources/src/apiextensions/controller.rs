@@ -9,12 +9,12 @@
 //! `EstablishingController`, `ConditionController`, `KubernetesAPIApprovalPolicyConformantConditionController`,
 //! `CRDFinalizer`) and its `crdHandler`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use registry_core::RequestContext;
+use registry_core::{RequestContext, Resource as _};
 use registry_core::api::{GetOptions, StatusError};
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::{
@@ -52,6 +52,8 @@ pub struct CustomResourceController {
     writer: SystemWriter,
     storage: Arc<dyn OpenStorage>,
     served: Arc<dyn ServeResources>,
+    /// The group and plural of the resources that storage maps have installed. No definition replaces them.
+    installed: HashSet<(&'static str, &'static str)>,
     pending: Arc<PendingChanges>,
     applied: Applied,
     writes: Semaphore,
@@ -78,13 +80,14 @@ impl CustomResourceController {
         storage: Arc<dyn OpenStorage>,
         served: Arc<dyn ServeResources>,
     ) -> Option<Arc<Self>> {
-        use registry_core::Resource as _;
         let definitions = installed.store(CustomResourceDefinitions::TYPE)?;
+        let names = installed.paths.iter().map(|path| (path.resource.kind.group, path.resource.plural));
         Some(Arc::new(Self {
             writer: SystemWriter::new(definitions.clone()),
             definitions,
             storage,
             served,
+            installed: names.collect(),
             pending: Arc::default(),
             applied: Applied::default(),
             writes: Semaphore::new(MAX_WRITES),
@@ -126,6 +129,11 @@ impl CustomResourceController {
                 tasks.spawn(self.clone().perform(task));
             }
         }
+    }
+
+    /// Whether a storage map has installed the resource that a definition names.
+    fn is_installed(&self, group: &str, plural: &str) -> bool {
+        self.installed.contains(&(group, plural))
     }
 
     /// Repeats the work on a definition after a pause.

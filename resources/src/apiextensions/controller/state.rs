@@ -12,7 +12,7 @@ use super::super::customresourcedefinitions::conditions::{
 use super::super::customresourcedefinitions::definition::Definition;
 use super::CustomResourceController;
 use super::cleanup::Instances;
-use super::kinds::{self, KindIdentity, ServedKind};
+use super::kinds::{KindIdentity, ServedKind};
 use super::pending::Batch;
 
 /// All definitions.
@@ -174,7 +174,11 @@ impl State {
         let uid = definition.uid().to_owned();
         if conditions::needs_cleanup(&definition) && !known.is_cleaning {
             known.is_cleaning = true;
-            let instances = known.instances(&definition);
+            let plural = definition.get_str(&["spec", "names", "plural"]).unwrap_or_default();
+            let instances = match controller.is_installed(&known.group, plural) {
+                true => Instances::BuiltIn,
+                false => known.instances(),
+            };
             applied.tasks.push(Task::Cleanup { name, uid, instances });
         } else if !changes.is_empty() {
             applied.tasks.push(Task::Status { name, uid, changes });
@@ -185,11 +189,10 @@ impl State {
 // === impl Known ===
 
 impl Known {
-    fn instances(&self, definition: &Object) -> Instances {
+    fn instances(&self) -> Instances {
         match &self.served {
-            _ if kinds::overlaps_built_in(definition) => Instances::BuiltIn,
-            Some(served) => Instances::Stored(served.store.clone()),
-            None => Instances::NeverServed,
+            Some(ServedKind { store: Some(store), .. }) => Instances::Stored(store.clone()),
+            _ => Instances::NeverServed,
         }
     }
 }
@@ -209,16 +212,23 @@ fn serve(
             return;
         }
     };
-    let identity = KindIdentity::of(&parsed);
-    if known.served.as_ref().is_some_and(|served| served.identity == identity) {
+    if controller.is_installed(&parsed.group, &parsed.accepted_names.plural) {
         return;
     }
-    match kinds::install(&parsed, identity, &known.object, controller.storage.as_ref()) {
+    let identity = KindIdentity::of(&parsed);
+    if let Some(served) = &known.served
+        && served.identity == identity
+    {
+        served.set_terminating(parsed.is_terminating);
+        return;
+    }
+    match ServedKind::install(&parsed, &known.object, &controller.storage) {
         Ok((served, paths)) => {
             let before = known.served.take().map(|served| served.resources).unwrap_or_default();
             let is_replaced = |resource: &GroupVersionResource| served.resources.contains(resource);
             change.removed.extend(before.into_iter().filter(|resource| !is_replaced(resource)));
             change.added.extend(paths);
+            served.set_terminating(parsed.is_terminating);
             known.served = Some(served);
         }
         Err(failure) => {
