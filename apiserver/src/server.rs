@@ -166,7 +166,9 @@ impl ServerBuilder {
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
-        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas);
+        let admission = admission(&installed, &self.options)?;
+        let informers = admission.informers();
+        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, informers);
         let health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
@@ -174,7 +176,7 @@ impl ServerBuilder {
         let kubelet_certificate = dependencies.kubelet_certificate();
         let api = Api::with_config(
             installed.clone(),
-            admission(&installed, &self.options)?,
+            admission,
             lifecycle.stopping.clone(),
             api_config(&self.options, &storages, &metrics),
         );
@@ -373,7 +375,8 @@ fn health_checks(
     health.add("ping", Endpoint::ALL, Arc::new(PingCheck));
     health.add("etcd", Endpoint::ALIVE, engine.clone());
     health.add("etcd-readiness", Endpoint::READY, engine);
-    health.add("informer-sync", Endpoint::READY, Arc::new(ReadinessCheck::new(installed.clone())));
+    let caches = ReadinessCheck::new(installed.clone(), hooks.synced());
+    health.add("informer-sync", Endpoint::READY, Arc::new(caches));
     for (name, completion) in hooks.completions() {
         health.add(format!("poststarthook/{name}"), Endpoint::ALL, completion);
     }
