@@ -6,7 +6,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `rules` | one compiled schema: the users and requests it matches |
-//! | `informer` | watches the stored schemas and levels, and keeps the schemas in force up to date |
+//! | `informer` | follows the stored schemas and levels, and keeps the schemas in force up to date |
 //!
 //! Kubernetes concept:
 //! [API Priority and Fairness](https://kubernetes.io/docs/concepts/cluster-administration/flow-control/).

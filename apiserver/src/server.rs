@@ -170,15 +170,15 @@ impl ServerBuilder {
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
-        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas);
-        let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
+        let admission = admission(&installed, &self.options)?;
+        let mut informers = admission.informers();
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
         let authenticator = dependencies.authenticator.clone();
         let kubelet_certificate = dependencies.kubelet_certificate();
         let api = Api::with_config(
             &installed,
-            admission(&installed, &self.options)?,
+            admission,
             lifecycle.stopping.clone(),
             api_config(&self.options, &storages, &metrics),
         );
@@ -192,11 +192,13 @@ impl ServerBuilder {
             CustomResourceController::new(&installed, storages.clone(), api.clone());
         if let Some(controller) = &custom_resources {
             api.look_for_late_resources(controller.clone());
-            health.add(
-                "poststarthook/crd-informer-synced",
-                Endpoint::ALL,
-                Arc::new(CustomResourcesCheck(controller.clone())),
-            );
+            informers.push(controller.informer());
+        }
+        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, informers);
+        let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
+        if let Some(controller) = &custom_resources {
+            let check = Arc::new(CustomResourcesCheck(controller.clone()));
+            health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
         }
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
@@ -304,7 +306,6 @@ impl Server {
         let limits = ConnectionLimits::new(max_streams);
         hooks.spawn(self.renewal.run(self.lifecycle.stopping.clone()));
         if let Some(controller) = self.custom_resources {
-            hooks.spawn(until(self.lifecycle.stopping.clone(), controller.informer().run()));
             hooks.spawn(until(self.lifecycle.stopping.clone(), controller.run()));
         }
         let delays = self.filters.metrics().scheduling_delays().clone();
@@ -397,7 +398,8 @@ fn health_checks(
     health.add("ping", Endpoint::ALL, Arc::new(PingCheck));
     health.add("etcd", Endpoint::ALIVE, engine.clone());
     health.add("etcd-readiness", Endpoint::READY, engine);
-    health.add("informer-sync", Endpoint::READY, Arc::new(ReadinessCheck::new(installed.clone())));
+    let caches = ReadinessCheck::new(installed.clone(), hooks.synced());
+    health.add("informer-sync", Endpoint::READY, Arc::new(caches));
     for (name, completion) in hooks.completions() {
         health.add(format!("poststarthook/{name}"), Endpoint::ALL, completion);
     }

@@ -26,14 +26,21 @@ use registry_core::admission::{
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 
+use limit_ranger::LimitRanger;
+
 /// Returns the plug-ins for the installed resources. Plug-ins whose resources are not served are left out.
 pub fn plugins(installed: &InstalledApi) -> AdmissionChain {
-    AdmissionChain { mutating: mutating(installed), validating: validating(installed) }
+    // One plug-in for both: it has an informer.
+    let ranger = LimitRanger::new(installed).map(Arc::new);
+    AdmissionChain {
+        mutating: mutating(installed, ranger.clone()),
+        validating: validating(installed, ranger),
+    }
 }
 
-fn mutating(installed: &InstalledApi) -> Vec<Arc<dyn MutatingAdmission>> {
+fn mutating(installed: &InstalledApi, ranger: Option<Arc<LimitRanger>>) -> Vec<Arc<dyn MutatingAdmission>> {
     let all: [Option<Arc<dyn MutatingAdmission>>; 9] = [
-        limit_ranger::LimitRanger::new(installed).map(arc_mutating),
+        ranger.map(|plugin| plugin as Arc<dyn MutatingAdmission>),
         service_account::ServiceAccountAdmission::new(installed).map(arc_mutating),
         Some(Arc::new(not_ready_taint::NotReadyTaint)),
         priority::PriorityAdmission::new(installed).map(arc_mutating),
@@ -46,9 +53,12 @@ fn mutating(installed: &InstalledApi) -> Vec<Arc<dyn MutatingAdmission>> {
     all.into_iter().flatten().collect()
 }
 
-fn validating(installed: &InstalledApi) -> Vec<Arc<dyn ValidatingAdmission>> {
+fn validating(
+    installed: &InstalledApi,
+    ranger: Option<Arc<LimitRanger>>,
+) -> Vec<Arc<dyn ValidatingAdmission>> {
     let all: [Option<Arc<dyn ValidatingAdmission>>; 6] = [
-        limit_ranger::LimitRanger::new(installed).map(arc_validating),
+        ranger.map(|plugin| plugin as Arc<dyn ValidatingAdmission>),
         pod_security::PodSecurity::new(installed).map(arc_validating),
         claim_resize::ClaimResize::new(installed).map(arc_validating),
         runtime_class::RuntimeClassAdmission::new(installed).map(arc_validating),

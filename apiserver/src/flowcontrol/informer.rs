@@ -1,122 +1,107 @@
-//! Watches the stored flow schemas and priority levels.
+//! Follows the stored flow schemas and priority levels.
 //!
 //! Kubernetes concept: `priority-and-fairness-config-consumer`.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
-use k8s_openapi::api::flowcontrol::v1::{FlowSchema, PriorityLevelConfiguration};
-use registry_core::RequestContext;
-use registry_core::api::{ListOptions, Object, StatusError};
-use registry_core::registry::{InstalledApi, Store};
-use registry_core::rest::{Lister as _, Watcher as _};
-use registry_core::storage::WatchStream;
+use k8s_openapi::api::flowcontrol::v1::FlowSchema;
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::{Compiled, InformerTask, InstalledApi, Synced};
+use registry_core::resource::Resource;
 use resources::bootstrap::DanglingStatus;
-use serde::de::DeserializeOwned;
+use resources::flowcontrol::flowschemas::FlowSchemas as FlowSchemaResource;
+use resources::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 
 use super::{CompiledSchema, FlowSchemas};
 
-/// Time before watching again after a failure.
+/// Time before another attempt after a failure.
 const BACKOFF: Duration = Duration::from_secs(1);
-/// Time after a change in which further changes are collected, so that all are read at once.
+/// Time after a change in which further changes are collected, so that all are put in force at once.
 const GATHER: Duration = Duration::from_millis(20);
 
 /// Keeps the schemas in force equal to the stored ones.
 pub struct FlowSchemaInformer {
-    schemas: Arc<Store>,
-    levels: Arc<Store>,
+    schemas: Arc<Compiled<Schema>>,
+    /// The uids of the levels.
+    levels: Arc<Compiled<String>>,
+    synced: [Synced; 2],
     status: DanglingStatus,
     in_force: Arc<FlowSchemas>,
+}
+
+/// A stored schema.
+struct Schema {
+    object: Object,
+    typed: FlowSchema,
 }
 
 // === impl FlowSchemaInformer ===
 
 impl FlowSchemaInformer {
-    /// Returns the informer of an installed API, or `None` if schemas or levels are not served.
-    pub fn new(installed: &InstalledApi, in_force: Arc<FlowSchemas>) -> Option<Self> {
-        let store = |plural: &str| {
-            let of = |group: &str| group == "flowcontrol.apiserver.k8s.io";
-            let mut paths = installed.paths.iter();
-            let path = paths.find(|path| path.resource.plural == plural && of(path.resource.kind.group))?;
-            path.store.clone()
-        };
-        Some(Self {
-            schemas: store("flowschemas")?,
-            levels: store("prioritylevelconfigurations")?,
-            status: DanglingStatus::new(installed)?,
-            in_force,
-        })
+    /// Returns the informer of an installed API, and the tasks that it needs, or `None` if schemas or levels are not
+    /// served.
+    pub fn new(installed: &InstalledApi, in_force: Arc<FlowSchemas>) -> Option<(Self, [InformerTask; 2])> {
+        let schemas = installed.store(FlowSchemaResource::TYPE)?;
+        let levels = installed.store(PriorityLevelConfigurations::TYPE)?;
+        let (schemas, follows_schemas) = Compiled::informer(schemas, Schema::new);
+        let (levels, follows_levels) = Compiled::informer(levels, uid);
+        let tasks = [follows_schemas.into_task(), follows_levels.into_task()];
+        let synced = tasks.each_ref().map(InformerTask::synced);
+        let informer = Self { schemas, levels, synced, status: DanglingStatus::new(installed)?, in_force };
+        Some((informer, tasks))
     }
 
     /// Runs until it is dropped.
     pub async fn follow(self) {
-        loop {
-            if let Err(failure) = self.follow_once().await {
-                tracing::warn!("cannot follow the flow schemas: {failure}");
-            }
-            tokio::time::sleep(BACKOFF).await;
+        for synced in &self.synced {
+            synced.wait().await;
         }
-    }
-
-    /// Runs until a watch ends.
-    async fn follow_once(&self) -> Result<(), StatusError> {
-        let mut schemas = watch(&self.schemas).await?;
-        let mut levels = watch(&self.levels).await?;
+        let mut schemas = self.schemas.subscribe();
+        let mut levels = self.levels.subscribe();
         loop {
-            self.refresh().await?;
+            schemas.mark_unchanged();
+            levels.mark_unchanged();
+            let refreshed = self.refresh().await;
+            if let Err(failure) = &refreshed {
+                tracing::warn!("cannot write which flow schemas lack their level: {failure}");
+            }
+            // The senders live as long as this.
             tokio::select! {
-                event = schemas.next() => if !matches!(event, Some(Ok(_))) { return Ok(()) },
-                event = levels.next() => if !matches!(event, Some(Ok(_))) { return Ok(()) },
+                _ = schemas.changed() => {},
+                _ = levels.changed() => {},
+                () = tokio::time::sleep(BACKOFF), if refreshed.is_err() => {},
             }
             tokio::time::sleep(GATHER).await;
-            // Drains the events that have arrived meanwhile.
-            while let Some(event) = futures::FutureExt::now_or_never(schemas.next()) {
-                if !matches!(event, Some(Ok(_))) {
-                    return Ok(());
-                }
-            }
         }
     }
 
-    /// Compiles the stored schemas, and puts them in force.
+    /// Puts the stored schemas in force.
     async fn refresh(&self) -> Result<(), StatusError> {
-        let levels = list::<PriorityLevelConfiguration>(&self.levels).await?;
-        let uids: HashMap<String, String> = levels
-            .into_iter()
-            .filter_map(|(_, level)| Some((level.metadata.name?, level.metadata.uid?)))
-            .collect();
         let mut compiled = Vec::new();
         let mut found = Vec::new();
-        for (object, schema) in list::<FlowSchema>(&self.schemas).await? {
-            let level = schema.spec.as_ref().map(|spec| &spec.priority_level_configuration.name);
-            let uid = level.and_then(|level| uids.get(level));
-            compiled.extend(uid.and_then(|uid| CompiledSchema::new(schema.clone(), uid)));
-            found.push((object, uid.is_some()));
+        for schema in self.schemas.snapshot().values() {
+            let level = schema.typed.spec.as_ref().map(|spec| &spec.priority_level_configuration.name);
+            let uid = level.and_then(|level| self.levels.get("", level));
+            found.push((schema.object.clone(), uid.is_some()));
+            compiled.extend(uid.and_then(|uid| CompiledSchema::new(schema.typed.clone(), &uid)));
         }
         self.in_force.replace(compiled);
         self.status.write(found).await
     }
 }
 
-async fn watch(store: &Store) -> Result<WatchStream, StatusError> {
-    // The start revision does not matter: each event only triggers a new read.
-    let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
-    store.watch(&RequestContext::system(""), &options).await
+// === impl Schema ===
+
+impl Schema {
+    /// Decodes a schema. One that cannot be decoded was not written through this API, and is ignored.
+    fn new(object: Object) -> Option<Self> {
+        let typed = object.view().ok()?;
+        Some(Self { object, typed })
+    }
 }
 
-/// Returns all objects from the cache, which is at least as new as the event.
-async fn list<T: DeserializeOwned>(store: &Store) -> Result<Vec<(Object, T)>, StatusError> {
-    let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
-    let page = store.list(&RequestContext::system(""), &options).await?;
-    let mut objects = Vec::with_capacity(page.items.len());
-    for entry in page.items {
-        let object = store.read(&entry)?;
-        // An object that cannot be decoded was not written through this API, and is ignored.
-        if let Ok(typed) = object.view() {
-            objects.push((object, typed));
-        }
-    }
-    Ok(objects)
+/// Returns the uid of an object, if it has one.
+fn uid(object: Object) -> Option<String> {
+    Some(object.uid().to_owned()).filter(|uid| !uid.is_empty())
 }

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use registry_core::registry::InstalledApi;
-use resources::apiextensions::CustomResourceController;
+use registry_core::api::GroupResource;
+use registry_core::registry::{InstalledApi, Synced};
 use registry_core::storage::mvcc::Mvcc;
+use resources::apiextensions::CustomResourceController;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -29,9 +30,10 @@ pub struct EngineCheck {
     last: Mutex<Option<(Instant, Result<(), String>)>>,
 }
 
-/// `informer-sync`: the store of every resource, with its cache, is ready.
+/// `informer-sync`: the store of every resource, with its cache, is ready, and every informer has its first list.
 pub struct ReadinessCheck {
     installed: Arc<InstalledApi>,
+    informers: Vec<(GroupResource, Synced)>,
 }
 
 /// `poststarthook/…`: a task that has to be completed once after the start.
@@ -85,9 +87,9 @@ impl Check for EngineCheck {
 // === impl ReadinessCheck ===
 
 impl ReadinessCheck {
-    /// Checks the stores of everything installed.
-    pub fn new(installed: Arc<InstalledApi>) -> Self {
-        Self { installed }
+    /// Checks the stores of everything installed, and these informers.
+    pub fn new(installed: Arc<InstalledApi>, informers: Vec<(GroupResource, Synced)>) -> Self {
+        Self { installed, informers }
     }
 }
 
@@ -100,8 +102,10 @@ impl Check for ReadinessCheck {
             let reason = store.storage().readiness().err()?;
             Some(format!("{}: {reason}", path.resource.group_resource()))
         });
+        let unsynced = self.informers.iter().filter(|(_, synced)| !synced.is_synced());
+        let unsynced = unsynced.map(|(resource, _)| format!("{resource}: its objects are being read"));
         // Names each, so that the user sees what is missing.
-        let waiting: Vec<String> = waiting.collect();
+        let waiting: Vec<String> = waiting.chain(unsynced).collect();
         if waiting.is_empty() { Ok(()) } else { Err(waiting.join("; ")) }
     }
 }

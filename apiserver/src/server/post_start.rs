@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
-use registry_core::registry::InstalledApi;
+use registry_core::api::GroupResource;
+use registry_core::registry::{InformerTask, InstalledApi, Synced};
 use resources::bootstrap::{PostStartHook, ServerFacts, post_start_hooks};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -21,28 +22,38 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from
 /// The post-start hooks of a server, with their dependencies.
 pub(super) struct PostStartHooks {
     hooks: Vec<(Box<dyn PostStartHook>, Arc<Completion>)>,
-    /// Watches the flow schemas as long as the server runs.
+    /// Keeps the flow schemas in force as long as the server runs.
     schemas: Option<FlowSchemaInformer>,
+    /// Run as long as the server.
+    informers: Vec<InformerTask>,
 }
 
 impl PostStartHooks {
-    /// Returns the hooks of what is installed, after those in `attached`.
+    /// Returns the hooks of what is installed, after those in `attached`, and the informers that run with them: the
+    /// given ones and their own.
     pub(super) fn new(
         installed: &InstalledApi,
         server: &ServerFacts,
         attached: Vec<Box<dyn PostStartHook>>,
         schemas: &Arc<FlowSchemas>,
+        mut informers: Vec<InformerTask>,
     ) -> Self {
+        let schemas = FlowSchemaInformer::new(installed, schemas.clone()).map(|(schemas, tasks)| {
+            informers.extend(tasks);
+            schemas
+        });
         let hooks = attached.into_iter().chain(post_start_hooks(installed, server));
-        Self {
-            hooks: hooks.map(|hook| (hook, Arc::default())).collect(),
-            schemas: FlowSchemaInformer::new(installed, schemas.clone()),
-        }
+        Self { hooks: hooks.map(|hook| (hook, Arc::default())).collect(), schemas, informers }
     }
 
     /// Returns the hooks by name, as health checks.
     pub(super) fn completions(&self) -> Vec<(&'static str, Arc<dyn Check>)> {
         self.hooks.iter().map(|(hook, done)| (hook.name(), done.clone() as Arc<dyn Check>)).collect()
+    }
+
+    /// Returns whether each informer has its first list.
+    pub(super) fn synced(&self) -> Vec<(GroupResource, Synced)> {
+        self.informers.iter().map(|informer| (informer.resource(), informer.synced())).collect()
     }
 
     /// Runs the hooks in the background, each until it succeeds or the server stops; those with a period are
@@ -59,6 +70,12 @@ impl PostStartHooks {
             let stopping = stopping.clone();
             tasks.spawn(async move {
                 stopping.run_until_cancelled(feed.follow()).await;
+            });
+        }
+        for informer in self.informers {
+            let stopping = stopping.clone();
+            tasks.spawn(async move {
+                stopping.run_until_cancelled(informer.run()).await;
             });
         }
         tasks

@@ -9,7 +9,7 @@ use registry_core::admission::{
     AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
 };
 use registry_core::api::{Object, StatusError};
-use registry_core::registry::InstalledApi;
+use registry_core::registry::{InformerTask, InstalledApi};
 use registry_core::resource::Resource;
 use serde_json::{Value, json};
 
@@ -47,6 +47,10 @@ fn limits_of(mut range: Object) -> Vec<Value> {
 impl AdmissionPlugin for LimitRanger {
     fn name(&self) -> &'static str {
         "LimitRanger"
+    }
+
+    fn informers(&self) -> Vec<InformerTask> {
+        self.ranges.informer().into_iter().collect()
     }
 }
 

@@ -4,22 +4,30 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
-use registry_core::registry::InstalledApi;
+use registry_core::registry::{InformerTask, InstalledApi};
 use registry_core::resource::Resource;
 
 use super::concerns;
 use crate::core::pods::Pods;
 use crate::scheduling::priorityclasses::PriorityClasses;
-use crate::support::lookup::Lookup;
+use crate::support::lookup::{Decoded, Lookup};
 
 const PREEMPT: &str = "PreemptLowerPriority";
 
 /// The plug-in.
 pub(super) struct PriorityAdmission {
-    classes: Lookup,
+    classes: Decoded<Class>,
+}
+
+/// A priority class.
+struct Class {
+    given: Given,
+    /// Whether it applies to pods that name no class.
+    is_default: bool,
 }
 
 /// The values that a class gives its pods.
+#[derive(Clone)]
 struct Given {
     class: String,
     priority: i64,
@@ -29,7 +37,8 @@ struct Given {
 impl PriorityAdmission {
     /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { classes: Lookup::of::<PriorityClasses>(installed)? })
+        let classes = Lookup::of::<PriorityClasses>(installed)?;
+        Some(Self { classes: Decoded::new(classes, |class| Class::of(&class)) })
     }
 
     async fn given(&self, pod: &Object) -> Result<Given, StatusError> {
@@ -37,15 +46,21 @@ impl PriorityAdmission {
         if !wanted.is_empty() {
             let class = self.classes.get("", wanted).await?;
             return class
-                .as_ref()
-                .map(Given::of)
+                .map(|class| class.given.clone())
                 .ok_or_else(|| forbidden(pod, format!("no PriorityClass with name {wanted} was found")));
         }
-        let classes = self.classes.all().await?.into_iter();
-        let defaults = classes.filter(|class| class.get(&["globalDefault"]).is_some_and(|flag| flag == true));
-        let least = defaults.map(|class| Given::of(&class)).min_by_key(|given| given.priority);
+        let classes = self.classes.all_in("").await?;
+        let defaults = classes.iter().filter(|class| class.is_default).map(|class| &class.given);
+        let least = defaults.min_by_key(|given| given.priority).cloned();
         let none = || Given { class: String::new(), priority: 0, preemption: PREEMPT.to_owned() };
         Ok(least.unwrap_or_else(none))
+    }
+}
+
+impl Class {
+    fn of(class: &Object) -> Self {
+        let is_default = class.get(&["globalDefault"]).is_some_and(|flag| flag == true);
+        Self { given: Given::of(class), is_default }
     }
 }
 
@@ -62,6 +77,10 @@ impl Given {
 impl AdmissionPlugin for PriorityAdmission {
     fn name(&self) -> &'static str {
         "Priority"
+    }
+
+    fn informers(&self) -> Vec<InformerTask> {
+        self.classes.informer().into_iter().collect()
     }
 }
 

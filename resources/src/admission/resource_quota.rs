@@ -17,7 +17,7 @@ use registry_core::admission::{AdmissionPlugin, Attributes, Operation, Validatin
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{GroupResource, Object, Reason, StatusError, UpdateOptions};
 use registry_core::registry::store::UpdateRules;
-use registry_core::registry::{InstalledApi, Store};
+use registry_core::registry::{InformerTask, InstalledApi, Store};
 use registry_core::resource::{Resource, ResourceType};
 use registry_core::rest::{AdmitAll, UpdatedObject};
 use serde_json::Value;
@@ -67,6 +67,10 @@ impl ResourceQuota {
 impl AdmissionPlugin for ResourceQuota {
     fn name(&self) -> &'static str {
         "ResourceQuota"
+    }
+
+    fn informers(&self) -> Vec<InformerTask> {
+        self.quotas.informer().into_iter().collect()
     }
 }
 

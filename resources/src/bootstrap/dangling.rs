@@ -55,6 +55,10 @@ fn says(schema: &Object, found: bool) -> bool {
 }
 
 fn with(schema: &Object, found: bool) -> Object {
+    // What decided about the write may be older than the object.
+    if says(schema, found) {
+        return schema.clone();
+    }
     let level = schema.get_str(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
     let about = format!("This FlowSchema references the PriorityLevelConfiguration object named \"{level}\"");
     let (reason, outcome) =

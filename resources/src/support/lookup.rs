@@ -56,12 +56,17 @@ impl Lookup {
 
     /// Returns an object from the cache; if it is missing there, reads consistently.
     pub(crate) async fn get(&self, namespace: &str, name: &str) -> Result<Option<Object>, StatusError> {
+        self.entry(namespace, name).await?.map(|entry| self.store.read(&entry)).transpose()
+    }
+
+    /// Like [`get`](Self::get), without decoding the object.
+    async fn entry(&self, namespace: &str, name: &str) -> Result<Option<StoredObject>, StatusError> {
         let context = RequestContext::system(namespace);
         for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
             match self.store.get(&context, name, &options).await {
-                Ok(Answer::Stored(entry)) => return self.store.read(&entry).map(Some),
-                Ok(Answer::Object(object)) => return Ok(Some(object)),
-                Ok(Answer::Success(_)) => {}
+                Ok(Answer::Stored(entry)) => return Ok(Some(entry)),
+                // A store answers with what is stored.
+                Ok(Answer::Object(_) | Answer::Success(_)) => {}
                 Err(failure) if failure.is_not_found() => {}
                 Err(failure) => return Err(failure),
             }

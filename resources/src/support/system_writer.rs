@@ -29,8 +29,11 @@ pub(crate) struct SystemWriter {
     blank: Object,
 }
 
-/// The stored objects of a resource, by namespace and name.
-pub(crate) struct Present(HashMap<(String, String), StoredObject>);
+/// The stored objects of a resource, by namespace and name. None is decoded.
+pub(crate) struct Present {
+    store: Arc<Store>,
+    objects: HashMap<Arc<str>, StoredObject>,
+}
 
 /// An update by a function of the present object, recorded in the managed fields.
 struct Change<'a, F> {
@@ -44,12 +47,13 @@ struct Change<'a, F> {
 impl Present {
     /// Returns the stored object of that name.
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&StoredObject> {
-        self.0.get(&(namespace.to_owned(), name.to_owned()))
+        let key = self.store.key(&RequestContext::system(namespace), name).ok()?;
+        self.objects.get(key.as_str())
     }
 
     /// Returns all objects.
     pub(crate) fn all(&self) -> impl Iterator<Item = &StoredObject> {
-        self.0.values()
+        self.objects.values()
     }
 }
 
@@ -73,12 +77,8 @@ impl SystemWriter {
     pub(crate) async fn present(&self) -> Result<Present, StatusError> {
         let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
         let page = self.store.list(&RequestContext::system(""), &options).await?;
-        let mut present = HashMap::with_capacity(page.items.len());
-        for entry in page.items {
-            let object = self.store.read(&entry)?;
-            present.insert((object.namespace().to_owned(), object.name().to_owned()), entry);
-        }
-        Ok(Present(present))
+        let objects = page.items.into_iter().map(|entry| (entry.key.clone(), entry)).collect();
+        Ok(Present { store: self.store.clone(), objects })
     }
 
     /// Returns the result of `summarize` for each stored object, at least as new as every write acknowledged before the

@@ -3,15 +3,17 @@
 
 use jiff::{SignedDuration, Timestamp};
 use registry_core::RequestContext;
-use registry_core::api::{GetOptions, Object, time};
+use registry_core::api::{GetOptions, Object, StatusError, time};
 use registry_core::context::UserInfo;
-use registry_core::registry::Stores;
+use registry_core::registry::{Store, Stores};
 use registry_core::resource::{Resource, ResourceDescription};
 use registry_core::rest::{Answer, Getter as _};
+use registry_core::storage::StoredObject;
 use resources::core::nodes::Nodes;
 use resources::core::pods::Pods;
 use resources::core::secrets::{Secrets, note_token_use};
 use resources::core::serviceaccounts::ServiceAccounts;
+use serde::Deserialize;
 
 use crate::authentication::AUTHENTICATED;
 
@@ -22,9 +24,21 @@ use super::claims::{Claims, Reference, user_name};
 const DELETION_LEEWAY: SignedDuration = SignedDuration::from_secs(60);
 const INVALIDATED: &str = "service account token has been invalidated";
 
-/// Looks up the objects that tokens are bound to.
+/// Looks up the objects that tokens are bound to. Every request with a token does: the objects come from the cache by
+/// their keys, and only their identity is read from them.
 pub(super) struct BoundObjects {
     stores: Stores,
+}
+
+/// Which object it is, and until when: all that tokens depend on.
+#[derive(Debug, Deserialize)]
+pub(super) struct Identity {
+    /// `metadata.uid`.
+    #[serde(default)]
+    pub(super) uid: String,
+    /// `metadata.deletionTimestamp`.
+    #[serde(rename = "deletionTimestamp")]
+    pub(super) deletion_timestamp: Option<String>,
 }
 
 // === impl BoundObjects ===
@@ -41,11 +55,10 @@ impl BoundObjects {
     pub(super) async fn user_of(&self, claims: &Claims) -> Result<UserInfo, String> {
         let own = &claims.kubernetes;
         let account = &own.serviceaccount;
-        let is_own = |found: &Object| found.uid() == account.uid;
-        let found = self.find(ServiceAccounts::TYPE, &own.namespace, &account.name, is_own).await?;
+        let found = self.identify(ServiceAccounts::TYPE, &own.namespace, &account.name, &account.uid).await?;
         let found = found.ok_or_else(|| format!("serviceaccounts {:?} not found", account.name))?;
-        if found.uid() != account.uid {
-            let uid = found.uid();
+        if found.uid != account.uid {
+            let uid = &found.uid;
             let claimed = &account.uid;
             return Err(format!("service account UID ({uid}) does not match claim ({claimed})"));
         }
@@ -68,13 +81,12 @@ impl BoundObjects {
         namespace: &str,
         bound: &Reference,
     ) -> Result<(), String> {
-        let is_bound = |found: &Object| found.uid() == bound.uid;
-        let Some(found) = self.find(resource, namespace, &bound.name, is_bound).await? else {
+        let Some(found) = self.identify(resource, namespace, &bound.name, &bound.uid).await? else {
             return Err(INVALIDATED.to_owned());
         };
         check_alive(&found)?;
-        if found.uid() != bound.uid {
-            let uid = found.uid();
+        if found.uid != bound.uid {
+            let uid = &found.uid;
             let claimed = &bound.uid;
             return Err(format!(
                 "{kind} UID ({uid}) does not match service account {kind} ref claim ({claimed})"
@@ -93,6 +105,18 @@ impl BoundObjects {
         }
     }
 
+    /// Returns the identity of an object, as [`find`](Self::find) does.
+    pub(super) async fn identify(
+        &self,
+        resource: &'static ResourceDescription,
+        namespace: &str,
+        name: &str,
+        uid: &str,
+    ) -> Result<Option<Identity>, String> {
+        let is_wanted = |found: &Identity| found.uid == uid;
+        self.find_as(resource, (namespace, name), Identity::of, is_wanted).await
+    }
+
     /// Returns an object from the cache, and reads it from storage before it is reported as missing or as a
     /// different one.
     pub(super) async fn find(
@@ -102,13 +126,23 @@ impl BoundObjects {
         name: &str,
         is_wanted: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>, String> {
+        self.find_as(resource, (namespace, name), Store::read, is_wanted).await
+    }
+
+    async fn find_as<T>(
+        &self,
+        resource: &'static ResourceDescription,
+        (namespace, name): (&str, &str),
+        read: impl Fn(&Store, &StoredObject) -> Result<T, StatusError>,
+        is_wanted: impl Fn(&T) -> bool,
+    ) -> Result<Option<T>, String> {
         let Some(store) = self.stores.get(resource) else { return Ok(None) };
         let context = RequestContext::system(namespace);
         let mut found = None;
         for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
             match store.get(&context, name, &options).await {
                 Ok(Answer::Stored(entry)) => {
-                    let object = store.read(&entry).map_err(|failure| failure.message)?;
+                    let object = read(&store, &entry).map_err(|failure| failure.message)?;
                     if is_wanted(&object) {
                         return Ok(Some(object));
                     }
@@ -123,8 +157,22 @@ impl BoundObjects {
     }
 }
 
-fn check_alive(object: &Object) -> Result<(), String> {
-    let Some(ends) = object.deletion_timestamp().and_then(time::parse) else { return Ok(()) };
+// === impl Identity ===
+
+impl Identity {
+    /// Reads the identity of a stored object from its metadata; the rest of the object is not decoded.
+    fn of(store: &Store, entry: &StoredObject) -> Result<Self, StatusError> {
+        if let Some(identity) = entry.metadata().and_then(|metadata| serde_json::from_slice(metadata).ok()) {
+            return Ok(identity);
+        }
+        let object = store.read(entry)?;
+        let deletion_timestamp = object.deletion_timestamp().map(str::to_owned);
+        Ok(Self { uid: object.uid().to_owned(), deletion_timestamp })
+    }
+}
+
+fn check_alive(object: &Identity) -> Result<(), String> {
+    let Some(ends) = object.deletion_timestamp.as_deref().and_then(time::parse) else { return Ok(()) };
     let is_over = ends.saturating_add(DELETION_LEEWAY).is_ok_and(|end| end < Timestamp::now());
     if is_over { Err(INVALIDATED.to_owned()) } else { Ok(()) }
 }

@@ -75,18 +75,17 @@ impl LegacyClaims {
         if !keeps(&secret, token) {
             return Err("Token does not match server's copy".to_owned());
         }
-        let is_own = |account: &Object| account.uid() == self.account_uid;
         let account = objects
-            .find(ServiceAccounts::TYPE, &self.namespace, &self.account_name, is_own)
+            .identify(ServiceAccounts::TYPE, &self.namespace, &self.account_name, &self.account_uid)
             .await?
             .ok_or_else(|| format!("serviceaccounts {:?} not found", self.account_name))?;
         let namespace = &self.namespace;
         let name = &self.account_name;
-        if account.deletion_timestamp().is_some() {
+        if account.deletion_timestamp.is_some() {
             return Err(format!("ServiceAccount {namespace}/{name} has been deleted"));
         }
-        if !is_own(&account) {
-            let uid = account.uid();
+        if account.uid != self.account_uid {
+            let uid = &account.uid;
             let claimed = &self.account_uid;
             return Err(format!("ServiceAccount UID ({uid}) does not match claim ({claimed})"));
         }

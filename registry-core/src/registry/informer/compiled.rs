@@ -106,6 +106,11 @@ impl<T: Send + Sync + 'static> Compiled<T> {
         *self.reached.borrow()
     }
 
+    /// Returns a receiver of [`revision`](Self::revision), which is notified when the snapshot has advanced.
+    pub fn subscribe(&self) -> watch::Receiver<Revision> {
+        self.reached.subscribe()
+    }
+
     /// Waits until the snapshot contains a given revision: that of a write to this resource, or one at which this
     /// resource was read. Does not end if the informer does not run, so that the caller must limit the time.
     pub async fn wait_for(&self, revision: Revision) {

@@ -1,35 +1,37 @@
-//! Decoded forms of objects that every write reads: made once for each revision.
+//! Decoded forms of objects that every write reads: made by an informer, once for each state of an object.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use registry_core::api::{Object, StatusError};
-use registry_core::storage::{Revision, StoredObject};
+use registry_core::registry::{Compiled, Informer, InformerTask};
+use registry_core::storage::StoredObject;
 
 use super::Lookup;
 
-/// Maximum number of cached values; if there are more, the cache is cleared and they are made again on demand.
-const MAX_KEPT: usize = 4096;
-
 /// The objects of one resource in a form that is expensive to make.
 ///
-/// The present objects and their revisions are read each time, so that a cached value is never older than a look-up
-/// without the cache would be.
+/// The present objects are read each time, as they are in the cache, so that no look-up is older than one without this
+/// would be. Only their decoded forms come from the informer; one that it has not made yet is made for the reader.
 pub(crate) struct Decoded<T> {
     lookup: Lookup,
-    decode: fn(Object) -> T,
-    kept: Mutex<Kept<T>>,
+    compiled: Arc<Compiled<T>>,
+    informer: Mutex<Option<Informer<Compiled<T>>>>,
 }
-
-/// The cached values, by the object's key, with the revision they were made from.
-type Kept<T> = HashMap<Arc<str>, (Revision, Arc<T>)>;
 
 // === impl Decoded ===
 
-impl<T> Decoded<T> {
-    /// Creates the cache of what `decode` returns for the objects of a look-up.
+impl<T: Send + Sync + 'static> Decoded<T> {
+    /// Creates what `decode` returns for the objects of a look-up.
     pub(crate) fn new(lookup: Lookup, decode: fn(Object) -> T) -> Self {
-        Self { lookup, decode, kept: Mutex::default() }
+        let (compiled, informer) =
+            Compiled::informer(lookup.store.clone(), move |object| Some(decode(object)));
+        Self { lookup, compiled, informer: Mutex::new(Some(informer)) }
+    }
+
+    /// Returns the informer that decodes the objects ahead of the look-ups, the first time it is called.
+    pub(crate) fn informer(&self) -> Option<InformerTask> {
+        let mut informer = self.informer.lock().unwrap_or_else(PoisonError::into_inner);
+        informer.take().map(Informer::into_task)
     }
 
     /// Returns all values of a namespace, from the cache.
@@ -38,23 +40,15 @@ impl<T> Decoded<T> {
         entries.iter().map(|entry| self.of(entry)).collect()
     }
 
-    fn of(&self, entry: &StoredObject) -> Result<Arc<T>, StatusError> {
-        if let Some((revision, made)) = self.kept().get(&entry.key)
-            && *revision == entry.revision
-        {
-            return Ok(made.clone());
-        }
-        let made = Arc::new((self.decode)(self.lookup.store.read(entry)?));
-        let mut kept = self.kept();
-        if kept.len() >= MAX_KEPT && !kept.contains_key(&entry.key) {
-            kept.clear();
-        }
-        kept.insert(entry.key.clone(), (entry.revision, made.clone()));
-        Ok(made)
+    /// Returns the value of an object from the cache; if it is missing there, reads consistently.
+    pub(crate) async fn get(&self, namespace: &str, name: &str) -> Result<Option<Arc<T>>, StatusError> {
+        self.lookup.entry(namespace, name).await?.map(|entry| self.of(&entry)).transpose()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept<T>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn of(&self, entry: &StoredObject) -> Result<Arc<T>, StatusError> {
+        let unreadable =
+            || StatusError::internal(format!("the stored value of {} cannot be read", entry.key));
+        self.compiled.of(entry).ok_or_else(unreadable)
     }
 }
 

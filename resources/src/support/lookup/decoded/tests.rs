@@ -29,12 +29,22 @@ impl UpdatedObject for SetData {
 }
 
 #[tokio::test]
-async fn each_revision_is_decoded_once_and_none_is_stale() {
+async fn each_state_is_decoded_once_and_none_is_stale() {
     let installed = installed(&["configmaps"]);
     let decoded = Decoded::new(Lookup::of::<ConfigMaps>(&installed).unwrap(), |object| {
         MADE.fetch_add(1, Ordering::SeqCst);
         object.get_str(&["data", "key"]).unwrap_or_default().to_owned()
     });
+    let informer = decoded.informer().unwrap();
+    assert!(decoded.informer().is_none(), "there is one");
+    let synced = informer.synced();
+    let running = tokio::spawn(informer.run());
+    assert!(synced.wait().await);
+    let store = installed.store(ConfigMaps::TYPE).unwrap();
+    let caught_up = async || {
+        let newest = store.storage().current_revision().await.unwrap();
+        decoded.compiled.wait_for(newest).await;
+    };
     let seen = async || {
         let all = decoded.all_in("default").await.unwrap();
         let texts: Vec<&str> = all.iter().map(|text| text.as_str()).collect();
@@ -44,14 +54,25 @@ async fn each_revision_is_decoded_once_and_none_is_stale() {
     for name in ["a", "b"] {
         create::<ConfigMaps>(&installed, json!({"metadata": {"name": name}, "data": {"key": name}})).await;
     }
+    caught_up().await;
     assert_eq!(seen().await, ("a b".to_owned(), 2));
     assert_eq!(seen().await, ("a b".to_owned(), 2), "nothing is decoded twice");
-    let store = installed.store(ConfigMaps::TYPE).unwrap();
     let context = RequestContext::system("default");
     store.update(&context, "a", &mut SetData("c"), &AdmitAll, &UpdateOptions::default()).await.unwrap();
-    assert_eq!(seen().await, ("c b".to_owned(), 3), "a change is seen at once");
+    caught_up().await;
+    assert_eq!(seen().await, ("c b".to_owned(), 3));
     store.delete(&context, "a", &AdmitAll, &DeleteOptions::default()).await.unwrap();
     create::<ConfigMaps>(&installed, json!({"metadata": {"name": "a"}, "data": {"key": "d"}})).await;
+    caught_up().await;
     assert_eq!(seen().await, ("d b".to_owned(), 4), "an object that came anew is another one");
+    let got = async |name| decoded.get("default", name).await.unwrap().map(|text| String::clone(&text));
+    assert_eq!((got("a").await.as_deref(), got("z").await), (Some("d"), None));
+    assert_eq!(seen().await.1, 4, "it was there already");
+    // Without the informer, each look-up decodes for itself.
+    running.abort();
+    let _ = running.await;
+    store.update(&context, "b", &mut SetData("e"), &AdmitAll, &UpdateOptions::default()).await.unwrap();
+    assert_eq!(seen().await, ("d e".to_owned(), 5), "a change is seen at once, whatever the informer does");
+    assert_eq!(seen().await, ("d e".to_owned(), 6));
     assert_eq!(decoded.all_in("elsewhere").await.unwrap().len(), 0);
 }
