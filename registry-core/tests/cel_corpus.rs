@@ -55,7 +55,7 @@ fn run(
 
 #[test]
 fn policies_evaluate_as_recorded() {
-    run(&["cel-lib"], 99, |_| true, cel_corpus::policies::check);
+    run(&["cel-lib"], 100, |_| true, cel_corpus::policies::check);
 }
 
 #[test]

@@ -140,9 +140,8 @@ impl<'a> DefinitionCheck<'a> {
         let path = path.to_string();
         let below = |separator: char| {
             let prefix = format!("{path}{separator}");
-            let mut after = self
-                .invalid_fields
-                .range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+            let mut after =
+                self.invalid_fields.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
             after.next().is_some_and(|field| field.starts_with(&prefix))
         };
         self.invalid_fields.contains(&path) || below('.') || below('[')
@@ -188,7 +187,7 @@ impl<'a> DefinitionCheck<'a> {
         let times = scope.cardinality.unwrap_or_else(|| max_cardinality(declared));
         for (index, source) in rules(scope.schema).enumerate() {
             let rule = Rule::new(source, scope.schema);
-            let is_stored_rule = self.stored_rules.contains(rule.rule.as_ref());
+            let is_stored_rule = self.stored_rules.contains(rule.expression.as_ref());
             let is_stored_message = self.stored_messages.contains(rule.message_expression.as_ref());
             let environment = |is_stored: bool| if is_stored { &stored } else { &new };
             let compiled = compile(&rule, environment(is_stored_rule), environment(is_stored_message));
@@ -263,8 +262,7 @@ fn check_old_self(
     path: &FieldPath,
     findings: &mut Findings,
 ) {
-    let uses_old_self =
-        matches!(compiled, CompiledRule::Compiled(programs) if programs.uses_old_self);
+    let uses_old_self = matches!(compiled, CompiledRule::Compiled(programs) if programs.uses_old_self);
     if let (true, Some(list)) = (uses_old_self, scope.uncorrelatable) {
         let rule = source.get("rule").cloned().unwrap_or_default();
         let detail =
@@ -395,10 +393,15 @@ impl<'s> Scope<'s> {
             (Some(above), Some(times)) => Some(above.saturating_mul(times)),
             _ => None,
         };
-        let is_map_list =
-            self.schema.get("x-kubernetes-list-type").and_then(Value::as_str) == Some("map");
-        let is_items = matches!(relation, Relation::Items | Relation::Other("items", _));
-        let own = (is_items && !is_map_list).then_some(self.path);
+        let text = |name: &str| self.schema.get(name).and_then(Value::as_str);
+        let is_uncorrelatable = match relation {
+            Relation::Items | Relation::Other("items", _) => text("x-kubernetes-list-type") != Some("map"),
+            Relation::Property => {
+                !matches!(text("x-kubernetes-map-type"), None | Some("granular" | "atomic"))
+            }
+            Relation::Values | Relation::Other(..) => false,
+        };
+        let own = is_uncorrelatable.then_some(self.path);
         let is_value = matches!(relation, Relation::Values | Relation::Property | Relation::Items);
         Scope {
             schema,
