@@ -59,6 +59,11 @@ fn policies_evaluate_as_recorded() {
 }
 
 #[test]
+fn policies_deny_as_recorded() {
+    run(&["vap"], 100, cel_corpus::policies::depends_on_expressions, cel_corpus::policies::check);
+}
+
+#[test]
 fn rules_of_custom_resources_evaluate_as_recorded() {
     let sections = ["cr-cel", "cr-cel2", "cr-message", "cr-ratchet"];
     run(&sections, 100, cel_corpus::rules::depends_on_rules, cel_corpus::rules::check_objects);
