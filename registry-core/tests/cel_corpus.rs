@@ -55,7 +55,12 @@ fn run(
 
 #[test]
 fn policies_evaluate_as_recorded() {
-    run(&["cel-lib"], 99, |_| true, cel_corpus::policies::check);
+    run(&["cel-lib"], 100, |_| true, cel_corpus::policies::check);
+}
+
+#[test]
+fn policies_deny_as_recorded() {
+    run(&["vap"], 100, cel_corpus::policies::depends_on_expressions, cel_corpus::policies::check);
 }
 
 #[test]

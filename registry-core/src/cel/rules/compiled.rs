@@ -15,7 +15,7 @@ use crate::cel::types::{DeclType, Type};
 /// A rule as a schema declares it.
 #[derive(Debug)]
 pub(super) struct Rule {
-    pub(super) rule: Box<str>,
+    pub(super) expression: Box<str>,
     pub(super) message: Box<str>,
     pub(super) message_expression: Box<str>,
     pub(super) reason: FieldErrorKind,
@@ -61,10 +61,10 @@ fn variables(libraries: Libraries) -> Environment {
 
 /// Compiles a rule and its message expression, each in an environment of its own.
 pub(super) fn compile(rule: &Rule, rules: &Environments<'_>, messages: &Environments<'_>) -> CompiledRule {
-    if rule.rule.trim().is_empty() {
+    if rule.expression.trim().is_empty() {
         return CompiledRule::Empty;
     }
-    let program = match rules.of(rule).compile(&rule.rule) {
+    let program = match rules.of(rule).compile(&rule.expression) {
         Ok(program) => program,
         Err(failure) => return CompiledRule::Failed(failure.to_string()),
     };
@@ -103,7 +103,7 @@ impl Rule {
         let path = Some(text("fieldPath")).filter(|path| !path.is_empty());
         let path = path.and_then(|path| field_path::resolve(path, schema));
         Self {
-            rule: text("rule").into(),
+            expression: text("rule").into(),
             message: text("message").into(),
             message_expression: text("messageExpression").into(),
             reason,
@@ -114,7 +114,7 @@ impl Rule {
 
     /// What messages about the rule call it.
     pub(super) fn shown(&self) -> &str {
-        if self.message.is_empty() { self.rule.trim() } else { self.message.trim() }
+        if self.message.is_empty() { self.expression.trim() } else { self.message.trim() }
     }
 }
 

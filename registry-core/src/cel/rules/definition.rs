@@ -187,7 +187,7 @@ impl<'a> DefinitionCheck<'a> {
         let times = scope.cardinality.unwrap_or_else(|| max_cardinality(declared));
         for (index, source) in rules(scope.schema).enumerate() {
             let rule = Rule::new(source, scope.schema);
-            let is_stored_rule = self.stored_rules.contains(rule.rule.as_ref());
+            let is_stored_rule = self.stored_rules.contains(rule.expression.as_ref());
             let is_stored_message = self.stored_messages.contains(rule.message_expression.as_ref());
             let environment = |is_stored: bool| if is_stored { &stored } else { &new };
             let compiled = compile(&rule, environment(is_stored_rule), environment(is_stored_message));
@@ -393,9 +393,15 @@ impl<'s> Scope<'s> {
             (Some(above), Some(times)) => Some(above.saturating_mul(times)),
             _ => None,
         };
-        let is_map_list = self.schema.get("x-kubernetes-list-type").and_then(Value::as_str) == Some("map");
-        let is_items = matches!(relation, Relation::Items | Relation::Other("items", _));
-        let own = (is_items && !is_map_list).then_some(self.path);
+        let text = |name: &str| self.schema.get(name).and_then(Value::as_str);
+        let is_uncorrelatable = match relation {
+            Relation::Items | Relation::Other("items", _) => text("x-kubernetes-list-type") != Some("map"),
+            Relation::Property => {
+                !matches!(text("x-kubernetes-map-type"), None | Some("granular" | "atomic"))
+            }
+            Relation::Values | Relation::Other(..) => false,
+        };
+        let own = is_uncorrelatable.then_some(self.path);
         let is_value = matches!(relation, Relation::Values | Relation::Property | Relation::Items);
         Scope {
             schema,
