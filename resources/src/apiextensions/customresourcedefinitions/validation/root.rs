@@ -82,7 +82,7 @@ pub(super) fn check(
         findings.invalid(&place, "", reason);
     }
     if let Some(value) = value.filter(|_| evaluates_rules) {
-        rules::validate_rules(value, rules, &place, findings);
+        rules::validate_rules(value, rules.options.stored, rules.is_unchanged, &place, findings);
     }
 }
 

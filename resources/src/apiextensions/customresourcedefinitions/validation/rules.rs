@@ -1,12 +1,12 @@
 //! Checks what a schema says about its rules (`x-kubernetes-validations`).
 
+use registry_core::api::Object;
 use serde_json::Value;
 
 use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
 use super::super::view;
 use super::field_paths::{self, Notation};
-use super::root::SchemaRules;
 
 const RULES: &str = "x-kubernetes-validations";
 const REASONS: [&str; 4] =
@@ -15,7 +15,8 @@ const REASONS: [&str; 4] =
 /// Compiles the expressions of the rules in a valid schema, and estimates their cost.
 pub(super) fn validate_rules(
     _schema: &Value,
-    _rules: &SchemaRules<'_, '_>,
+    _stored: Option<&Object>,
+    _is_unchanged: bool,
     _place: &Place,
     _findings: &mut Findings,
 ) {
