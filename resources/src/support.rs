@@ -8,3 +8,4 @@ pub(crate) mod lookup;
 pub(crate) mod printers;
 pub(crate) mod review;
 pub(crate) mod system_writer;
+pub(crate) mod webhook_client;

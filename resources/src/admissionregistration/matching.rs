@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::support::defaulting::{self, Fields};
 use crate::support::field::Field;
 use crate::support::label_selector;
+use crate::support::webhook_client;
 
 /// Sets the defaults of a webhook.
 pub(super) fn default_webhook(webhook: &mut Fields) {
@@ -101,7 +102,7 @@ fn check_client(client: &Field<'_, '_>, errors: &mut ErrorList) {
     if url.exists() == service.exists() {
         errors.push(client.required("exactly one of url or service is required"));
     } else if url.exists() {
-        check_url(&url, errors);
+        webhook_client::check_url(&url.path(), url.text(), errors);
     } else {
         for (field, detail) in
             [("name", "service name is required"), ("namespace", "service namespace is required")]
@@ -114,56 +115,8 @@ fn check_client(client: &Field<'_, '_>, errors: &mut ErrorList) {
         if port.integer().is_some_and(|number| !(1..=65_535).contains(&number)) {
             errors.push(port.invalid("port is not valid: must be between 1 and 65535, inclusive"));
         }
-        check_service_path(&service.get("path"), errors);
-    }
-}
-
-/// `https://host[/path]`, and nothing else.
-fn check_url(url: &Field<'_, '_>, errors: &mut ErrorList) {
-    const FORM: &str = "; desired format: https://host[/path]";
-    let (rest, fragment) = url.text().split_once('#').unwrap_or((url.text(), ""));
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (scheme, rest) = rest.split_once(':').unwrap_or(("", rest));
-    let authority = rest.strip_prefix("//").and_then(|rest| rest.split('/').next()).unwrap_or_default();
-    let (user, host) =
-        authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
-    let mut complain =
-        |value: &str, detail: String| errors.push(FieldError::invalid(url.path(), value, detail));
-    if scheme != "https" {
-        complain(scheme, format!("'https' is the only allowed URL scheme{FORM}"));
-    }
-    if host.is_empty() {
-        complain(host, format!("host must be specified{FORM}"));
-    }
-    if let Some(user) = user {
-        complain(user, "user information is not permitted in the URL".to_owned());
-    }
-    if !fragment.is_empty() {
-        complain(fragment, "fragments are not permitted in the URL".to_owned());
-    }
-    if !query.is_empty() {
-        complain(query, "query parameters are not permitted in the URL".to_owned());
-    }
-}
-
-/// Checks that every segment of the path is a name.
-fn check_service_path(path: &Field<'_, '_>, errors: &mut ErrorList) {
-    let text = path.text();
-    if matches!(text, "" | "/") {
-        return;
-    }
-    if !text.starts_with('/') {
-        errors.push(path.invalid("must start with a '/'"));
-    }
-    let steps = text.get(1..).unwrap_or_default();
-    for (at, step) in steps.strip_suffix('/').unwrap_or(steps).split('/').enumerate() {
-        if step.is_empty() {
-            errors.push(path.invalid(format!("segment[{at}] may not be empty")));
-            continue;
-        }
-        for complaint in names::dns_subdomain(step) {
-            errors.push(path.invalid(format!("segment[{at}]: {complaint}")));
-        }
+        let path = service.get("path");
+        webhook_client::check_service_path(&path.path(), path.text(), errors);
     }
 }
 

@@ -1,5 +1,19 @@
 //! `apiextensions.k8s.io/v1 CustomResourceDefinition`: CustomResourceDefinition represents a resource that should be exposed on the API server.
 
+mod approval;
+pub mod conditions;
+mod defaults;
+pub mod definition;
+mod findings;
+mod formats;
+mod go_form;
+mod schema;
+mod strategy;
+#[cfg(test)]
+mod tests;
+mod validation;
+mod view;
+
 use registry_derive::Resource;
 
 use crate::support::printers;
@@ -18,5 +32,6 @@ use crate::support::printers;
     generation,
     storage_prefix = "apiextensions.k8s.io/customresourcedefinitions",
     columns = printers::NAME_AND_CREATED_AT,
+    strategy = strategy::DefinitionStrategy,
 )]
 pub struct CustomResourceDefinitions;

@@ -1,0 +1,194 @@
+//! Collects errors about a definition within a limit of work.
+//!
+//! A hostile definition has very many errors below very long names, or repeats a long list in each of its errors. Once
+//! the texts of the errors have reached a limit, no more are collected: the definition is rejected either way.
+
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
+use registry_core::codec::json::escape_for_pages;
+use serde_json::Value;
+
+/// Maximum total length of the collected errors' texts, in bytes.
+const MAX_BYTES: usize = 1 << 20;
+
+/// The path of a field, and the length of its text.
+#[derive(Clone)]
+pub(super) struct Place {
+    path: FieldPath,
+    bytes: usize,
+}
+
+/// The errors found so far.
+pub(super) struct Findings {
+    errors: Vec<FieldError>,
+    bytes_left: usize,
+}
+
+// === impl Place ===
+
+impl Place {
+    /// Creates the path of a top-level field.
+    pub(super) fn new(root: &str) -> Self {
+        Self { path: FieldPath::new(root), bytes: root.len() }
+    }
+
+    /// Returns the path of a field below this one.
+    pub(super) fn child(&self, name: &str) -> Self {
+        Self { path: self.path.child(name), bytes: self.bytes + name.len() + 1 }
+    }
+
+    /// Returns the path of an element of this list.
+    pub(super) fn index(&self, index: usize) -> Self {
+        Self { path: self.path.index(index), bytes: self.bytes + 8 }
+    }
+
+    /// Returns the path of an entry of this map.
+    pub(super) fn key(&self, key: &str) -> Self {
+        Self { path: self.path.key(key), bytes: self.bytes + key.len() + 2 }
+    }
+
+    /// Returns the approximate length of the path's text.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the path.
+    pub(super) fn path(&self) -> &FieldPath {
+        &self.path
+    }
+}
+
+// === impl Findings ===
+
+impl Findings {
+    /// Creates an empty collection.
+    pub(super) fn new() -> Self {
+        Self { errors: Vec::new(), bytes_left: MAX_BYTES }
+    }
+
+    /// Returns the number of errors.
+    pub(super) fn len(&self) -> usize {
+        self.errors.len()
+    }
+
+    /// Returns the errors in the order found.
+    pub(super) fn into_list(self) -> ErrorList {
+        ErrorList(self.errors)
+    }
+
+    /// Adds the error of a required field that is unset.
+    pub(super) fn required(&mut self, place: &Place, detail: &str) {
+        self.add(place, detail.len(), || FieldError::required(place.path.clone(), detail));
+    }
+
+    /// Adds the error of a required field, whose detail is only formatted if there is room for it.
+    pub(super) fn required_with(
+        &mut self,
+        place: &Place,
+        detail_bytes: usize,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.add(place, detail_bytes, || FieldError::required(place.path.clone(), detail()));
+    }
+
+    /// Adds the error of a field that must not be set.
+    pub(super) fn forbidden(&mut self, place: &Place, detail: &str) {
+        self.add(place, detail.len(), || FieldError::forbidden(place.path.clone(), detail));
+    }
+
+    /// Adds the error of a text that violates a rule.
+    pub(super) fn invalid(&mut self, place: &Place, text: &str, detail: impl Into<String>) {
+        let detail = detail.into();
+        let bytes = text.len() + detail.len();
+        self.add(place, bytes, || FieldError::invalid(place.path.clone(), text, detail));
+    }
+
+    /// Adds the error of any other value that violates a rule.
+    pub(super) fn invalid_value(&mut self, place: &Place, value: Option<&Value>, detail: &str) {
+        if self.bytes_left == 0 {
+            return;
+        }
+        let value = value.unwrap_or(&Value::Null);
+        let text = json_text(value);
+        self.add(place, text.len() + detail.len(), || {
+            FieldError::invalid(place.path.clone(), value.clone(), detail).shown_as(text)
+        });
+    }
+
+    /// Adds the error of a value that is shown as this text.
+    pub(super) fn invalid_shown(&mut self, place: &Place, shown: impl FnOnce() -> String, detail: &str) {
+        if self.bytes_left == 0 {
+            return;
+        }
+        let text = shown();
+        self.add(place, text.len() + detail.len(), || {
+            FieldError::invalid(place.path.clone(), Value::Null, detail).shown_as(text)
+        });
+    }
+
+    /// Adds the error of a text that is not an accepted one.
+    pub(super) fn unsupported(&mut self, place: &Place, text: &str, accepted: &[&str]) {
+        self.add(place, text.len() + 128, || FieldError::not_supported(place.path.clone(), text, accepted));
+    }
+
+    /// Adds the error of a text that occurs twice.
+    pub(super) fn duplicate(&mut self, place: &Place, text: &str) {
+        self.add(place, text.len(), || FieldError::duplicate(place.path.clone(), text));
+    }
+
+    /// Adds the error of a list that is too long.
+    pub(super) fn too_many(&mut self, place: &Place, count: usize, limit: usize) {
+        self.add(place, 64, || FieldError::too_many(place.path.clone(), count, limit));
+    }
+
+    /// Adds errors found elsewhere.
+    pub(super) fn append(&mut self, place: &Place, errors: ErrorList) {
+        for error in errors.0 {
+            self.add(place, error.detail.len() + 64, || error);
+        }
+    }
+
+    /// Sorts the errors after the first `start` by their texts.
+    pub(super) fn sort_from(&mut self, start: usize) {
+        if let Some(errors) = self.errors.get_mut(start..) {
+            errors.sort_by_cached_key(ToString::to_string);
+        }
+    }
+
+    fn add(&mut self, place: &Place, bytes: usize, error: impl FnOnce() -> FieldError) {
+        if self.bytes_left == 0 {
+            return;
+        }
+        // The first error is always told, however long it is.
+        self.bytes_left = self.bytes_left.saturating_sub(place.bytes + bytes);
+        self.errors.push(error());
+    }
+}
+
+/// Returns a value as messages show one that is no text.
+pub(super) fn json_text(value: &Value) -> String {
+    escape_for_pages(value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_many_long_errors_stay_within_the_limit() {
+        let mut findings = Findings::new();
+        let place = Place::new("spec").key(&"x".repeat(100_000));
+        for _ in 0..100_000 {
+            findings.required(&place, "because");
+        }
+        assert!(findings.len() < 20);
+        assert!(findings.len() > 5);
+    }
+
+    #[test]
+    fn values_are_shown_as_go_writes_them() {
+        let mut findings = Findings::new();
+        findings.invalid_value(&Place::new("a"), Some(&serde_json::json!({"b": "<&>"})), "wrong");
+        let list = findings.into_list();
+        assert_eq!(list.0[0].body(), r#"Invalid value: {"b":"\u003c\u0026\u003e"}: wrong"#);
+    }
+}

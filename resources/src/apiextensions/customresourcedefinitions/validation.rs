@@ -1,0 +1,119 @@
+//! Validates definitions. (`apiextensions/validation`.)
+
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+
+use super::approval;
+use super::findings::{Findings, Place};
+use super::view::{self, Spec};
+
+mod completeness;
+mod conversion;
+mod defaulting;
+mod field_paths;
+mod lists;
+mod names;
+mod openapi;
+mod ratcheting;
+mod root;
+mod rules;
+mod spec;
+mod structural;
+mod versions;
+
+use ratcheting::Options;
+
+pub(super) use structural::why_not_structural;
+
+/// Validates a new definition.
+pub(super) fn validate(new: &Object) -> ErrorList {
+    let mut findings = Findings::new();
+    names::check_object_name(new, &mut findings);
+    check(new, None, &Options::for_creation(), &mut findings);
+    findings.into_list()
+}
+
+/// Validates a changed definition. What was stored before the rules were tightened may remain.
+pub(super) fn validate_update(new: &Object, old: &Object) -> ErrorList {
+    let mut findings = Findings::new();
+    check(new, Some(old), &Options::for_update(new, old), &mut findings);
+    findings.into_list()
+}
+
+/// Validates a changed status.
+pub(super) fn validate_status_update(new: &Object) -> ErrorList {
+    let mut findings = Findings::new();
+    check_status(new, &mut findings);
+    findings.into_list()
+}
+
+/// Whether the certificates of a webhook's client are absent or readable.
+pub(super) fn is_valid_bundle(bundle: &str) -> bool {
+    conversion::why_bad_bundle(bundle).is_none()
+}
+
+fn check(new: &Object, old: Option<&Object>, options: &Options<'_>, findings: &mut Findings) {
+    let view = Spec::of(new);
+    let place = Place::new("spec");
+    spec::check(&view, options, &place, findings);
+    if let Some(old) = old {
+        spec::check_unchanged(&view, &Spec::of(old), options, &place, findings);
+    }
+    check_status(new, findings);
+    check_stored_versions(new, &view, findings);
+    approval::check(new, old, findings);
+    check_preserve_unknown_fields(&view, old, &place, findings);
+}
+
+fn check_status(new: &Object, findings: &mut Findings) {
+    let accepted = view::get(new.0.get("status"), "acceptedNames");
+    names::check(accepted, &Place::new("status").child("acceptedNames"), findings);
+}
+
+/// Checks that all versions in which objects are stored are still there.
+fn check_stored_versions(new: &Object, view: &Spec<'_>, findings: &mut Findings) {
+    let place = Place::new("status").child("storedVersions");
+    let stored = view::get(new.0.get("status"), "storedVersions");
+    let names = view::list(new.0.get("status"), "storedVersions");
+    if names.is_empty() {
+        findings.invalid_value(&place, stored, "must have at least one stored version");
+        return;
+    }
+    let mut missing: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    for (index, name) in names.iter().enumerate() {
+        missing.insert(name.as_str().unwrap_or_default(), index);
+    }
+    for version in &view.versions {
+        let was_stored = missing.remove(version.name).is_some();
+        if version.storage && !was_stored {
+            let detail = format!("must have the storage version {}", version.name);
+            findings.invalid_value(&place, stored, &detail);
+        }
+    }
+    for (name, index) in missing {
+        let detail = format!(
+            "missing from spec.versions; {name} was previously a storage version, and must remain in \
+             spec.versions until a storage migration ensures no data remains persisted in {name} and removes \
+             {name} from status.storedVersions"
+        );
+        findings.invalid(&place.index(index), name, detail);
+    }
+}
+
+fn check_preserve_unknown_fields(
+    view: &Spec<'_>,
+    old: Option<&Object>,
+    place: &Place,
+    findings: &mut Findings,
+) {
+    let did = old.is_some_and(|old| Spec::of(old).preserves_unknown_fields());
+    if view.preserves_unknown_fields() && !did {
+        let detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+                      spec.versions[*].schema instead";
+        findings.invalid_value(
+            &place.child("preserveUnknownFields"),
+            view.get("preserveUnknownFields"),
+            detail,
+        );
+    }
+}

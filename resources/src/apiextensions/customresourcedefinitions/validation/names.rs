@@ -1,0 +1,60 @@
+//! Validates the names of a definition.
+
+use registry_core::api::Object;
+use registry_core::api::validation::names as formats;
+use serde_json::Value;
+
+use super::super::findings::{Findings, Place};
+use super::super::view::{self, Spec};
+
+/// Checks that the object is named after the resource that it defines.
+pub(super) fn check_object_name(new: &Object, findings: &mut Findings) {
+    let spec = Spec::of(new);
+    let required = format!("{}.{}", spec.name("plural"), spec.text("group"));
+    if !new.name().is_empty() && new.name() != required {
+        let place = Place::new("metadata").child("name");
+        findings.invalid(&place, new.name(), "must be spec.names.plural+\".\"+spec.group");
+    }
+}
+
+/// Checks the names of a resource; unset ones are allowed.
+pub(super) fn check(names: Option<&Value>, place: &Place, findings: &mut Findings) {
+    for field in ["plural", "singular"] {
+        let name = view::text(names, field);
+        if !name.is_empty() {
+            check_label(name, &place.child(field), findings);
+        }
+    }
+    let kind = view::text(names, "kind");
+    let list_kind = view::text(names, "listKind");
+    check_kind(kind, &place.child("kind"), findings);
+    check_kind(list_kind, &place.child("listKind"), findings);
+    check_labels(names, "shortNames", place, findings);
+    if !kind.is_empty() && kind == list_kind {
+        findings.invalid(&place.child("listKind"), kind, "kind and listKind may not be the same");
+    }
+    check_labels(names, "categories", place, findings);
+}
+
+/// Checks that a text is a label of a host name that starts with a letter.
+pub(super) fn check_label(text: &str, place: &Place, findings: &mut Findings) {
+    let complaints = formats::dns_1035_label(text);
+    if !complaints.is_empty() {
+        findings.invalid(place, text, complaints.join(","));
+    }
+}
+
+fn check_labels(names: Option<&Value>, field: &str, place: &Place, findings: &mut Findings) {
+    let place = place.child(field);
+    for (index, name) in view::list(names, field).iter().enumerate() {
+        check_label(name.as_str().unwrap_or_default(), &place.index(index), findings);
+    }
+}
+
+fn check_kind(kind: &str, place: &Place, findings: &mut Findings) {
+    let complaints = formats::dns_1035_label(&kind.to_lowercase());
+    if !kind.is_empty() && !complaints.is_empty() {
+        let detail = format!("may have mixed case, but should otherwise match: {}", complaints.join(","));
+        findings.invalid(place, kind, detail);
+    }
+}

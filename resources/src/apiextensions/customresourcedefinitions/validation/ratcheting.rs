@@ -1,0 +1,145 @@
+//! Which rules apply: a definition that was stored before a rule existed may still violate it.
+
+use std::collections::{HashMap, HashSet};
+
+use registry_core::api::Object;
+use serde_json::Value;
+
+use super::super::schema::Schema;
+use super::super::view::{self, Spec, has_condition};
+use super::{conversion, defaulting, lists, structural};
+
+/// Maximum number of selectable fields of a version.
+pub(super) const MAX_SELECTABLE_FIELDS: usize = 8;
+
+/// The types that a schema may name, in the order of messages.
+pub(super) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
+/// The rules that apply to a change.
+pub(super) struct Options<'a> {
+    /// A webhook must understand a version of reviews that the server speaks.
+    pub(super) review_version_is_known: bool,
+    /// The scope and the kind must not change.
+    pub(super) names_are_fixed: bool,
+    /// Every version must have a schema.
+    pub(super) schema_is_required: bool,
+    /// Types must be those of OpenAPI.
+    pub(super) types_are_known: bool,
+    /// Schemas must be structural.
+    pub(super) is_structural: bool,
+    /// Defaults must not have unknown fields.
+    pub(super) defaults_are_pruned: bool,
+    /// Elements of sets must be atomic.
+    pub(super) sets_are_atomic: bool,
+    /// Keys of lists must be set, and their elements not null.
+    pub(super) keys_are_set: bool,
+    /// The certificates of a webhook may be unreadable.
+    pub(super) allows_bad_bundle: bool,
+    /// Versions that may have too many selectable fields; the empty name stands for all versions.
+    pub(super) many_selectable: HashSet<&'a str>,
+    /// Versions whose schema did not change: their rules may cost what they cost.
+    pub(super) unchanged: HashSet<&'a str>,
+    /// The definition before the change: the expressions in it may use what new ones may not.
+    pub(super) stored: Option<&'a Object>,
+}
+
+// === impl Options ===
+
+impl<'a> Options<'a> {
+    /// Returns the rules for new definitions: all.
+    pub(super) fn for_creation() -> Self {
+        Self {
+            review_version_is_known: true,
+            names_are_fixed: false,
+            schema_is_required: true,
+            types_are_known: true,
+            is_structural: true,
+            defaults_are_pruned: true,
+            sets_are_atomic: true,
+            keys_are_set: true,
+            // The server looks at the certificates before it serves the resource.
+            allows_bad_bundle: true,
+            many_selectable: HashSet::new(),
+            unchanged: HashSet::new(),
+            stored: None,
+        }
+    }
+
+    /// Returns the rules for a change.
+    pub(super) fn for_update(new: &'a Object, old: &'a Object) -> Self {
+        let before = Spec::of(old);
+        let after = Spec::of(new);
+        Self {
+            review_version_is_known: conversion::knows_review_version(before.get("conversion")),
+            names_are_fixed: has_condition(old, "Established", "True"),
+            schema_is_required: has_all_schemas(&before),
+            types_are_known: !before.any_schema(&has_unknown_type),
+            is_structural: !before.schemas().any(structural::is_violated),
+            defaults_are_pruned: !before.schemas().any(defaulting::has_unpruned_defaults),
+            sets_are_atomic: !before.any_schema(&lists::is_set_of_divisible),
+            keys_are_set: !before.any_schema(&lists::has_unset_keys),
+            allows_bad_bundle: allows_bad_bundle(old, &before),
+            many_selectable: versions_with_many_selectable(&after, &before),
+            unchanged: unchanged_versions(&after, &before),
+            stored: Some(old),
+        }
+    }
+}
+
+fn has_all_schemas(spec: &Spec<'_>) -> bool {
+    spec.shared.schema().is_some() || spec.versions.iter().all(|version| version.parts.schema().is_some())
+}
+
+fn has_unknown_type(schema: Schema<'_>) -> bool {
+    !schema.kind().is_empty() && !TYPES.contains(&schema.kind())
+}
+
+fn allows_bad_bundle(old: &Object, before: &Spec<'_>) -> bool {
+    if !has_condition(old, "Established", "True") {
+        return true;
+    }
+    let webhook = view::get(before.get("conversion"), "webhook");
+    let bundle = view::text(view::get(webhook, "clientConfig"), "caBundle");
+    conversion::why_bad_bundle(bundle).is_some()
+}
+
+/// Returns the versions that had too many selectable fields, and still have the same.
+fn versions_with_many_selectable<'a>(after: &Spec<'a>, before: &Spec<'a>) -> HashSet<&'a str> {
+    let mut found = HashSet::new();
+    let is_same = |new: &[Value], old: &[Value]| old.len() > MAX_SELECTABLE_FIELDS && new == old;
+    if is_same(after.shared.selectable, before.shared.selectable) {
+        found.insert("");
+    }
+    let old: HashMap<&str, _> =
+        before.versions.iter().map(|version| (version.name, version.parts.selectable)).collect();
+    for version in &after.versions {
+        if old.get(version.name).is_some_and(|old| is_same(version.parts.selectable, old)) {
+            found.insert(version.name);
+        }
+    }
+    found
+}
+
+/// Returns the versions with the same schema as before.
+fn unchanged_versions<'a>(after: &Spec<'a>, before: &Spec<'a>) -> HashSet<&'a str> {
+    let names = after.versions.iter().map(|version| version.name);
+    if !after.has_own_schemas() && !before.has_own_schemas() {
+        // Compared once, not once for each version.
+        let same = after.shared.validation == before.shared.validation;
+        return names.filter(|_| same).collect();
+    }
+    let new = schemas_by_version(after);
+    let old = schemas_by_version(before);
+    let find = |spec: &Spec<'a>, known: &HashMap<&str, Option<&'a Value>>, name: &str| {
+        if spec.has_own_schemas() { known.get(name).copied() } else { Some(spec.shared.validation) }
+    };
+    names.filter(|name| find(before, &old, name).is_some_and(|old| find(after, &new, name) == Some(old))).collect()
+}
+
+fn schemas_by_version<'a>(spec: &Spec<'a>) -> HashMap<&'a str, Option<&'a Value>> {
+    let mut found = HashMap::new();
+    for version in &spec.versions {
+        found.entry(version.name).or_insert(version.parts.validation);
+    }
+    found
+}

@@ -1,0 +1,250 @@
+//! Checks that a schema is structural: every field is described once outside of `allOf`, `anyOf`, `oneOf` and `not`,
+//! which only restrict values. (`apiserver/schema/validation.go`.)
+
+use registry_core::api::validation::ErrorList;
+use serde_json::{Value, json};
+
+use super::super::findings::{Findings, Place};
+use super::super::schema::{Additional, Schema};
+use super::completeness;
+
+/// Where a schema is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Root,
+    Item,
+    Field,
+}
+
+/// Checks a schema. Its errors are sorted by their texts.
+pub(super) fn check(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+    let start = findings.len();
+    check_invariants(schema, Level::Root, place, findings);
+    completeness::check(schema, place, findings);
+    findings.sort_from(start);
+}
+
+/// Whether a schema is not structural.
+pub(super) fn is_violated(schema: Schema<'_>) -> bool {
+    if schema.why_not_structural().is_some() {
+        return true;
+    }
+    let mut findings = Findings::new();
+    check(schema, &Place::new("schema"), &mut findings);
+    findings.len() > 0
+}
+
+/// Returns how a schema is not structural: a reason why it has no structural form at all, or the single violations.
+pub(in super::super) fn why_not_structural(schema: Option<&Value>, path: &Place) -> Result<ErrorList, String> {
+    let Some(schema) = Schema::of(schema) else { return Ok(ErrorList::default()) };
+    if let Some(reason) = schema.why_not_structural() {
+        return Err(reason.to_owned());
+    }
+    let mut findings = Findings::new();
+    check(schema, path, &mut findings);
+    Ok(findings.into_list())
+}
+
+fn check_invariants(schema: Schema<'_>, level: Level, place: &Place, findings: &mut Findings) {
+    let item = schema.item();
+    if schema.kind() == "array" && item.is_none() {
+        findings.required(&place.child("items"), "must be specified");
+    }
+    if let Some(item) = item {
+        check_invariants(item, Level::Item, &place.child("items"), findings);
+    }
+    if schema.has_properties() {
+        let properties = place.child("properties");
+        for (name, property) in schema.entries("properties") {
+            check_invariants(property, Level::Field, &properties.key(name), findings);
+        }
+    }
+    if let Some(additional) = schema.additional("additionalProperties") {
+        let place = place.child("additionalProperties");
+        if level == Level::Root {
+            findings.forbidden(&place, "must not be used at the root");
+        }
+        if let Additional::Schema(additional) = additional {
+            check_invariants(additional, Level::Field, &place, findings);
+        }
+    }
+    check_extensions(schema, place, findings);
+    let skips_any_of = is_int_or_string(schema);
+    let first = schema.schemas("allOf").next().map(|(_, first)| first);
+    let skips_first = first.is_some_and(is_int_or_string);
+    check_values(schema, skips_any_of, skips_first, place, findings);
+    check_type(schema, level, place, findings);
+    check_meta(schema, level, place, findings);
+    let is_bare = schema.is_true("x-kubernetes-embedded-resource")
+        && !schema.is_true("x-kubernetes-preserve-unknown-fields")
+        && !schema.has_properties();
+    if is_bare {
+        let detail = "must not be empty if x-kubernetes-embedded-resource is true without \
+                      x-kubernetes-preserve-unknown-fields";
+        findings.required(&place.child("properties"), detail);
+    }
+}
+
+/// Whether the `anyOf` says that a value is an integer or a text, and nothing else.
+fn is_int_or_string(schema: Schema<'_>) -> bool {
+    match schema.list("anyOf") {
+        [first, second] => *first == json!({"type": "integer"}) && *second == json!({"type": "string"}),
+        _ => false,
+    }
+}
+
+fn check_extensions(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+    if !schema.is_true("x-kubernetes-int-or-string") {
+        return;
+    }
+    for field in ["x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"] {
+        if schema.is_true(field) {
+            let detail = "must be false if x-kubernetes-int-or-string is true";
+            findings.invalid_value(&place.child(field), schema.get(field), detail);
+        }
+    }
+}
+
+fn check_type(schema: Schema<'_>, level: Level, place: &Place, findings: &mut Findings) {
+    let kind = schema.kind();
+    let place_of_type = place.child("type");
+    let is_embedded = schema.is_true("x-kubernetes-embedded-resource");
+    if is_embedded && kind != "object" {
+        let detail = "must be object if x-kubernetes-embedded-resource is true";
+        if kind.is_empty() {
+            findings.required(&place_of_type, detail);
+        } else {
+            findings.invalid(&place_of_type, kind, detail);
+        }
+    } else if kind.is_empty()
+        && !schema.is_true("x-kubernetes-int-or-string")
+        && !schema.is_true("x-kubernetes-preserve-unknown-fields")
+    {
+        let detail = match level {
+            Level::Root => "must not be empty at the root",
+            Level::Item => "must not be empty for specified array items",
+            Level::Field => "must not be empty for specified object fields",
+        };
+        findings.required(&place_of_type, detail);
+    }
+    if is_embedded && schema.additional("additionalProperties").is_some() {
+        let detail = "must not be used if x-kubernetes-embedded-resource is set";
+        findings.forbidden(&place.child("additionalProperties"), detail);
+    }
+    if level == Level::Root && !kind.is_empty() && kind != "object" {
+        findings.invalid(&place_of_type, kind, "must be object at the root");
+    }
+}
+
+/// Checks what is said about the fields that every Kubernetes object has.
+fn check_meta(schema: Schema<'_>, level: Level, place: &Place, findings: &mut Findings) {
+    let is_object = level == Level::Root || schema.is_true("x-kubernetes-embedded-resource");
+    let properties = place.child("properties");
+    for name in ["kind", "apiVersion"] {
+        if let Some(field) = schema.property(name).filter(|field| is_object && field.kind() != "string") {
+            findings.invalid(&properties.key(name).child("type"), field.kind(), "must be string");
+        }
+    }
+    let Some(metadata) = schema.property("metadata") else { return };
+    let place = properties.key("metadata");
+    if is_object && metadata.kind() != "object" {
+        findings.invalid(&place.child("type"), metadata.kind(), "must be object");
+    }
+    if level == Level::Root && restricts_metadata(metadata) {
+        let detail = "must not specify anything other than name and generateName, but metadata is implicitly \
+                      specified";
+        findings.forbidden(&place, detail);
+    }
+}
+
+/// Whether a schema of `metadata` restricts anything but the name.
+fn restricts_metadata(metadata: Schema<'_>) -> bool {
+    let only_names = metadata.entries("properties").all(|(name, _)| ["name", "generateName"].contains(&name));
+    metadata.set_fields().any(|field| match field {
+        "type" | "default" => false,
+        "properties" => !only_names,
+        _ => true,
+    })
+}
+
+/// Checks the restrictions of values.
+fn check_values(
+    schema: Schema<'_>,
+    skips_any_of: bool,
+    skips_first_any_of: bool,
+    place: &Place,
+    findings: &mut Findings,
+) {
+    if !skips_any_of {
+        check_alternatives(schema, "anyOf", place, findings);
+    }
+    for (index, one) in schema.schemas("allOf") {
+        let skips = skips_first_any_of && index == 0;
+        check_nested(one, skips, &place.child("allOf").index(index), findings);
+    }
+    check_alternatives(schema, "oneOf", place, findings);
+    if let Some(not) = schema.child("not") {
+        check_nested(not, false, &place.child("not"), findings);
+    }
+    let pattern = schema.text("pattern");
+    if !pattern.is_empty()
+        && let Err(reason) = registry_core::cel::compile_pattern(pattern)
+    {
+        let detail = format!("must be a valid regular expression, but isn't: {reason}");
+        findings.invalid(&place.child("pattern"), pattern, detail);
+    }
+}
+
+fn check_alternatives(schema: Schema<'_>, list: &str, place: &Place, findings: &mut Findings) {
+    for (index, one) in schema.schemas(list) {
+        check_nested(one, false, &place.child(list).index(index), findings);
+    }
+}
+
+/// Checks a schema below `allOf`, `anyOf`, `oneOf` or `not`.
+fn check_nested(schema: Schema<'_>, skips_any_of: bool, place: &Place, findings: &mut Findings) {
+    const EMPTY: &str = "must be empty to be structural";
+    const FALSE: &str = "must be false to be structural";
+    const UNDEFINED: &str = "must be undefined to be structural";
+    const FORBIDDEN: [(&str, &str); 11] = [
+        ("type", EMPTY),
+        ("default", UNDEFINED),
+        ("title", EMPTY),
+        ("description", EMPTY),
+        ("nullable", FALSE),
+        ("x-kubernetes-preserve-unknown-fields", FALSE),
+        ("x-kubernetes-embedded-resource", FALSE),
+        ("x-kubernetes-int-or-string", FALSE),
+        ("x-kubernetes-list-map-keys", EMPTY),
+        ("x-kubernetes-list-type", UNDEFINED),
+        ("x-kubernetes-map-type", UNDEFINED),
+    ];
+    check_values(schema, skips_any_of, false, place, findings);
+    if let Some(item) = schema.item() {
+        check_nested(item, false, &place.child("items"), findings);
+    }
+    for (name, property) in schema.entries("properties") {
+        check_nested(property, false, &place.child("properties").key(name), findings);
+    }
+    match schema.additional("additionalProperties") {
+        None | Some(Additional::Allowed(false)) => {}
+        Some(_) => findings.forbidden(&place.child("additionalProperties"), UNDEFINED),
+    }
+    for (field, detail) in FORBIDDEN {
+        let is_set = match schema.get(field) {
+            None | Some(Value::Bool(false)) if field != "default" => false,
+            Some(_) if detail == EMPTY => schema.has(field),
+            value => value.is_some(),
+        };
+        if is_set {
+            findings.forbidden(&place.child(field), detail);
+        }
+    }
+    if schema.has("x-kubernetes-validations") {
+        findings.forbidden(&place.child("x-kubernetes-validations"), EMPTY);
+    }
+    if schema.property("metadata").is_some() {
+        let place = place.child("properties").key("metadata");
+        findings.forbidden(&place, "must not be specified in a nested context");
+    }
+}
