@@ -64,6 +64,15 @@ impl Environment {
         self
     }
 
+    /// Sets the types of all variables, in the order of their declaration. Their names stay shared.
+    pub(crate) fn with_types_of_variables(&self, types: impl IntoIterator<Item = Type>) -> Self {
+        let mut environment = self.clone();
+        for ((_, of), new) in environment.variables.iter_mut().zip(types) {
+            *of = new;
+        }
+        environment
+    }
+
     /// Declares an object type that expressions can make values of.
     #[must_use]
     pub fn with_object_type(mut self, object: ObjectType) -> Self {

@@ -162,10 +162,12 @@ fn has_type_and_metadata(properties: &Map<String, Json>) -> bool {
     };
     let metadata = properties.get("metadata");
     let name = metadata.and_then(|metadata| metadata.pointer("/properties/name"));
+    let generate_name = metadata.and_then(|metadata| metadata.pointer("/properties/generateName"));
     is(properties.get("kind"), "string")
         && is(properties.get("apiVersion"), "string")
         && is(metadata, "object")
         && is(name, "string")
+        && is(generate_name, "string")
 }
 
 fn add_type_and_metadata(fields: &mut BTreeMap<Name, Field>, name: &str) {
@@ -202,13 +204,18 @@ fn declare_string(schema: &Map<String, Json>) -> DeclType {
     DeclType::new(shape).with_max_elements(max).with_min_serialized_size(min)
 }
 
+/// The escaped form of a word of the language; `None` for other names.
+pub(crate) fn escape_keyword(name: &str) -> Option<String> {
+    KEYWORDS.contains(&name).then(|| format!("__{name}__"))
+}
+
 /// A field name as expressions write it; `None` if they cannot.
 pub fn escape(name: &str) -> Option<String> {
     if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
     }
-    if KEYWORDS.contains(&name) {
-        return Some(format!("__{name}__"));
+    if let Some(escaped) = escape_keyword(name) {
+        return Some(escaped);
     }
     let mut escaped = String::with_capacity(name.len());
     let mut rest = name;

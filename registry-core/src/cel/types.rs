@@ -303,8 +303,19 @@ impl ObjectType {
         declared.into_iter().flatten().map(|(name, field)| (name.as_ref(), field))
     }
 
-    /// The declared field of a name as expressions write it.
+    /// The declared field of a name as expressions write it. Words of the language need not be escaped.
     pub fn field(&self, name: &str) -> Option<&Field> {
+        match &self.fields {
+            Fields::Declared(fields) => fields.get(name).or_else(|| {
+                let escaped = super::schema::escape_keyword(name)?;
+                fields.get(escaped.as_str())
+            }),
+            Fields::Any | Fields::None => None,
+        }
+    }
+
+    /// The declared field of an escaped name. Estimates of sizes know no others.
+    pub(crate) fn escaped_field(&self, name: &str) -> Option<&Field> {
         match &self.fields {
             Fields::Declared(fields) => fields.get(name),
             Fields::Any | Fields::None => None,
@@ -319,7 +330,7 @@ impl ObjectType {
     /// The type of a field, if there is such a field.
     pub(crate) fn field_type(&self, name: &str) -> Option<Type> {
         match &self.fields {
-            Fields::Declared(fields) => fields.get(name).map(|field| field.declared.cel_type.clone()),
+            Fields::Declared(_) => self.field(name).map(|field| field.declared.cel_type.clone()),
             Fields::Any => Some(Type::Dyn),
             Fields::None => None,
         }
@@ -372,6 +383,26 @@ impl DeclType {
     pub fn with_nullable(mut self, nullable: bool) -> Self {
         self.nullable = nullable;
         self
+    }
+
+    /// The same type under another name, after which the types of its fields and elements are named too.
+    pub(crate) fn renamed(&self, name: &str) -> Self {
+        let shape = match &self.shape {
+            Shape::List(item, kind) => {
+                Shape::List(Arc::new(item.renamed(&format!("{name}.@idx"))), kind.clone())
+            }
+            Shape::Map(value) => Shape::Map(Arc::new(value.renamed(&format!("{name}.@elem")))),
+            Shape::Object(object) => {
+                let field = |(key, field): (&str, &Field)| {
+                    let declared = field.declared.renamed(&format!("{name}.{key}"));
+                    (Name::from(key), Field { json_name: Name::clone(&field.json_name), declared })
+                };
+                Shape::Object(Arc::new(ObjectType::new(name, object.fields().map(field).collect())))
+            }
+            other => other.clone(),
+        };
+        let renamed = Self::new(shape).with_min_serialized_size(self.min_serialized_size);
+        Self { max_elements: self.max_elements, nullable: self.nullable, ..renamed }
     }
 
     /// The type that expressions see.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::library::Foreign;
-use super::types::{DYN, DeclType, ListKind, ObjectType, Shape, Type};
+use super::types::{DYN, DeclType, Field, ListKind, ObjectType, Shape, Type};
 
 pub(crate) mod compare;
 pub(crate) mod json;
@@ -319,7 +319,7 @@ impl<'a> Map<'a> {
     pub fn len(&self) -> usize {
         match self {
             Self::Json(fields, DeclType { shape: Shape::Object(object), .. }) => {
-                object.fields().filter(|(_, field)| fields.contains_key(field.json_name.as_ref())).count()
+                object.fields().filter(|(_, field)| is_present(fields, field)).count()
             }
             Self::Json(fields, _) => fields.len(),
             Self::Owned(entries) | Self::Object(entries, _) => entries.len(),
@@ -355,8 +355,7 @@ impl<'a> Map<'a> {
     pub(crate) fn keys(&self) -> Vec<Value<'a>> {
         match self {
             Self::Json(fields, DeclType { shape: Shape::Object(object), .. }) => {
-                let present =
-                    object.fields().filter(|(_, field)| fields.contains_key(field.json_name.as_ref()));
+                let present = object.fields().filter(|(_, field)| is_present(fields, field));
                 present.map(|(name, _)| Value::string(name)).collect()
             }
             Self::Json(fields, _) => fields.keys().map(|key| Value::String(Text::Borrowed(key))).collect(),
@@ -376,6 +375,11 @@ impl<'a> Map<'a> {
     }
 }
 
+/// Whether an object has a field. One that is null is as good as absent.
+fn is_present(fields: &serde_json::Map<String, Json>, field: &Field) -> bool {
+    fields.get(field.json_name.as_ref()).is_some_and(|value| !value.is_null())
+}
+
 fn get_json<'a>(
     fields: &'a serde_json::Map<String, Json>,
     declared: &'a DeclType,
@@ -384,7 +388,8 @@ fn get_json<'a>(
     match &declared.shape {
         Shape::Object(object) => {
             let field = object.field(key)?;
-            fields.get(field.json_name.as_ref()).map(|value| json::adapt(value, &field.declared))
+            let value = fields.get(field.json_name.as_ref()).filter(|value| !value.is_null())?;
+            Some(json::adapt(value, &field.declared))
         }
         Shape::Map(value) => fields.get(key).map(|found| json::adapt(found, value)),
         _ => fields.get(key).map(|found| json::adapt(found, &DYN)),

@@ -69,7 +69,7 @@ impl<'e> Path<'e> {
             (Shape::Map(value), "@values" | "@items") => Some(value.as_ref()),
             (Shape::List(item, _), "@values") => Some(item.as_ref()),
             (Shape::Map(_), "@keys") => Some(&*KEY),
-            (Shape::Object(object), name) => object.field(name).map(|field| &field.declared),
+            (Shape::Object(object), name) => object.escaped_field(name).map(|field| &field.declared),
             _ => None,
         }))
     }

@@ -3,8 +3,11 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::{Evaluated, EvaluationError, List, Map, Value, fail, no_such_overload};
-use crate::cel::types::ListKind;
+use serde_json::Value as Json;
+
+use super::{Evaluated, EvaluationError, List, Map, Value, fail, json, no_such_overload};
+use crate::cel::schema::escape;
+use crate::cel::types::{DeclType, ListKind, ObjectType, Shape};
 
 /// Whether two values are equal. Values of different types are not, but numbers are by their value.
 pub(crate) fn equal<'a>(first: &Value<'a>, second: &Value<'a>) -> Result<bool, Box<EvaluationError>> {
@@ -149,6 +152,9 @@ pub(crate) fn concatenate<'a>(first: &List<'a>, second: &List<'a>) -> Evaluated<
 }
 
 fn equal_maps<'a>(first: &Map<'a>, second: &Map<'a>) -> Result<bool, Box<EvaluationError>> {
+    if let Map::Json(fields, DeclType { shape: Shape::Object(object), .. }) = first {
+        return equal_objects(fields, object, second);
+    }
     if first.len() != second.len() {
         return Ok(false);
     }
@@ -161,6 +167,45 @@ fn equal_maps<'a>(first: &Map<'a>, second: &Map<'a>) -> Result<bool, Box<Evaluat
         }
     }
     Ok(true)
+}
+
+/// Compares an object with another one: declared fields by their types, other fields of both by their JSON.
+fn equal_objects<'a>(
+    fields: &'a serde_json::Map<String, Json>,
+    object: &'a ObjectType,
+    second: &Map<'a>,
+) -> Result<bool, Box<EvaluationError>> {
+    let others = match second {
+        Map::Json(others, _) => Some(*others),
+        Map::Owned(_) | Map::Object(..) => None,
+    };
+    if fields.len() != others.map_or_else(|| second.len(), serde_json::Map::len) {
+        return Ok(false);
+    }
+    let mut declared = 0;
+    for (name, field) in object.fields() {
+        let value = fields.get(field.json_name.as_ref());
+        declared += usize::from(value.is_some());
+        let value = value.filter(|value| !value.is_null());
+        let value = value.map(|value| json::adapt(value, &field.declared)).transpose()?;
+        let is_same = match (value, second.get(&Value::string(name)).transpose()?) {
+            (Some(value), Some(other)) => equal(&value, &other)?,
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            return Ok(false);
+        }
+    }
+    if declared == fields.len() {
+        return Ok(true);
+    }
+    let is_declared = |name: &str| escape(name).is_some_and(|name| object.escaped_field(&name).is_some());
+    let differs = |(name, value): (&String, &Json)| {
+        let other = others.and_then(|others| others.get(name));
+        !is_declared(name) && other.is_some_and(|other| other != value)
+    };
+    Ok(!fields.iter().any(differs))
 }
 
 /// The order of two numbers of any types; `None` if one is no number or not a number.
