@@ -4,6 +4,7 @@
 //! Kubernetes concept: [API conventions](https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md).
 
 pub mod identity;
+pub mod json_path;
 pub mod object;
 pub mod options;
 pub mod selector;
