@@ -230,12 +230,15 @@ impl Applied {
             tokio::pin!(advanced);
             // Registered before the check, so that no change is missed.
             advanced.as_mut().enable();
-            let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
-            if revisions.get(name).is_some_and(|applied| *applied >= revision) {
+            if self.has_reached(name, revision) {
                 return;
             }
-            drop(revisions);
             advanced.await;
         }
+    }
+
+    fn has_reached(&self, name: &str, revision: Revision) -> bool {
+        let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        revisions.get(name).is_some_and(|applied| *applied >= revision)
     }
 }
