@@ -188,8 +188,7 @@ impl ServerBuilder {
         let reaches_local = self.reaches_local_workloads;
         let max_proxied = descriptors.proxied;
         api.connect_by(dependencies.proxy(address, reaches_local, max_proxied, stopping));
-        let custom_resources =
-            CustomResourceController::new(&installed, storages.clone(), api.clone());
+        let custom_resources = CustomResourceController::new(&installed, storages.clone(), api.clone());
         if let Some(controller) = &custom_resources {
             api.look_for_late_resources(controller.clone());
             informers.push(controller.informer());

@@ -95,7 +95,10 @@ fn recorded(expected: &Value) -> Answer {
     let list = |key: &str| expected[key].as_array().cloned().unwrap_or_default();
     Answer {
         refusal: (expected["code"] == 400).then(|| text(&expected["message"])),
-        causes: list("causes").iter().map(|cause| (text(&cause[0]), text(&cause[1]), text(&cause[2]))).collect(),
+        causes: list("causes")
+            .iter()
+            .map(|cause| (text(&cause[0]), text(&cause[1]), text(&cause[2])))
+            .collect(),
         warnings: list("warnings").iter().map(text).collect(),
         object: expected.get("object").cloned().map(|mut object| {
             object.as_object_mut().unwrap().remove("metadata");

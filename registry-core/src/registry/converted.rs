@@ -8,15 +8,12 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use crate::api::{GroupResource, GroupVersionKind, Object, Scope, StatusError};
-use crate::codec::stored;
-use crate::resource::conversion::{Conversion, ConversionError};
+use crate::resource::conversion::{Conversion, ConversionError, only};
 use crate::resource::{ResourceType, TableColumn};
 use crate::rest::{Answer, Capabilities, Storage};
 use crate::schema::Schema;
-use crate::storage::{EncodingBudget, Entry, StoredObject};
+use crate::storage::EncodingBudget;
 
 mod read;
 mod write;
@@ -25,8 +22,6 @@ mod write;
 struct Converted<T: ?Sized> {
     hub: Arc<T>,
     adapter: VersionAdapter,
-    /// The memory budget of cached converted objects.
-    kept: Arc<EncodingBudget>,
 }
 
 /// Converts objects between a spoke and its hub.
@@ -36,6 +31,8 @@ struct VersionAdapter {
     conversion: Arc<Conversion>,
     /// Whether this is the `status` subresource, which has separate rules.
     is_status: bool,
+    /// The memory budget of converted objects that are kept with the hub's.
+    kept: Arc<EncodingBudget>,
 }
 
 /// Returns the capabilities of a hub's path for the same path of a spoke. A path that accepts another kind than its
@@ -51,15 +48,16 @@ pub(super) fn capabilities(
         return hub;
     }
     let is_status = subresource == Some("status");
-    let adapter = VersionAdapter { spoke: spoke.clone(), conversion: conversion.clone(), is_status };
+    let kept = kept.clone();
+    let adapter = VersionAdapter { spoke: spoke.clone(), conversion: conversion.clone(), is_status, kept };
     macro_rules! converted {
         ($($capability:ident),*) => {
             Capabilities {
-                storage: Arc::new(Converted { hub: hub.storage, adapter: adapter.clone(), kept: kept.clone() }),
+                storage: Arc::new(Converted { hub: hub.storage, adapter: adapter.clone() }),
                 // A connection carries no objects.
                 connecter: hub.connecter,
                 $( $capability: match hub.$capability {
-                    Some(hub) => Some(Arc::new(Converted { hub, adapter: adapter.clone(), kept: kept.clone() })),
+                    Some(hub) => Some(Arc::new(Converted { hub, adapter: adapter.clone() })),
                     None => None,
                 }, )*
             }
@@ -98,8 +96,9 @@ impl<T: Storage + ?Sized> Storage for Converted<T> {
 
 impl VersionAdapter {
     /// Converts a client's object to the hub.
-    fn to_hub(&self, object: Object) -> Result<Object, StatusError> {
-        self.conversion.stored(object).map_err(|error| {
+    async fn to_hub(&self, object: Object) -> Result<Object, StatusError> {
+        let converted = self.spoke.to_stored(vec![object]).await.and_then(only);
+        converted.map_err(|error| {
             let from = self.spoke.group_version();
             let to = self.conversion.hub.group_version();
             StatusError::bad_request(format!("cannot convert {from} to {to}: {error}"))
@@ -107,29 +106,15 @@ impl VersionAdapter {
     }
 
     /// Converts an object of the hub, stored or about to be, to the spoke.
-    fn to_spoke(&self, object: Object) -> Result<Object, StatusError> {
-        self.spoke.of_stored(object).map_err(|error| self.conversion_failed(&error))
+    async fn to_spoke(&self, object: Object) -> Result<Object, StatusError> {
+        let converted = self.spoke.of_stored(vec![object]).await.and_then(only);
+        converted.map_err(|error| self.conversion_failed(&error))
     }
 
-    fn entry(&self, entry: &StoredObject) -> Result<StoredObject, StatusError> {
-        self.try_entry(entry).map_err(|error| self.conversion_failed(&error))
-    }
-
-    /// Converts a stored object to the spoke. Its key, revision and selectable attributes remain the hub's.
-    fn try_entry(&self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
-        let unreadable = |error: crate::codec::DecodeError| ConversionError(error.to_string());
-        let object = self.spoke.of_stored(stored::decode(&entry.json).map_err(unreadable)?)?;
-        let encoded: Bytes = stored::encode(&object);
-        let (json, item_offset) =
-            stored::with_resource_version(&encoded, entry.revision).map_err(unreadable)?;
-        let attributes = entry.attributes.clone();
-        Ok(Arc::new(Entry::new(Arc::clone(&entry.key), entry.revision, json, item_offset, attributes)))
-    }
-
-    fn answer(&self, answer: Answer) -> Result<Answer, StatusError> {
+    async fn answer(&self, answer: Answer) -> Result<Answer, StatusError> {
         Ok(match answer {
-            Answer::Stored(entry) => Answer::Stored(self.entry(&entry)?),
-            Answer::Object(object) => Answer::Object(self.to_spoke(object)?),
+            Answer::Stored(entry) => Answer::Stored(self.read(&entry).await?),
+            Answer::Object(object) => Answer::Object(self.to_spoke(object).await?),
             success @ Answer::Success(_) => success,
         })
     }

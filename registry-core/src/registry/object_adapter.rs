@@ -8,17 +8,18 @@ use crate::context::RequestContext;
 use crate::rest::{UpdatedObject, ValidateObject};
 
 /// Converts objects between the stored and the external form.
+#[async_trait]
 pub(super) trait ObjectAdapter: Send + Sync {
     /// Converts a stored object to the external form.
-    fn to_external(&self, object: &Object) -> Result<Object, StatusError>;
+    async fn to_external(&self, object: &Object) -> Result<Object, StatusError>;
 
     /// Converts the current object to the external form for a change.
-    fn to_change(&self, current: &Object) -> Result<Object, StatusError> {
-        self.to_external(current)
+    async fn to_change(&self, current: &Object) -> Result<Object, StatusError> {
+        self.to_external(current).await
     }
 
     /// Converts a requested external object to the stored form, given the current stored object.
-    fn to_stored(&self, wanted: Object, current: Option<&Object>) -> Result<Object, StatusError>;
+    async fn to_stored(&self, wanted: Object, current: Option<&Object>) -> Result<Object, StatusError>;
 
     /// Validates an object that is about to be written; both arguments are in the external form.
     fn check(&self, _: &RequestContext, _new: &Object, _old: Option<&Object>) -> Result<(), StatusError> {
@@ -50,13 +51,27 @@ impl UpdatedObject for AdaptedUpdate<'_> {
         context: &RequestContext,
         current: Option<&Object>,
     ) -> Result<Object, StatusError> {
-        let present = current.map(|current| self.adapter.to_change(current)).transpose()?;
+        let present = match current {
+            Some(current) => Some(self.adapter.to_change(current).await?),
+            None => None,
+        };
         let wanted = self.external.updated_object(context, present.as_ref()).await?;
-        self.adapter.to_stored(wanted, current)
+        self.adapter.to_stored(wanted, current).await
     }
 
     fn forces_create(&self) -> bool {
         self.external.forces_create()
+    }
+}
+
+// === impl AdaptedAdmission ===
+
+impl AdaptedAdmission<'_> {
+    async fn external_form(&self, object: Option<&Object>) -> Result<Option<Object>, StatusError> {
+        match object {
+            Some(object) => self.adapter.to_external(object).await.map(Some),
+            None => Ok(None),
+        }
     }
 }
 
@@ -68,10 +83,8 @@ impl ValidateObject for AdaptedAdmission<'_> {
         new: Option<&Object>,
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
-        let to_external =
-            |object: Option<&Object>| object.map(|object| self.adapter.to_external(object)).transpose();
-        let new = to_external(new)?;
-        let old = to_external(old)?;
+        let new = self.external_form(new).await?;
+        let old = self.external_form(old).await?;
         if let Some(new) = &new {
             self.adapter.check(context, new, old.as_ref())?;
         }

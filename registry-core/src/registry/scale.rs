@@ -136,13 +136,14 @@ impl Updater for ScaleStore {
 }
 
 /// The stored object is the parent, the external object is its scale.
+#[async_trait]
 impl ObjectAdapter for ScalePaths {
-    fn to_external(&self, object: &Object) -> Result<Object, StatusError> {
+    async fn to_external(&self, object: &Object) -> Result<Object, StatusError> {
         scale_of(*self, object, Unset::Zero)
     }
 
-    fn to_change(&self, current: &Object) -> Result<Object, StatusError> {
-        let mut present = self.to_external(current)?;
+    async fn to_change(&self, current: &Object) -> Result<Object, StatusError> {
+        let mut present = self.to_external(current).await?;
         let api_version = SCALE.group_version().api_version();
         if let Some(managers) = managers_of_scale(current, self.replicas, &api_version) {
             present.set(MANAGED_FIELDS, managers);
@@ -150,7 +151,7 @@ impl ObjectAdapter for ScalePaths {
         Ok(present)
     }
 
-    fn to_stored(&self, wanted: Object, current: Option<&Object>) -> Result<Object, StatusError> {
+    async fn to_stored(&self, wanted: Object, current: Option<&Object>) -> Result<Object, StatusError> {
         let Some(current) = current else {
             return Err(StatusError::internal("a scale was to be set of an object that is not there"));
         };

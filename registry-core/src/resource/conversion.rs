@@ -9,7 +9,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use serde_json::Value;
+use tokio::runtime::Handle;
 
 use crate::api::Object;
 
@@ -61,16 +63,39 @@ pub struct ConversionDescription {
 pub struct Conversion {
     /// The resource whose objects are stored.
     pub hub: Arc<ResourceType>,
-    /// Converts an object of the spoke, as [`Spoke::to_hub`] does.
-    pub to_hub: ConvertObject,
-    /// Converts an object of the hub, as [`Spoke::from_hub`] does.
-    pub from_hub: ConvertObject,
+    /// How objects are converted.
+    pub converter: Converter,
     /// The hub's names of the spoke's selectable fields, in the order of `selectable`.
     pub hub_fields: Box<[&'static str]>,
 }
 
+/// How objects are converted.
+pub enum Converter {
+    /// By functions of this process.
+    Functions {
+        /// Converts an object of the spoke, as [`Spoke::to_hub`] does.
+        to_hub: ConvertObject,
+        /// Converts an object of the hub, as [`Spoke::from_hub`] does.
+        from_hub: ConvertObject,
+    },
+    /// By a service outside of this process.
+    Remote(Arc<dyn RemoteConverter>),
+}
+
 /// Converts an object.
 pub type ConvertObject = Box<dyn Fn(Object) -> Result<Object, ConversionError> + Send + Sync>;
+
+/// Converts objects outside of this process.
+///
+/// Kubernetes concept: [webhook conversion](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion).
+#[async_trait]
+pub trait RemoteConverter: Send + Sync + 'static {
+    /// Converts objects to the version `api_version`. Returns as many objects in the same order.
+    ///
+    /// # Errors
+    /// Fails if the service cannot be reached, refuses, or returns something else than the objects in that version.
+    async fn convert(&self, objects: Vec<Object>, api_version: &str) -> Result<Vec<Object>, ConversionError>;
+}
 
 /// Error of a conversion: the other version cannot represent the object. Not retryable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,31 +107,29 @@ pub struct ConversionError(pub String);
 impl Conversion {
     /// Creates the conversion from a declaration and an existing hub.
     pub(super) fn described(description: &ConversionDescription, hub: Arc<ResourceType>) -> Self {
+        let to_hub = Box::new(description.to_hub);
+        let from_hub = Box::new(description.from_hub);
         Self {
             hub,
-            to_hub: Box::new(description.to_hub),
-            from_hub: Box::new(description.from_hub),
+            converter: Converter::Functions { to_hub, from_hub },
             hub_fields: description.hub_fields.into(),
         }
-    }
-
-    /// Converts to the hub, conformed to the hub's schema and with the hub's defaults, ready to be stored.
-    ///
-    /// # Errors
-    /// Fails as [`Spoke::to_hub`] does.
-    pub fn stored(&self, object: Object) -> Result<Object, ConversionError> {
-        let hub = &self.hub;
-        let mut value = conformed(hub, (self.to_hub)(object)?)?.into_value();
-        hub.schema().apply_defaults(&mut value);
-        let mut object = Object::from_value(value).unwrap_or_default();
-        hub.strategy.apply_defaults(&mut object);
-        Ok(object)
     }
 
     /// Returns the hub's name of a selectable field of the spoke.
     pub fn hub_field(&self, spoke: &ResourceType, name: &str) -> Option<&'static str> {
         let place = spoke.selectable.iter().position(|field| field.name == name)?;
         self.hub_fields.get(place).copied()
+    }
+
+    /// Conforms a converted object to the hub's schema and sets the hub's defaults, so that it can be stored.
+    fn storable(&self, converted: Object) -> Result<Object, ConversionError> {
+        let hub = &self.hub;
+        let mut value = conformed(hub, converted)?.into_value();
+        hub.schema().apply_defaults(&mut value);
+        let mut object = Object::from_value(value).unwrap_or_default();
+        hub.strategy.apply_defaults(&mut object);
+        Ok(object)
     }
 }
 
@@ -132,26 +155,80 @@ impl ResourceType {
         self.resource() == other.resource()
     }
 
-    /// Converts a stored object to this version, conformed to this version's schema.
+    /// Converts stored objects to this version, conformed to this version's schema.
     ///
     /// # Errors
-    /// Fails as [`Spoke::from_hub`] does.
-    pub fn of_stored(&self, stored: Object) -> Result<Object, ConversionError> {
-        match &self.hub {
-            Some(conversion) => conformed(self, (conversion.from_hub)(stored)?),
-            None => Ok(stored),
+    /// Fails as [`Spoke::from_hub`] does, or as the remote converter does.
+    pub async fn of_stored(&self, stored: Vec<Object>) -> Result<Vec<Object>, ConversionError> {
+        match self.remote() {
+            Some((_, remote)) => {
+                let converted = remote.convert(stored, &self.group_version().api_version()).await?;
+                converted.into_iter().map(|object| conformed(self, object)).collect()
+            }
+            None => stored.into_iter().map(|object| self.of_stored_blocking(object)).collect(),
         }
     }
 
-    /// Converts an object of this version to the stored version.
+    /// Converts objects of this version to the stored version, ready to be stored.
     ///
     /// # Errors
-    /// Fails as [`Spoke::to_hub`] does.
-    pub fn to_stored(&self, object: Object) -> Result<Object, ConversionError> {
-        match &self.hub {
-            Some(conversion) => conversion.stored(object),
-            None => Ok(object),
+    /// Fails as [`Spoke::to_hub`] does, or as the remote converter does.
+    pub async fn to_stored(&self, objects: Vec<Object>) -> Result<Vec<Object>, ConversionError> {
+        match self.remote() {
+            Some((conversion, remote)) => {
+                let api_version = conversion.hub.group_version().api_version();
+                let converted = remote.convert(objects, &api_version).await?;
+                converted.into_iter().map(|object| conversion.storable(object)).collect()
+            }
+            None => objects.into_iter().map(|object| self.to_stored_blocking(object)).collect(),
         }
+    }
+
+    /// Like [`of_stored`](Self::of_stored) for one object, for callers that cannot wait. A remote conversion blocks the
+    /// thread, after the runtime has moved its tasks to another one.
+    ///
+    /// # Errors
+    /// Fails as `of_stored` does.
+    pub fn of_stored_blocking(&self, stored: Object) -> Result<Object, ConversionError> {
+        match self.hub.as_ref().map(|conversion| &conversion.converter) {
+            None => Ok(stored),
+            Some(Converter::Functions { from_hub, .. }) => conformed(self, from_hub(stored)?),
+            Some(Converter::Remote(_)) => only(blocking(self.of_stored(vec![stored]))?),
+        }
+    }
+
+    /// Like [`to_stored`](Self::to_stored) for one object, for callers that cannot wait. A remote conversion blocks the
+    /// thread, after the runtime has moved its tasks to another one.
+    ///
+    /// # Errors
+    /// Fails as `to_stored` does.
+    pub fn to_stored_blocking(&self, object: Object) -> Result<Object, ConversionError> {
+        let Some(conversion) = &self.hub else { return Ok(object) };
+        match &conversion.converter {
+            Converter::Functions { to_hub, .. } => conversion.storable(to_hub(object)?),
+            Converter::Remote(_) => only(blocking(self.to_stored(vec![object]))?),
+        }
+    }
+
+    fn remote(&self) -> Option<(&Conversion, &dyn RemoteConverter)> {
+        let conversion = self.hub.as_deref()?;
+        match &conversion.converter {
+            Converter::Functions { .. } => None,
+            Converter::Remote(remote) => Some((conversion, remote.as_ref())),
+        }
+    }
+}
+
+/// Waits for a conversion on this thread.
+fn blocking<T>(converting: impl Future<Output = T>) -> T {
+    tokio::task::block_in_place(|| Handle::current().block_on(converting))
+}
+
+/// Returns the only object of a conversion of one.
+pub(crate) fn only(mut converted: Vec<Object>) -> Result<Object, ConversionError> {
+    match (converted.pop(), converted.is_empty()) {
+        (Some(object), true) => Ok(object),
+        _ => Err(ConversionError("the conversion did not return one object for one".to_owned())),
     }
 }
 

@@ -61,7 +61,7 @@ impl Versions {
         if from.is(to) {
             return Ok(object.0);
         }
-        Ok(to.of_stored(from.to_stored(object)?)?.0)
+        Ok(to.of_stored_blocking(from.to_stored_blocking(object)?)?.0)
     }
 
     /// Returns the canonical encoding of a value stored in another version than the hub's; `None` if it is the hub's or
@@ -74,7 +74,7 @@ impl Versions {
         match self.find(&api_version) {
             Some(version) if !version.is(&self.hub) => {
                 let object = stored::decode(value).map_err(|error| error.to_string())?;
-                let object = version.to_stored(object).map_err(|error| error.to_string())?;
+                let object = version.to_stored_blocking(object).map_err(|error| error.to_string())?;
                 Ok(Some(stored::encode(&object)))
             }
             _ => Ok(None),
@@ -118,7 +118,7 @@ impl AttributesOf for Versions {
         let object = Object::from_value(object).unwrap_or_default();
         // Unknown versions are left for the reader to detect, as with JSON.
         let object = match self.find(object.api_version()) {
-            Some(version) => version.to_stored(object).map_err(|error| error.to_string())?,
+            Some(version) => version.to_stored_blocking(object).map_err(|error| error.to_string())?,
             None => object,
         };
         Ok(Some(stored::encode(&object)))

@@ -86,7 +86,11 @@ impl StructuralSchema {
     }
 
     /// Normalises a decoded object: its metadata, what the schema does not have, and nulls.
-    pub(super) fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
+    pub(super) fn conform(
+        &self,
+        value: &mut Value,
+        issues: &mut Vec<FieldIssue>,
+    ) -> Result<(), ConformError> {
         metadata::coerce_own(value, false, issues)?;
         self.prune(value, issues);
         self.prune_nulls(value);

@@ -242,6 +242,25 @@ impl Changed {
 }
 
 impl WatchEvent {
+    /// Returns the object of the change; `None` for a bookmark.
+    pub fn object(&self) -> Option<&StoredObject> {
+        match self {
+            Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => Some(object),
+            Self::Bookmark { .. } => None,
+        }
+    }
+
+    /// Returns the same change with another form of its object.
+    #[must_use]
+    pub fn with_object(&self, object: StoredObject) -> Self {
+        match self {
+            Self::Added(_) => Self::Added(object),
+            Self::Modified(_) => Self::Modified(object),
+            Self::Deleted(_) => Self::Deleted(object),
+            bookmark @ Self::Bookmark { .. } => bookmark.clone(),
+        }
+    }
+
     /// Returns the revision of the change.
     pub fn revision(&self) -> Revision {
         match self {

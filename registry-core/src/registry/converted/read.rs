@@ -5,17 +5,20 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::StreamExt;
 
-use crate::api::{GetOptions, ListOptions, StatusError};
+use crate::api::{GetOptions, ListOptions, Object, StatusError};
+use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
 use crate::registry::store::check_field_selector;
-use crate::resource::conversion::ConversionError;
+use crate::resource::conversion::{ConversionError, Converter};
 use crate::rest::{Answer, Getter, Lister, Watcher};
-use crate::storage::{EncodingBudget, ListPage, Rest, StoredObject, WatchError, WatchEvent, WatchStream};
+use crate::storage::{Entry, ListPage, Rest, StoredObject, WatchError, WatchEvent, WatchStream};
 
 use super::{Converted, VersionAdapter};
 
 /// Number of objects of a list that are converted before yielding to other tasks.
 const CONVERTED_AT_ONCE: usize = 64;
+/// Maximum number of objects of one remote conversion.
+const REMOTE_AT_ONCE: usize = 500;
 
 #[async_trait]
 impl<T: Getter + ?Sized> Getter for Converted<T> {
@@ -25,10 +28,7 @@ impl<T: Getter + ?Sized> Getter for Converted<T> {
         name: &str,
         options: &GetOptions,
     ) -> Result<Answer, StatusError> {
-        match self.hub.get(context, name, options).await? {
-            Answer::Stored(entry) => Ok(Answer::Stored(self.adapter.read(&entry, &self.kept)?)),
-            other => self.adapter.answer(other),
-        }
+        self.adapter.answer(self.hub.get(context, name, options).await?).await
     }
 }
 
@@ -36,10 +36,7 @@ impl<T: Getter + ?Sized> Getter for Converted<T> {
 impl<T: Lister + ?Sized> Lister for Converted<T> {
     async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError> {
         let options = self.adapter.selection(options)?;
-        let page = self.hub.list(context, &options).await?;
-        let adapter = self.adapter.clone();
-        let kept = self.kept.clone();
-        page_of(page, move |entry| adapter.read(entry, &kept)).await
+        self.adapter.page(self.hub.list(context, &options).await?).await
     }
 
     async fn list_in_parts(
@@ -48,10 +45,7 @@ impl<T: Lister + ?Sized> Lister for Converted<T> {
         options: &ListOptions,
     ) -> Result<ListPage, StatusError> {
         let options = self.adapter.selection(options)?;
-        let page = self.hub.list_in_parts(context, &options).await?;
-        let adapter = self.adapter.clone();
-        let kept = self.kept.clone();
-        page_of(page, move |entry| adapter.read(entry, &kept)).await
+        self.adapter.page(self.hub.list_in_parts(context, &options).await?).await
     }
 
     fn list_kind(&self) -> &'static str {
@@ -67,9 +61,15 @@ impl<T: Watcher + ?Sized> Watcher for Converted<T> {
         options: &ListOptions,
     ) -> Result<WatchStream, StatusError> {
         let adapter = self.adapter.clone();
-        let kept = self.kept.clone();
         let events = self.hub.watch(context, &adapter.selection(options)?).await?;
-        Ok(events.map(move |event| adapter.event(event?, &kept)).boxed())
+        if adapter.is_remote() {
+            let converted = events.then(move |event| {
+                let adapter = adapter.clone();
+                async move { adapter.converted_event(event?).await }
+            });
+            return Ok(converted.boxed());
+        }
+        Ok(events.map(move |event| adapter.event(event?)).boxed())
     }
 }
 
@@ -88,60 +88,132 @@ impl VersionAdapter {
         Ok(options)
     }
 
-    /// Converts a page returned by the hub's storage.
-    pub(super) async fn page(&self, page: ListPage) -> Result<ListPage, StatusError> {
+    /// Converts a page returned by the hub's storage. Fails if one object cannot be converted, as in Kubernetes.
+    pub(super) async fn page(&self, mut page: ListPage) -> Result<ListPage, StatusError> {
+        self.convert_all(&mut page.items).await?;
         let adapter = self.clone();
-        page_of(page, move |entry| adapter.entry(entry)).await
-    }
-
-    /// Returns a stored object converted to the spoke; the conversion is shared by all readers of this entry.
-    fn shared(
-        &self,
-        entry: &StoredObject,
-        kept: &Arc<EncodingBudget>,
-    ) -> Result<StoredObject, ConversionError> {
-        let made = entry.in_version(self.spoke.group_version(), kept, || self.try_entry(entry).ok());
-        // A failed conversion is repeated to get its error.
-        made.map_or_else(|| self.try_entry(entry), Ok)
-    }
-
-    fn read(&self, entry: &StoredObject, kept: &Arc<EncodingBudget>) -> Result<StoredObject, StatusError> {
-        self.shared(entry, kept).map_err(|error| self.conversion_failed(&error))
-    }
-
-    fn event(&self, event: WatchEvent, kept: &Arc<EncodingBudget>) -> Result<WatchEvent, WatchError> {
-        let convert = |entry: &_| {
-            let converted = self.shared(entry, kept);
-            converted.map_err(|error| WatchError::Corrupt {
-                key: entry.key.to_string(),
-                reason: error.to_string(),
+        page.rest = page.rest.map(|rest| {
+            Rest::new(move || {
+                let adapter = adapter.clone();
+                let parts = rest.stream().then(move |items| {
+                    let adapter = adapter.clone();
+                    async move {
+                        let mut items = items?;
+                        adapter.convert_all(&mut items).await?;
+                        Ok(items)
+                    }
+                });
+                parts.boxed()
             })
+        });
+        Ok(page)
+    }
+
+    /// Converts a stored object.
+    pub(super) async fn read(&self, entry: &StoredObject) -> Result<StoredObject, StatusError> {
+        let mut entries = [entry.clone()];
+        self.convert_all(&mut entries).await?;
+        let [entry] = entries;
+        Ok(entry)
+    }
+
+    fn is_remote(&self) -> bool {
+        matches!(self.conversion.converter, Converter::Remote(_))
+    }
+
+    async fn convert_all(&self, entries: &mut [StoredObject]) -> Result<(), StatusError> {
+        let converted = if self.is_remote() {
+            self.convert_remotely(entries).await
+        } else {
+            self.convert_here(entries).await
         };
-        Ok(match event {
-            WatchEvent::Added(entry) => WatchEvent::Added(convert(&entry)?),
-            WatchEvent::Modified(entry) => WatchEvent::Modified(convert(&entry)?),
-            WatchEvent::Deleted(entry) => WatchEvent::Deleted(convert(&entry)?),
-            bookmark @ WatchEvent::Bookmark { .. } => bookmark,
-        })
+        converted.map_err(|error| self.conversion_failed(&error))
+    }
+
+    /// Converts objects by functions of this process. Each is converted once for all its readers.
+    async fn convert_here(&self, entries: &mut [StoredObject]) -> Result<(), ConversionError> {
+        let is_long = entries.len() > CONVERTED_AT_ONCE;
+        for some in entries.chunks_mut(CONVERTED_AT_ONCE) {
+            for entry in some {
+                *entry = self.shared(entry)?;
+            }
+            if is_long {
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a stored object converted by a function of this process; the conversion is shared by all readers of this
+    /// entry.
+    fn shared(&self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
+        let convert = || {
+            let object = self.spoke.of_stored_blocking(decoded(entry)?)?;
+            with_key_of(entry, &object)
+        };
+        let made = entry.in_version(self.spoke.group_version(), &self.kept, || convert().ok());
+        // A failed conversion is repeated to get its error.
+        made.map_or_else(convert, Ok)
+    }
+
+    /// Converts objects outside of this process, many at once: those that were not converted before.
+    async fn convert_remotely(&self, entries: &mut [StoredObject]) -> Result<(), ConversionError> {
+        let version = self.spoke.group_version();
+        let mut missing: Vec<&mut StoredObject> = Vec::new();
+        for entry in entries {
+            match entry.known_version(version) {
+                Some(known) => *entry = known,
+                None => missing.push(entry),
+            }
+        }
+        for some in missing.chunks_mut(REMOTE_AT_ONCE) {
+            let objects = some.iter().map(|entry| decoded(entry)).collect::<Result<Vec<_>, _>>()?;
+            let converted = self.spoke.of_stored(objects).await?;
+            if converted.len() != some.len() {
+                return Err(ConversionError("the conversion returned another number of objects".to_owned()));
+            }
+            for (entry, object) in some.iter_mut().zip(converted) {
+                let made = with_key_of(entry, &object)?;
+                let kept = entry.in_version(version, &self.kept, || Some(made.clone()));
+                **entry = kept.unwrap_or(made);
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts an event by functions of this process.
+    fn event(&self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
+        let Some(entry) = event.object() else { return Ok(event) };
+        let converted = self.shared(entry).map_err(|error| corrupt(entry, error))?;
+        Ok(event.with_object(converted))
+    }
+
+    /// Converts an event.
+    async fn converted_event(&self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
+        let Some(entry) = event.object() else { return Ok(event) };
+        let mut entries = [entry.clone()];
+        self.convert_remotely(&mut entries).await.map_err(|error| corrupt(entry, error))?;
+        let [converted] = entries;
+        Ok(event.with_object(converted))
     }
 }
 
-/// Converts a page. Fails if one object cannot be converted, as in Kubernetes.
-async fn page_of(
-    mut page: ListPage,
-    convert: impl Fn(&StoredObject) -> Result<StoredObject, StatusError> + Clone + Send + Sync + 'static,
-) -> Result<ListPage, StatusError> {
-    for some in page.items.chunks_mut(CONVERTED_AT_ONCE) {
-        for entry in some {
-            *entry = convert(entry)?;
-        }
-        tokio::task::yield_now().await;
-    }
-    page.rest = page.rest.map(|rest| {
-        Rest::new(move || {
-            let convert = convert.clone();
-            rest.stream().map(move |items| items?.iter().map(&convert).collect()).boxed()
-        })
-    });
-    Ok(page)
+fn corrupt(entry: &StoredObject, error: impl ToString) -> WatchError {
+    WatchError::Corrupt { key: entry.key.to_string(), reason: error.to_string() }
+}
+
+fn decoded(entry: &StoredObject) -> Result<Object, ConversionError> {
+    stored::decode(&entry.json).map_err(unreadable)
+}
+
+/// Returns a converted object as stored. Its key, revision and selectable attributes remain the hub's.
+fn with_key_of(entry: &StoredObject, object: &Object) -> Result<StoredObject, ConversionError> {
+    let encoded = stored::encode(object);
+    let (json, item_offset) = stored::with_resource_version(&encoded, entry.revision).map_err(unreadable)?;
+    let attributes = entry.attributes.clone();
+    Ok(Arc::new(Entry::new(Arc::clone(&entry.key), entry.revision, json, item_offset, attributes)))
+}
+
+fn unreadable(error: DecodeError) -> ConversionError {
+    ConversionError(error.to_string())
 }

@@ -23,8 +23,8 @@ impl<T: Creater + ?Sized> Creater for Converted<T> {
     ) -> Result<Answer, StatusError> {
         let adapter = &self.adapter;
         let admission = AdaptedAdmission { adapter, external: admission };
-        let created = self.hub.create(context, adapter.to_hub(object)?, &admission, options).await?;
-        adapter.answer(created)
+        let created = self.hub.create(context, adapter.to_hub(object).await?, &admission, options).await?;
+        adapter.answer(created).await
     }
 }
 
@@ -40,8 +40,8 @@ impl<T: NamedCreater + ?Sized> NamedCreater for Converted<T> {
     ) -> Result<Answer, StatusError> {
         let adapter = &self.adapter;
         let admission = AdaptedAdmission { adapter, external: admission };
-        let object = adapter.to_hub(object)?;
-        adapter.answer(self.hub.create_named(context, name, object, &admission, options).await?)
+        let object = adapter.to_hub(object).await?;
+        adapter.answer(self.hub.create_named(context, name, object, &admission, options).await?).await
     }
 }
 
@@ -59,7 +59,7 @@ impl<T: Updater + ?Sized> Updater for Converted<T> {
         let admission = AdaptedAdmission { adapter, external: admission };
         let mut update = AdaptedUpdate { adapter, external: update };
         let (answer, created) = self.hub.update(context, name, &mut update, &admission, options).await?;
-        Ok((adapter.answer(answer)?, created))
+        Ok((adapter.answer(answer).await?, created))
     }
 }
 
@@ -74,7 +74,7 @@ impl<T: GracefulDeleter + ?Sized> GracefulDeleter for Converted<T> {
     ) -> Result<Answer, StatusError> {
         let adapter = &self.adapter;
         let admission = AdaptedAdmission { adapter, external: admission };
-        adapter.answer(self.hub.delete(context, name, &admission, options).await?)
+        adapter.answer(self.hub.delete(context, name, &admission, options).await?).await
     }
 }
 
@@ -94,13 +94,14 @@ impl<T: CollectionDeleter + ?Sized> CollectionDeleter for Converted<T> {
     }
 }
 
+#[async_trait]
 impl ObjectAdapter for VersionAdapter {
-    fn to_external(&self, object: &Object) -> Result<Object, StatusError> {
-        self.to_spoke(object.clone())
+    async fn to_external(&self, object: &Object) -> Result<Object, StatusError> {
+        self.to_spoke(object.clone()).await
     }
 
-    fn to_stored(&self, wanted: Object, _: Option<&Object>) -> Result<Object, StatusError> {
-        self.to_hub(wanted)
+    async fn to_stored(&self, wanted: Object, _: Option<&Object>) -> Result<Object, StatusError> {
+        self.to_hub(wanted).await
     }
 
     /// Validates an object that the hub would store with the spoke's own strategy.

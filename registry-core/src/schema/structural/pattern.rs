@@ -70,7 +70,8 @@ fn rewrite(pattern: &str) -> String {
 
 /// Whether the text after a brace is `n}`, `n,}` or `n,m}`.
 fn starts_repetition(letters: Peekable<Chars<'_>>) -> bool {
-    let bounds: String = letters.take_while(|letter| letter.is_ascii_digit() || matches!(letter, ',' | '}')).collect();
+    let bounds: String =
+        letters.take_while(|letter| letter.is_ascii_digit() || matches!(letter, ',' | '}')).collect();
     let Some((bounds, _)) = bounds.split_once('}') else { return false };
     let (least, most) = bounds.split_once(',').unwrap_or((bounds, ""));
     !least.is_empty() && !most.contains(',')

@@ -181,12 +181,7 @@ fn truncated(number: f64) -> i64 {
 // === strings ===
 
 /// Checks the length, pattern and format of a string. At most one fault is found of the first two.
-pub(super) fn check_text<'a>(
-    node: &'a Node,
-    text: &'a str,
-    place: &Place<'_>,
-    findings: &mut Findings<'a>,
-) {
+pub(super) fn check_text<'a>(node: &'a Node, text: &'a str, place: &Place<'_>, findings: &mut Findings<'a>) {
     findings.matches += 1;
     let Some(rules) = rules(node) else { return };
     if let Some(rules) = &rules.text {
