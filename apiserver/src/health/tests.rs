@@ -1,3 +1,10 @@
+use registry_core::registry::{Compiled, Store};
+use registry_core::resource::{Resource as _, Versions};
+use registry_core::storage::embedded::Embedded;
+use registry_core::storage::transform::Identity;
+use registry_core::storage::versioned::VersionedStore;
+use resources::core::namespaces::Namespaces;
+
 use super::*;
 
 fn health() -> (Health, Arc<Completion>) {
@@ -49,4 +56,20 @@ async fn single_checks_have_their_own_paths() {
     assert_eq!(ask(&health, "/livez/zork").await, missing);
     assert_eq!(ask(&health, "/livez/").await, missing);
     assert!(Endpoint::of_path("/livezork").is_none());
+}
+
+#[tokio::test]
+async fn an_informer_without_its_first_list_is_not_ready() {
+    let resource = Namespaces::TYPE.instantiate();
+    let versions = Arc::new(Versions::only(resource.clone()));
+    let storage = Arc::new(VersionedStore::new(Embedded::in_memory(), Arc::new(Identity), versions));
+    let (_, informer) = Compiled::informer(Store::new(resource, storage, "/registry"), Some);
+    let task = informer.into_task();
+    let synced = task.synced();
+    let check = ReadinessCheck::new(Arc::default(), vec![(task.resource(), synced.clone())]);
+    assert_eq!(check.check().await, Err("namespaces: its objects are being read".to_owned()));
+    let running = tokio::spawn(task.run());
+    assert!(synced.wait().await);
+    assert_eq!(check.check().await, Ok(()));
+    running.abort();
 }

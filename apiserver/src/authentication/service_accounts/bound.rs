@@ -217,3 +217,49 @@ pub(super) fn account_user(
         extra,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use registry_core::codec::stored;
+    use registry_core::storage::embedded::Embedded;
+    use registry_core::storage::transform;
+    use registry_core::storage::versioned::VersionedStore;
+    use registry_core::storage::{Attributes, Entry};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn identity(metadata: &Value, is_canonical: bool) -> Identity {
+        let resource = Pods::TYPE.instantiate();
+        let versions = Arc::new(registry_core::resource::Versions::only(resource.clone()));
+        let storage = VersionedStore::new(Embedded::in_memory(), Arc::new(transform::Identity), versions);
+        let store = Store::new(resource, Arc::new(storage), "/registry");
+        let object =
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"uid": "of-spec"}});
+        let object = Object::from_value(object).unwrap();
+        let (json, item_offset) = stored::with_resource_version(&stored::encode(&object), 7).unwrap();
+        let offset = if is_canonical { item_offset } else { 0 };
+        let entry = Entry::new("/registry/pods/a/b".into(), 7, json, offset, Attributes::default());
+        assert_eq!(entry.metadata().is_some(), is_canonical);
+        Identity::of(&store, &Arc::new(entry)).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_identity_is_that_of_the_metadata() {
+        for is_canonical in [true, false] {
+            let read = |metadata: Value| {
+                let identity = identity(&metadata, is_canonical);
+                (identity.uid, identity.deletion_timestamp)
+            };
+            let labels = json!({"uid": "of-labels", "deletionTimestamp": "never"});
+            let ends = "2026-01-01T00:00:00Z";
+            assert_eq!(
+                read(json!({"name": "b", "uid": "u", "deletionTimestamp": ends, "labels": labels})),
+                ("u".to_owned(), Some(ends.to_owned()))
+            );
+            assert_eq!(read(json!({"name": "b", "labels": labels})), (String::new(), None));
+        }
+    }
+}
