@@ -126,7 +126,8 @@ impl<'p> Translator<'p> {
                 self.advance(2);
                 self.out.push_str(r"(?-u:\b)");
             }
-            'A' | 'B' | 'z' | 'p' | 'P' => self.copy(2),
+            'A' | 'B' | 'z' => self.copy(2),
+            'p' | 'P' => self.property(),
             'Q' => {
                 self.advance(2);
                 let (quoted, rest) = self.rest.split_once(r"\E").unwrap_or((self.rest, ""));
@@ -139,6 +140,16 @@ impl<'p> Translator<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Copies a Unicode property, with its name of one letter or in braces.
+    fn property(&mut self) {
+        let name = self.rest.get(2..).unwrap_or_default();
+        let length = match name.chars().next() {
+            Some('{') => name.find('}').map_or(name.len(), |end| end + 1),
+            letter => letter.map_or(0, char::len_utf8),
+        };
+        self.copy(2 + length);
     }
 
     /// Writes a character so that it stands for itself, also in a class.
@@ -221,11 +232,7 @@ impl<'p> Translator<'p> {
             return Ok(());
         }
         if let Some('p' | 'P') = letter {
-            let length = match self.rest.get(2..3) {
-                Some("{") => self.rest.find('}').map_or(self.rest.len(), |end| end + 1),
-                _ => 3,
-            };
-            self.copy(length);
+            self.property();
             return Ok(());
         }
         let item = self.rest;
@@ -281,6 +288,7 @@ mod tests {
             (r"^[^]a]$", "]", false),
             (r"^[[:alpha:]_]+$", "a_", true),
             (r"^[\pL\p{Nd}]+$", "é1", true),
+            (r"^\p{L}\pN+$", "é12", true),
             (r"^\101\x42\x{43}$", "ABC", true),
             (r"^\Qa.b\E.$", "a.bc", true),
             (r"^\<\.$", "<.", true),
