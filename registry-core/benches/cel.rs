@@ -7,7 +7,10 @@
 )]
 
 use divan::Bencher;
-use registry_core::cel::{CostBudget, DeclType, Environment, declare};
+use registry_core::api::validation::{ErrorList, FieldPath};
+use registry_core::cel::{
+    CostBudget, DeclType, Environment, RuleBudget, ValidationRules, check_definition, declare,
+};
 use serde_json::{Value, json};
 
 /// Rules as they are common in CustomResourceDefinitions.
@@ -22,16 +25,27 @@ fn main() {
     divan::main();
 }
 
-fn declared() -> DeclType {
+fn schema() -> Value {
     let item = json!({"type": "object", "properties": {
         "name": {"type": "string", "maxLength": 64}, "kind": {"type": "string"},
     }});
-    let schema = json!({"type": "object", "properties": {
+    json!({"type": "object", "properties": {
         "replicas": {"type": "integer"}, "max": {"type": "integer"},
         "a": {"type": "string"}, "b": {"type": "string"},
         "items": {"type": "array", "maxItems": 100, "items": item},
-    }});
-    declare(&schema, "self", false).unwrap()
+    }})
+}
+
+/// The schema with a number of rules.
+fn schema_with_rules(count: usize) -> Value {
+    let mut schema = schema();
+    schema["x-kubernetes-validations"] =
+        RULES.iter().cycle().take(count).map(|rule| json!({"rule": rule})).collect();
+    schema
+}
+
+fn declared() -> DeclType {
+    declare(&schema(), "self", false).unwrap()
 }
 
 fn environment(declared: &DeclType) -> Environment {
@@ -65,4 +79,22 @@ fn evaluate(bencher: Bencher<'_, '_>, rule: &str) {
     let mut activation = environment.activation();
     activation.bind_json("self", &object, &declared);
     bencher.bench(|| program.evaluate(&activation, &mut CostBudget::default()).unwrap().as_bool());
+}
+
+#[divan::bench]
+fn check_a_definition_with_a_thousand_rules(bencher: Bencher<'_, '_>) {
+    let schema = schema_with_rules(1_000);
+    bencher.bench(|| check_definition(&schema, &FieldPath::new("schema"), None));
+}
+
+/// All rules together, as for a request.
+#[divan::bench]
+fn validate_an_object(bencher: Bencher<'_, '_>) {
+    let rules = ValidationRules::compile(&schema_with_rules(RULES.len()), false).unwrap();
+    let (path, object) = (FieldPath::new("spec"), object());
+    bencher.bench(|| {
+        let mut errors = ErrorList::default();
+        rules.validate(&path, &object, Some(&object), &mut RuleBudget::default(), &mut errors);
+        errors
+    });
 }

@@ -15,7 +15,7 @@ mod conversions;
 mod escape;
 mod format;
 mod format_string;
-mod lists;
+pub(crate) mod lists;
 mod net;
 mod optional;
 mod quantity;
@@ -140,7 +140,7 @@ pub(crate) fn to_static(value: &Value<'_>) -> Option<Value<'static>> {
             }
             Value::map(copied)
         }
-        Value::List(List::Json(..)) | Value::Map(_) => return None,
+        Value::List(List::Json(..) | List::Joined(..)) | Value::Map(_) => return None,
     })
 }
 

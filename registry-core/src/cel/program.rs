@@ -166,6 +166,17 @@ impl Program {
         self.nodes.get(id.0 as usize).unwrap_or(&MISSING)
     }
 
+    /// Whether a node is a variable, or a field or an element of one.
+    pub(crate) fn is_attribute(&self, mut id: NodeId) -> bool {
+        loop {
+            match self.node(id) {
+                Node::Variable(_) | Node::Local(_) => return true,
+                Node::Select { operand, .. } | Node::Index { operand, .. } => id = *operand,
+                _ => return false,
+            }
+        }
+    }
+
     /// The type of the expression.
     pub fn output_type(&self) -> &Type {
         &self.output

@@ -103,6 +103,11 @@ impl RuleBudget {
         self
     }
 
+    /// What further rules may cost; 0 once a limit was exceeded.
+    pub fn remaining(&self) -> u64 {
+        u64::try_from(self.remaining).unwrap_or(0)
+    }
+
     /// Whether a limit was exceeded, so that no further rules are evaluated.
     pub fn is_exhausted(&self) -> bool {
         self.remaining < 0

@@ -64,6 +64,8 @@ pub enum List<'a> {
     Json(&'a Vec<Json>, &'a DeclType),
     /// A list that was made while evaluating.
     Owned(Arc<Vec<Value<'a>>>),
+    /// A list that was joined of others, with the declared type of the first: what makes elements the same stays.
+    Joined(Arc<Vec<Value<'a>>>, &'a DeclType),
 }
 
 /// A map or an object.
@@ -268,7 +270,7 @@ impl<'a> List<'a> {
     pub fn len(&self) -> usize {
         match self {
             Self::Json(items, _) => items.len(),
-            Self::Owned(items) => items.len(),
+            Self::Owned(items) | Self::Joined(items, _) => items.len(),
         }
     }
 
@@ -283,7 +285,7 @@ impl<'a> List<'a> {
             Self::Json(items, declared) => {
                 items.get(index).map(|item| json::adapt(item, element_type(declared)))
             }
-            Self::Owned(items) => items.get(index).cloned().map(Ok),
+            Self::Owned(items) | Self::Joined(items, _) => items.get(index).cloned().map(Ok),
         }
     }
 
@@ -299,7 +301,8 @@ impl<'a> List<'a> {
 
     pub(crate) fn kind(&self) -> &'a ListKind {
         match self {
-            Self::Json(_, DeclType { shape: Shape::List(_, kind), .. }) => kind,
+            Self::Json(_, DeclType { shape: Shape::List(_, kind), .. })
+            | Self::Joined(_, DeclType { shape: Shape::List(_, kind), .. }) => kind,
             _ => &ListKind::Atomic,
         }
     }
@@ -315,12 +318,9 @@ fn element_type(declared: &DeclType) -> &DeclType {
 // === impl Map ===
 
 impl<'a> Map<'a> {
-    /// The number of entries, of those that are declared.
+    /// The number of entries, of an object also those that are not declared.
     pub fn len(&self) -> usize {
         match self {
-            Self::Json(fields, DeclType { shape: Shape::Object(object), .. }) => {
-                object.fields().filter(|(_, field)| is_present(fields, field)).count()
-            }
             Self::Json(fields, _) => fields.len(),
             Self::Owned(entries) | Self::Object(entries, _) => entries.len(),
         }

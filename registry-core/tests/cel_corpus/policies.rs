@@ -138,10 +138,8 @@ fn environment(spec: &Json) -> Environment {
 /// Returns the message with which a policy denies an object; `None` if it admits it.
 fn deny(spec: &Json, object: &Json) -> Option<String> {
     let environment = environment(spec);
-    let (group, version) = match object["apiVersion"].as_str().unwrap_or("v1").split_once('/') {
-        Some(names) => names,
-        None => ("", "v1"),
-    };
+    let names = object["apiVersion"].as_str().and_then(|names| names.split_once('/'));
+    let (group, version) = names.unwrap_or(("", "v1"));
     let kind = object["kind"].as_str().unwrap_or("ConfigMap");
     let resource = format!("{}s", kind.to_lowercase());
     let kind = json!({"group": group, "version": version, "kind": kind});

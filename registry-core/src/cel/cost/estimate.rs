@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use super::{CallEstimate, CostEstimate, CostNode, Path, SizeEstimate};
-use crate::cel::checker::{Checked, Reference};
+use crate::cel::checker::Checked;
 use crate::cel::syntax::ast::{ACCUMULATOR, Comprehension, Expr, ExprId, Literal, MapEntry, Name};
 use crate::cel::types::{DeclType, Shape, Type};
 
@@ -94,8 +94,8 @@ impl<'e> Estimator<'e> {
         match checked.ast.get(id) {
             Expr::Error | Expr::Literal(_) => CostEstimate::default(),
             Expr::Ident(name) => self.cost_ident(id, name),
-            // A dotted variable is one name.
-            Expr::Select { .. } if matches!(checked.references.get(&id), Some(Reference::Variable(_))) => {
+            // A dotted variable, or the dotted name of a type, is one name.
+            Expr::Select { .. } if checked.references.contains_key(&id) => {
                 self.paths.insert(id, Path::At(self.root));
                 ATTRIBUTE_COST
             }

@@ -8,7 +8,7 @@ use crate::cel::value::{Evaluated, EvaluationError, List, Value, compare, fail};
 pub(super) fn native(name: &str) -> Option<Native> {
     Some(match name {
         "isSorted" => is_sorted,
-        "sum" => sum,
+        "sum" => |call| sum(call, Value::Int(0)),
         "min" | "max" => extreme,
         "distinct" => distinct,
         "flatten" => flatten,
@@ -41,7 +41,17 @@ fn is_sorted<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     Ok(Value::Bool(true))
 }
 
-fn sum<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+/// The `sum` of a list whose elements have a known type: the sum of no elements is the zero of that type.
+pub(crate) fn sum_of(overload: &str) -> Option<Native> {
+    Some(match overload {
+        "list_uint_sum_uint" => |call| sum(call, Value::Uint(0)),
+        "list_double_sum_double" => |call| sum(call, Value::Double(0.0)),
+        "list_duration_sum_duration" => |call| sum(call, Value::Duration(0)),
+        _ => return None,
+    })
+}
+
+fn sum<'a>(call: &mut Call<'a, '_>, of_nothing: Value<'a>) -> Evaluated<'a> {
     let [Value::List(list)] = call.args else {
         return call.no_such_overload();
     };
@@ -66,7 +76,7 @@ fn sum<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
             _ => return call.no_such_overload(),
         });
     }
-    Ok(total.unwrap_or(Value::Int(0)))
+    Ok(total.unwrap_or(of_nothing))
 }
 
 fn extreme<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {

@@ -38,6 +38,7 @@ fn of_non_zero<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         Value::Bytes(bytes) => bytes.is_empty(),
         Value::List(list) => list.is_empty(),
         Value::Map(map) => map.is_empty(),
+        Value::Timestamp(time) => time.is_first(),
         _ => false,
     };
     Ok(if is_zero { Value::Optional(None) } else { Value::some(value.clone()) })

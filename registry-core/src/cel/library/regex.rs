@@ -3,6 +3,8 @@
 use super::{Call, Native, list_of_texts};
 use crate::cel::value::{Evaluated, EvaluationError, Value, fail};
 
+mod go_syntax;
+
 /// Maximum size in bytes of a compiled expression: a pattern can be much larger compiled than written.
 const MAX_COMPILED_BYTES: usize = 4 << 20;
 
@@ -19,33 +21,13 @@ pub(super) fn native(name: &str) -> Option<Native> {
 /// # Errors
 /// Fails if it is malformed, uses what Go does not have, or is too large.
 pub fn compile(pattern: &str) -> Result<regex::Regex, String> {
-    // `\z` and `\Z` mean the same in both; `\Q...\E` is Go's alone.
-    let rewritten;
-    let text = if pattern.contains(r"\Q") {
-        rewritten = expand_quoted(pattern);
-        rewritten.as_str()
-    } else {
-        pattern
-    };
-    regex::RegexBuilder::new(text)
+    let translated =
+        go_syntax::translate(pattern).map_err(|reason| format!("error parsing regexp: {reason}"))?;
+    regex::RegexBuilder::new(&translated)
         .size_limit(MAX_COMPILED_BYTES)
         .dfa_size_limit(MAX_COMPILED_BYTES)
         .build()
         .map_err(|error| go_message(pattern, &error))
-}
-
-/// Replaces `\Q...\E` by escaped text.
-fn expand_quoted(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len());
-    let mut rest = pattern;
-    while let Some((before, quoted)) = rest.split_once(r"\Q") {
-        out.push_str(before);
-        let (quoted, after) = quoted.split_once(r"\E").unwrap_or((quoted, ""));
-        out.push_str(&regex::escape(quoted));
-        rest = after;
-    }
-    out.push_str(rest);
-    out
 }
 
 fn go_message(pattern: &str, error: &regex::Error) -> String {

@@ -1,7 +1,7 @@
 //! Variables, fields and indexes.
 
+use super::NodeId;
 use super::evaluate::{Machine, Slot};
-use super::{Node, NodeId};
 use crate::cel::syntax::ast::Name;
 use crate::cel::value::{Evaluated, Value, fail};
 
@@ -26,18 +26,18 @@ impl<'a> Machine<'a, '_> {
     }
 
     pub(super) fn select(&mut self, operand: NodeId, field: &'a Name, optional: bool) -> Evaluated<'a> {
-        let operand = self.eval(operand)?;
-        self.budget.charge(1)?;
-        let (target, optional) = match operand {
+        let (target, optional) = match self.eval(operand)? {
             Value::Optional(None) => return Ok(Value::Optional(None)),
             Value::Optional(Some(value)) => (value.as_ref().clone(), true),
             value => (value, optional),
         };
         let found = match &target {
-            Value::Map(map) => map.get_str(field).transpose()?,
+            Value::Map(map) => map.get_str(field),
             _ => None,
         };
-        match found {
+        // An optional field that is absent costs nothing.
+        self.budget.charge(u64::from(found.is_some() || !optional))?;
+        match found.transpose()? {
             Some(value) if optional => Ok(Value::some(value)),
             Some(value) => Ok(value),
             None if optional => Ok(Value::Optional(None)),
@@ -60,26 +60,24 @@ impl<'a> Machine<'a, '_> {
 
     pub(super) fn index(&mut self, operand: NodeId, index: NodeId, optional: bool) -> Evaluated<'a> {
         let operand = self.eval(operand)?;
-        let is_constant = matches!(self.program.node(index), Node::Constant(_));
+        // An index that is a variable has cost what an index costs.
+        let cost = u64::from(!self.program.is_attribute(index));
         let index = self.eval(index)?;
-        self.budget.charge(u64::from(is_constant))?;
-        if !is_constant {
-            self.budget.charge(1)?;
-        }
         let (target, optional) = match operand {
             Value::Optional(None) => return Ok(Value::Optional(None)),
             Value::Optional(Some(value)) => (value.as_ref().clone(), true),
             value => (value, optional),
         };
         let found = match &target {
-            Value::Map(map) => map.get(&index).transpose()?,
+            Value::Map(map) => map.get(&index),
             Value::List(list) => match list_index(&index)? {
-                Some(place) => list.get(place).transpose()?,
+                Some(place) => list.get(place),
                 None => None,
             },
             _ => None,
         };
-        match found {
+        self.budget.charge(if found.is_some() || !optional { cost } else { 0 })?;
+        match found.transpose()? {
             Some(value) if optional => Ok(Value::some(value)),
             Some(value) => Ok(value),
             None if optional => Ok(Value::Optional(None)),

@@ -54,6 +54,11 @@ impl CostBudget {
         Ok(())
     }
 
+    /// Gives back what was charged for a part that costs nothing where it is.
+    pub(crate) fn refund(&mut self, cost: u64) {
+        self.spent = self.spent.saturating_sub(cost);
+    }
+
     /// Charges 1 for every thousand units of work that Kubernetes' costs leave out.
     pub(crate) fn work(&mut self, units: u64) -> Result<(), Box<EvaluationError>> {
         self.charge(units / 1_000)

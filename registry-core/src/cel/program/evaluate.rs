@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::runtime_cost::CallCost;
 use super::{Activation, CostBudget, Node, NodeId, Program};
 use crate::cel::library::Call;
 use crate::cel::value::{
@@ -55,6 +56,11 @@ impl Program {
     }
 }
 
+/// Whether an error ends the evaluation: nothing absorbs it.
+fn is_final(error: &EvaluationError) -> bool {
+    !matches!(error, EvaluationError::Failed(_))
+}
+
 // === impl Machine ===
 
 impl<'a> Machine<'a, '_> {
@@ -76,13 +82,12 @@ impl<'a> Machine<'a, '_> {
             Node::And(left, right) => self.logic(*left, *right, false),
             Node::Or(left, right) => self.logic(*left, *right, true),
             Node::Conditional(condition, if_true, if_false) => match self.eval(*condition)? {
-                Value::Bool(true) => self.eval(*if_true),
-                Value::Bool(false) => self.eval(*if_false),
+                Value::Bool(true) => self.branch(*if_true),
+                Value::Bool(false) => self.branch(*if_false),
                 _ => no_such_overload(),
             },
             Node::Binary { operator, operands, cost } => {
-                let left = self.eval(operands.0)?;
-                let right = self.eval(operands.1)?;
+                let (left, right) = self.operands(*operands, *cost)?;
                 let result = super::operators::binary(*operator, &left, &right);
                 let charge = cost.of_two(&left, &right);
                 self.budget.charge(charge)?;
@@ -126,7 +131,7 @@ impl<'a> Machine<'a, '_> {
         let program: &'a Program = self.program;
         match program.node(id) {
             Node::Call { function, native, args, cost, pattern } => {
-                let args = self.eval_all(args)?;
+                let args = self.arguments(args, *cost)?;
                 if cost.is_known_before() {
                     self.budget.charge(cost.of(&args, None))?;
                 }
@@ -159,14 +164,68 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
-    fn eval_all(&mut self, nodes: &'a [NodeId]) -> Result<Vec<Value<'a>>, Box<EvaluationError>> {
-        nodes.iter().map(|node| self.eval(*node)).collect()
+    /// The arguments of a call. One or two are evaluated, and the call costs something, even if the first fails.
+    fn arguments(
+        &mut self,
+        nodes: &'a [NodeId],
+        cost: CallCost,
+    ) -> Result<Vec<Value<'a>>, Box<EvaluationError>> {
+        if nodes.len() > 2 {
+            return nodes.iter().map(|node| self.eval(*node)).collect();
+        }
+        let mut failure = None;
+        let mut values = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            match self.eval(*node) {
+                Ok(value) => values.push(value),
+                Err(error) if is_final(&error) => return Err(error),
+                Err(error) => {
+                    values.push(Value::Null);
+                    failure.get_or_insert(error);
+                }
+            }
+        }
+        let Some(failure) = failure else {
+            return Ok(values);
+        };
+        self.budget.charge(cost.of(&values, None))?;
+        Err(failure)
+    }
+
+    /// The operands of an operator. Both are evaluated, and the operator costs something, even if the first fails.
+    fn operands(
+        &mut self,
+        (left, right): (NodeId, NodeId),
+        cost: CallCost,
+    ) -> Result<(Value<'a>, Value<'a>), Box<EvaluationError>> {
+        let left = self.eval(left);
+        if let Err(error) = &left
+            && is_final(error)
+        {
+            return left.map(|left| (left, Value::Null));
+        }
+        let failure = match (left, self.eval(right)) {
+            (Ok(left), Ok(right)) => return Ok((left, right)),
+            (_, Err(error)) if is_final(&error) => return Err(error),
+            (Err(error), _) | (Ok(_), Err(error)) => error,
+        };
+        self.budget.charge(cost.of_two(&Value::Null, &Value::Null))?;
+        Err(failure)
+    }
+
+    /// A branch of a conditional. A variable there costs only its fields and elements.
+    fn branch(&mut self, id: NodeId) -> Evaluated<'a> {
+        let value = self.eval(id);
+        if self.program.is_attribute(id) {
+            self.budget.refund(ATTRIBUTE_COST);
+        }
+        value
     }
 
     fn unary(&mut self, operand: NodeId, apply: impl FnOnce(Value<'a>) -> Evaluated<'a>) -> Evaluated<'a> {
-        let operand = self.eval(operand)?;
+        let operand = self.eval(operand);
         self.budget.charge(1)?;
-        apply(operand)
+        apply(operand?)
     }
 
     /// `&&` and `||`: either side decides, also if the other one fails.
@@ -224,11 +283,14 @@ impl<'a> Machine<'a, '_> {
 
     fn make_list(&mut self, elements: &'a [NodeId], optional: &'a [bool]) -> Evaluated<'a> {
         let mut made = Vec::with_capacity(elements.len());
-        for (index, element) in elements.iter().enumerate() {
+        // The list costs what it costs even if an element fails.
+        let elements = elements.iter().enumerate().try_for_each(|(index, element)| {
             let is_optional = optional.get(index).copied().unwrap_or(false);
             made.extend(self.eval_optional(*element, is_optional)?);
-        }
+            Ok::<_, Box<EvaluationError>>(())
+        });
         self.budget.charge(LIST_COST)?;
+        elements?;
         Ok(Value::list(made))
     }
 

@@ -266,6 +266,7 @@ impl Planner<'_> {
     ) -> Result<NodeId, String> {
         let (function, native) =
             library::native(function).ok_or_else(|| format!("no such overload: {function}"))?;
+        let native = overload.and_then(library::lists::sum_of).unwrap_or(native);
         let mut pattern = None;
         if let ("matches" | "find" | "findAll", [_, regex, ..]) = (function, args.as_slice())
             && let Some(Node::Constant(Value::String(text))) = self.nodes.get(regex.0 as usize)
@@ -275,7 +276,16 @@ impl Planner<'_> {
         }
         let is_conversion = matches!(
             function,
-            "bool" | "bytes" | "double" | "duration" | "int" | "string" | "timestamp" | "uint"
+            "bool"
+                | "bytes"
+                | "double"
+                | "duration"
+                | "dyn"
+                | "int"
+                | "string"
+                | "timestamp"
+                | "type"
+                | "uint"
         );
         let is_constant = is_conversion && matches!(args.as_slice(), [arg] if self.is_constant(*arg));
         let cost = CallCost::new(function, overload);

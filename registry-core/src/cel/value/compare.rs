@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
@@ -148,7 +149,12 @@ pub(crate) fn concatenate<'a>(first: &List<'a>, second: &List<'a>) -> Evaluated<
             }
         }
     }
-    Ok(Value::list(joined))
+    Ok(match first {
+        List::Json(_, declared) | List::Joined(_, declared) => {
+            Value::List(List::Joined(Arc::new(joined), declared))
+        }
+        List::Owned(_) => Value::list(joined),
+    })
 }
 
 fn equal_maps<'a>(first: &Map<'a>, second: &Map<'a>) -> Result<bool, Box<EvaluationError>> {

@@ -76,6 +76,11 @@ impl Timestamp {
         Some(Self { offset_seconds, ..Self::new(since_epoch)? })
     }
 
+    /// Whether it is the earliest timestamp, which Go has for no time at all.
+    pub(crate) fn is_first(&self) -> bool {
+        self.since_epoch == SignedDuration::from_secs(FIRST_SECOND)
+    }
+
     /// The seconds since 1970, rounded down.
     pub(crate) fn seconds(&self) -> i64 {
         self.since_epoch.as_secs() - i64::from(self.since_epoch.subsec_nanos() < 0)
