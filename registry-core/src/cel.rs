@@ -34,7 +34,6 @@ pub use cost::CostEstimate;
 pub use declarations::{Libraries, Library};
 pub use environment::{CompileFailure, Environment, overloads};
 pub use library::Foreign;
-pub use library::regex::compile as compile_pattern;
 pub use library::authorizer::{Authorizer, AuthorizerValue, Check, Decision};
 pub use program::{Activation, CostBudget, PER_CALL_LIMIT, Program, RUNTIME_COST_BUDGET};
 pub use schema::{declare, escape, max_cardinality, unescape};

@@ -15,10 +15,7 @@ pub(super) fn native(name: &str) -> Option<Native> {
 }
 
 /// Compiles a regular expression of Go's syntax. The message of an error is Go's as far as it is known.
-///
-/// # Errors
-/// Fails if it is malformed, uses what Go does not have, or is too large.
-pub fn compile(pattern: &str) -> Result<regex::Regex, String> {
+pub(crate) fn compile(pattern: &str) -> Result<regex::Regex, String> {
     // `\z` and `\Z` mean the same in both; `\Q...\E` is Go's alone.
     let rewritten;
     let text = if pattern.contains(r"\Q") {
