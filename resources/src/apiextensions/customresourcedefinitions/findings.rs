@@ -70,6 +70,11 @@ impl Findings {
         self.errors.len()
     }
 
+    /// Returns a copy of the errors after the first `start`.
+    pub(super) fn since(&self, start: usize) -> Vec<FieldError> {
+        self.errors.get(start..).unwrap_or_default().to_vec()
+    }
+
     /// Returns the errors in the order found.
     pub(super) fn into_list(self) -> ErrorList {
         ErrorList(self.errors)

@@ -4,7 +4,10 @@ use serde_json::{Map, Value};
 
 /// A schema.
 #[derive(Clone, Copy)]
-pub(super) struct Schema<'a>(&'a Map<String, Value>);
+pub(super) struct Schema<'a> {
+    value: &'a Value,
+    fields: &'a Map<String, Value>,
+}
 
 /// The value of `items`.
 #[derive(Clone, Copy)]
@@ -27,17 +30,27 @@ pub(super) enum Additional<'a> {
 impl<'a> Schema<'a> {
     /// Reads a schema; `None` if there is none.
     pub(super) fn of(value: Option<&'a Value>) -> Option<Self> {
-        value.and_then(Value::as_object).map(Self)
+        value.and_then(|value| Some(Self { value, fields: value.as_object()? }))
+    }
+
+    /// Returns the schema as JSON.
+    pub(super) fn value(self) -> &'a Value {
+        self.value
+    }
+
+    /// Returns a copy of the fields.
+    pub(super) fn to_map(self) -> Map<String, Value> {
+        self.fields.clone()
     }
 
     /// Returns the names of the fields that are set.
     pub(super) fn set_fields(self) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str())
+        self.fields.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str())
     }
 
     /// Returns a field that is set.
     pub(super) fn get(self, name: &str) -> Option<&'a Value> {
-        self.0.get(name).filter(|value| !value.is_null())
+        self.fields.get(name).filter(|value| !value.is_null())
     }
 
     /// Whether a field is set to anything but an empty text, list or map.
@@ -101,9 +114,8 @@ impl<'a> Schema<'a> {
     /// Returns the schemas of elements.
     pub(super) fn items(self) -> Option<Items<'a>> {
         match self.get("items")? {
-            Value::Object(map) => Some(Items::One(Self(map))),
             Value::Array(list) => Some(Items::Many(list)),
-            _ => None,
+            value => Self::of(Some(value)).map(Items::One),
         }
     }
 
@@ -118,9 +130,8 @@ impl<'a> Schema<'a> {
     /// Returns what is said about other properties.
     pub(super) fn additional(self, name: &str) -> Option<Additional<'a>> {
         match self.get(name)? {
-            Value::Object(map) => Some(Additional::Schema(Self(map))),
             Value::Bool(allowed) => Some(Additional::Allowed(*allowed)),
-            _ => None,
+            value => Self::of(Some(value)).map(Additional::Schema),
         }
     }
 
@@ -190,13 +201,6 @@ impl<'a> Schema<'a> {
             })
             .or_else(|| self.entries("properties").find_map(|(_, schema)| schema.why_not_structural()))
             .or_else(|| self.additional_schema().and_then(Self::why_not_structural))
-    }
-
-    /// Whether a field of this schema alone prevents a structural form.
-    pub(super) fn is_convertible(self) -> bool {
-        let many = matches!(self.items(), Some(Items::Many(list)) if !list.is_empty());
-        let not_preserved = self.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false));
-        self.why_unsupported().is_none() && !many && !not_preserved
     }
 
     fn why_unsupported(self) -> Option<&'static str> {

@@ -14,6 +14,7 @@ mod field_paths;
 mod lists;
 mod names;
 mod openapi;
+mod patterns;
 mod ratcheting;
 mod root;
 mod rules;

@@ -4,7 +4,7 @@
 use super::super::findings::{Findings, Place};
 use super::super::schema::{Additional, Items, Schema};
 use super::ratcheting::{Options, TYPES};
-use super::{lists, rules};
+use super::lists;
 
 /// What applies to a part of a schema.
 #[derive(Clone, Copy)]
@@ -23,24 +23,21 @@ pub(super) fn check(schema: Schema<'_>, options: &Options<'_>, place: &Place, fi
 }
 
 impl Scope<'_, '_> {
-    /// Checks a schema; returns whether it has a structural form.
-    fn check(self, schema: Schema<'_>, is_root: bool, place: &Place, findings: &mut Findings) -> bool {
+    /// Checks a schema and everything below it.
+    fn check(self, schema: Schema<'_>, is_root: bool, place: &Place, findings: &mut Findings) {
         self.check_fields(schema, place, findings);
         if schema.is_true("uniqueItems") {
             let detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
             findings.forbidden(&place.child("uniqueItems"), detail);
         }
-        let mut is_convertible = schema.is_convertible();
-        is_convertible &= self.check_additional(schema, place, findings);
-        is_convertible &= self.check_properties(schema, is_root, place, findings);
-        is_convertible &= self.check_alternatives(schema, place, findings);
+        self.check_additional(schema, place, findings);
+        self.check_properties(schema, is_root, place, findings);
+        self.check_alternatives(schema, place, findings);
         for (name, one) in schema.entries("definitions") {
             self.check(one, false, &place.child("definitions").key(name), findings);
         }
         match schema.items() {
-            Some(Items::One(item)) => {
-                is_convertible &= self.check(item, false, &place.child("items"), findings);
-            }
+            Some(Items::One(item)) => self.check(item, false, &place.child("items"), findings),
             Some(items) => {
                 for (index, item) in items.many() {
                     self.check(item, false, &place.child("items").index(index), findings);
@@ -57,8 +54,6 @@ impl Scope<'_, '_> {
             findings.invalid_value(&place, preserves, "must be true or undefined");
         }
         lists::check(schema, self.options, place, findings);
-        rules::check(schema, is_convertible, place, findings);
-        is_convertible
     }
 
     /// Checks the fields that need no other schema.
@@ -93,34 +88,27 @@ impl Scope<'_, '_> {
     }
 
     /// Fields that are not described are ignored, so a schema describes either fields or the values of a map.
-    fn check_additional(self, schema: Schema<'_>, place: &Place, findings: &mut Findings) -> bool {
-        let Some(additional) = schema.additional("additionalProperties") else { return true };
+    fn check_additional(self, schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+        let Some(additional) = schema.additional("additionalProperties") else { return };
         let place = place.child("additionalProperties");
         if schema.has_properties() && !matches!(additional, Additional::Allowed(true)) {
             findings.forbidden(&place, "additionalProperties and properties are mutual exclusive");
         }
-        let Additional::Schema(additional) = additional else { return true };
+        let Additional::Schema(additional) = additional else { return };
         let mut scope = self;
         if self.is_in_meta {
             // Without a value it is not known what would be pruned from a default.
             scope.forbids_defaults = Some("inside additionalProperties applying to object metadata");
         }
-        scope.check(additional, false, &place, findings)
+        scope.check(additional, false, &place, findings);
     }
 
-    fn check_properties(
-        self,
-        schema: Schema<'_>,
-        is_root: bool,
-        place: &Place,
-        findings: &mut Findings,
-    ) -> bool {
+    fn check_properties(self, schema: Schema<'_>, is_root: bool, place: &Place, findings: &mut Findings) {
         if !schema.has_properties() {
-            return true;
+            return;
         }
         let is_object = is_root || schema.is_true("x-kubernetes-embedded-resource");
         let place = place.child("properties");
-        let mut is_convertible = true;
         for (name, property) in schema.entries("properties") {
             let mut scope = self;
             let reason = match name {
@@ -135,21 +123,18 @@ impl Scope<'_, '_> {
                     scope.forbids_defaults = reason;
                 }
             }
-            is_convertible &= scope.check(property, false, &place.key(name), findings);
+            scope.check(property, false, &place.key(name), findings);
         }
-        is_convertible
     }
 
-    fn check_alternatives(self, schema: Schema<'_>, place: &Place, findings: &mut Findings) -> bool {
-        let mut is_convertible = true;
+    fn check_alternatives(self, schema: Schema<'_>, place: &Place, findings: &mut Findings) {
         if let Some(not) = schema.child("not") {
-            is_convertible &= self.check(not, false, &place.child("not"), findings);
+            self.check(not, false, &place.child("not"), findings);
         }
         for list in ["allOf", "oneOf", "anyOf"] {
             for (index, one) in schema.schemas(list) {
-                is_convertible &= self.check(one, false, &place.child(list).index(index), findings);
+                self.check(one, false, &place.child(list).index(index), findings);
             }
         }
-        is_convertible
     }
 }

@@ -76,13 +76,21 @@ pub(super) fn check(
             evaluates_rules = findings.len() == before;
         }
     }
+    let before_openapi = findings.len();
     openapi::check(schema, rules.options, &place, findings);
+    if let Some(value) = value {
+        let schema_errors = findings.since(before_openapi);
+        let scope = rules::RuleScope {
+            has_expressions: evaluates_rules,
+            stored: rules.options.stored,
+            is_unchanged: rules.is_unchanged,
+            schema_errors: &schema_errors,
+        };
+        rules::validate_rules(value, scope, &place, findings);
+    }
     if let Some(reason) = unconvertible.filter(|_| findings.len() == start) {
         // Most reasons have an error of their own, which says where.
         findings.invalid(&place, "", reason);
-    }
-    if let Some(value) = value.filter(|_| evaluates_rules) {
-        rules::validate_rules(value, rules.options.stored, rules.is_unchanged, &place, findings);
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::super::findings::{Findings, Place};
 use super::super::schema::{Additional, Schema};
 use super::completeness;
+use super::patterns::Patterns;
 
 /// Where a schema is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,8 @@ enum Level {
 /// Checks a schema. Its errors are sorted by their texts.
 pub(super) fn check(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
     let start = findings.len();
-    check_invariants(schema, Level::Root, place, findings);
+    let mut walk = Walk { patterns: Patterns::new(), findings };
+    walk.invariants(schema, Level::Root, place);
     completeness::check(schema, place, findings);
     findings.sort_from(start);
 }
@@ -48,43 +50,90 @@ pub(in super::super) fn why_not_structural(
     Ok(findings.into_list())
 }
 
-fn check_invariants(schema: Schema<'_>, level: Level, place: &Place, findings: &mut Findings) {
-    let item = schema.item();
-    if schema.kind() == "array" && item.is_none() {
-        findings.required(&place.child("items"), "must be specified");
+/// Collects the violations of a schema.
+struct Walk<'a, 'f> {
+    patterns: Patterns<'a>,
+    findings: &'f mut Findings,
+}
+
+// === impl Walk ===
+
+impl<'a> Walk<'a, '_> {
+    fn invariants(&mut self, schema: Schema<'a>, level: Level, place: &Place) {
+        let item = schema.item();
+        if schema.kind() == "array" && item.is_none() {
+            self.findings.required(&place.child("items"), "must be specified");
+        }
+        if let Some(item) = item {
+            self.invariants(item, Level::Item, &place.child("items"));
+        }
+        if schema.has_properties() {
+            let properties = place.child("properties");
+            for (name, property) in schema.entries("properties") {
+                self.invariants(property, Level::Field, &properties.key(name));
+            }
+        }
+        if let Some(additional) = schema.additional("additionalProperties") {
+            let place = place.child("additionalProperties");
+            if level == Level::Root {
+                self.findings.forbidden(&place, "must not be used at the root");
+            }
+            if let Additional::Schema(additional) = additional {
+                self.invariants(additional, Level::Field, &place);
+            }
+        }
+        check_extensions(schema, place, self.findings);
+        let skips_any_of = is_int_or_string(schema);
+        let first = schema.schemas("allOf").next().map(|(_, first)| first);
+        let skips_first = first.is_some_and(is_int_or_string);
+        self.values(schema, skips_any_of, skips_first, place);
+        check_type(schema, level, place, self.findings);
+        check_meta(schema, level, place, self.findings);
+        let is_bare = schema.is_true("x-kubernetes-embedded-resource")
+            && !schema.is_true("x-kubernetes-preserve-unknown-fields")
+            && !schema.has_properties();
+        if is_bare {
+            let detail = "must not be empty if x-kubernetes-embedded-resource is true without \
+                          x-kubernetes-preserve-unknown-fields";
+            self.findings.required(&place.child("properties"), detail);
+        }
     }
-    if let Some(item) = item {
-        check_invariants(item, Level::Item, &place.child("items"), findings);
+
+    /// Checks the restrictions of values.
+    fn values(&mut self, schema: Schema<'a>, skips_any_of: bool, skips_first_any_of: bool, place: &Place) {
+        if !skips_any_of {
+            self.alternatives(schema, "anyOf", place);
+        }
+        for (index, one) in schema.schemas("allOf") {
+            let skips = skips_first_any_of && index == 0;
+            self.nested(one, skips, &place.child("allOf").index(index));
+        }
+        self.alternatives(schema, "oneOf", place);
+        if let Some(not) = schema.child("not") {
+            self.nested(not, false, &place.child("not"));
+        }
+        let pattern = schema.text("pattern");
+        if !pattern.is_empty() {
+            self.patterns.check(pattern, &place.child("pattern"), self.findings);
+        }
     }
-    if schema.has_properties() {
-        let properties = place.child("properties");
+
+    fn alternatives(&mut self, schema: Schema<'a>, list: &str, place: &Place) {
+        for (index, one) in schema.schemas(list) {
+            self.nested(one, false, &place.child(list).index(index));
+        }
+    }
+
+    /// Checks a schema below `allOf`, `anyOf`, `oneOf` or `not`.
+    fn nested(&mut self, schema: Schema<'a>, skips_any_of: bool, place: &Place) {
+        self.values(schema, skips_any_of, false, place);
+        if let Some(item) = schema.item() {
+            self.nested(item, false, &place.child("items"));
+        }
         for (name, property) in schema.entries("properties") {
-            check_invariants(property, Level::Field, &properties.key(name), findings);
+            self.nested(property, false, &place.child("properties").key(name));
         }
-    }
-    if let Some(additional) = schema.additional("additionalProperties") {
-        let place = place.child("additionalProperties");
-        if level == Level::Root {
-            findings.forbidden(&place, "must not be used at the root");
-        }
-        if let Additional::Schema(additional) = additional {
-            check_invariants(additional, Level::Field, &place, findings);
-        }
-    }
-    check_extensions(schema, place, findings);
-    let skips_any_of = is_int_or_string(schema);
-    let first = schema.schemas("allOf").next().map(|(_, first)| first);
-    let skips_first = first.is_some_and(is_int_or_string);
-    check_values(schema, skips_any_of, skips_first, place, findings);
-    check_type(schema, level, place, findings);
-    check_meta(schema, level, place, findings);
-    let is_bare = schema.is_true("x-kubernetes-embedded-resource")
-        && !schema.is_true("x-kubernetes-preserve-unknown-fields")
-        && !schema.has_properties();
-    if is_bare {
-        let detail = "must not be empty if x-kubernetes-embedded-resource is true without \
-                      x-kubernetes-preserve-unknown-fields";
-        findings.required(&place.child("properties"), detail);
+        check_forbidden(schema, place, self.findings);
     }
 }
 
@@ -170,42 +219,8 @@ fn restricts_metadata(metadata: Schema<'_>) -> bool {
     })
 }
 
-/// Checks the restrictions of values.
-fn check_values(
-    schema: Schema<'_>,
-    skips_any_of: bool,
-    skips_first_any_of: bool,
-    place: &Place,
-    findings: &mut Findings,
-) {
-    if !skips_any_of {
-        check_alternatives(schema, "anyOf", place, findings);
-    }
-    for (index, one) in schema.schemas("allOf") {
-        let skips = skips_first_any_of && index == 0;
-        check_nested(one, skips, &place.child("allOf").index(index), findings);
-    }
-    check_alternatives(schema, "oneOf", place, findings);
-    if let Some(not) = schema.child("not") {
-        check_nested(not, false, &place.child("not"), findings);
-    }
-    let pattern = schema.text("pattern");
-    if !pattern.is_empty()
-        && let Err(reason) = registry_core::cel::compile_pattern(pattern)
-    {
-        let detail = format!("must be a valid regular expression, but isn't: {reason}");
-        findings.invalid(&place.child("pattern"), pattern, detail);
-    }
-}
-
-fn check_alternatives(schema: Schema<'_>, list: &str, place: &Place, findings: &mut Findings) {
-    for (index, one) in schema.schemas(list) {
-        check_nested(one, false, &place.child(list).index(index), findings);
-    }
-}
-
-/// Checks a schema below `allOf`, `anyOf`, `oneOf` or `not`.
-fn check_nested(schema: Schema<'_>, skips_any_of: bool, place: &Place, findings: &mut Findings) {
+/// Checks that a schema below `allOf`, `anyOf`, `oneOf` or `not` only restricts values.
+fn check_forbidden(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
     const EMPTY: &str = "must be empty to be structural";
     const FALSE: &str = "must be false to be structural";
     const UNDEFINED: &str = "must be undefined to be structural";
@@ -222,13 +237,6 @@ fn check_nested(schema: Schema<'_>, skips_any_of: bool, place: &Place, findings:
         ("x-kubernetes-list-type", UNDEFINED),
         ("x-kubernetes-map-type", UNDEFINED),
     ];
-    check_values(schema, skips_any_of, false, place, findings);
-    if let Some(item) = schema.item() {
-        check_nested(item, false, &place.child("items"), findings);
-    }
-    for (name, property) in schema.entries("properties") {
-        check_nested(property, false, &place.child("properties").key(name), findings);
-    }
     match schema.additional("additionalProperties") {
         None | Some(Additional::Allowed(false)) => {}
         Some(_) => findings.forbidden(&place.child("additionalProperties"), UNDEFINED),

@@ -186,7 +186,7 @@ pub(super) fn check_selectable(
             findings.required(&place, "");
             continue;
         }
-        let found = match field_paths::resolve(path, schema, field_paths::Notation::DotsOnly) {
+        let found = match field_paths::resolve(path, schema) {
             Ok(found) => found,
             Err(reason) => {
                 findings.invalid(&place, path, format!("is an invalid path: {reason}"));
