@@ -21,6 +21,7 @@ mod facts;
 mod json_schema;
 mod numbers;
 pub mod openapi;
+mod order;
 pub mod quantity;
 mod rules;
 mod scalars;
@@ -30,6 +31,7 @@ mod validate;
 
 pub use facts::FactsError;
 pub use numbers::FieldNumbers;
+pub use order::FieldOrder;
 pub use quantity::{Quantity, QuantityError};
 pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
 pub(crate) use types::{Form, Message, Slot};
@@ -41,6 +43,8 @@ pub struct Schema {
     root: types::TypeId,
     /// Finds errors that the types cannot express.
     typed_check: Option<fn(&Value) -> ErrorList>,
+    /// Whether all fields are written by name.
+    fields_by_name: bool,
 }
 
 /// A non-fatal issue with a field; field validation decides how to handle it.

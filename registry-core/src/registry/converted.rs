@@ -118,12 +118,12 @@ impl VersionAdapter {
     /// Converts a stored object to the spoke. Its key, revision and selectable attributes remain the hub's.
     fn try_entry(&self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
         let unreadable = |error: crate::codec::DecodeError| ConversionError(error.to_string());
-        let object = self.spoke.of_stored(stored::decode(&entry.json).map_err(unreadable)?)?;
-        let encoded: Bytes = stored::encode(&object);
-        let (json, item_offset) =
+        let object = self.spoke.of_stored(stored::decode(entry.json()).map_err(unreadable)?)?;
+        let encoded: Bytes = stored::encode(&object, self.spoke.schema().field_order());
+        let (line, item_offset) =
             stored::with_resource_version(&encoded, entry.revision).map_err(unreadable)?;
         let attributes = entry.attributes.clone();
-        Ok(Arc::new(Entry::new(Arc::clone(&entry.key), entry.revision, json, item_offset, attributes)))
+        Ok(Arc::new(Entry::new(Arc::clone(&entry.key), entry.revision, line, item_offset, attributes)))
     }
 
     fn answer(&self, answer: Answer) -> Result<Answer, StatusError> {

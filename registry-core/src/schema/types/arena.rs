@@ -28,12 +28,17 @@ impl TypeTable {
             .kinds
             .iter()
             .find(|entry| *entry.kind == *kind && *entry.group == *group && *entry.version == *version)?;
-        Some(Schema { table: Arc::clone(self), root: entry.ty, typed_check: None })
+        Some(Schema { table: Arc::clone(self), root: entry.ty, typed_check: None, fields_by_name: false })
     }
 
     /// Returns the schema of a type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
     pub fn schema_named(self: &Arc<Self>, name: &str) -> Option<Schema> {
-        Some(Schema { table: Arc::clone(self), root: *self.names.get(name)?, typed_check: None })
+        Some(Schema {
+            table: Arc::clone(self),
+            root: *self.names.get(name)?,
+            typed_check: None,
+            fields_by_name: false,
+        })
     }
 
     /// Returns the OpenAPI names of all named types, sorted.
