@@ -35,7 +35,7 @@ pub struct FactsError {
 }
 
 /// The first line of a table.
-const HEADER: &str = "orlop facts 2";
+const HEADER: &str = "orlop facts 1";
 
 #[derive(Default)]
 struct Reader<'a> {

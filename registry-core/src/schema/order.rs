@@ -39,3 +39,32 @@ impl Schema {
         Self { fields_by_name: true, ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::GroupVersionKind;
+    use crate::schema::TypeTable;
+
+    #[test]
+    fn kinds_declare_an_order_that_is_not_the_usual_one() {
+        const FACTS: &str = "orlop facts 1\n\
+            s string - string\n\
+            t - a.v1.Usual\n spec 0 e 1\n status 0 e 2\n\
+            t - a.v1.Other\n data 0 e 1\n immutable 0 e 2\n\
+            k 1 a v1 Usual\n\
+            k 2 a v1 Other immutable,data\n";
+        let table = Arc::new(TypeTable::parse(FACTS).unwrap());
+        let usual = table.schema_of("a/v1", "Usual").unwrap();
+        assert!(matches!(usual.field_order(), FieldOrder::Usual));
+        let other = table.schema_of("a/v1", "Other").unwrap();
+        let FieldOrder::Declared(names) = other.field_order() else { panic!("it is declared") };
+        assert_eq!(names.iter().map(|name| &**name).collect::<Vec<_>>(), ["immutable", "data"]);
+        assert!(matches!(other.with_fields_by_name().field_order(), FieldOrder::ByName));
+        let kind = GroupVersionKind { group: "a", version: "v1", kind: "Own" };
+        let own = Schema::from_json_schema(&json!({"type": "object"}), kind);
+        assert!(matches!(own.field_order(), FieldOrder::Usual));
+    }
+}

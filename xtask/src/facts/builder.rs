@@ -10,7 +10,7 @@ use super::go::{self, GoFacts, GoField, GoType};
 use super::openapi::OpenApi;
 
 /// The first line of a table, which identifies its format.
-const HEADER: &str = "orlop facts 2";
+const HEADER: &str = "orlop facts 1";
 
 /// The first fields of every kind, which their order leaves out.
 const HEAD_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
