@@ -21,6 +21,7 @@ mod facts;
 mod json_schema;
 mod numbers;
 pub mod openapi;
+mod order;
 pub mod quantity;
 mod rules;
 mod scalars;
@@ -31,6 +32,7 @@ mod validate;
 
 pub use facts::FactsError;
 pub use numbers::FieldNumbers;
+pub use order::FieldOrder;
 pub use quantity::{Quantity, QuantityError};
 pub use structural::{StructuralSchema, compile_pattern};
 pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
@@ -45,6 +47,8 @@ pub struct Schema {
     typed_check: Option<fn(&Value) -> ErrorList>,
     /// Present for custom kinds, which it serves instead of the types.
     structural: Option<Arc<StructuralSchema>>,
+    /// Whether all fields are written by name.
+    fields_by_name: bool,
 }
 
 /// A non-fatal issue with a field; field validation decides how to handle it.
@@ -86,6 +90,11 @@ impl ConformError {
 // === impl Schema ===
 
 impl Schema {
+    /// Creates the schema with this root type.
+    fn of_type(table: Arc<TypeTable>, root: types::TypeId) -> Self {
+        Self { table, root, typed_check: None, structural: None, fields_by_name: false }
+    }
+
     /// Returns the type of the whole object, to traverse the schema together with a value.
     pub fn root(&self) -> TypeRef<'_> {
         self.table.type_ref(self.root)

@@ -92,7 +92,7 @@ fn animal(name: &str, keeper: &str) -> Object {
 
 fn object_of(answer: &Answer) -> Object {
     match answer {
-        Answer::Stored(entry) => stored::decode(&entry.json).unwrap(),
+        Answer::Stored(entry) => stored::decode(entry.json()).unwrap(),
         Answer::Object(object) => object.clone(),
         Answer::Success(status) => panic!("no object but {status:?}"),
     }
@@ -165,7 +165,7 @@ async fn live(store: &Arc<Store>) {
             WatchEvent::Deleted(object) => ("DELETED", object),
             WatchEvent::Bookmark { .. } => panic!("nobody asked for bookmarks"),
         };
-        let object = stored::decode(&object.json).unwrap();
+        let object = stored::decode(object.json()).unwrap();
         assert_eq!((found, object.get_str(&["spec", "keeper"])), (kind, Some(keeper)));
         assert_eq!(object.get(&["status", "hungry"]).and_then(Value::as_bool).unwrap_or_default(), hungry);
     }

@@ -60,7 +60,7 @@ fn as_protobuf(object: &Value) -> Bytes {
 }
 
 fn read(object: &StoredObject) -> Value {
-    serde_json::from_slice(&object.json).unwrap()
+    serde_json::from_slice(object.json()).unwrap()
 }
 
 /// Writes what is there already.
@@ -70,7 +70,8 @@ struct Same;
 impl TryUpdate for Same {
     async fn try_update(&mut self, current: Option<&StoredObject>) -> Result<UpdateAction, StatusError> {
         let current = current.unwrap();
-        let bytes = stored::encode(&stored::decode(&current.json).unwrap());
+        let schema = (Pods::TYPE.schema)();
+        let bytes = stored::encode(&stored::decode(current.json()).unwrap(), schema.field_order());
         let value = NewValue { bytes, attributes: current.attributes.clone() };
         Ok(UpdateAction::Write { value, ttl: None })
     }
@@ -89,7 +90,7 @@ async fn objects_are_read_selected_watched_and_rewritten_as_json() {
     let mut expected = pod("a", "node-1");
     expected["metadata"]["resourceVersion"] = got.revision.to_string().into();
     assert_eq!(read(&got), expected);
-    assert!(got.json[got.item_offset as usize..].starts_with(b"\"metadata\":{\"resourceVersion\""));
+    assert!(got.tail().starts_with(b"\"metadata\":{\"resourceVersion\""));
 
     let everything = store.list(prefix, &ListRequest::default()).await.unwrap();
     assert_eq!(everything.items.len(), 2);

@@ -26,7 +26,7 @@ async fn read<Hub: Resource, Spoke: Resource>(value: Bytes) -> (Value, registry_
     let store = VersionedStore::new(engine, Arc::new(Identity), Arc::new(versions));
     let request = registry_core::storage::ListRequest { with_attributes: true, ..Default::default() };
     let page = store.list("/registry/kind/", &request).await.unwrap();
-    (serde_json::from_slice(&page.items[0].json).unwrap(), page.items[0].attributes.clone())
+    (serde_json::from_slice(page.items[0].json()).unwrap(), page.items[0].attributes.clone())
 }
 
 #[tokio::test]

@@ -4,14 +4,25 @@
 
 use registry_core::api::Scope;
 use registry_core::registry::InstalledPath;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::json_fields::put;
 
 use super::groups::{Group, Version};
 
+/// Kubernetes' `APIGroupDiscoveryList`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiGroupDiscoveryList {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: Value,
+    items: Vec<Value>,
+}
+
 /// Returns the groups with all their versions and resources.
-pub(super) fn group_list(groups: &[Group<'_>]) -> Value {
+pub(super) fn group_list(groups: &[Group<'_>]) -> impl Serialize {
     let items: Vec<Value> = groups
         .iter()
         .map(|group| {
@@ -20,9 +31,12 @@ pub(super) fn group_list(groups: &[Group<'_>]) -> Value {
             json!({ "metadata": metadata, "versions": versions })
         })
         .collect();
-    json!({
-        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items,
-    })
+    ApiGroupDiscoveryList {
+        kind: "APIGroupDiscoveryList",
+        api_version: "apidiscovery.k8s.io/v2",
+        metadata: json!({}),
+        items,
+    }
 }
 
 fn version_entry(version: &Version<'_>) -> Value {

@@ -4,11 +4,10 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use registry_core::api::{Reason, StatusError};
-use registry_core::codec::stored;
+use registry_core::codec::{json, stored};
 use registry_core::rest::{Answer, SuccessStatus};
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use crate::json_fields::put;
 use crate::responses;
 use crate::responses::negotiation::{Format, Output, ResponseShape};
 
@@ -16,6 +15,33 @@ use super::call::Call;
 use super::representation::cbor::Maps;
 use super::representation::protobuf::{Messages, no_protobuf};
 use super::representation::{Item, ItemForm, Table, partial};
+
+/// The `Status` of a success, in Kubernetes' order.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SuccessBody<'a> {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: NoMetadata,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<SuccessBodyDetails<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<u16>,
+}
+
+#[derive(Serialize)]
+struct NoMetadata {}
+
+/// The object that the operation was about.
+#[derive(Serialize)]
+struct SuccessBodyDetails<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    group: &'a str,
+    kind: &'a str,
+    uid: &'a str,
+}
 
 /// Returns the response to an operation on one object. `status` is for objects; a success without one has its
 /// own.
@@ -28,16 +54,17 @@ pub(super) fn object_answer(
     match answer {
         // The usual case: the stored bytes are sent unchanged.
         Answer::Stored(entry) if output.format == Format::Json && output.shape == ResponseShape::Whole => {
-            Ok(responses::bytes(output, status, entry.json.clone()))
+            Ok(responses::bytes(output, status, entry.line().clone()))
         }
         Answer::Stored(entry) => shaped(call, output, status, &Item::stored(&entry)),
         Answer::Object(object) => {
-            let json = serde_json::to_vec(&object).map_err(StatusError::internal)?;
+            let schema = call.route.path.capabilities.storage.schema();
+            let json = json::encode(&object.0, schema.field_order());
             shaped(call, output, status, &Item::encoded(&json))
         }
         Answer::Success(success) => {
             let code = success.code.and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(status);
-            Ok(responses::value(output, code, &success_value(&success)))
+            Ok(responses::value(output, code, &SuccessBody::from(&success)))
         }
     }
 }
@@ -55,10 +82,10 @@ fn shaped(
     let mut json = Vec::with_capacity(item.json.len() + 64);
     match output.shape {
         ResponseShape::Whole => json.extend_from_slice(item.json),
-        ResponseShape::Partial(version) => partial::write(&mut json, item, version),
+        ResponseShape::Partial(version) => partial::write(&mut json, item, version)?,
         ResponseShape::Table(version) => {
             let table = Table::of_request(call, version)?;
-            table.write_object(&mut json, item, true);
+            table.write_object(&mut json, item, true)?;
         }
         ResponseShape::PartialList(_) => {
             return Err(StatusError::new(
@@ -71,9 +98,10 @@ fn shaped(
         }
     }
     if output.format == Format::Json {
+        json.push(b'\n');
         return Ok(responses::bytes(output, status, json.into()));
     }
-    let parsed = stored::decode(&json).map_err(StatusError::internal)?.into_value();
+    let parsed = stored::decode(&json).map_err(|error| item.unreadable(&error))?.into_value();
     if output.format == Format::Protobuf {
         let schema = call.route.path.capabilities.storage.schema();
         let table = schema.table();
@@ -102,18 +130,23 @@ fn kept(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Result<Option<Byte
     }
 }
 
-fn success_value(success: &SuccessStatus) -> Value {
-    let mut status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success" });
-    if let Some(details) = &success.details {
-        let mut shown =
-            json!({ "name": details.name, "kind": details.resource.resource, "uid": details.uid });
-        if !details.resource.group.is_empty() {
-            put(&mut shown, "group", details.resource.group);
+// === impl SuccessBody ===
+
+impl<'a> From<&'a SuccessStatus> for SuccessBody<'a> {
+    fn from(success: &'a SuccessStatus) -> Self {
+        let details = success.details.as_ref().map(|details| SuccessBodyDetails {
+            name: &details.name,
+            group: details.resource.group,
+            kind: details.resource.resource,
+            uid: &details.uid,
+        });
+        Self {
+            kind: "Status",
+            api_version: "v1",
+            metadata: NoMetadata {},
+            status: "Success",
+            details,
+            code: success.code,
         }
-        put(&mut status, "details", shown);
     }
-    if let Some(code) = success.code {
-        put(&mut status, "code", code);
-    }
-    status
 }

@@ -27,6 +27,9 @@ mod tests;
 
 use body::{ListBody, Writer};
 
+/// The beginning of a list's metadata, up to its resource version.
+const METADATA_HEAD: &str = "{\"resourceVersion\":\"";
+
 /// Handles a list.
 pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
     let lister = call.route.path.capabilities.lister.as_ref().ok_or_else(method_not_allowed)?;
@@ -56,7 +59,7 @@ pub(super) async fn list_answer(
     page: ListPage,
 ) -> Result<Response<Body>, StatusError> {
     let form = ItemForm::of_list(call, output)?;
-    let size_hint_bytes = page.items.iter().map(|entry| entry.json.len()).sum();
+    let size_hint_bytes = page.items.iter().map(|entry| entry.json().len()).sum();
     let list_head = call.route.list_head.as_deref().unwrap_or_default();
     let body = match output.format {
         Format::Json => json_body(list_head, form, page),
@@ -64,39 +67,42 @@ pub(super) async fn list_answer(
         Format::Cbor => cbor_body(call, list_head, form, page).await?,
         Format::Protobuf => return messages::answer(call, output, page).await,
     };
-    Ok(responses::stream(output, body, size_hint_bytes))
+    Ok(responses::stream(output, body.begun()?, size_hint_bytes))
 }
 
 fn json_body(list_head: &[u8], form: ItemForm, page: ListPage) -> ListBody {
-    let prefix = match &form {
+    let mut prefix = Vec::with_capacity(list_head.len() + 64);
+    let metadata = page_metadata(&page);
+    match &form {
         ItemForm::Whole | ItemForm::Tail => {
-            let mut prefix = Vec::with_capacity(list_head.len() + 64);
             prefix.extend_from_slice(list_head);
-            prefix.extend_from_slice(page_metadata(&page).as_bytes());
+            prefix.extend_from_slice(metadata.as_bytes());
             prefix.extend_from_slice(b",\"items\":[");
-            prefix
         }
-        ItemForm::Partial(_) | ItemForm::Row(_) => {
-            let head = head(list_head, &form, &page).to_string();
-            let open = head.strip_suffix('}').unwrap_or(&head);
-            format!("{open},\"{}\":[", items_field(&form)).into_bytes()
+        ItemForm::Partial(version) => {
+            let api_version = version.api_version();
+            let head = format!(
+                "{{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"{api_version}\",\
+                 \"metadata\":{METADATA_HEAD}{metadata},\"items\":["
+            );
+            prefix.extend_from_slice(head.as_bytes());
         }
-    };
+        ItemForm::Row(table) => table.write_head(&mut prefix, &format!("{METADATA_HEAD}{metadata}"), true),
+    }
     ListBody::new(prefix, page, Writer::Json(form), b"]}\n".to_vec())
 }
 
 /// Keys of YAML are sorted, so the items are between the fields before and after them.
 fn yaml_body(list_head: &[u8], form: ItemForm, page: ListPage) -> Result<ListBody, StatusError> {
     let field = items_field(&form);
-    let Value::Object(fields) = head(list_head, &form, &page) else {
-        return Err(StatusError::internal("a list's head is no object"));
-    };
+    let fields = head(list_head, &form, &page)?;
     let (before, after): (Map<_, _>, Map<_, _>) =
         fields.into_iter().partition(|(key, _)| key.as_str() < field);
+    let is_empty = page.items.is_empty() && page.rest.is_none();
     let mut prefix = String::new();
     yaml::write_fields(&mut prefix, &before, 0, false);
     prefix.push_str(field);
-    prefix.push_str(if page.items.is_empty() { ": []\n" } else { ":\n" });
+    prefix.push_str(if is_empty { ": []\n" } else { ":\n" });
     let mut suffix = String::new();
     yaml::write_fields(&mut suffix, &after, 0, false);
 
@@ -112,9 +118,7 @@ async fn cbor_body(
     form: ItemForm,
     page: ListPage,
 ) -> Result<ListBody, StatusError> {
-    let Value::Object(head) = head(list_head, &form, &page) else {
-        return Err(StatusError::internal("a list's head is no object"));
-    };
+    let head = head(list_head, &form, &page)?;
     let mut count = page.items.len();
     let mut rest = page.rest.as_ref().map(Rest::stream);
     while let Some(items) = next_of(&mut rest).await? {
@@ -136,25 +140,32 @@ fn items_field(form: &ItemForm) -> &'static str {
     if matches!(form, ItemForm::Row(_)) { "rows" } else { "items" }
 }
 
-/// Returns a list without its items, as a value.
-fn head(list_head: &[u8], form: &ItemForm, page: &ListPage) -> Value {
-    let metadata =
-        serde_json::from_str(&format!("{{\"resourceVersion\":\"{}", page_metadata(page))).unwrap_or_default();
-    match form {
+/// Returns a list without its items.
+///
+/// # Errors
+/// 500 if the head is not that of an object.
+fn head(list_head: &[u8], form: &ItemForm, page: &ListPage) -> Result<Map<String, Value>, StatusError> {
+    let metadata = format!("{METADATA_HEAD}{}", page_metadata(page));
+    let metadata: Value = serde_json::from_str(&metadata).map_err(StatusError::internal)?;
+    let head = match form {
         ItemForm::Row(table) => table.head(&metadata),
         ItemForm::Partial(version) => json!({
             "kind": "PartialObjectMetadataList", "apiVersion": version.api_version(), "metadata": metadata,
         }),
         ItemForm::Whole | ItemForm::Tail => {
             let closed = [list_head, b"\"}}"].concat();
-            let mut head: Value = serde_json::from_slice(&closed).unwrap_or_default();
+            let mut head: Value = serde_json::from_slice(&closed).map_err(StatusError::internal)?;
             put(&mut head, "metadata", metadata);
             head
         }
+    };
+    match head {
+        Value::Object(head) => Ok(head),
+        _ => Err(StatusError::internal("a list's head is no object")),
     }
 }
 
-/// Returns the metadata of a list, starting behind `"resourceVersion":"`.
+/// Returns the metadata of a list, starting behind [`METADATA_HEAD`].
 fn page_metadata(page: &ListPage) -> String {
     use std::fmt::Write;
     let mut text = format!("{}\"", page.revision);

@@ -8,7 +8,7 @@ use bytes::Buf;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};
 use registry_core::api::{Reason, StatusError};
-use registry_core::codec;
+use registry_core::codec::{self, stored};
 use registry_core::storage::{StoredObject, WatchError, WatchEvent};
 use uuid::Uuid;
 
@@ -134,43 +134,57 @@ impl Frames {
     }
 
     /// Adds an event's frame, and counts it.
-    fn write(&mut self, pieces: &mut Pieces, event: WatchEvent) {
+    ///
+    /// # Errors
+    /// 500 if the object's bytes are not an object; nothing is added.
+    fn write(&mut self, pieces: &mut Pieces, event: WatchEvent) -> Result<(), StatusError> {
         let before = pieces.remaining();
         match event {
-            WatchEvent::Added(object) => self.write_object(pieces, ADDED, object),
-            WatchEvent::Modified(object) => self.write_object(pieces, MODIFIED, object),
-            WatchEvent::Deleted(object) => self.write_object(pieces, DELETED, object),
+            WatchEvent::Added(object) => self.write_object(pieces, ADDED, object)?,
+            WatchEvent::Modified(object) => self.write_object(pieces, MODIFIED, object)?,
+            WatchEvent::Deleted(object) => self.write_object(pieces, DELETED, object)?,
             WatchEvent::Bookmark { revision, initial_events_end } if self.sends_bookmarks => {
-                self.write_bookmark(pieces, revision, initial_events_end);
+                self.write_bookmark(pieces, revision, initial_events_end)?;
             }
             WatchEvent::Bookmark { .. } => {}
         }
         self.metrics.sent(pieces.remaining() - before);
+        Ok(())
     }
 
-    fn write_object(&mut self, pieces: &mut Pieces, kind: Kind, object: StoredObject) {
+    fn write_object(
+        &mut self,
+        pieces: &mut Pieces,
+        kind: Kind,
+        object: StoredObject,
+    ) -> Result<(), StatusError> {
         let item = Item::stored(&object);
         let mut frame = Vec::new();
         match (&self.wire, &self.form) {
             (_, ItemForm::Row(table)) => {
                 let mut json = Vec::new();
-                table.write_object(&mut json, &item, !std::mem::replace(&mut self.sent_columns, true));
+                table.write_object(&mut json, &item, !self.sent_columns)?;
+                self.sent_columns = true;
                 return self.write_made(pieces, kind, &json);
             }
-            (Wire::Json, ItemForm::Whole) => return pieces.push_frame(kind.head, object),
+            (Wire::Json, ItemForm::Whole) => {
+                pieces.push_frame(kind.head, object);
+                return Ok(());
+            }
             (Wire::Json, form) => {
                 frame.extend_from_slice(kind.head);
-                form.write(&mut frame, &item);
+                form.write(&mut frame, &item)?;
                 frame.extend_from_slice(FRAME_END);
             }
-            (Wire::Protobuf(messages), _) => write_message(&mut frame, kind, messages, &item),
-            (Wire::Cbor(maps), _) => maps.write_event(&mut frame, kind.name, &item),
+            (Wire::Protobuf(messages), _) => write_message(&mut frame, kind, messages, &item)?,
+            (Wire::Cbor(maps), _) => maps.write_event(&mut frame, kind.name, &item)?,
         }
         pieces.push_made(frame.into());
+        Ok(())
     }
 
     /// Writes a frame around an object that was built for it.
-    fn write_made(&self, pieces: &mut Pieces, kind: Kind, json: &[u8]) {
+    fn write_made(&self, pieces: &mut Pieces, kind: Kind, json: &[u8]) -> Result<(), StatusError> {
         let mut frame = Vec::with_capacity(kind.head.len() + json.len() + FRAME_END.len());
         match &self.wire {
             Wire::Json => {
@@ -178,13 +192,22 @@ impl Frames {
                 frame.extend_from_slice(json);
                 frame.extend_from_slice(FRAME_END);
             }
-            Wire::Protobuf(messages) => write_message(&mut frame, kind, messages, &Item::encoded(json)),
-            Wire::Cbor(_) => cbor::write_made_event(&mut frame, kind.name, json),
+            Wire::Protobuf(messages) => write_message(&mut frame, kind, messages, &Item::encoded(json))?,
+            Wire::Cbor(_) => {
+                let object = stored::decode_value(json).map_err(StatusError::internal)?;
+                cbor::write_made_event(&mut frame, kind.name, &object);
+            }
         }
         pieces.push_made(frame.into());
+        Ok(())
     }
 
-    fn write_bookmark(&mut self, pieces: &mut Pieces, revision: u64, initial_events_end: bool) {
+    fn write_bookmark(
+        &mut self,
+        pieces: &mut Pieces,
+        revision: u64,
+        initial_events_end: bool,
+    ) -> Result<(), StatusError> {
         let annotations =
             if initial_events_end { ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" } else { "" };
         let object = format!(
@@ -198,9 +221,9 @@ impl Frames {
         // objects.
         let table = if initial_events_end { table.clone().with_metadata() } else { table.clone() };
         let mut json = Vec::new();
-        let with_columns = !std::mem::replace(&mut self.sent_columns, true);
-        table.write_object(&mut json, &Item::encoded(object.as_bytes()), with_columns);
-        self.write_made(pieces, BOOKMARK, &json);
+        table.write_object(&mut json, &Item::encoded(object.as_bytes()), !self.sent_columns)?;
+        self.sent_columns = true;
+        self.write_made(pieces, BOOKMARK, &json)
     }
 
     /// Writes the frame that ends a watch, for failures that the client has to know of.
@@ -211,28 +234,37 @@ impl Frames {
             WatchError::Interrupted(_) => return,
             WatchError::Corrupt { .. } => StatusError::new(Reason::InternalError, error.to_string()),
         };
-        if matches!(self.wire, Wire::Protobuf(_)) {
-            let mut frame = Vec::new();
-            write_failure(&mut frame, &failure);
-            return pieces.push_made(frame.into());
+        self.write_failure(pieces, &failure);
+    }
+
+    /// Writes the frame that ends a watch.
+    fn write_failure(&self, pieces: &mut Pieces, failure: &StatusError) {
+        let mut frame = Vec::new();
+        match &self.wire {
+            Wire::Json => {
+                frame.extend_from_slice(ERROR.head);
+                frame.extend_from_slice(failure.to_json().as_bytes());
+                frame.extend_from_slice(FRAME_END);
+            }
+            Wire::Protobuf(_) => {
+                if let Some(message) = protobuf::status_message(failure) {
+                    codec::protobuf::watch_frame(&mut frame, ERROR.name, "v1", "Status", &message);
+                }
+            }
+            Wire::Cbor(_) => cbor::write_made_event(&mut frame, ERROR.name, &failure.to_value()),
         }
-        self.write_made(pieces, ERROR, failure.to_value().to_string().as_bytes());
+        pieces.push_made(frame.into());
     }
 }
 
-/// Writes a frame in protobuf. For an object that cannot be written, an error takes its place and the watch
-/// continues.
-fn write_message(buffer: &mut Vec<u8>, kind: Kind, messages: &Messages, item: &Item<'_>) {
-    match messages.message(item) {
-        Ok(message) => {
-            codec::protobuf::watch_frame(buffer, kind.name, &messages.api_version, messages.kind, &message);
-        }
-        Err(failure) => write_failure(buffer, &failure),
-    }
-}
-
-fn write_failure(buffer: &mut Vec<u8>, failure: &StatusError) {
-    if let Some(message) = protobuf::status_message(failure) {
-        codec::protobuf::watch_frame(buffer, ERROR.name, "v1", "Status", &message);
-    }
+/// Writes a frame in protobuf.
+fn write_message(
+    buffer: &mut Vec<u8>,
+    kind: Kind,
+    messages: &Messages,
+    item: &Item<'_>,
+) -> Result<(), StatusError> {
+    let message = messages.message(item)?;
+    codec::protobuf::watch_frame(buffer, kind.name, &messages.api_version, messages.kind, &message);
+    Ok(())
 }

@@ -14,7 +14,8 @@ use super::{negotiated, plain};
 /// A document as JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
-    json: Bytes,
+    /// The JSON, and a newline.
+    line: Bytes,
     /// Hash of the bytes, in hexadecimal.
     pub(crate) hash: Box<str>,
     tag: EntityTag,
@@ -29,21 +30,24 @@ pub(crate) struct EntityTag(HeaderValue);
 impl Document {
     /// Encodes this value.
     pub(crate) fn json(value: &impl Serialize) -> Self {
-        // Cannot fail: documents have string keys only.
-        let json = Bytes::from(serde_json::to_vec(value).unwrap_or_default());
-        let digest = digest(&SHA256, &json);
-        Self { json, tag: EntityTag::of(&digest), hash: hexadecimal(&digest).into() }
+        let line = negotiated::json_line(value);
+        let digest = digest(&SHA256, line.trim_ascii_end());
+        Self { line, tag: EntityTag::of(&digest), hash: hexadecimal(&digest).into() }
+    }
+
+    fn text(&self) -> Bytes {
+        self.line.slice_ref(self.line.trim_ascii_end())
     }
 
     /// Returns the decoded value.
     pub(crate) fn parsed(&self) -> Value {
-        serde_json::from_slice(&self.json).unwrap_or_default()
+        serde_json::from_slice(&self.line).unwrap_or_default()
     }
 
     /// Returns the document in the negotiated format.
     pub(crate) fn answer(&self, output: &Output) -> Response<Body> {
         if output.format == Format::Json {
-            return negotiated::bytes(output, StatusCode::OK, self.json.clone());
+            return negotiated::bytes(output, StatusCode::OK, self.line.clone());
         }
         let mut value = self.parsed();
         // The core group's document has no `apiVersion`; protobuf's envelope always has one.
@@ -55,7 +59,7 @@ impl Document {
 
     /// Returns the document with its tag, or 304 if the client has it already.
     pub(crate) fn cacheable_answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<Body> {
-        let give = || Response::new(Body::from(self.json.clone()));
+        let give = || Response::new(Body::from(self.text()));
         let mut response = self.tag.unless_known(headers, media_type, give);
         let response_headers = response.headers_mut();
         response_headers.insert(VARY, HeaderValue::from_static("Accept"));

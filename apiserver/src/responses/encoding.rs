@@ -51,24 +51,16 @@ impl Encoding {
         }
     }
 
-    /// Returns whether a newline follows the response: after JSON, unless it is indented.
-    pub(super) fn ends_line(self, format: Format) -> bool {
-        format == Format::Json && !self.pretty
-    }
-
     /// Returns whether the bytes are unchanged.
     pub(super) fn is_identity(self) -> bool {
         !self.pretty && !self.gzip
     }
 }
 
-/// Encodes a complete response, with its newline if it has one.
-pub(super) fn encode_all(encoding: Encoding, content: &[u8], ends_line: bool) -> Bytes {
+/// Encodes a complete response.
+pub(super) fn encode_all(encoding: Encoding, content: &[u8]) -> Bytes {
     let mut encoder = Encoder::new(encoding);
     let mut encoded = encoder.encode(content);
-    if ends_line {
-        encoded.extend_from_slice(&encoder.encode(b"\n"));
-    }
     encoded.extend_from_slice(&encoder.finish());
     encoded.into()
 }

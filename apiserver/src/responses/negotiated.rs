@@ -1,62 +1,56 @@
 //! Responses in the negotiated format.
 
-use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, VARY};
 use http::{HeaderValue, Response, StatusCode};
-use http_body::{Frame, SizeHint};
 use registry_core::api::StatusError;
 use registry_core::codec::{cbor, protobuf};
 use registry_core::schema::{Schema, TypeTable};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::encoding::{EncodedBody, Encoding, encode_all};
 use super::negotiation::{Format, Output};
 use super::{plain, yaml};
 
-/// JSON on one line. The content is shared with the watch cache: the newline is a separate frame, so that
-/// nothing is copied.
-struct LineBody {
-    content: Option<Bytes>,
-    has_ended: bool,
-}
-
-/// Returns a JSON value in the negotiated format. A value without a protobuf form is returned as JSON.
-pub(crate) fn value(output: &Output, status: StatusCode, value: &Value) -> Response<Body> {
-    let text = match output.format {
-        Format::Json => value.to_string(),
-        Format::Yaml => yaml::encode(value),
-        Format::Cbor => return bytes(output, status, cbor::encode(value, None)),
-        Format::Protobuf => {
-            if let Some(envelope) = envelope(value, None) {
-                return bytes(output, status, envelope);
+/// Returns a value in the negotiated format. A value without a protobuf form is returned as JSON.
+pub(crate) fn value(output: &Output, status: StatusCode, value: &impl Serialize) -> Response<Body> {
+    if output.format == Format::Json {
+        return bytes(output, status, json_line(value));
+    }
+    // Cannot fail, as in `json_line`.
+    let tree = serde_json::to_value(value).unwrap_or_default();
+    let content = match output.format {
+        Format::Yaml => yaml::encode(&tree).into(),
+        Format::Cbor => cbor::encode(&tree, None),
+        Format::Json | Format::Protobuf => match envelope(&tree, None) {
+            Some(envelope) => envelope,
+            None => {
+                let as_json = Output { format: Format::Json, ..output.clone() };
+                return bytes(&as_json, status, json_line(value));
             }
-            let as_json = Output { format: Format::Json, ..output.clone() };
-            return bytes(&as_json, status, value.to_string().into());
-        }
+        },
     };
-    bytes(output, status, text.into())
+    bytes(output, status, content)
 }
 
-/// Returns bytes that are in the negotiated format already, pretty-printed and compressed as requested. JSON
-/// that is not pretty-printed is followed by a newline, as Go's encoder writes it.
+/// Returns a value as JSON with a newline.
+pub(super) fn json_line(value: &impl Serialize) -> Bytes {
+    // Cannot fail: the keys are strings, and all values have a JSON form.
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
+    line.push(b'\n');
+    line.into()
+}
+
+/// Returns bytes that are in the negotiated format already, pretty-printed and compressed as requested. JSON ends with
+/// a newline, as Go's encoder writes it; pretty-printed, it does not.
 pub(crate) fn bytes(output: &Output, status: StatusCode, content: Bytes) -> Response<Body> {
     let encoding = Encoding::of(output, content.len());
-    let is_gzip = encoding.gzip;
-    let ends_line = encoding.ends_line(output.format);
-    let body = if !encoding.is_identity() {
-        Body::from(encode_all(encoding, &content, ends_line))
-    } else if ends_line {
-        Body::new(LineBody { content: Some(content), has_ended: false })
-    } else {
-        Body::from(content)
-    };
-    response(output.format, status, is_gzip, body)
+    let content = if encoding.is_identity() { content } else { encode_all(encoding, &content) };
+    response(output.format, status, encoding.gzip, Body::from(content))
 }
 
 /// Returns a body that is produced while it is sent. `size_hint_bytes` is its approximate size.
@@ -85,7 +79,7 @@ fn response(format: Format, status: StatusCode, is_gzip: bool, body: Body) -> Re
 
 /// Returns a failure as a `Status`.
 pub(crate) fn failure(failure: &StatusError, output: &Output) -> Response<Body> {
-    let mut response = value(output, plain::code_of(failure), &failure.to_value());
+    let mut response = value(output, plain::code_of(failure), failure);
     plain::retry_after(&mut response, failure);
     response
 }
@@ -99,34 +93,6 @@ pub(crate) fn envelope(value: &Value, table: Option<&Arc<TypeTable>>) -> Option<
     let mut schemas = tables.filter_map(|table| table.schema_of(api_version, kind));
     let schema = schemas.find(Schema::has_protobuf)?;
     Some(protobuf::encode(value, &schema, api_version, kind))
-}
-
-// === impl LineBody ===
-
-impl http_body::Body for LineBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let next = match self.content.take() {
-            Some(content) if !content.is_empty() => Some(content),
-            _ if std::mem::replace(&mut self.has_ended, true) => None,
-            _ => Some(Bytes::from_static(b"\n")),
-        };
-        Poll::Ready(next.map(|bytes| Ok(Frame::data(bytes))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.has_ended
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        let content_bytes = self.content.as_ref().map_or(0, Bytes::len);
-        SizeHint::with_exact(content_bytes as u64 + u64::from(!self.has_ended))
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTION
 use http::{Response, StatusCode};
 use registry_core::api::StatusError;
 
+use super::negotiated::json_line;
+
 /// Returns a response without a body.
 pub(crate) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
@@ -30,9 +32,7 @@ pub(crate) fn page_not_found() -> Response<Body> {
 /// Returns a failure as a JSON `Status`, whatever the client accepts: for requests that did not reach a
 /// handler.
 pub(crate) fn status(failure: &StatusError) -> Response<Body> {
-    let mut body = failure.to_value().to_string();
-    body.push('\n');
-    let mut response = Response::new(Body::from(body));
+    let mut response = Response::new(Body::from(json_line(failure)));
     *response.status_mut() = code_of(failure);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     retry_after(&mut response, failure);

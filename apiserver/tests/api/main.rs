@@ -14,6 +14,7 @@ mod discovery;
 mod errors;
 mod fixture;
 mod nesting;
+mod order;
 mod patches;
 mod protobuf;
 mod verbs;

@@ -11,6 +11,7 @@ mod http2;
 mod killed;
 mod log;
 mod maintenance;
+mod memory;
 mod process;
 mod proxy;
 mod reflectors;

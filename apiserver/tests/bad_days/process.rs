@@ -132,6 +132,13 @@ impl Process {
         statm.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 4096
     }
 
+    /// Returns the maximum of its resident memory so far, in bytes.
+    pub(crate) fn peak_bytes(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+    }
+
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -48,7 +48,7 @@ fn json_in_by_serde_json(bencher: Bencher<'_, '_>, sample: Sample) {
 #[divan::bench(args = [ConfigMap, Pod])]
 fn json_out(bencher: Bencher<'_, '_>, sample: Sample) {
     let object = &sample.prepared().object;
-    bencher.bench(|| stored::encode(object));
+    bencher.bench(|| stored::encode(object, sample.prepared().schema.field_order()));
 }
 
 #[divan::bench(args = [ConfigMap, Pod])]
@@ -114,7 +114,7 @@ fn entry(sample: Sample) -> Entry {
 
 fn encoded(entry: &Entry, sample: Sample, budget: &Arc<EncodingBudget>) -> bytes::Bytes {
     let make = || {
-        let value = stored::decode(&entry.json).ok()?.into_value();
+        let value = stored::decode(entry.json()).ok()?.into_value();
         Some(protobuf::encode_message(&value, &sample.prepared().schema))
     };
     entry.encoded(Encoding::Protobuf, budget, make).unwrap()

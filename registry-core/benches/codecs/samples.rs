@@ -79,7 +79,7 @@ impl Prepared {
         let object = conformed(make(schema.root()));
         let blank = conformed(json!({}));
         let value = object.clone().into_value();
-        let json = stored::encode(&object);
+        let json = stored::encode(&object, schema.field_order());
         let message = protobuf::encode_message(&value, &schema);
         let cbor = cbor::encode(&value, Some(&schema));
         Self { schema, object, value, json, message, cbor, kind, blank }

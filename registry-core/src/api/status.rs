@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::identity::{GroupResource, GroupVersionKind};
 use super::validation::{ErrorList, FieldError};
@@ -47,6 +47,29 @@ pub struct StatusDetails {
     /// Delay before a retry, in seconds; 0 if unspecified.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retry_after_seconds: u32,
+}
+
+/// `metav1.Status` as it is written.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status<'a> {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: StatusMetadata<'a>,
+    status: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'a StatusDetails>,
+    code: u16,
+}
+
+/// The metadata of a `Status`.
+#[derive(Serialize)]
+struct StatusMetadata<'a> {
+    #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
+    continue_token: Option<&'a str>,
 }
 
 /// One cause of an error.
@@ -280,26 +303,34 @@ impl StatusError {
 
     /// Returns the error as a `v1 Status` object.
     pub fn to_value(&self) -> serde_json::Value {
-        let mut status = serde_json::Map::new();
-        let mut put = |field: &str, value: serde_json::Value| status.insert(field.to_owned(), value);
-        put("apiVersion", "v1".into());
-        put("kind", "Status".into());
-        let token = self.continue_token.iter().map(|token| ("continue".to_owned(), token.as_ref().into()));
-        put("metadata", serde_json::Value::Object(token.collect()));
-        put("status", "Failure".into());
-        put("message", self.message.as_str().into());
-        put("code", self.code.into());
-        if self.reason != Reason::Unknown {
-            put("reason", self.reason.as_str().into());
-        }
-        if let Some(details) = &self.details {
-            put("details", serde_json::to_value(details.as_ref()).unwrap_or_default());
-        }
-        serde_json::Value::Object(status)
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Returns the error as the JSON of a `v1 Status` object.
+    pub fn to_json(&self) -> String {
+        // Cannot fail: the keys are strings, and all values have a JSON form.
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     fn details_mut(&mut self) -> &mut StatusDetails {
         self.details.get_or_insert_default()
+    }
+}
+
+/// As a `v1 Status` object, with the fields in Kubernetes' order.
+impl Serialize for StatusError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Status {
+            kind: "Status",
+            api_version: "v1",
+            metadata: StatusMetadata { continue_token: self.continue_token.as_deref() },
+            status: "Failure",
+            message: &self.message,
+            reason: self.reason.as_str(),
+            details: self.details.as_deref(),
+            code: self.code,
+        }
+        .serialize(serializer)
     }
 }
 

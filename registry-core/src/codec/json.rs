@@ -14,8 +14,10 @@ use duplicates::Duplicates;
 
 mod errors;
 mod order;
+pub(super) mod write;
 
 pub use order::sort_as_written;
+pub use write::encode;
 
 /// Decodes a JSON body and records the paths of duplicate fields.
 ///

@@ -1,31 +1,39 @@
 //! The encoding at rest, and its conversion to responses.
 //!
-//! The canonical form has `apiVersion`, `kind`, `metadata` first and everything below in key order, without white
-//! space, `metadata.resourceVersion` and `metadata.selfLink`.
+//! The canonical form has the top-level fields in the order of the kind ([`FieldOrder`]) and everything below by name,
+//! without white space, `metadata.resourceVersion` and `metadata.selfLink`.
 //!
 //! This order makes reads cheap: the start of `metadata` is found by inspecting a few bytes, so the resource version is
-//! inserted without parsing, and the item of a typed list is the same bytes from `"metadata"` on.
-
-use std::io::Write;
+//! inserted without parsing, and the item of a typed list is the same bytes from `"metadata"` on. Values that an earlier
+//! version of this server, or kube-apiserver, wrote in another order are read in the same way.
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::api::Object;
+use crate::schema::FieldOrder;
 
+use super::json::write::{close, write_comma, write_field, write_fields, write_number};
 use super::{DecodeError, json};
+
+mod compact;
+
+use compact::METADATA;
+pub(crate) use compact::{METADATA_KEY, api_version, metadata_opening, value_len};
 
 /// Metadata that is part of responses but not stored.
 const NEVER_STORED: [&str; 2] = ["resourceVersion", "selfLink"];
+
+const RESOURCE_VERSION: &[u8] = b"\"resourceVersion\":\"";
 
 /// Maximum nesting depth of stored values: larger than for requests, because `managedFields` mirrors an object's fields
 /// at a deeper level.
 const STORED_DEPTH: usize = 512;
 
-/// Encodes an object in canonical form.
-pub fn encode(object: &Object) -> Bytes {
+/// Encodes an object in canonical form, with its top-level fields in this order.
+pub fn encode(object: &Object, order: FieldOrder<'_>) -> Bytes {
     let mut out = Vec::with_capacity(1024);
-    write_object(&mut out, &object.0, None);
+    write_object(&mut out, &object.0, None, order);
     out.into()
 }
 
@@ -46,71 +54,28 @@ pub fn decode_value(json: &[u8]) -> Result<Value, DecodeError> {
     json::decode_value(json, STORED_DEPTH)
 }
 
-/// Returns the response bytes: the stored value with `metadata.resourceVersion` inserted, without parsing if it is
-/// canonical; and the offset of the fields after `apiVersion` and `kind`.
+/// Returns the response: the stored value with `metadata.resourceVersion` inserted, without parsing if it is canonical,
+/// and a newline; and the offset of the fields after `kind` and `apiVersion`. If other fields precede the metadata, as
+/// in custom resources, that is the end.
 ///
-/// A value that starts like a canonical one is assumed to be canonical: neither server stores a resource version.
+/// A value that is written like a canonical one is assumed to be canonical: neither server stores a resource version.
 ///
 /// # Errors
 /// Fails if the value is neither canonical nor a JSON object.
 pub fn with_resource_version(value: &Bytes, revision: u64) -> Result<(Bytes, u32), DecodeError> {
-    if let Some(opening) = metadata_opening(value) {
+    if let Some(opening) = compact::metadata_after_type(value) {
         return Ok((splice(value, opening, revision), offset(opening - METADATA.len())));
+    }
+    if let Some(opening) = compact::metadata_opening(value) {
+        let line = splice(value, opening, revision);
+        let end = offset(line.len());
+        return Ok((line, end));
     }
     let object = decode(value)?;
     let mut out = Vec::with_capacity(value.len() + RESOURCE_VERSION.len() + 24);
-    let metadata_at = write_object(&mut out, &object.0, Some(revision));
+    let metadata_at = write_object(&mut out, &object.0, Some(revision), FieldOrder::Usual);
+    out.push(b'\n');
     Ok((out.into(), offset(metadata_at)))
-}
-
-// === without parsing ===
-
-const METADATA: &[u8] = b"\"metadata\":{";
-/// The key that follows `apiVersion` and `kind` in canonical form.
-pub(crate) const METADATA_KEY: &[u8] = b"\"metadata\":";
-const RESOURCE_VERSION: &[u8] = b"\"resourceVersion\":\"";
-
-/// Returns the position after `{"apiVersion":"…","kind":"…","metadata":{`, if the value starts so.
-fn metadata_opening(value: &[u8]) -> Option<usize> {
-    let rest = after_string(value.strip_prefix(b"{\"apiVersion\":\"")?)?;
-    let rest = after_string(rest.strip_prefix(b",\"kind\":\"")?)?;
-    let rest = rest.strip_prefix(b",")?.strip_prefix(METADATA)?;
-    Some(value.len() - rest.len())
-}
-
-/// Returns the bytes after a string's closing quote. Versions and kinds have no escapes; a value with one is parsed.
-fn after_string(text: &[u8]) -> Option<&[u8]> {
-    let end = text.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
-    text.get(end..)?.strip_prefix(b"\"")
-}
-
-/// Returns the length of the JSON object or list at the start of the bytes.
-pub(crate) fn object_len(bytes: &[u8]) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut in_string = false;
-    let mut escaped = false;
-    for (at, byte) in bytes.iter().enumerate() {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
-        match byte {
-            b'"' => in_string = true,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.checked_sub(1)?,
-            _ if depth == 0 => return None,
-            _ => {}
-        }
-        if depth == 0 && !in_string {
-            return Some(at + 1);
-        }
-    }
-    None
 }
 
 /// Inserts the resource version with a single allocation of the exact size.
@@ -119,13 +84,14 @@ fn splice(value: &[u8], opening: usize, revision: u64) -> Bytes {
     let (before, after) = value.split_at(opening.min(value.len()));
     let separator: &[u8] = if after.first() == Some(&b'}') { b"\"" } else { b"\"," };
     let digits = revision.checked_ilog10().map_or(1, |log| log as usize + 1);
-    let length = value.len() + RESOURCE_VERSION.len() + digits + separator.len();
+    let length = value.len() + RESOURCE_VERSION.len() + digits + separator.len() + 1;
     let mut out = Vec::with_capacity(length);
     out.extend_from_slice(before);
     out.extend_from_slice(RESOURCE_VERSION);
     write_number(&mut out, revision);
     out.extend_from_slice(separator);
     out.extend_from_slice(after);
+    out.push(b'\n');
     debug_assert_eq!(out.len(), length, "the size was computed beforehand");
     out.into()
 }
@@ -135,39 +101,28 @@ fn offset(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
-// === writing ===
-
-/// Writes the object in canonical order; returns the offset of `"metadata"` (the end, if there is none).
-fn write_object(out: &mut Vec<u8>, object: &Map<String, Value>, revision: Option<u64>) -> usize {
+/// Writes the object in canonical form; returns the offset of `"metadata"` (0, if there is none).
+fn write_object(
+    out: &mut Vec<u8>,
+    object: &Map<String, Value>,
+    revision: Option<u64>,
+    order: FieldOrder<'_>,
+) -> usize {
+    let mut metadata_at = 0;
     out.push(b'{');
-    for field in ["apiVersion", "kind"] {
-        if let Some(value) = object.get(field) {
-            write_field(out, field, value);
-        }
-    }
-    write_comma(out);
-    let metadata_at = out.len();
-    let empty = Map::new();
-    match object.get("metadata") {
-        Some(Value::Object(metadata)) => write_metadata(out, metadata, revision),
+    write_fields(out, object, order, |out, metadata| match metadata {
+        Some(Value::Object(metadata)) => metadata_at = write_metadata(out, metadata, revision),
         Some(other) if revision.is_none() => write_field(out, "metadata", other),
         None if revision.is_none() => {}
-        _ => write_metadata(out, &empty, revision),
-    }
-    for (field, value) in object {
-        if !matches!(field.as_str(), "apiVersion" | "kind" | "metadata") {
-            write_field(out, field, value);
-        }
-    }
-    if out.last() == Some(&b',') {
-        out.pop();
-    }
-    out.push(b'}');
+        _ => metadata_at = write_metadata(out, &Map::new(), revision),
+    });
+    close(out);
     metadata_at
 }
 
-fn write_metadata(out: &mut Vec<u8>, metadata: &Map<String, Value>, revision: Option<u64>) {
+fn write_metadata(out: &mut Vec<u8>, metadata: &Map<String, Value>, revision: Option<u64>) -> usize {
     write_comma(out);
+    let metadata_at = out.len();
     out.extend_from_slice(METADATA);
     if let Some(revision) = revision {
         out.extend_from_slice(RESOURCE_VERSION);
@@ -180,35 +135,13 @@ fn write_metadata(out: &mut Vec<u8>, metadata: &Map<String, Value>, revision: Op
         }
     }
     out.push(b'}');
-}
-
-fn write_field(out: &mut Vec<u8>, field: &str, value: &Value) {
-    write_comma(out);
-    write_json(out, field);
-    out.push(b':');
-    write_json(out, value);
-}
-
-/// Writes a comma unless this is the first entry.
-fn write_comma(out: &mut Vec<u8>) {
-    if !matches!(out.last(), Some(b'{' | b',')) {
-        out.push(b',');
-    }
-}
-
-/// Writing strings and trees to memory cannot fail: there is no I/O, and all keys are strings.
-fn write_json<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
-    let written = serde_json::to_writer(out, value);
-    debug_assert!(written.is_ok(), "memory takes everything");
-}
-
-fn write_number(out: &mut Vec<u8>, number: u64) {
-    let written = write!(out, "{number}");
-    debug_assert!(written.is_ok(), "memory takes everything");
+    metadata_at
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
@@ -217,17 +150,50 @@ mod tests {
         Object::from_value(value).unwrap()
     }
 
+    fn names(fields: &[&str]) -> Vec<Arc<str>> {
+        fields.iter().map(|field| Arc::from(*field)).collect()
+    }
+
     #[test]
     fn the_order_is_canonical_and_versions_are_not_kept() {
         let full = object(json!({
             "data": {"b": "2", "a": "1"}, "kind": "ConfigMap", "apiVersion": "v1",
             "metadata": {"resourceVersion": "7", "name": "x", "selfLink": "/x", "labels": {"k": "{\"metadata\":{"}},
-            "a": 1,
+            "a": 1, "status": {}, "spec": {},
         }));
-        let bytes = encode(&full);
-        let expected = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"k":"{\"metadata\":{"},"name":"x"},"a":1,"data":{"a":"1","b":"2"}}"#;
-        assert_eq!(bytes, expected);
-        assert_eq!(encode(&decode(&bytes).unwrap()), bytes);
+        let metadata = r#""metadata":{"labels":{"k":"{\"metadata\":{"},"name":"x"}"#;
+        let data = r#""data":{"a":"1","b":"2"}"#;
+        let declared = names(&["status", "absent", "data", "spec"]);
+        for (order, expected) in [
+            (
+                FieldOrder::Usual,
+                format!(
+                    r#"{{"kind":"ConfigMap","apiVersion":"v1",{metadata},"spec":{{}},"status":{{}},"a":1,{data}}}"#
+                ),
+            ),
+            (
+                FieldOrder::Declared(&declared),
+                format!(
+                    r#"{{"kind":"ConfigMap","apiVersion":"v1",{metadata},"status":{{}},{data},"spec":{{}},"a":1}}"#
+                ),
+            ),
+            (
+                FieldOrder::ByName,
+                format!(
+                    r#"{{"a":1,"apiVersion":"v1",{data},"kind":"ConfigMap",{metadata},"spec":{{}},"status":{{}}}}"#
+                ),
+            ),
+        ] {
+            let bytes = encode(&full, order);
+            assert_eq!(bytes, expected);
+            assert_eq!(encode(&decode(&bytes).unwrap(), order), bytes);
+            let (line, offset) = with_resource_version(&bytes, 12).unwrap();
+            let tail = &line[offset as usize..];
+            let is_struct = !matches!(order, FieldOrder::ByName);
+            assert_eq!(tail.starts_with(b"\"metadata\":{\"resourceVersion\":\"12\",\"labels\""), is_struct);
+            assert_eq!(tail.is_empty(), !is_struct);
+            assert_eq!(line.len(), bytes.len() + "\"resourceVersion\":\"12\",\n".len(), "{expected}");
+        }
         for (partial, expected) in [
             (json!({}), "{}"),
             (json!({"kind": "A"}), r#"{"kind":"A"}"#),
@@ -235,7 +201,9 @@ mod tests {
             (json!({"metadata": null, "spec": 1}), r#"{"metadata":null,"spec":1}"#),
             (json!({"metadata": {"resourceVersion": "1"}}), r#"{"metadata":{}}"#),
         ] {
-            assert_eq!(encode(&object(partial)), expected);
+            for order in [FieldOrder::Usual, FieldOrder::ByName, FieldOrder::Declared(&declared)] {
+                assert_eq!(encode(&object(partial.clone()), order), expected);
+            }
         }
     }
 
@@ -244,38 +212,47 @@ mod tests {
         let table = [
             // Canonical: the version is inserted.
             (
-                r#"{"apiVersion":"v1","kind":"A","metadata":{"name":"x"},"s":1}"#,
-                r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12","name":"x"},"s":1}"#,
+                r#"{"kind":"A","apiVersion":"v1","metadata":{"name":"x"},"s":1}"#,
+                r#"{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":"12","name":"x"},"s":1}"#,
             ),
             (
-                "{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{}}\n",
-                r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12"}}"#,
+                "{\"kind\":\"A\",\"apiVersion\":\"v1\",\"metadata\":{}}\n",
+                r#"{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":"12"}}"#,
             ),
-            // Written by kube-apiserver, or in any other form: encoded again.
+            // Written by kube-apiserver, with Go's order below the top level.
             (
-                "{\"kind\":\"A\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"3\"},\"s\":1}\n",
-                r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12","name":"x"},"s":1}"#,
+                "{\"kind\":\"A\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"x\",\"labels\":{}},\"s\":1}\n",
+                r#"{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":"12","name":"x","labels":{}},"s":1}"#,
+            ),
+            // Custom resources, and the order of earlier versions of this server.
+            (
+                r#"{"apiVersion":"v1","kind":"A","metadata":{"name":"x"},"a":1}"#,
+                r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12","name":"x"},"a":1}"#,
             ),
             (
-                r#"{ "metadata": {"name":"x"}, "kind":"A" }"#,
+                r#"{"a":[{"metadata":{}},"]}\",",-1.5],"apiVersion":"v1","b":null,"c":"\"metadata\":{","kind":"A","metadata":{"name":"x"},"s":1}"#,
+                r#"{"a":[{"metadata":{}},"]}\",",-1.5],"apiVersion":"v1","b":null,"c":"\"metadata\":{","kind":"A","metadata":{"resourceVersion":"12","name":"x"},"s":1}"#,
+            ),
+            // In any other form: encoded again.
+            (
+                r#"{ "metadata": {"name":"x","resourceVersion":"3"}, "kind":"A" }"#,
                 r#"{"kind":"A","metadata":{"resourceVersion":"12","name":"x"}}"#,
             ),
             (
-                r#"{"apiVersion":"v\u0031","kind":"A","metadata":{"name":"x"}}"#,
-                r#"{"apiVersion":"v1","kind":"A","metadata":{"resourceVersion":"12","name":"x"}}"#,
+                r#"{"apiVersion":"v1" ,"kind":"A","metadata":{"name":"x"}}"#,
+                r#"{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":"12","name":"x"}}"#,
             ),
             (r#"{"spec":1}"#, r#"{"metadata":{"resourceVersion":"12"},"spec":1}"#),
         ];
         for (stored, expected) in table {
-            let (bytes, offset) = with_resource_version(&Bytes::from_static(stored.as_bytes()), 12).unwrap();
-            assert_eq!(bytes, expected);
-            assert!(
-                bytes[offset as usize..].starts_with(b"\"metadata\":{\"resourceVersion\":\"12\""),
-                "{stored}"
-            );
+            let (line, offset) = with_resource_version(&Bytes::from_static(stored.as_bytes()), 12).unwrap();
+            assert_eq!(line, format!("{expected}\n"));
+            let tail = &line[offset as usize..];
+            let starts = tail.starts_with(b"\"metadata\":{\"resourceVersion\":\"12\"");
+            assert!(starts || (tail.is_empty() && stored.starts_with("{\"a\"")), "{stored}");
         }
         for revision in [0, 9, 10, u64::MAX] {
-            let canonical = Bytes::from_static(br#"{"apiVersion":"v1","kind":"A","metadata":{"name":"x"}}"#);
+            let canonical = Bytes::from_static(br#"{"kind":"A","apiVersion":"v1","metadata":{"name":"x"}}"#);
             let (bytes, _) = with_resource_version(&canonical, revision).unwrap();
             assert_eq!(decode(&bytes).unwrap().resource_version(), revision.to_string());
         }

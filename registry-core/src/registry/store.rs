@@ -128,7 +128,7 @@ impl Store {
     /// # Errors
     /// 500 if the stored value cannot be decoded.
     pub fn read(&self, entry: &StoredObject) -> Result<Object, StatusError> {
-        stored::decode(&entry.json).map_err(|error| {
+        stored::decode(entry.json()).map_err(|error| {
             StatusError::internal(format!("the stored value of {} cannot be read: {error}", entry.key))
         })
     }
@@ -139,7 +139,8 @@ impl Store {
 
     /// Prepares an object for storage: encodes it and extracts its attributes once.
     fn new_value(&self, object: &Object) -> NewValue {
-        NewValue { bytes: stored::encode(object), attributes: self.resource.attributes(object) }
+        let bytes = stored::encode(object, self.resource.schema().field_order());
+        NewValue { bytes, attributes: self.resource.attributes(object) }
     }
 
     fn time_to_live(&self) -> Option<Duration> {

@@ -13,7 +13,7 @@ use crate::codec::stored;
 use crate::context::RequestContext;
 use crate::resource::{ObjectStrategy, ResourceDescription, ScalePaths, SelectableField};
 use crate::rest::{Answer, UpdatedObject};
-use crate::schema::Schema;
+use crate::schema::{FieldOrder, Schema};
 use crate::storage::interface::{UpdateAction, UpdateOutcome, ValidateDeletion};
 use crate::storage::{
     Entry, Interface, ListPage, ListRequest, NewValue, Revision, StorageError, StoredObject, TryUpdate,
@@ -77,8 +77,8 @@ impl MemoryStorage {
 impl State {
     fn write(&mut self, key: &str, bytes: &Bytes, value: NewValue) -> StoredObject {
         self.revision += 1;
-        let (json, item_offset) = stored::with_resource_version(bytes, self.revision).unwrap();
-        let entry = Arc::new(Entry::new(key.into(), self.revision, json, item_offset, value.attributes));
+        let (line, item_offset) = stored::with_resource_version(bytes, self.revision).unwrap();
+        let entry = Arc::new(Entry::new(key.into(), self.revision, line, item_offset, value.attributes));
         self.objects.insert(key.to_owned(), entry.clone());
         entry
     }
@@ -86,19 +86,19 @@ impl State {
     fn remove(&mut self, key: &str) -> StoredObject {
         self.revision += 1;
         let last = self.objects.remove(key).unwrap();
-        let (json, item_offset) = stored::with_resource_version(
-            &stored::encode(&stored::decode(&last.json).unwrap()),
+        let (line, item_offset) = stored::with_resource_version(
+            &stored::encode(&stored::decode(last.json()).unwrap(), FieldOrder::Usual),
             self.revision,
         )
         .unwrap();
         let key = last.key.clone();
         let attributes = last.attributes.clone();
-        Arc::new(Entry::new(key, self.revision, json, item_offset, attributes))
+        Arc::new(Entry::new(key, self.revision, line, item_offset, attributes))
     }
 }
 
 fn check(preconditions: &Preconditions, entry: &StoredObject) -> Result<(), StorageError> {
-    let found = stored::decode(&entry.json).unwrap();
+    let found = stored::decode(entry.json()).unwrap();
     match &preconditions.uid {
         Some(uid) if uid != found.uid() => Err(StorageError::Precondition {
             message: format!(
@@ -177,9 +177,9 @@ impl Interface for MemoryStorage {
             let action = update.try_update(current.as_ref()).await?;
             let mut state = self.state();
             if let (Some(change), Some(entry)) = (state.interference.pop_front(), &current) {
-                let mut object = stored::decode(&entry.json).unwrap();
+                let mut object = stored::decode(entry.json()).unwrap();
                 change(&mut object);
-                let bytes = stored::encode(&object);
+                let bytes = stored::encode(&object, FieldOrder::Usual);
                 let value = NewValue { bytes: bytes.clone(), attributes: entry.attributes.clone() };
                 state.write(key, &bytes, value);
                 continue;
@@ -191,8 +191,9 @@ impl Interface for MemoryStorage {
                     Updated { object: state.remove(key), outcome: UpdateOutcome::Deleted }
                 }
                 (UpdateAction::Write { value, ttl }, current) => {
-                    let present =
-                        current.map(|entry| (stored::encode(&stored::decode(&entry.json).unwrap()), entry));
+                    let present = current.map(|entry| {
+                        (stored::encode(&stored::decode(entry.json()).unwrap(), FieldOrder::Usual), entry)
+                    });
                     let outcome = match present {
                         Some((bytes, object)) if bytes == value.bytes => {
                             return Ok(Updated { object, outcome: UpdateOutcome::Unchanged });
@@ -315,7 +316,7 @@ fn overlay(value: &mut Value, more: &Value) {
 /// Returns the object of an answer, stored or not.
 pub(crate) fn object_of(answer: &Answer) -> Object {
     match answer {
-        Answer::Stored(entry) => stored::decode(&entry.json).unwrap(),
+        Answer::Stored(entry) => stored::decode(entry.json()).unwrap(),
         Answer::Object(object) => object.clone(),
         Answer::Success(status) => panic!("no object but {status:?}"),
     }

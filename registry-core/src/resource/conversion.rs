@@ -127,7 +127,7 @@ impl Conversion {
         let hub = &self.hub;
         let mut value = conformed(hub, converted)?.into_value();
         hub.schema().apply_defaults(&mut value);
-        let mut object = Object::from_value(value).unwrap_or_default();
+        let mut object = into_object(value)?;
         hub.strategy.apply_defaults(&mut object);
         Ok(object)
     }
@@ -237,7 +237,11 @@ fn conformed(resource: &ResourceType, mut object: Object) -> Result<Object, Conv
     object.set_type(&resource.group_version().api_version(), resource.kind.kind);
     let mut value: Value = object.into_value();
     resource.schema().conform(&mut value, &mut Vec::new()).map_err(|fault| ConversionError(fault.text))?;
-    Ok(Object::from_value(value).unwrap_or_default())
+    into_object(value)
+}
+
+fn into_object(value: Value) -> Result<Object, ConversionError> {
+    Object::from_value(value).map_err(|_| ConversionError("the converted value is not an object".to_owned()))
 }
 
 // === at compile time ===

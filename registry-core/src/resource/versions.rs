@@ -75,14 +75,14 @@ impl Versions {
             Some(version) if !version.is(&self.hub) => {
                 let object = stored::decode(value).map_err(|error| error.to_string())?;
                 let object = version.to_stored_blocking(object).map_err(|error| error.to_string())?;
-                Ok(Some(stored::encode(&object)))
+                Ok(Some(stored::encode(&object, self.hub.schema().field_order())))
             }
             _ => Ok(None),
         }
     }
 }
 
-/// Returns the value's `apiVersion`. For a canonical value, only the beginning is read.
+/// Returns the value's `apiVersion`. Of a canonical value only the beginning is read.
 fn api_version_of(value: &[u8]) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -90,11 +90,8 @@ fn api_version_of(value: &[u8]) -> Option<Cow<'_, str>> {
         #[serde(borrow)]
         api_version: Option<Cow<'a, str>>,
     }
-    if let Some(rest) = value.strip_prefix(b"{\"apiVersion\":\"") {
-        let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
-        if rest.get(end) == Some(&b'"') {
-            return std::str::from_utf8(rest.get(..end)?).ok().map(Cow::Borrowed);
-        }
+    if let Some(api_version) = stored::api_version(value) {
+        return Some(api_version.into());
     }
     serde_json::from_slice::<Typed<'_>>(value).ok()?.api_version
 }
@@ -115,12 +112,13 @@ impl AttributesOf for Versions {
         };
         let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
         let object = protobuf::decode(value, &limits, resolve).map_err(|error| error.to_string())?;
-        let object = Object::from_value(object).unwrap_or_default();
+        let object =
+            Object::from_value(object).map_err(|_| "the stored message is not an object".to_owned())?;
         // Unknown versions are left for the reader to detect, as with JSON.
         let object = match self.find(object.api_version()) {
             Some(version) => version.to_stored_blocking(object).map_err(|error| error.to_string())?,
             None => object,
         };
-        Ok(Some(stored::encode(&object)))
+        Ok(Some(stored::encode(&object, self.hub.schema().field_order())))
     }
 }

@@ -9,7 +9,8 @@
 //! o <schema> <bool|list|strings> <OpenAPI name> <Go type>    a JSON schema, or something in its place
 //! t <a|-> <OpenAPI name>                                     a struct, perhaps atomic; its fields follow
 //!  <name> <type> <flags or -> <protobuf or -> <patch> <key> <default>   one field; the last three may be left off
-//! k <type> <group or -> <version> <kind>                     a kind is this type
+//! k <type> <group or -> <version> <kind> <fields>            a kind is this type; its fields after `metadata`, in
+//!                                                            order, unless that is the usual one
 //! ```
 //!
 //! Flags: `p`ointer, `e` omitempty, `z` omitzero, `r`equired, `n`il when empty, `a`tomic or `g`ranular whatever
@@ -109,8 +110,11 @@ impl<'a> Reader<'a> {
             "k" => {
                 let [ty, group, version, kind] = words(rest)?;
                 let group = if group == "-" { "" } else { group };
+                let (kind, order) = kind.split_once(' ').unwrap_or((kind, ""));
+                let ty = type_id(ty)?;
+                self.order(ty, order);
                 let entry = KindEntry {
-                    ty: type_id(ty)?,
+                    ty,
                     group: self.intern(group),
                     version: self.intern(version),
                     kind: self.intern(kind),
@@ -164,6 +168,15 @@ impl<'a> Reader<'a> {
             atomic: if has('a') { Some(true) } else { has('g').then_some(false) },
             absent: Absent::Omit,
         })
+    }
+
+    /// Sets the order of a kind's fields; empty for the usual one.
+    fn order(&mut self, ty: TypeId, order: &'a str) {
+        let names = order.split(',').filter(|name| !name.is_empty());
+        let order = names.map(|name| self.intern(name)).collect();
+        if let Some(Type { shape: TypeShape::Struct(shape), .. }) = self.table.types.get_mut(ty.0 as usize) {
+            shape.order = order;
+        }
     }
 
     /// Assigns the fields read so far to their struct.

@@ -63,7 +63,7 @@ impl Schema {
         };
         reader.table.kinds.clear();
         let root = reader.root(schema, kind);
-        Self { table: Arc::new(reader.table.finish()), root, typed_check: None, structural: None }
+        Self::of_type(Arc::new(reader.table.finish()), root)
     }
 }
 

@@ -60,12 +60,7 @@ impl Schema {
                 field.proto = numbers.get(name, &field.name).into_iter().collect();
             }
         }
-        let numbered = Self {
-            table: table.finish().into(),
-            root: self.root,
-            typed_check: self.typed_check,
-            structural: None,
-        };
+        let numbered = Self { table: table.finish().into(), ..self.clone() };
         if numbered.is_sayable() { numbered } else { self }
     }
 

@@ -137,6 +137,9 @@ pub(super) struct Struct {
     pub(super) always: Box<[u16]>,
     /// Indexes of the fields that have defaults, or whose types do.
     pub(super) defaulted: Box<[u16]>,
+    /// The names of the fields after `metadata` in the order of the Go struct, if that is not the usual one. Known only
+    /// for kinds.
+    pub(super) order: Box<[Arc<str>]>,
     /// The layout of the fields in protobuf.
     pub(super) wires: Box<[wire::Wire]>,
 }

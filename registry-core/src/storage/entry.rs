@@ -28,11 +28,10 @@ pub struct Entry {
     pub key: Arc<str>,
     /// The revision that wrote this state; the `resourceVersion` that clients see.
     pub revision: Revision,
-    /// The object as JSON, including `metadata.resourceVersion`: the exact bytes of the response to a `get`.
-    pub json: Bytes,
-    /// Offset in `json` of the fields after `apiVersion` and `kind` (the `"` of `"metadata"`): items of a typed list
-    /// are written without those two fields, as `{` and this tail.
-    pub item_offset: u32,
+    /// The object as JSON, including `metadata.resourceVersion`, and a newline.
+    line: Bytes,
+    /// Offset in the JSON of the fields after `kind` and `apiVersion`; the end, if it is not known.
+    item_offset: u32,
     /// The attributes that selectors and indexes evaluate.
     pub attributes: Attributes,
     /// Length of `metadata`, computed on first use; 0 before.
@@ -68,34 +67,58 @@ pub trait AttributesOf: Send + Sync + 'static {
 // === impl Entry ===
 
 impl Entry {
-    /// Creates an entry with its JSON; other encodings are created on demand.
+    /// Creates an entry with its JSON; other encodings are created on demand. `line` is the JSON with a newline, which is
+    /// added if it is missing. `item_offset` is the offset of `"metadata"` if only `kind` and `apiVersion` precede it,
+    /// and otherwise the length of the line: see [`with_resource_version`](stored::with_resource_version).
     pub fn new(
         key: Arc<str>,
         revision: Revision,
-        json: Bytes,
+        line: Bytes,
         item_offset: u32,
         attributes: Attributes,
     ) -> Self {
+        let line = if line.ends_with(b"\n") { line } else { [&line[..], b"\n"].concat().into() };
         let metadata_len = AtomicU32::new(0);
         let encodings = Encodings::default();
-        Self { key, revision, json, item_offset, attributes, metadata_len, encodings }
+        Self { key, revision, line, item_offset, attributes, metadata_len, encodings }
     }
 
-    /// Returns the JSON from the first field after `apiVersion` and `kind` on; empty if its offset is not known.
+    /// Creates an entry of the same object at another revision; `line` has the same fields at the same places up to
+    /// the resource version.
+    pub(super) fn at_revision(&self, revision: Revision, line: Bytes) -> Self {
+        let item_offset = if self.tail().is_empty() { u32::MAX } else { self.item_offset };
+        Self::new(Arc::clone(&self.key), revision, line, item_offset, self.attributes.clone())
+    }
+
+    /// Returns the object as JSON, including `metadata.resourceVersion`.
+    pub fn json(&self) -> &[u8] {
+        self.line.strip_suffix(b"\n").unwrap_or(&self.line)
+    }
+
+    /// Returns the JSON with a newline: the exact bytes of the response to a `get`.
+    pub fn line(&self) -> &Bytes {
+        &self.line
+    }
+
+    /// Returns the JSON from the first field after `kind` and `apiVersion` on (the `"` of `"metadata"`): items of a
+    /// typed list are written without those two fields, as `{` and this tail. Empty if its offset is not known.
     pub fn tail(&self) -> &[u8] {
-        let tail = usize::try_from(self.item_offset).ok().and_then(|offset| self.json.get(offset..));
+        let tail = usize::try_from(self.item_offset).ok().and_then(|offset| self.json().get(offset..));
         tail.unwrap_or_default()
     }
 
     /// Returns the JSON of `metadata`, a part of [`json`](Self::json), located once. `None` if the JSON is not
     /// canonical.
     pub fn metadata(&self) -> Option<&[u8]> {
-        let rest = self.tail().strip_prefix(stored::METADATA_KEY)?;
+        let rest = match self.tail() {
+            [] => self.json().get(stored::metadata_opening(self.json())? - 1..)?,
+            tail => tail.strip_prefix(stored::METADATA_KEY)?,
+        };
         let known = usize::try_from(self.metadata_len.load(Ordering::Relaxed)).unwrap_or_default();
         if known > 0 {
             return rest.get(..known);
         }
-        let len = stored::object_len(rest)?;
+        let len = stored::value_len(rest)?;
         // A length beyond 32 bits is computed again each time.
         self.metadata_len.store(u32::try_from(len).unwrap_or_default(), Ordering::Relaxed);
         rest.get(..len)
@@ -106,7 +129,7 @@ impl Entry {
     pub fn size_bytes(&self) -> usize {
         /// The structs, their reference counts, and the allocator's rounding.
         const OVERHEAD_BYTES: usize = 200;
-        OVERHEAD_BYTES + self.key.len() + self.json.len() + self.attributes.size_bytes()
+        OVERHEAD_BYTES + self.key.len() + self.line.len() + self.attributes.size_bytes()
     }
 
     /// Returns the object in an encoding. `make` is called once per entry and its result shared, within the budget.

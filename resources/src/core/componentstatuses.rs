@@ -13,7 +13,7 @@ use registry_core::registry::{Services, VirtualStorage};
 use registry_core::resource::{Column, ObjectStrategy, ResourceType, TableColumn};
 use registry_core::rest::components::{Component, ComponentProbe};
 use registry_core::rest::{Answer, Capabilities, Getter, Lister, Storage};
-use registry_core::schema::Schema;
+use registry_core::schema::{FieldOrder, Schema};
 use registry_core::storage::{Attributes, Entry, ListPage, StoredObject};
 use registry_derive::Resource;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 /// The resource in error messages.
 const RESOURCE: GroupResource = GroupResource { group: "", resource: "componentstatus" };
 /// The beginning of every component's JSON; items of lists do not have it.
-const HEAD: &str = r#"{"apiVersion":"v1","kind":"ComponentStatus","#;
+const HEAD: &str = r#"{"kind":"ComponentStatus","apiVersion":"v1","#;
 
 /// `componentstatuses` of `v1`.
 #[derive(Resource)]
@@ -151,5 +151,6 @@ fn status_of(component: &Component) -> Object {
 /// Returns the status in the form of list items.
 fn entry_of(status: &Object) -> StoredObject {
     let item_offset = u32::try_from(HEAD.len()).unwrap_or_default();
-    Arc::new(Entry::new(status.name().into(), 0, stored::encode(status), item_offset, Attributes::default()))
+    let json = stored::encode(status, FieldOrder::Usual);
+    Arc::new(Entry::new(status.name().into(), 0, json, item_offset, Attributes::default()))
 }

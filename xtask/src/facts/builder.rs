@@ -12,6 +12,12 @@ use super::openapi::OpenApi;
 /// The first line of a table, which identifies its format.
 const HEADER: &str = "orlop facts 1";
 
+/// The first fields of every kind, which their order leaves out.
+const HEAD_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// The fields that usually follow, in this order; all others follow them by name.
+const USUAL_FIELDS: [&str; 2] = ["spec", "status"];
+
 /// Types with their own marshalling code in Go, and their form.
 const SPECIAL: &[(&str, &str)] = &[
     ("k8s.io/apimachinery/pkg/api/resource.Quantity", "quantity"),
@@ -40,6 +46,8 @@ pub(super) struct Builder<'a> {
     types: Vec<String>,
     /// The numbers of known types, by their text or, for structs, their path.
     known: HashMap<String, usize>,
+    /// The names of the fields of each struct in Go's order, by its number.
+    orders: HashMap<usize, Vec<String>>,
 }
 
 /// A field, with what the messages that contain it add.
@@ -54,17 +62,19 @@ struct Expanded {
 
 impl<'a> Builder<'a> {
     pub(super) fn new(go: &'a GoFacts, openapi: &'a OpenApi) -> Self {
-        Self { go, openapi, types: Vec::new(), known: HashMap::new() }
+        Self { go, openapi, types: Vec::new(), known: HashMap::new(), orders: HashMap::new() }
     }
 
     /// Returns the table's text.
     pub(super) fn finish(self, kinds: &BTreeMap<[String; 3], usize>) -> String {
         let mut text = format!("{HEADER}\n");
-        text.extend(self.types);
+        text.push_str(&self.types.concat());
         for ([group, version, kind], id) in kinds {
             let group = if group.is_empty() { "-" } else { group };
+            let order = self.orders.get(id).map(|fields| unusual_order(fields)).unwrap_or_default();
+            let separator = if order.is_empty() { "" } else { " " };
             // Writing into a string cannot fail.
-            let _ = writeln!(text, "k {id} {group} {version} {kind}");
+            let _ = writeln!(text, "k {id} {group} {version} {kind}{separator}{order}");
         }
         text
     }
@@ -188,7 +198,9 @@ impl<'a> Builder<'a> {
             schema.is_some_and(|schema| schema.get("x-kubernetes-map-type") == Some(&"atomic".into()));
         let mut text = format!("t {} {name}\n", if atomic { "a" } else { "-" });
         let mut lines = BTreeMap::new();
-        for expanded in self.expand(path)? {
+        let fields = self.expand(path)?;
+        self.orders.insert(id, fields.iter().map(|expanded| expanded.field.json.clone()).collect());
+        for expanded in fields {
             let line = self.field(&name, &expanded)?;
             lines.entry(expanded.field.json).or_insert(line);
         }
@@ -313,6 +325,15 @@ impl<'a> Builder<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Returns the fields of a kind after `metadata`, separated by commas, unless their order is the usual one.
+fn unusual_order(fields: &[String]) -> String {
+    let own = fields.iter().map(String::as_str).filter(|field| !HEAD_FIELDS.contains(field));
+    let own: Vec<&str> = own.collect();
+    let mut usual = own.clone();
+    usual.sort_by_key(|field| (USUAL_FIELDS.iter().position(|known| known == field).unwrap_or(2), *field));
+    if own == usual { String::new() } else { own.join(",") }
 }
 
 /// Returns the list type and the keys of a list: those in the document, or else those in the markers.

@@ -54,7 +54,7 @@ impl NamespaceController {
         let cached = GetOptions { resource_version: Some(0) };
         match self.leases.get(&self.context, LEASE_NAME, &cached).await {
             Ok(Answer::Stored(entry)) => {
-                serde_json::from_slice::<Object>(&entry.json).is_ok_and(|lease| is_held(&lease))
+                serde_json::from_slice::<Object>(entry.json()).is_ok_and(|lease| is_held(&lease))
             }
             Ok(Answer::Object(lease)) => is_held(&lease),
             Ok(Answer::Success(_)) => false,

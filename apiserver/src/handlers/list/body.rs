@@ -33,6 +33,8 @@ pub(super) struct ListBody {
     writer: Writer,
     /// The bytes after the items; `None` once they are sent.
     suffix: Option<Vec<u8>>,
+    /// The first piece, if it was made before the response started.
+    begun: Option<Bytes>,
     /// The piece after the one just returned.
     ready: Option<Bytes>,
     is_first_item: bool,
@@ -65,6 +67,7 @@ impl ListBody {
             rest: rest.as_ref().map(Rest::stream),
             writer,
             suffix: Some(suffix),
+            begun: None,
             ready: None,
             is_first_item: true,
             remaining_bytes,
@@ -73,7 +76,7 @@ impl ListBody {
 
     /// Waits until there is an item to write, or no more to read.
     fn poll_items(&mut self, task: &mut Context<'_>) -> Poll<Result<(), StatusError>> {
-        while self.ready.is_none() && self.items.as_slice().is_empty() {
+        while self.begun.is_none() && self.ready.is_none() && self.items.as_slice().is_empty() {
             let Some(rest) = &mut self.rest else { break };
             match ready!(Pin::new(rest).poll_next(task)) {
                 Some(items) => self.items = items?.into_iter(),
@@ -83,11 +86,26 @@ impl ListBody {
         Poll::Ready(Ok(()))
     }
 
-    fn next_chunk(&mut self) -> Option<Bytes> {
-        if let Some(ready) = self.ready.take() {
-            return Some(ready);
+    /// Returns the body with its first piece, so that an item in it that cannot be written fails the request. Later
+    /// ones break the response.
+    ///
+    /// # Errors
+    /// 500 if the bytes of an item are not an object.
+    pub(super) fn begun(mut self) -> Result<Self, StatusError> {
+        if self.writer.can_fail() && !self.items.as_slice().is_empty() {
+            self.begun = self.next_chunk()?;
         }
-        self.suffix.as_ref()?;
+        Ok(self)
+    }
+
+    fn next_chunk(&mut self) -> Result<Option<Bytes>, StatusError> {
+        let begun = self.begun.take();
+        if let Some(ready) = begun.or_else(|| self.ready.take()) {
+            return Ok(Some(ready));
+        }
+        if self.suffix.is_none() {
+            return Ok(None);
+        }
         let mut buffer = std::mem::take(&mut self.prefix);
         buffer.reserve(CHUNK_BYTES.min(self.remaining_bytes.map_or(CHUNK_BYTES, clamp)));
         while buffer.len() < CHUNK_BYTES {
@@ -103,12 +121,12 @@ impl ListBody {
             }
             let Some(entry) = self.items.next() else { break };
             let is_first = std::mem::take(&mut self.is_first_item);
-            if let Some(shared) = self.writer.begin(&mut buffer, &entry, is_first) {
+            if let Some(shared) = self.writer.begin(&mut buffer, &entry, is_first)? {
                 self.ready = Some(shared);
                 break;
             }
         }
-        Some(buffer.into())
+        Ok(Some(buffer.into()))
     }
 }
 
@@ -127,7 +145,10 @@ impl Body for ListBody {
         if let Err(failure) = ready!(self.poll_items(task)) {
             return Poll::Ready(Some(Err(failure)));
         }
-        let chunk = self.next_chunk();
+        let chunk = match self.next_chunk() {
+            Ok(chunk) => chunk,
+            Err(failure) => return Poll::Ready(Some(Err(failure))),
+        };
         if let (Some(remaining), Some(chunk)) = (&mut self.remaining_bytes, &chunk) {
             *remaining = remaining.saturating_sub(chunk.len() as u64);
         }
@@ -135,7 +156,7 @@ impl Body for ListBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.suffix.is_none() && self.ready.is_none()
+        self.suffix.is_none() && self.begun.is_none() && self.ready.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -146,8 +167,21 @@ impl Body for ListBody {
 // === impl Writer ===
 
 impl Writer {
+    /// Returns whether an item can be impossible to write, because its bytes are decoded.
+    fn can_fail(&self) -> bool {
+        !matches!(self, Self::Json(ItemForm::Whole | ItemForm::Tail))
+    }
+
     /// Writes an item, or the bytes before it and returns the rest to be shared.
-    fn begin(&self, buffer: &mut Vec<u8>, entry: &StoredObject, is_first: bool) -> Option<Bytes> {
+    ///
+    /// # Errors
+    /// 500 if its bytes are not an object.
+    fn begin(
+        &self,
+        buffer: &mut Vec<u8>,
+        entry: &StoredObject,
+        is_first: bool,
+    ) -> Result<Option<Bytes>, StatusError> {
         let item = Item::stored(entry);
         match self {
             Self::Json(form) => {
@@ -158,26 +192,27 @@ impl Writer {
                     if matches!(form, ItemForm::Tail) && !item.tail.is_empty() {
                         buffer.push(b'{');
                     }
-                    return Some(shared);
+                    return Ok(Some(shared));
                 }
-                form.write(buffer, &item);
+                form.write(buffer, &item)?;
             }
             Self::Yaml(form) => {
                 let mut json = Vec::with_capacity(item.json.len());
-                form.write(&mut json, &item);
+                form.write(&mut json, &item)?;
+                let value = stored::decode_value(&json).map_err(|error| item.unreadable(&error))?;
                 let mut text = String::new();
-                yaml::write_item(&mut text, &stored::decode_value(&json).unwrap_or_default(), 0);
+                yaml::write_item(&mut text, &value, 0);
                 buffer.extend_from_slice(text.as_bytes());
             }
             Self::Cbor(maps) => {
-                let whole = maps.begin_item(buffer, &item)?;
+                let Some(whole) = maps.begin_item(buffer, &item)? else { return Ok(None) };
                 if whole.len() >= SHARED_FROM_BYTES {
-                    return Some(whole);
+                    return Ok(Some(whole));
                 }
                 buffer.extend_from_slice(&whole);
             }
         }
-        None
+        Ok(None)
     }
 
     /// Returns the number of bytes that an item adds to a piece, if that is known without writing it: a piece
@@ -203,5 +238,5 @@ fn shared(form: &ItemForm, entry: &StoredObject, item: &Item<'_>) -> Option<Byte
         ItemForm::Whole | ItemForm::Tail => item.json,
         ItemForm::Partial(_) | ItemForm::Row(_) => return None,
     };
-    (part.len() >= SHARED_FROM_BYTES).then(|| entry.json.slice_ref(part))
+    (part.len() >= SHARED_FROM_BYTES).then(|| entry.line().slice_ref(part))
 }

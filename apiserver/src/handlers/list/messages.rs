@@ -88,7 +88,7 @@ async fn part_len(messages: &Messages, items: &[StoredObject]) -> Result<usize, 
     let mut turn_bytes = 0;
     for entry in items {
         items_len += protobuf::item_len(messages.message(&Item::stored(entry))?.len());
-        turn_bytes += entry.json.len();
+        turn_bytes += entry.json().len();
         if turn_bytes >= TURN_BYTES {
             turn_bytes = 0;
             tokio::task::yield_now().await;
@@ -120,11 +120,14 @@ impl MessagesBody {
         Poll::Ready(Ok(()))
     }
 
-    /// Returns the next piece, or `None` if an object that could be encoded before cannot be any more: the
-    /// response then ends before the announced size.
-    fn next_chunk(&mut self) -> Option<Bytes> {
+    /// Returns the next piece.
+    ///
+    /// # Errors
+    /// 500 if an object that could be encoded before cannot be any more: the response then ends before the announced
+    /// size.
+    fn next_chunk(&mut self) -> Result<Bytes, StatusError> {
         if let Some(ready) = self.ready.take() {
-            return Some(ready);
+            return Ok(ready);
         }
         let mut chunk = std::mem::take(&mut self.frame.prefix);
         chunk.reserve(CHUNK_BYTES.min(self.remaining_bytes));
@@ -136,7 +139,7 @@ impl MessagesBody {
                 chunk.extend_from_slice(std::mem::take(&mut self.frame.suffix));
                 break;
             };
-            let message = self.messages.message(&Item::stored(&entry)).ok()?;
+            let message = self.messages.message(&Item::stored(&entry))?;
             begin_item(&mut chunk, message.len());
             if message.len() >= SHARED_FROM_BYTES {
                 self.ready = Some(message);
@@ -144,7 +147,7 @@ impl MessagesBody {
             }
             chunk.extend_from_slice(&message);
         }
-        Some(chunk.into())
+        Ok(chunk.into())
     }
 }
 
@@ -162,7 +165,10 @@ impl http_body::Body for MessagesBody {
         if let Err(failure) = ready!(self.poll_items(task)) {
             return Poll::Ready(Some(Err(failure)));
         }
-        let Some(chunk) = self.next_chunk() else { return Poll::Ready(None) };
+        let chunk = match self.next_chunk() {
+            Ok(chunk) => chunk,
+            Err(failure) => return Poll::Ready(Some(Err(failure))),
+        };
         self.remaining_bytes = self.remaining_bytes.saturating_sub(chunk.len());
         Poll::Ready(Some(Ok(Frame::data(chunk))))
     }

@@ -26,7 +26,7 @@ fn page(items: Vec<StoredObject>) -> ListPage {
 /// Returns the list as a serializer writes it.
 fn expected(items: &[StoredObject], keeps_type: bool) -> Value {
     let items = items.iter().map(|entry| {
-        let mut item: Value = serde_json::from_slice(&entry.json).unwrap();
+        let mut item: Value = serde_json::from_slice(entry.json()).unwrap();
         if !keeps_type {
             item.as_object_mut().unwrap().retain(|key, _| key != "apiVersion" && key != "kind");
         }
@@ -40,6 +40,7 @@ fn expected(items: &[StoredObject], keeps_type: bool) -> Value {
 }
 
 async fn collect(body: ListBody) -> (Vec<usize>, Vec<u8>) {
+    let body = body.begun().unwrap();
     let announced = body.size_hint().exact();
     let mut sizes = Vec::new();
     let mut all = Vec::new();
@@ -88,7 +89,7 @@ async fn large_lists_come_in_bounded_pieces_and_share_large_items() {
     let mut body = json_body(HEAD, ItemForm::Tail, page(vec![large.clone()]));
     body.frame().await.unwrap().unwrap();
     let shared = body.frame().await.unwrap().unwrap().into_data().unwrap();
-    let range = large.json.as_ptr_range();
+    let range = large.line().as_ptr_range();
     assert!(range.contains(&shared.as_ptr()), "the item was copied");
 }
 
@@ -111,4 +112,36 @@ async fn other_forms_of_the_same_list() {
     );
     let (_, none) = collect(yaml_body(HEAD, ItemForm::Tail, ListPage::default()).unwrap()).await;
     assert!(String::from_utf8(none).unwrap().contains("items: []\n"));
+}
+
+#[tokio::test]
+async fn an_unreadable_object_fails_the_list() {
+    let broken = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"broken":"#;
+    let key = "/registry/configmaps/x".into();
+    let broken = Arc::new(Entry::new(key, 3, broken.into(), 38, Attributes::default()));
+    let all = || page(vec![entry("a", 1), broken.clone()]);
+    let partial = || ItemForm::Partial(MetaVersion::V1);
+    for body in [
+        yaml_body(HEAD, ItemForm::Tail, all()).unwrap(),
+        yaml_body(HEAD, partial(), all()).unwrap(),
+        json_body(HEAD, partial(), all()),
+    ] {
+        let failure = body.begun().map(|_| ()).unwrap_err();
+        assert_eq!(failure.code, 500);
+        let expected = "the stored value of /registry/configmaps/x cannot be read";
+        assert!(failure.message.contains(expected), "{failure}");
+    }
+
+    // After the first piece, the response breaks.
+    let mut items: Vec<_> = (0..100).map(|n| entry(&format!("c{n}"), 1_000)).collect();
+    items.push(broken.clone());
+    let mut body = yaml_body(HEAD, ItemForm::Tail, page(items)).unwrap().begun().unwrap();
+    let mut last = None;
+    while let Some(frame) = body.frame().await {
+        last = Some(frame);
+        if last.as_ref().is_some_and(Result::is_err) {
+            break;
+        }
+    }
+    assert!(last.is_some_and(|last| last.is_err()));
 }

@@ -10,13 +10,11 @@ use registry_core::api::StatusError;
 use registry_core::codec::{cbor, stored};
 use registry_core::schema::Schema;
 use registry_core::storage::{Encoding, EncodingBudget};
+use serde_json::Value;
 
 use super::super::call::Call;
 use super::form::ItemForm;
 use super::item::{Item, Part};
-
-/// An object without fields.
-const EMPTY_MAP: Bytes = Bytes::from_static(&[0xa0]);
 
 /// Converts objects of one kind to CBOR.
 #[derive(Clone, Debug)]
@@ -54,32 +52,43 @@ impl Maps {
         Ok(())
     }
 
-    /// Writes a watch event. For an object that cannot be written, an error event takes its place and the
-    /// watch continues.
-    pub(crate) fn write_event(&self, out: &mut Vec<u8>, event: &str, item: &Item<'_>) {
+    /// Writes a watch event.
+    ///
+    /// # Errors
+    /// 500 if the object's bytes are not an object; nothing is written.
+    pub(crate) fn write_event(
+        &self,
+        out: &mut Vec<u8>,
+        event: &str,
+        item: &Item<'_>,
+    ) -> Result<(), StatusError> {
         let begin = out.len();
         cbor::begin_watch_event(out, event);
-        if let Err(failure) = self.write(out, item) {
-            out.truncate(begin);
-            write_made_event(out, "ERROR", failure.to_value().to_string().as_bytes());
-        }
+        self.write(out, item).inspect_err(|_| out.truncate(begin))
     }
 
     /// Writes an object as a list item, or returns it to be appended without a copy.
-    pub(crate) fn begin_item(&self, out: &mut Vec<u8>, item: &Item<'_>) -> Option<Bytes> {
+    ///
+    /// # Errors
+    /// 500 if its bytes are not an object.
+    pub(crate) fn begin_item(
+        &self,
+        out: &mut Vec<u8>,
+        item: &Item<'_>,
+    ) -> Result<Option<Bytes>, StatusError> {
         if let ItemForm::Row(table) = &self.form {
             let mut json = Vec::with_capacity(item.json.len());
-            table.write_row(&mut json, item);
-            cbor::write_item(out, &stored::decode_value(&json).unwrap_or_default(), None);
-            return None;
+            table.write_row(&mut json, item)?;
+            let row = stored::decode_value(&json).map_err(|error| item.unreadable(&error))?;
+            cbor::write_item(out, &row, None);
+            return Ok(None);
         }
-        // Everything in the cache has been parsed as an object before.
-        let fields = self.fields(item).unwrap_or(EMPTY_MAP);
+        let fields = self.fields(item)?;
         if matches!(self.form, ItemForm::Tail) {
-            return Some(fields);
+            return Ok(Some(fields));
         }
         cbor::write_object(out, &self.api_version, self.kind, &fields);
-        None
+        Ok(None)
     }
 
     /// Returns the encoded fields other than `apiVersion` and `kind`, which all clients share.
@@ -94,8 +103,8 @@ impl Maps {
     }
 }
 
-/// Writes a watch event of an object that was built for it, as JSON.
-pub(crate) fn write_made_event(out: &mut Vec<u8>, event: &str, json: &[u8]) {
+/// Writes a watch event of an object that was built for it.
+pub(crate) fn write_made_event(out: &mut Vec<u8>, event: &str, object: &Value) {
     cbor::begin_watch_event(out, event);
-    out.extend_from_slice(&cbor::encode(&stored::decode_value(json).unwrap_or_default(), None));
+    out.extend_from_slice(&cbor::encode(object, None));
 }

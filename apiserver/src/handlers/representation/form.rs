@@ -15,7 +15,7 @@ use super::table::Table;
 pub(crate) enum ItemForm {
     /// The whole object.
     Whole,
-    /// The object without `apiVersion` and `kind`.
+    /// The object without `kind` and `apiVersion`.
     Tail,
     /// A `PartialObjectMetadata`.
     Partial(MetaVersion),
@@ -73,16 +73,20 @@ impl ItemForm {
     }
 
     /// Writes an item.
-    pub(crate) fn write(&self, buffer: &mut Vec<u8>, item: &Item<'_>) {
+    ///
+    /// # Errors
+    /// 500 if its bytes are not an object.
+    pub(crate) fn write(&self, buffer: &mut Vec<u8>, item: &Item<'_>) -> Result<(), StatusError> {
         match self {
             Self::Tail if !item.tail.is_empty() => {
                 buffer.push(b'{');
                 buffer.extend_from_slice(item.tail);
             }
             Self::Whole | Self::Tail => buffer.extend_from_slice(item.json),
-            Self::Partial(version) => partial::write(buffer, item, *version),
-            Self::Row(table) => table.write_row(buffer, item),
+            Self::Partial(version) => return partial::write(buffer, item, *version),
+            Self::Row(table) => return table.write_row(buffer, item),
         }
+        Ok(())
     }
 
     /// Returns the number of bytes that [`write`](Self::write) writes, for the forms that copy.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use registry_core::api::StatusError;
-use registry_core::codec::stored;
+use registry_core::api::{Object, StatusError};
+use registry_core::codec::{DecodeError, stored};
 use registry_core::storage::{Encoding, EncodingBudget, Entry};
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 pub(crate) struct Item<'a> {
     /// The object as JSON.
     pub(crate) json: &'a [u8],
-    /// The bytes from the first field after `apiVersion` and `kind`; empty when unknown.
+    /// The bytes from the first field after `kind` and `apiVersion`; empty when unknown.
     pub(crate) tail: &'a [u8],
     /// The resource version, if it is known without parsing.
     pub(crate) revision: Option<u64>,
@@ -36,7 +36,7 @@ pub(crate) enum Part {
 impl<'a> Item<'a> {
     /// Returns the item of a stored object.
     pub(crate) fn stored(entry: &'a Entry) -> Self {
-        Self { json: &entry.json, tail: entry.tail(), revision: Some(entry.revision), entry: Some(entry) }
+        Self { json: entry.json(), tail: entry.tail(), revision: Some(entry.revision), entry: Some(entry) }
     }
 
     /// Returns the item of an object that was encoded for this response.
@@ -50,13 +50,24 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the JSON of `metadata`. Canonical bytes are sliced, others are parsed.
-    pub(crate) fn metadata(&self) -> Cow<'a, [u8]> {
+    ///
+    /// # Errors
+    /// 500 if the bytes are not an object.
+    pub(crate) fn metadata(&self) -> Result<Cow<'a, [u8]>, StatusError> {
         if let Some(cut) = self.entry.and_then(Entry::metadata) {
-            return Cow::Borrowed(cut);
+            return Ok(Cow::Borrowed(cut));
         }
-        let parsed = stored::decode(self.json).unwrap_or_default().into_value();
-        let metadata = parsed.get("metadata").filter(|metadata| metadata.is_object());
-        Cow::Owned(metadata.map_or_else(|| b"{}".to_vec(), |metadata| metadata.to_string().into_bytes()))
+        let parsed = self.object()?;
+        let metadata = parsed.0.get("metadata").filter(|metadata| metadata.is_object());
+        Ok(Cow::Owned(metadata.map_or_else(|| b"{}".to_vec(), |metadata| metadata.to_string().into_bytes())))
+    }
+
+    /// Returns the object.
+    ///
+    /// # Errors
+    /// 500 if the bytes are not an object.
+    pub(crate) fn object(&self) -> Result<Object, StatusError> {
+        stored::decode(self.json).map_err(|error| self.unreadable(&error))
     }
 
     /// Returns the fields of the object, or `metadata` as the only one.
@@ -65,11 +76,22 @@ impl<'a> Item<'a> {
     /// 500 if the bytes are not an object.
     pub(crate) fn fields(&self, part: Part) -> Result<Map<String, Value>, StatusError> {
         match part {
-            Part::Whole => Ok(stored::decode(self.json).map_err(StatusError::internal)?.0),
+            Part::Whole => Ok(self.object()?.0),
             Part::Metadata => {
-                let metadata = stored::decode(&self.metadata()).map_err(StatusError::internal)?;
+                let metadata = stored::decode(&self.metadata()?).map_err(|error| self.unreadable(&error))?;
                 Ok(Map::from_iter([("metadata".to_owned(), metadata.into_value())]))
             }
+        }
+    }
+
+    /// Returns the 500 of bytes that cannot be decoded.
+    pub(crate) fn unreadable(&self, error: &DecodeError) -> StatusError {
+        match self.entry {
+            Some(entry) => {
+                let key = &entry.key;
+                StatusError::internal(format!("the stored value of {key} cannot be read: {error}"))
+            }
+            None => StatusError::internal(error),
         }
     }
 

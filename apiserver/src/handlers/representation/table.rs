@@ -6,12 +6,11 @@
 use std::sync::Arc;
 
 use registry_core::api::{Object, StatusError};
-use registry_core::codec::stored;
 use registry_core::resource::{Column, ColumnType, RowCondition, RowConditionType, TableColumn};
 use registry_core::schema::Schema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::json_fields::put;
 use crate::request_info::Query;
 use crate::responses::negotiation::MetaVersion;
 
@@ -38,6 +37,27 @@ enum IncludeObject {
     None,
     Metadata,
     Object,
+}
+
+/// Kubernetes' `TableColumnDefinition`.
+#[derive(Serialize)]
+struct ColumnDefinition<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    format: &'a str,
+    description: &'a str,
+    priority: i32,
+}
+
+/// Kubernetes' `TableRowCondition`; its status is always true.
+#[derive(Serialize)]
+struct TableRowCondition<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    status: &'static str,
+    reason: &'a str,
+    message: &'a str,
 }
 
 // === impl Table ===
@@ -101,83 +121,116 @@ impl Table {
         })
     }
 
-    fn definitions(&self) -> Vec<Value> {
-        let paths = self.columns.iter().map(|column| column.documented_by);
-        let texts = resources::schema::field_descriptions(&self.schema, paths);
-        self.columns.iter().zip(texts).map(|(column, text)| definition(column, text)).collect()
+    /// Writes the table up to its first row, with the given JSON as metadata. Watches send the column definitions with
+    /// their first table only.
+    pub(crate) fn write_head(&self, buffer: &mut Vec<u8>, metadata: &str, with_columns: bool) {
+        let definitions = if with_columns { json_text(&self.definitions()) } else { "null".to_owned() };
+        let head = format!(
+            "{{\"kind\":\"Table\",\"apiVersion\":\"{}\",\"metadata\":{metadata},\"columnDefinitions\":{definitions},\"rows\":[",
+            self.version.api_version()
+        );
+        buffer.extend_from_slice(head.as_bytes());
     }
 
-    /// Writes a whole table of one object. Watches send the column definitions with the first one only.
-    pub(crate) fn write_object(&self, buffer: &mut Vec<u8>, item: &Item<'_>, with_columns: bool) {
-        let object = parse(item);
+    fn definitions(&self) -> Vec<ColumnDefinition<'_>> {
+        let paths = self.columns.iter().map(|column| column.documented_by);
+        let texts = resources::schema::field_descriptions(&self.schema, paths);
+        self.columns.iter().zip(texts).map(|(column, text)| ColumnDefinition::new(column, text)).collect()
+    }
+
+    /// Writes a whole table of one object.
+    ///
+    /// # Errors
+    /// 500 if its bytes are not an object.
+    pub(crate) fn write_object(
+        &self,
+        buffer: &mut Vec<u8>,
+        item: &Item<'_>,
+        with_columns: bool,
+    ) -> Result<(), StatusError> {
+        let object = item.object()?;
         let metadata = match (item.revision, object.resource_version()) {
             (Some(revision), _) => json!({ "resourceVersion": revision.to_string() }),
             (None, "") => json!({}),
             (None, version) => json!({ "resourceVersion": version }),
         };
-        let mut head = self.head(&metadata);
-        if !with_columns {
-            put(&mut head, "columnDefinitions", Value::Null);
-        }
-        let head = head.to_string();
-        buffer.extend_from_slice(head.strip_suffix('}').unwrap_or(&head).as_bytes());
-        buffer.extend_from_slice(b",\"rows\":[");
-        self.write_row_of(buffer, item, &object);
+        self.write_head(buffer, &metadata.to_string(), with_columns);
+        self.write_row_of(buffer, item, &object)?;
         buffer.extend_from_slice(b"]}");
+        Ok(())
     }
 
     /// Writes an object's row.
-    pub(crate) fn write_row(&self, buffer: &mut Vec<u8>, item: &Item<'_>) {
-        self.write_row_of(buffer, item, &parse(item));
+    ///
+    /// # Errors
+    /// 500 if its bytes are not an object.
+    pub(crate) fn write_row(&self, buffer: &mut Vec<u8>, item: &Item<'_>) -> Result<(), StatusError> {
+        self.write_row_of(buffer, item, &item.object()?)
     }
 
-    fn write_row_of(&self, buffer: &mut Vec<u8>, item: &Item<'_>, object: &Object) {
+    fn write_row_of(
+        &self,
+        buffer: &mut Vec<u8>,
+        item: &Item<'_>,
+        object: &Object,
+    ) -> Result<(), StatusError> {
         let cells: Vec<Value> = self.columns.iter().map(|column| column.cell.of(object)).collect();
         buffer.extend_from_slice(b"{\"cells\":");
         buffer.extend_from_slice(Value::Array(cells).to_string().as_bytes());
         let conditions = self.row_conditions.map(|of| of(object)).unwrap_or_default();
         if !conditions.is_empty() {
-            let conditions: Vec<Value> = conditions.iter().map(row_condition).collect();
+            let conditions: Vec<TableRowCondition<'_>> =
+                conditions.iter().map(TableRowCondition::from).collect();
             buffer.extend_from_slice(b",\"conditions\":");
-            buffer.extend_from_slice(Value::Array(conditions).to_string().as_bytes());
+            buffer.extend_from_slice(json_text(&conditions).as_bytes());
         }
         buffer.extend_from_slice(b",\"object\":");
         match self.include {
             IncludeObject::None => buffer.extend_from_slice(b"null"),
-            IncludeObject::Metadata => partial::write(buffer, item, self.version),
+            IncludeObject::Metadata => partial::write(buffer, item, self.version)?,
             IncludeObject::Object => buffer.extend_from_slice(item.json),
         }
         buffer.push(b'}');
+        Ok(())
     }
 }
 
-fn parse(item: &Item<'_>) -> Object {
-    stored::decode(item.json).unwrap_or_default()
+/// Returns a value as JSON, with its fields in the order of the struct.
+fn json_text(value: &impl Serialize) -> String {
+    // Cannot fail: the keys are strings, and all values have a JSON form.
+    serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Returns a column's definition; `text` is the schema's description, used when the column has none.
-fn definition(column: &TableColumn, text: &str) -> Value {
-    json!({
-        "name": column.name,
-        "type": match column.kind {
-            ColumnType::String => "string",
-            ColumnType::Integer => "integer",
-            ColumnType::Number => "number",
-            ColumnType::Boolean => "boolean",
-            ColumnType::Date => "date",
-        },
-        "format": column.format,
-        "description": if column.description.is_empty() { text } else { &column.description },
-        "priority": column.priority,
-    })
+// === impl ColumnDefinition ===
+
+impl<'a> ColumnDefinition<'a> {
+    /// Returns a column's definition; `text` is the schema's description, used when the column has none.
+    fn new(column: &'a TableColumn, text: &'a str) -> Self {
+        Self {
+            name: &column.name,
+            kind: match column.kind {
+                ColumnType::String => "string",
+                ColumnType::Integer => "integer",
+                ColumnType::Number => "number",
+                ColumnType::Boolean => "boolean",
+                ColumnType::Date => "date",
+            },
+            format: &column.format,
+            description: if column.description.is_empty() { text } else { &column.description },
+            priority: column.priority,
+        }
+    }
 }
 
-/// Returns a row's condition, whose status is always true.
-fn row_condition(condition: &RowCondition) -> Value {
-    let kind = match condition.kind {
-        RowConditionType::Completed => "Completed",
-    };
-    json!({ "type": kind, "status": "True", "reason": condition.reason, "message": condition.message })
+// === impl TableRowCondition ===
+
+impl<'a> From<&'a RowCondition> for TableRowCondition<'a> {
+    fn from(condition: &'a RowCondition) -> Self {
+        let kind = match condition.kind {
+            RowConditionType::Completed => "Completed",
+        };
+        Self { kind, status: "True", reason: condition.reason, message: condition.message }
+    }
 }
 
 #[cfg(test)]

@@ -79,7 +79,14 @@ impl WatchBody {
         let mut batch = Pieces::default();
         while batch.remaining() < BATCH_BYTES {
             match self.events.poll_next_unpin(task) {
-                Poll::Ready(Some(Ok(event))) => self.frames.write(&mut batch, event),
+                Poll::Ready(Some(Ok(event))) => {
+                    if let Err(failure) = self.frames.write(&mut batch, event) {
+                        tracing::error!(%failure, "a watch ended: an object cannot be written");
+                        self.frames.write_failure(&mut batch, &failure);
+                        self.is_done = true;
+                        break;
+                    }
+                }
                 Poll::Ready(Some(Err(error))) => {
                     tracing::debug!(%error, "a watch ended");
                     self.frames.write_error(&mut batch, &error);

@@ -107,7 +107,7 @@ impl Part {
     fn len(&self) -> usize {
         match self {
             Self::Made(bytes) => bytes.len(),
-            Self::Frame { head, object } => head.len() + object.json.len() + FRAME_END.len(),
+            Self::Frame { head, object } => head.len() + object.json().len() + FRAME_END.len(),
         }
     }
 
@@ -117,7 +117,7 @@ impl Part {
             Self::Made(bytes) => bytes.get(taken..).unwrap_or_default(),
             Self::Frame { head, object } => {
                 let mut taken = taken;
-                for section in [head, &*object.json, FRAME_END] {
+                for section in [head, object.json(), FRAME_END] {
                     match section.get(taken..) {
                         Some(rest @ [_, ..]) => return rest,
                         _ => taken -= section.len(),

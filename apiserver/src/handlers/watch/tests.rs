@@ -51,7 +51,7 @@ async fn lines(events: WatchStream, frames: Frames) -> Vec<Value> {
 
 #[tokio::test]
 async fn frames_carry_the_stored_bytes() {
-    let stored: Value = serde_json::from_slice(&entry("a").json).unwrap();
+    let stored: Value = serde_json::from_slice(entry("a").json()).unwrap();
     let sent = lines(stream::iter(events()).boxed(), frames(ItemForm::Whole)).await;
     assert_eq!(
         sent[..5],
@@ -121,4 +121,18 @@ fn default_timeouts_are_spread() {
     let timeouts: Vec<u64> = (0..20).map(|_| default_timeout().as_secs()).collect();
     assert!(timeouts.iter().all(|seconds| (1800..3600).contains(seconds)));
     assert!(timeouts.iter().any(|seconds| *seconds != timeouts[0]));
+}
+
+#[tokio::test]
+async fn an_unreadable_object_ends_the_watch() {
+    let json = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"broken":"#;
+    let broken = Arc::new(Entry::new("/registry/x".into(), 3, json.into(), 38, Attributes::default()));
+    let events =
+        [Ok(WatchEvent::Added(entry("a"))), Ok(WatchEvent::Added(broken)), Ok(WatchEvent::Added(entry("b")))];
+    let sent = lines(stream::iter(events).boxed(), frames(ItemForm::Partial(MetaVersion::V1))).await;
+    assert_eq!(sent.len(), 2);
+    assert_eq!(sent[0]["type"], "ADDED");
+    assert_eq!((&sent[1]["type"], &sent[1]["object"]["code"]), (&json!("ERROR"), &json!(500)));
+    let message = sent[1]["object"]["message"].as_str().unwrap();
+    assert!(message.contains("the stored value of /registry/x cannot be read"), "{message}");
 }

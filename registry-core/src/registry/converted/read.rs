@@ -149,7 +149,7 @@ impl VersionAdapter {
     fn shared(&self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
         let convert = || {
             let object = self.spoke.of_stored_blocking(decoded(entry)?)?;
-            with_key_of(entry, &object)
+            self.with_key_of(entry, &object)
         };
         let made = entry.in_version(self.spoke.group_version(), &self.kept, || convert().ok());
         // A failed conversion is repeated to get its error.
@@ -173,12 +173,21 @@ impl VersionAdapter {
                 return Err(ConversionError("the conversion returned another number of objects".to_owned()));
             }
             for (entry, object) in some.iter_mut().zip(converted) {
-                let made = with_key_of(entry, &object)?;
+                let made = self.with_key_of(entry, &object)?;
                 let kept = entry.in_version(version, &self.kept, || Some(made.clone()));
                 **entry = kept.unwrap_or(made);
             }
         }
         Ok(())
+    }
+
+    /// Returns a converted object as stored. Its key, revision and selectable attributes remain the hub's.
+    fn with_key_of(&self, entry: &StoredObject, object: &Object) -> Result<StoredObject, ConversionError> {
+        let encoded = stored::encode(object, self.spoke.schema().field_order());
+        let (line, item_offset) =
+            stored::with_resource_version(&encoded, entry.revision).map_err(unreadable)?;
+        let attributes = entry.attributes.clone();
+        Ok(Arc::new(Entry::new(Arc::clone(&entry.key), entry.revision, line, item_offset, attributes)))
     }
 
     /// Converts an event by functions of this process.
@@ -203,15 +212,7 @@ fn corrupt(entry: &StoredObject, error: impl ToString) -> WatchError {
 }
 
 fn decoded(entry: &StoredObject) -> Result<Object, ConversionError> {
-    stored::decode(&entry.json).map_err(unreadable)
-}
-
-/// Returns a converted object as stored. Its key, revision and selectable attributes remain the hub's.
-fn with_key_of(entry: &StoredObject, object: &Object) -> Result<StoredObject, ConversionError> {
-    let encoded = stored::encode(object);
-    let (json, item_offset) = stored::with_resource_version(&encoded, entry.revision).map_err(unreadable)?;
-    let attributes = entry.attributes.clone();
-    Ok(Arc::new(Entry::new(Arc::clone(&entry.key), entry.revision, json, item_offset, attributes)))
+    stored::decode(entry.json()).map_err(unreadable)
 }
 
 fn unreadable(error: DecodeError) -> ConversionError {

@@ -46,7 +46,7 @@ impl CollectionDeleter for Store {
             }
             let next = page.continue_token.clone();
             let has_more = listed.as_ref().is_some_and(|all| all.rest.is_some());
-            listed_bytes += page.items.iter().map(|entry| entry.json.len()).sum::<usize>();
+            listed_bytes += page.items.iter().map(|entry| entry.json().len()).sum::<usize>();
             let mut all = match listed.take() {
                 None => ListPage { continue_token: None, remaining: None, ..page },
                 Some(all) if has_more => all,

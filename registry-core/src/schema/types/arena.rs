@@ -28,17 +28,12 @@ impl TypeTable {
             .kinds
             .iter()
             .find(|entry| *entry.kind == *kind && *entry.group == *group && *entry.version == *version)?;
-        Some(Schema { table: Arc::clone(self), root: entry.ty, typed_check: None, structural: None })
+        Some(Schema::of_type(Arc::clone(self), entry.ty))
     }
 
     /// Returns the schema of a type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
     pub fn schema_named(self: &Arc<Self>, name: &str) -> Option<Schema> {
-        Some(Schema {
-            table: Arc::clone(self),
-            root: *self.names.get(name)?,
-            typed_check: None,
-            structural: None,
-        })
+        Some(Schema::of_type(Arc::clone(self), *self.names.get(name)?))
     }
 
     /// Returns the OpenAPI names of all named types, sorted.

@@ -11,7 +11,7 @@ use futures::{Stream, StreamExt as _};
 use tokio::time::{Instant, Sleep};
 
 use crate::storage::Revision;
-use crate::storage::entry::{Entry, StoredObject};
+use crate::storage::entry::StoredObject;
 use crate::storage::error::{StorageError, WatchError};
 use crate::storage::interface::{WatchEvent, WatchRequest, WatchStream};
 use crate::storage::predicate::Predicate;
@@ -280,14 +280,8 @@ impl Event {
     fn departed(&self) -> StoredObject {
         let made = self.departed.get_or_init(|| {
             let Some(previous) = &self.previous else { return self.object.clone() };
-            match replace_resource_version(&previous.json, self.revision()) {
-                Ok(json) => Arc::new(Entry::new(
-                    previous.key.clone(),
-                    self.revision(),
-                    json,
-                    previous.item_offset,
-                    previous.attributes.clone(),
-                )),
+            match replace_resource_version(previous.line(), self.revision()) {
+                Ok(line) => Arc::new(previous.at_revision(self.revision(), line)),
                 Err(_) => previous.clone(),
             }
         });

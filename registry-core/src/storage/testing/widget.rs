@@ -83,15 +83,14 @@ impl Widget {
 
     /// Decodes an entry, and checks that it contains its own revision.
     pub fn of(entry: &Entry) -> Self {
-        let value: Value = serde_json::from_slice(&entry.json).expect("an entry is JSON");
+        let value: Value = serde_json::from_slice(entry.json()).expect("an entry is JSON");
         assert_eq!(
             value["metadata"]["resourceVersion"],
             entry.revision.to_string(),
             "the resource version in the bytes of {} is the entry's",
             entry.key
         );
-        let tail = &entry.json[entry.item_offset as usize..];
-        assert!(tail.starts_with(b"\"metadata\""), "the item of {} begins after its type", entry.key);
+        assert!(entry.tail().starts_with(b"\"metadata\""), "the item of {} begins after its type", entry.key);
         Self::read(&value)
     }
 

@@ -184,7 +184,7 @@ impl Listing<'_> {
     }
 
     fn push(&mut self, object: StoredObject) {
-        self.item_bytes += object.json.len();
+        self.item_bytes += object.json().len();
         self.items.push(object);
     }
 

@@ -50,7 +50,7 @@ impl Seen {
             return self.holds(value);
         }
         self.object.as_ref().is_some_and(|object| {
-            with_resource_version(value, object.revision).is_ok_and(|(json, _)| json == object.json)
+            with_resource_version(value, object.revision).is_ok_and(|(line, _)| line == object.line())
         })
     }
 
@@ -59,11 +59,9 @@ impl Seen {
         object: &StoredObject,
         revision: Revision,
     ) -> Result<StoredObject, StorageError> {
-        let json = metadata::replace_resource_version(&object.json, revision)
+        let line = metadata::replace_resource_version(object.line(), revision)
             .map_err(|error| corrupt(&object.key, error))?;
-        let key = Arc::clone(&object.key);
-        let attributes = object.attributes.clone();
-        Ok(Arc::new(Entry::new(key, revision, json, object.item_offset, attributes)))
+        Ok(Arc::new(object.at_revision(revision, line)))
     }
 }
 
@@ -117,8 +115,8 @@ pub(super) fn entry(
     revision: Revision,
     attributes: Attributes,
 ) -> Result<StoredObject, StorageError> {
-    let (json, item_offset) = with_resource_version(value, revision).map_err(|error| corrupt(&key, error))?;
-    Ok(Arc::new(Entry::new(key, revision, json, item_offset, attributes)))
+    let (line, item_offset) = with_resource_version(value, revision).map_err(|error| corrupt(&key, error))?;
+    Ok(Arc::new(Entry::new(key, revision, line, item_offset, attributes)))
 }
 
 /// Creates the error for an unreadable value.

@@ -181,7 +181,7 @@ fn check(
 ) -> Result<(), StorageError> {
     if let Some(wanted) = &preconditions.uid {
         let found = match object {
-            Some(object) => metadata::uid(&object.json).map_err(|error| corrupt(key, error))?,
+            Some(object) => metadata::uid(object.json()).map_err(|error| corrupt(key, error))?,
             None => Cow::Borrowed(""),
         };
         if *wanted != found {

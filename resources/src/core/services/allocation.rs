@@ -345,7 +345,7 @@ impl StoreHooks for Allocation {
     }
 
     fn after_delete(&self, object: &StoredObject) {
-        let Ok(service) = stored::decode(&object.json) else { return };
+        let Ok(service) = stored::decode(object.json()) else { return };
         let uses = Uses::of(&service);
         self.0.release(&uses, &Holder::of(&service));
         self.0.taken().removed(&uses);

@@ -18,7 +18,7 @@ fn table(query: &str, columns: &'static [Column]) -> Result<Table, StatusError> 
 fn rendered(query: &str, columns: &'static [Column], with_columns: bool) -> Value {
     let json = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","resourceVersion":"7"},"data":{"a":"b"}}"#;
     let mut buffer = Vec::new();
-    table(query, columns).unwrap().write_object(&mut buffer, &Item::encoded(json), with_columns);
+    table(query, columns).unwrap().write_object(&mut buffer, &Item::encoded(json), with_columns).unwrap();
     serde_json::from_slice(&buffer).unwrap()
 }
 
@@ -71,7 +71,7 @@ fn a_row_tells_of_an_object_that_is_done() {
     let mut table = table("includeObject=None", &COLUMNS).unwrap();
     let row = |table: &Table| {
         let mut buffer = Vec::new();
-        table.write_row(&mut buffer, &Item::encoded(br#"{"metadata":{"name":"x"}}"#));
+        table.write_row(&mut buffer, &Item::encoded(br#"{"metadata":{"name":"x"}}"#)).unwrap();
         serde_json::from_slice::<Value>(&buffer).unwrap()
     };
     assert_eq!(row(&table).get("conditions"), None);

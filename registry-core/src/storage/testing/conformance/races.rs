@@ -45,7 +45,7 @@ pub(super) async fn one_creation_wins(fixture: Fixture) {
         }
     }
     assert_eq!(winners.len(), 1);
-    assert_eq!(fixture.get("a").await.unwrap().json, winners[0].json);
+    assert_eq!(fixture.get("a").await.unwrap().json(), winners[0].json());
 }
 
 pub(super) async fn one_deletion_wins(fixture: Fixture) {

@@ -11,7 +11,7 @@ pub(super) async fn an_update_changes_the_newest_state(fixture: Fixture) {
     let updated = fixture.update("a", &mut increment(), None).await.unwrap();
     assert_eq!((updated.outcome, Widget::of(&updated.object).count), (UpdateOutcome::Changed, 2));
     assert!(updated.object.revision > created.revision);
-    assert_eq!(fixture.get("a").await.unwrap().json, updated.object.json);
+    assert_eq!(fixture.get("a").await.unwrap().json(), updated.object.json());
 }
 
 pub(super) async fn equal_values_are_not_written(fixture: Fixture) {
@@ -21,7 +21,7 @@ pub(super) async fn equal_values_are_not_written(fixture: Fixture) {
         let mut same = Update::new(|_| Ok(widget.write()));
         let updated = fixture.update("a", &mut same, hint).await.unwrap();
         assert_eq!(updated.outcome, UpdateOutcome::Unchanged);
-        assert_eq!((updated.object.revision, &updated.object.json), (created.revision, &created.json));
+        assert_eq!((updated.object.revision, updated.object.json()), (created.revision, created.json()));
     }
     assert_eq!(fixture.get("a").await.unwrap().revision, created.revision);
 }

@@ -143,7 +143,7 @@ pub(super) async fn a_deletion_shows_the_last_state(fixture: Fixture) {
     let mut watcher = fixture.watch_after(created).await;
     watcher.change().await;
     let WatchEvent::Deleted(object) = watcher.event().await else { panic!("the object was deleted") };
-    assert_eq!((object.revision, &object.json), (deleted.revision, &deleted.json));
+    assert_eq!((object.revision, object.json()), (deleted.revision, deleted.json()));
     assert_eq!(Widget::of(&object).count, 2);
     assert_eq!(object.attributes.label("app"), Some("web"));
 }

@@ -25,8 +25,8 @@ pub(super) async fn what_was_created_is_read_back(fixture: Fixture) {
     assert_eq!(Widget::of(&created), widget);
     assert_eq!((&*created.key, created.attributes.label("app")), (fixture.key("a").as_str(), Some("web")));
     let read = fixture.get("a").await.unwrap();
-    assert_eq!((&read.json, read.revision, &read.key), (&created.json, created.revision, &created.key));
-    assert_eq!(read.item_offset, created.item_offset);
+    assert_eq!((read.json(), read.revision, &read.key), (created.json(), created.revision, &created.key));
+    assert_eq!(read.tail(), created.tail());
 }
 
 pub(super) async fn a_taken_key_is_not_created(fixture: Fixture) {
