@@ -21,7 +21,12 @@ pub(super) trait ObjectAdapter: Send + Sync {
     fn to_stored(&self, wanted: Object, current: Option<&Object>) -> Result<Object, StatusError>;
 
     /// Validates an object that is about to be written; both arguments are in the external form.
-    fn check(&self, _: &RequestContext, _new: &Object, _old: Option<&Object>) -> Result<(), StatusError> {
+    fn check(
+        &self,
+        _: &RequestContext,
+        _new: &mut Object,
+        _old: Option<&mut Object>,
+    ) -> Result<(), StatusError> {
         Ok(())
     }
 }
@@ -70,10 +75,10 @@ impl ValidateObject for AdaptedAdmission<'_> {
     ) -> Result<(), StatusError> {
         let to_external =
             |object: Option<&Object>| object.map(|object| self.adapter.to_external(object)).transpose();
-        let new = to_external(new)?;
-        let old = to_external(old)?;
-        if let Some(new) = &new {
-            self.adapter.check(context, new, old.as_ref())?;
+        let mut new = to_external(new)?;
+        let mut old = to_external(old)?;
+        if let Some(new) = &mut new {
+            self.adapter.check(context, new, old.as_mut())?;
         }
         self.external.validate(context, new.as_ref(), old.as_ref()).await
     }

@@ -95,12 +95,7 @@ impl Conversion {
     /// # Errors
     /// Fails as [`Spoke::to_hub`] does.
     pub fn stored(&self, object: Object) -> Result<Object, ConversionError> {
-        let hub = &self.hub;
-        let mut value = conformed(hub, (self.to_hub)(object)?)?.into_value();
-        hub.schema().apply_defaults(&mut value);
-        let mut object = Object::from_value(value).unwrap_or_default();
-        hub.strategy.apply_defaults(&mut object);
-        Ok(object)
+        self.hub.in_current_form((self.to_hub)(object)?)
     }
 
     /// Returns the hub's name of a selectable field of the spoke.
@@ -130,6 +125,18 @@ impl ResourceType {
     /// Whether this is the same resource in the same version.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.resource() == other.resource()
+    }
+
+    /// Conforms an object of this version to the schema, and sets the defaults.
+    ///
+    /// # Errors
+    /// Fails if a value has the wrong type.
+    pub(super) fn in_current_form(&self, object: Object) -> Result<Object, ConversionError> {
+        let mut value = conformed(self, object)?.into_value();
+        self.schema().apply_defaults(&mut value);
+        let mut object = Object::from_value(value).unwrap_or_default();
+        self.strategy.apply_defaults(&mut object);
+        Ok(object)
     }
 
     /// Converts a stored object to this version, conformed to this version's schema.
