@@ -24,6 +24,7 @@ pub mod openapi;
 pub mod quantity;
 mod rules;
 mod scalars;
+mod structural;
 mod times;
 mod types;
 mod validate;
@@ -31,6 +32,7 @@ mod validate;
 pub use facts::FactsError;
 pub use numbers::FieldNumbers;
 pub use quantity::{Quantity, QuantityError};
+pub use structural::{StructuralSchema, compile_pattern};
 pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
 pub(crate) use types::{Form, Message, Slot};
 
@@ -41,6 +43,8 @@ pub struct Schema {
     root: types::TypeId,
     /// Finds errors that the types cannot express.
     typed_check: Option<fn(&Value) -> ErrorList>,
+    /// Present for custom kinds, which it serves instead of the types.
+    structural: Option<Arc<StructuralSchema>>,
 }
 
 /// A non-fatal issue with a field; field validation decides how to handle it.
@@ -99,6 +103,9 @@ impl Schema {
     /// # Errors
     /// Fails if a value has the wrong type.
     pub fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
+        if let Some(structural) = &self.structural {
+            return structural.conform(value, issues);
+        }
         let issue_bytes_left = conform::MAX_ISSUE_BYTES;
         conform::Walk { table: &self.table, issues, issue_bytes_left }.value(
             self.root,
@@ -109,7 +116,10 @@ impl Schema {
 
     /// Sets the schema's defaults for absent fields.
     pub fn apply_defaults(&self, value: &mut Value) {
-        self.table.apply_defaults(self.root, value);
+        match &self.structural {
+            Some(structural) => structural.apply_defaults(value),
+            None => self.table.apply_defaults(self.root, value),
+        }
     }
 
     /// Adds a check that runs when an object is [validated](Self::validate).
@@ -124,15 +134,19 @@ impl Schema {
         matches!(self.root().form(), Form::Struct(message) if !message.is_empty())
     }
 
-    /// Whether [`validate`](Self::validate) can return errors: only the schemas of custom kinds have rules.
+    /// Whether [`validate`](Self::validate) can return errors: only the schemas of compiled-in custom structs have
+    /// rules. Those of custom resources have their own [validation](Self::structural).
     pub fn has_rules(&self) -> bool {
-        matches!(self.table.dialect, types::Dialect::JsonSchema)
+        matches!(self.table.dialect, types::Dialect::JsonSchema) && self.structural.is_none()
     }
 
     /// Checks a conformed object against the schema's rules other than types: required fields, ranges, lengths,
     /// patterns, enums, distinct list keys. Kubernetes' own kinds have Go code for this, and no such rules.
     pub fn validate(&self, value: &Value) -> ErrorList {
         let mut errors = ErrorList::default();
+        if self.structural.is_some() {
+            return errors;
+        }
         self.table.validate(self.root, value, &FieldPath::root(), &mut errors);
         // Otherwise a value that violates a rule would be reported twice.
         if let Some(check) = self.typed_check

@@ -270,12 +270,19 @@ impl ConformContext<'_> {
 
     /// Returns Go's error for a value of the wrong type.
     fn explain(self, mismatch: Mismatch, value: &Value, ty: &Type) -> ConformError {
-        let found = match mismatch {
+        let (found, go_name) = match mismatch {
             Mismatch::Text(text) => return ConformError { text, of_map: None },
-            Mismatch::Type(found) => found,
+            Mismatch::Type(found) => (found, &*ty.go_name),
+            Mismatch::Inner(found, inner) => {
+                let of_map = format!("json: cannot unmarshal {found} into Go value of type {inner}");
+                return ConformError { of_map: Some(of_map), text: self.unmarshal_error(&found, inner) };
+            }
         };
-        let go_name = &ty.go_name;
-        let text = match self.innermost_struct() {
+        ConformError { text: self.unmarshal_error(&found, go_name), of_map: Some(not_restored(value, ty)) }
+    }
+
+    fn unmarshal_error(self, found: &str, go_name: &str) -> String {
+        match self.innermost_struct() {
             Some(holder) => {
                 let fields = Fields(self);
                 format!(
@@ -283,8 +290,7 @@ impl ConformContext<'_> {
                 )
             }
             None => format!("json: cannot unmarshal {found} into Go value of type {go_name}"),
-        };
-        ConformError { text, of_map: Some(not_restored(value, ty)) }
+        }
     }
 
     fn innermost_struct(&self) -> Option<&str> {

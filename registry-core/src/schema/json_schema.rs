@@ -63,7 +63,7 @@ impl Schema {
         };
         reader.table.kinds.clear();
         let root = reader.root(schema, kind);
-        Self { table: Arc::new(reader.table.finish()), root, typed_check: None }
+        Self { table: Arc::new(reader.table.finish()), root, typed_check: None, structural: None }
     }
 }
 
@@ -104,10 +104,7 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, ty: Type) -> TypeId {
-        // 2^32 types would exceed the memory.
-        let id = TypeId(u32::try_from(self.table.types.len()).unwrap_or(u32::MAX));
-        self.table.types.push(ty);
-        id
+        self.table.push(ty)
     }
 
     /// Returns the type of a schema or reference.

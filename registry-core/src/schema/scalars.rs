@@ -13,6 +13,8 @@ use super::types::Scalar;
 pub(super) enum Mismatch {
     /// The value has another JSON type, with Go's name.
     Type(String),
+    /// The type decodes itself from another JSON type, which the value does not have: Go's names of both.
+    Inner(String, &'static str),
     /// The type's own message, without the field.
     Text(String),
 }
@@ -94,7 +96,7 @@ fn int_or_string(value: &Value) -> Result<(), Mismatch> {
         Value::Number(number) => format!("number {number}"),
         other => go_kind(other),
     };
-    Err(Mismatch::Text(format!("json: cannot unmarshal {found} into Go value of type int32")))
+    Err(Mismatch::Inner(found, "int32"))
 }
 
 fn base64(text: &mut String) -> Result<(), Mismatch> {
@@ -128,8 +130,7 @@ fn quantity(value: &mut Value) -> Result<(), Mismatch> {
 
 fn time(value: &mut Value, read: impl Fn(&str) -> Result<Option<String>, String>) -> Result<(), Mismatch> {
     let Value::String(text) = &*value else {
-        let found = go_kind(value);
-        return Err(Mismatch::Text(format!("json: cannot unmarshal {found} into Go value of type string")));
+        return Err(Mismatch::Inner(go_kind(value), "string"));
     };
     if let Some(canonical) = read(text).map_err(Mismatch::Text)? {
         *value = Value::String(canonical);

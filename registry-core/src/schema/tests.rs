@@ -143,7 +143,7 @@ fn type_errors_use_the_words_of_gos_decoder() {
             json!({"count": 1.5}),
             "json: cannot unmarshal number 1.5 into Go struct field Thing.count of type int32",
         ),
-        (json!({"port": true}), "json: cannot unmarshal bool into Go value of type int32"),
+        (json!({"port": true}), "json: cannot unmarshal bool into Go struct field Thing.port of type int32"),
         (json!({"secret": "!!!"}), "illegal base64 data at input byte 0"),
         (
             json!({"quantities": {"cpu": "abc"}}),
@@ -159,7 +159,7 @@ fn type_errors_use_the_words_of_gos_decoder() {
              cannot parse \"Z\" as \".000000\"",
         ),
         (json!({"seen": "2020-02-31T00:00:00Z"}), "parsing time \"2020-02-31T00:00:00Z\": day out of range"),
-        (json!({"seen": 5}), "json: cannot unmarshal number into Go value of type string"),
+        (json!({"seen": 5}), "json: cannot unmarshal number into Go struct field Thing.seen of type string"),
     ] {
         assert_eq!(refusal(&schema, value), message);
     }

@@ -27,6 +27,8 @@ pub struct TypeTable {
     pub(super) dialect: Dialect,
     /// Descriptions of types that include their own.
     pub(super) descriptions: Descriptions,
+    /// A table whose types this one uses: its ids come before those of this table's own types.
+    pub(super) base: Option<Arc<TypeTable>>,
 }
 
 /// The source of types, which determines the meaning of absence and null.

@@ -28,12 +28,12 @@ impl TypeTable {
             .kinds
             .iter()
             .find(|entry| *entry.kind == *kind && *entry.group == *group && *entry.version == *version)?;
-        Some(Schema { table: Arc::clone(self), root: entry.ty, typed_check: None })
+        Some(Schema { table: Arc::clone(self), root: entry.ty, typed_check: None, structural: None })
     }
 
     /// Returns the schema of a type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
     pub fn schema_named(self: &Arc<Self>, name: &str) -> Option<Schema> {
-        Some(Schema { table: Arc::clone(self), root: *self.names.get(name)?, typed_check: None })
+        Some(Schema { table: Arc::clone(self), root: *self.names.get(name)?, typed_check: None, structural: None })
     }
 
     /// Returns the OpenAPI names of all named types, sorted.
@@ -47,7 +47,23 @@ impl TypeTable {
 
     /// Returns the type with this id. Ids are checked when a table is built, so the fallback is not used.
     pub(in crate::schema) fn get(&self, id: TypeId) -> &Type {
-        self.types.get(id.0 as usize).unwrap_or(&ANY)
+        let place = id.0 as usize;
+        let known = match &self.base {
+            None => self.types.get(place),
+            Some(base) => match place.checked_sub(base.types.len()) {
+                None => base.types.get(place),
+                Some(place) => self.types.get(place),
+            },
+        };
+        known.unwrap_or(&ANY)
+    }
+
+    /// Adds a type.
+    pub(in crate::schema) fn push(&mut self, ty: Type) -> TypeId {
+        let place = self.types.len() + self.base.as_ref().map_or(0, |base| base.types.len());
+        self.types.push(ty);
+        // 2^32 types would exceed the memory.
+        TypeId(u32::try_from(place).unwrap_or(u32::MAX))
     }
 
     /// Returns Go's zero value of the type in JSON.
