@@ -31,7 +31,7 @@ pub use columns::{
     duration_text,
 };
 pub use description::ResourceDescription;
-pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy};
+pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
 pub use versions::Versions;
 
 use conversion::Conversion;

@@ -22,7 +22,12 @@ pub(super) trait ObjectAdapter: Send + Sync {
     async fn to_stored(&self, wanted: Object, current: Option<&Object>) -> Result<Object, StatusError>;
 
     /// Validates an object that is about to be written; both arguments are in the external form.
-    fn check(&self, _: &RequestContext, _new: &Object, _old: Option<&Object>) -> Result<(), StatusError> {
+    fn check(
+        &self,
+        _: &RequestContext,
+        _new: &mut Object,
+        _old: Option<&mut Object>,
+    ) -> Result<(), StatusError> {
         Ok(())
     }
 }
@@ -83,10 +88,10 @@ impl ValidateObject for AdaptedAdmission<'_> {
         new: Option<&Object>,
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
-        let new = self.external_form(new).await?;
-        let old = self.external_form(old).await?;
-        if let Some(new) = &new {
-            self.adapter.check(context, new, old.as_ref())?;
+        let mut new = self.external_form(new).await?;
+        let mut old = self.external_form(old).await?;
+        if let Some(new) = &mut new {
+            self.adapter.check(context, new, old.as_mut())?;
         }
         self.external.validate(context, new.as_ref(), old.as_ref()).await
     }

@@ -30,6 +30,23 @@ const SCALE: GroupVersionKind = GroupVersionKind { group: "autoscaling", version
 /// The `scale` subresource of a store.
 pub struct ScaleStore {
     parent: Arc<Store>,
+    kind: ScaleKind,
+}
+
+/// Whose scale it is.
+#[derive(Clone, Copy, Debug)]
+enum ScaleKind {
+    /// That of the parent's resource.
+    Declared,
+    /// That of a custom resource in one version, whose own rules check the replica count.
+    Custom(ScalePaths),
+}
+
+/// Converts between an object and its scale.
+struct ScaleAdapter {
+    paths: ScalePaths,
+    /// Whether the object's own rules check the replica count.
+    is_custom: bool,
 }
 
 /// Whether an object without a replica count has a scale.
@@ -51,12 +68,30 @@ static COLUMNS: [Column; 4] = [
     Column::AGE,
 ];
 
+/// The table columns of scales of custom resources.
+static CUSTOM_COLUMNS: [Column; 4] = [
+    Column::NAME,
+    Column::new("Desired", ColumnType::Integer, Cell::Path(&["spec", "replicas"]))
+        .described("Number of desired replicas"),
+    Column::new("Available", ColumnType::Integer, Cell::Path(&["status", "replicas"]))
+        .described("Number of actual replicas"),
+    Column::CUSTOM_AGE,
+];
+
+/// The replica count of an object that has none, which a change of its scale must replace.
+const UNSET_REPLICAS: i64 = i32::MIN as i64;
+
 // === impl ScaleStore ===
 
 impl ScaleStore {
     /// Creates the `scale` subresource of this store.
     pub fn new(parent: Arc<Store>) -> Arc<Self> {
-        Arc::new(Self { parent })
+        Arc::new(Self { parent, kind: ScaleKind::Declared })
+    }
+
+    /// Creates the `scale` subresource of a custom resource in one version.
+    pub fn custom(parent: Arc<Store>, paths: ScalePaths) -> Arc<Self> {
+        Arc::new(Self { parent, kind: ScaleKind::Custom(paths) })
     }
 
     /// Returns the parent's store.
@@ -65,9 +100,17 @@ impl ScaleStore {
     }
 
     fn paths(&self) -> Result<ScalePaths, StatusError> {
-        self.parent.resource().scale.ok_or_else(|| {
+        let declared = match self.kind {
+            ScaleKind::Declared => self.parent.resource().scale,
+            ScaleKind::Custom(paths) => Some(paths),
+        };
+        declared.ok_or_else(|| {
             StatusError::internal(format!("{:?} does not say where its scale is", self.parent.resource()))
         })
+    }
+
+    fn is_custom(&self) -> bool {
+        matches!(self.kind, ScaleKind::Custom(_))
     }
 
     fn answer(&self, parent: Answer) -> Result<Answer, StatusError> {
@@ -98,7 +141,7 @@ impl Storage for ScaleStore {
     }
 
     fn columns(&self) -> Arc<[TableColumn]> {
-        TableColumn::declared(&COLUMNS)
+        TableColumn::declared(if self.is_custom() { &CUSTOM_COLUMNS } else { &COLUMNS })
     }
 }
 
@@ -124,11 +167,11 @@ impl Updater for ScaleStore {
         admission: &dyn ValidateObject,
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
-        let paths = self.paths()?;
+        let adapter = ScaleAdapter { paths: self.paths()?, is_custom: self.is_custom() };
         // An object that does not exist has no scale.
         let mut present = PresentOnly(update);
-        let mut rescaled = AdaptedUpdate { adapter: &paths, external: &mut present };
-        let admission = AdaptedAdmission { adapter: &paths, external: admission };
+        let mut rescaled = AdaptedUpdate { adapter: &adapter, external: &mut present };
+        let admission = AdaptedAdmission { adapter: &adapter, external: admission };
         let (answer, created) =
             self.parent.update_by(context, name, &mut rescaled, &admission, options, &MainRules).await?;
         Ok((self.answer(answer)?, created))
@@ -137,16 +180,19 @@ impl Updater for ScaleStore {
 
 /// The stored object is the parent, the external object is its scale.
 #[async_trait]
-impl ObjectAdapter for ScalePaths {
+impl ObjectAdapter for ScaleAdapter {
     async fn to_external(&self, object: &Object) -> Result<Object, StatusError> {
-        scale_of(*self, object, Unset::Zero)
+        scale_of(self.paths, object, Unset::Zero)
     }
 
     async fn to_change(&self, current: &Object) -> Result<Object, StatusError> {
         let mut present = self.to_external(current).await?;
         let api_version = SCALE.group_version().api_version();
-        if let Some(managers) = managers_of_scale(current, self.replicas, &api_version) {
+        if let Some(managers) = managers_of_scale(current, self.paths.replicas, &api_version) {
             present.set(MANAGED_FIELDS, managers);
+        }
+        if self.is_custom && current.get_i64(self.paths.replicas).is_none() {
+            present.set(&["spec", "replicas"], UNSET_REPLICAS.into());
         }
         Ok(present)
     }
@@ -156,14 +202,19 @@ impl ObjectAdapter for ScalePaths {
             return Err(StatusError::internal("a scale was to be set of an object that is not there"));
         };
         let replicas = wanted.get_i64(&["spec", "replicas"]).unwrap_or_default();
-        if replicas < 0 {
+        if self.is_custom && replicas == UNSET_REPLICAS {
+            let field = self.paths.replicas.join(".");
+            let text = format!("the spec replicas field \".{field}\" cannot be empty");
+            return Err(StatusError::bad_request(text));
+        }
+        if replicas < 0 && !self.is_custom {
             let field = FieldPath::new("spec").child("replicas");
             let error = FieldError::invalid(field, replicas, "must be greater than or equal to 0");
             return Err(StatusError::invalid(SCALE, wanted.name(), &error.into()));
         }
         let mut object = current.clone();
-        object.set(self.replicas, replicas.into());
-        match managers_of_parent(current, self.replicas, wanted.get(MANAGED_FIELDS)) {
+        object.set(self.paths.replicas, replicas.into());
+        match managers_of_parent(current, self.paths.replicas, wanted.get(MANAGED_FIELDS)) {
             Some(managers) => object.set(MANAGED_FIELDS, managers),
             None => {
                 object.remove(MANAGED_FIELDS);

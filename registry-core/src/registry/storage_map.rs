@@ -24,9 +24,11 @@ mod tests;
 
 #[doc(hidden)]
 pub mod check;
+mod installed;
 mod written;
 
 pub use check::together::{MapConflict, check_declarations, check_together};
+pub use installed::{ServedKind, install_kinds};
 pub use written::{WrittenPath, WrittenVersion};
 
 /// All storages of a server, or of one crate of resources.
@@ -274,11 +276,12 @@ impl StorageMap {
                 continue;
             }
             let Some(resource) = types.get(&entry.resource.resource()).cloned() else { continue };
+            let subresource = entry.subresource;
             installed.paths.push(match entry.install {
                 Install::Virtual(install) => InstalledPath {
                     capabilities: install(&resource, &services),
                     resource,
-                    subresource: entry.subresource,
+                    subresource,
                     store: None,
                     versions: None,
                 },
@@ -286,13 +289,7 @@ impl StorageMap {
                     let (store, versions) = open_store(&installed, &types, &resource, storage)?;
                     services.stores.insert(&store);
                     let capabilities = install(&store, &services);
-                    InstalledPath {
-                        capabilities: entry.over(&resource, capabilities, &storage.encoding_budget()),
-                        resource,
-                        subresource: entry.subresource,
-                        store: Some(store),
-                        versions: Some(versions),
-                    }
+                    InstalledPath::over(&resource, subresource, capabilities, (store, versions), storage)
                 }
             });
         }
@@ -330,25 +327,34 @@ fn open_store(
     let is_spoke =
         |one: &&Arc<ResourceType>| one.hub.as_ref().is_some_and(|conversion| conversion.hub.is(hub));
     let versions = Arc::new(Versions::new(hub.clone(), types.values().filter(is_spoke).cloned()));
-    let options = storage.store_options(hub);
-    let store = Store::with_options(hub.clone(), storage.open(&versions)?, storage.prefix(), options);
-    Ok((store, versions))
+    Ok((open_versions(&versions, storage)?, versions))
 }
 
-impl MapEntry {
-    /// Returns the capabilities of the hub's path, converted for this entry.
+/// Opens the store of a kind's objects.
+fn open_versions(versions: &Arc<Versions>, storage: &dyn OpenStorage) -> Result<Arc<Store>, StorageError> {
+    let hub = versions.hub();
+    let options = storage.store_options(hub);
+    Ok(Store::with_options(hub.clone(), storage.open(versions)?, storage.prefix(), options))
+}
+
+impl InstalledPath {
+    /// Creates a path over a store, given the capabilities of the hub's path, which are converted for this version.
     fn over(
-        &self,
         resource: &Arc<ResourceType>,
+        subresource: Option<&'static str>,
         capabilities: Capabilities,
-        kept: &Arc<EncodingBudget>,
-    ) -> Capabilities {
-        match &resource.hub {
+        (store, versions): (Arc<Store>, Arc<Versions>),
+        storage: &dyn OpenStorage,
+    ) -> Self {
+        let capabilities = match &resource.hub {
             Some(conversion) => {
-                converted::capabilities(resource, conversion, self.subresource, capabilities, kept)
+                let kept = storage.encoding_budget();
+                converted::capabilities(resource, conversion, subresource, capabilities, &kept)
             }
             None => capabilities,
-        }
+        };
+        let resource = resource.clone();
+        Self { resource, subresource, capabilities, store: Some(store), versions: Some(versions) }
     }
 }
 

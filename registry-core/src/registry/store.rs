@@ -25,7 +25,7 @@ use serde_json::Value;
 use crate::api::{ErrorList, GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
 use crate::codec::stored;
 use crate::context::RequestContext;
-use crate::resource::{ObjectStrategy, ResourceType, TableColumn};
+use crate::resource::{ObjectStrategy, ResourceType, TableColumn, WrittenValue};
 use crate::rest::Storage;
 use crate::schema::Schema;
 use crate::storage::{Interface, NewValue, StoredObject};
@@ -163,10 +163,7 @@ impl Store {
         if !schema.has_rules() {
             return ErrorList::default();
         }
-        let value = Value::Object(std::mem::take(&mut object.0));
-        let errors = schema.validate(&value);
-        *object = Object::from_value(value).unwrap_or_default();
-        errors
+        lend(object, |value| schema.validate(value))
     }
 
     fn operation<'a>(
@@ -209,6 +206,33 @@ impl Storage for Store {
     fn columns(&self) -> Arc<[TableColumn]> {
         self.resource.columns.clone()
     }
+}
+
+/// Validates a write by the schema that the strategy has, if it has one.
+pub(super) fn value_errors(
+    strategy: &dyn ObjectStrategy,
+    context: &RequestContext,
+    new: &mut Object,
+    old: Option<&mut Object>,
+    is_status: bool,
+) -> ErrorList {
+    if !strategy.validates_values() {
+        return ErrorList::default();
+    }
+    lend(new, |new| match old {
+        None => strategy.validate_value(context, WrittenValue { new, old: None, is_status }),
+        Some(old) => lend(old, |old| {
+            strategy.validate_value(context, WrittenValue { new, old: Some(old), is_status })
+        }),
+    })
+}
+
+/// Lends an object as a JSON value, without copying it.
+fn lend<T>(object: &mut Object, work: impl FnOnce(&Value) -> T) -> T {
+    let value = Value::Object(std::mem::take(&mut object.0));
+    let result = work(&value);
+    *object = Object::from_value(value).unwrap_or_default();
+    result
 }
 
 fn set_resource_version(object: &mut Object, revision: u64) {

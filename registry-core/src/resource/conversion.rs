@@ -121,16 +121,6 @@ impl Conversion {
         let place = spoke.selectable.iter().position(|field| field.name == name)?;
         self.hub_fields.get(place).copied()
     }
-
-    /// Conforms a converted object to the hub's schema and sets the hub's defaults, so that it can be stored.
-    fn storable(&self, converted: Object) -> Result<Object, ConversionError> {
-        let hub = &self.hub;
-        let mut value = conformed(hub, converted)?.into_value();
-        hub.schema().apply_defaults(&mut value);
-        let mut object = into_object(value)?;
-        hub.strategy.apply_defaults(&mut object);
-        Ok(object)
-    }
 }
 
 impl fmt::Debug for Conversion {
@@ -153,6 +143,18 @@ impl ResourceType {
     /// Whether this is the same resource in the same version.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.resource() == other.resource()
+    }
+
+    /// Conforms an object of this version to the schema, and sets the defaults.
+    ///
+    /// # Errors
+    /// Fails if a value has the wrong type.
+    pub(super) fn in_current_form(&self, object: Object) -> Result<Object, ConversionError> {
+        let mut value = conformed(self, object)?.into_value();
+        self.schema().apply_defaults(&mut value);
+        let mut object = into_object(value)?;
+        self.strategy.apply_defaults(&mut object);
+        Ok(object)
     }
 
     /// Converts stored objects to this version, conformed to this version's schema.
@@ -178,7 +180,7 @@ impl ResourceType {
             Some((conversion, remote)) => {
                 let api_version = conversion.hub.group_version().api_version();
                 let converted = remote.convert(objects, &api_version).await?;
-                converted.into_iter().map(|object| conversion.storable(object)).collect()
+                converted.into_iter().map(|object| conversion.hub.in_current_form(object)).collect()
             }
             None => objects.into_iter().map(|object| self.to_stored_blocking(object)).collect(),
         }
@@ -205,7 +207,7 @@ impl ResourceType {
     pub fn to_stored_blocking(&self, object: Object) -> Result<Object, ConversionError> {
         let Some(conversion) = &self.hub else { return Ok(object) };
         match &conversion.converter {
-            Converter::Functions { to_hub, .. } => conversion.storable(to_hub(object)?),
+            Converter::Functions { to_hub, .. } => conversion.hub.in_current_form(to_hub(object)?),
             Converter::Remote(_) => only(blocking(self.to_stored(vec![object]))?),
         }
     }

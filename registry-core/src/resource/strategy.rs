@@ -9,6 +9,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::api::validation::names::NameRule;
 use crate::api::validation::{ErrorList, FieldError, FieldPath};
@@ -56,6 +57,17 @@ pub trait ObjectStrategy: Send + Sync + 'static {
 
     /// Validates a change through the `status` subresource.
     fn validate_status_update(&self, _context: &RequestContext, _new: &Object, _old: &Object) -> ErrorList {
+        ErrorList::default()
+    }
+
+    /// Whether [`validate_value`](Self::validate_value) checks anything.
+    fn validates_values(&self) -> bool {
+        false
+    }
+
+    /// Validates a write by a schema, in addition to the other hooks and after them. The objects are lent as JSON values,
+    /// because copying large ones would cost more than their validation.
+    fn validate_value(&self, _context: &RequestContext, _write: WrittenValue<'_>) -> ErrorList {
         ErrorList::default()
     }
 
@@ -109,6 +121,12 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         None
     }
 
+    /// Returns the selectable fields that this version offers in addition to the name and the namespace; `None` if they are
+    /// all that the resource has. The stored version has the fields of all versions.
+    fn selectable_fields(&self) -> Option<&[&'static str]> {
+        None
+    }
+
     /// Returns the message for a field selector that the kind does not support.
     fn unknown_field_label(&self, label: &str) -> String {
         format!("field label not supported: {label}")
@@ -146,6 +164,17 @@ pub trait ObjectStrategy: Send + Sync + 'static {
     fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
         &[]
     }
+}
+
+/// An object that is about to be written, as a JSON value.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenValue<'a> {
+    /// The object.
+    pub new: &'a Value,
+    /// The object that it replaces; `None` if it is created.
+    pub old: Option<&'a Value>,
+    /// Whether it is written through the `status` subresource.
+    pub is_status: bool,
 }
 
 /// How an object is to be deleted.
@@ -295,5 +324,5 @@ fn edit<T: Serialize + DeserializeOwned>(object: &mut Object, change: impl FnOnc
 }
 
 fn unreadable(mismatch: &crate::api::object::ViewError) -> ErrorList {
-    FieldError::invalid(FieldPath::root(), serde_json::Value::Null, mismatch.to_string()).into()
+    FieldError::invalid(FieldPath::root(), Value::Null, mismatch.to_string()).into()
 }

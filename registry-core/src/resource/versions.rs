@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::api::Object;
 use crate::codec::{Limits, protobuf, stored};
 use crate::schema::Schema;
-use crate::storage::{Attributes, AttributesOf};
+use crate::storage::{Attributes, AttributesOf, Revision};
 
 use super::ResourceType;
 use super::conversion::ConversionError;
@@ -20,6 +20,8 @@ use super::conversion::ConversionError;
 pub struct Versions {
     hub: Arc<ResourceType>,
     spokes: Box<[Arc<ResourceType>]>,
+    /// The revision since which all values are written under the current schema of the hub.
+    current_since: Option<Revision>,
 }
 
 // === impl Versions ===
@@ -32,7 +34,16 @@ impl Versions {
 
     /// Creates the set of a hub and its spokes.
     pub fn new(hub: Arc<ResourceType>, spokes: impl IntoIterator<Item = Arc<ResourceType>>) -> Self {
-        Self { hub, spokes: spokes.into_iter().collect() }
+        Self { hub, spokes: spokes.into_iter().collect(), current_since: None }
+    }
+
+    /// Brings the values that were written before this revision into the form of the hub's present schema when they are read:
+    /// fields that it does not have are dropped, and its defaults are set. Newer values are trusted, and cost nothing.
+    ///
+    /// For kinds whose schema changes while there are objects: custom resources. By default all values are trusted.
+    #[must_use]
+    pub fn with_current_since(self, revision: Revision) -> Self {
+        Self { current_since: Some(revision), ..self }
     }
 
     /// Returns the resource whose objects are stored.
@@ -62,6 +73,24 @@ impl Versions {
             return Ok(object.0);
         }
         Ok(to.of_stored_blocking(from.to_stored_blocking(object)?)?.0)
+    }
+
+    /// Returns the canonical encoding of a JSON value that is not in the hub's version, or that an earlier schema allowed;
+    /// `None` if it is canonical, or in an unknown version.
+    fn current_form(&self, value: &[u8], written: Revision) -> Result<Option<Bytes>, String> {
+        if let Some(converted) = self.other_version(value)? {
+            return Ok(Some(converted));
+        }
+        if self.current_since.is_none_or(|since| written >= since) {
+            return Ok(None);
+        }
+        let object = stored::decode(value).map_err(|error| error.to_string())?;
+        if !self.find(object.api_version()).is_some_and(|version| version.is(&self.hub)) {
+            return Ok(None);
+        }
+        let current = self.hub.in_current_form(object).map_err(|error| error.to_string())?;
+        let current = stored::encode(&current, self.hub.schema().field_order());
+        Ok((*current != *value).then_some(current))
     }
 
     /// Returns the canonical encoding of a value stored in another version than the hub's; `None` if it is the hub's or
@@ -102,9 +131,9 @@ impl AttributesOf for Versions {
         self.hub.attributes_of(value)
     }
 
-    fn canonical(&self, value: &[u8]) -> Result<Option<Bytes>, String> {
+    fn canonical(&self, value: &[u8], written: Revision) -> Result<Option<Bytes>, String> {
         if !value.starts_with(protobuf::MAGIC) {
-            return self.other_version(value);
+            return self.current_form(value, written);
         }
         let resolve = |api_version: &str, kind: &str| {
             let version = self.find(api_version).unwrap_or(&self.hub);

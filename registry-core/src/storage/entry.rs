@@ -50,13 +50,15 @@ pub trait AttributesOf: Send + Sync + 'static {
     /// Fails if the value is not an object of the resource: something else wrote it, or it is damaged.
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
 
-    /// Returns the canonical encoding of a value stored in another encoding: as protobuf (it begins with [`MAGIC`]),
-    /// or in another version of the kind. `None` if the value is canonical already.
+    /// Returns the canonical encoding of a value stored in another form: as protobuf (it begins with [`MAGIC`]), in another
+    /// version of the kind, or under an earlier schema. `None` if the value is canonical already.
+    ///
+    /// `written` is the revision that wrote the value; 0 if it is not known.
     ///
     /// # Errors
     /// Fails if the value is not an object of the resource, or if the resource has no protobuf decoder, which is what
     /// the default implementation assumes.
-    fn canonical(&self, value: &[u8]) -> Result<Option<Bytes>, String> {
+    fn canonical(&self, value: &[u8], _written: Revision) -> Result<Option<Bytes>, String> {
         if value.starts_with(MAGIC) {
             return Err("it is Kubernetes protobuf, and the resource has none".to_owned());
         }

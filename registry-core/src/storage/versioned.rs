@@ -116,7 +116,7 @@ impl Interface for VersionedStore {
         let got = self.engine.get(key).await?;
         not_in_the_future(not_older_than, got.revision)?;
         let Some(key_value) = got.key_value else { return Ok(None) };
-        let plain = self.plain(&key_value.key, key_value.value).await?;
+        let plain = self.plain(&key_value.key, key_value.value, key_value.mod_revision).await?;
         state::entry(key_value.key, &plain.value, key_value.mod_revision, Attributes::default()).map(Some)
     }
 

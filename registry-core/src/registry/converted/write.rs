@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use crate::api::{CreateOptions, DeleteOptions, ListOptions, Object, StatusError, UpdateOptions};
 use crate::context::RequestContext;
 use crate::registry::object_adapter::{AdaptedAdmission, AdaptedUpdate, ObjectAdapter};
+use crate::registry::store::value_errors;
 use crate::rest::{
     Answer, CollectionDeleter, Creater, GracefulDeleter, NamedCreater, UpdatedObject, Updater, ValidateObject,
 };
@@ -105,13 +106,19 @@ impl ObjectAdapter for VersionAdapter {
     }
 
     /// Validates an object that the hub would store with the spoke's own strategy.
-    fn check(&self, context: &RequestContext, new: &Object, old: Option<&Object>) -> Result<(), StatusError> {
-        let strategy = &self.spoke.strategy;
-        let errors = match old {
+    fn check(
+        &self,
+        context: &RequestContext,
+        new: &mut Object,
+        old: Option<&mut Object>,
+    ) -> Result<(), StatusError> {
+        let strategy = self.spoke.strategy.as_ref();
+        let mut errors = match &old {
             None => strategy.validate(context, new),
             Some(old) if self.is_status => strategy.validate_status_update(context, new, old),
             Some(old) => strategy.validate_update(context, new, old),
         };
+        errors.append(value_errors(strategy, context, new, old, self.is_status));
         if errors.is_empty() {
             return Ok(());
         }

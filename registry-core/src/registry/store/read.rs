@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::{StreamExt, stream};
 
 use crate::api::selector::FieldSelector;
-use crate::api::{GetOptions, ListOptions, StatusError};
+use crate::api::{GetOptions, GroupVersionResource, ListOptions, StatusError};
 use crate::context::RequestContext;
 use crate::registry::errors::Verb;
 use crate::resource::ResourceType;
@@ -67,7 +67,7 @@ impl Watcher for Store {
         context: &RequestContext,
         options: &ListOptions,
     ) -> Result<WatchStream, StatusError> {
-        check_field_selector(&self.resource, &options.field_selector)?;
+        self.check_selector(context, options)?;
         let keys = self.selected_keys(context, options)?;
         let request = WatchRequest {
             predicate: predicate(options),
@@ -83,13 +83,26 @@ impl Watcher for Store {
 // === impl Store ===
 
 impl Store {
+    /// Checks the field selector of a request for this version. That of a request for another version was checked already; it
+    /// may have fields that only the other version offers.
+    fn check_selector(&self, context: &RequestContext, options: &ListOptions) -> Result<(), StatusError> {
+        let own = self.resource.resource();
+        let is_other = |asked: GroupVersionResource| {
+            asked.group_resource() == own.group_resource() && asked.version != own.version
+        };
+        if context.resource.is_some_and(is_other) {
+            return Ok(());
+        }
+        check_field_selector(&self.resource, &options.field_selector)
+    }
+
     async fn list_page(
         &self,
         context: &RequestContext,
         options: &ListOptions,
         in_parts: bool,
     ) -> Result<ListPage, StatusError> {
-        check_field_selector(&self.resource, &options.field_selector)?;
+        self.check_selector(context, options)?;
         let keys = self.selected_keys(context, options)?;
         let request = ListRequest {
             predicate: predicate(options),
@@ -172,17 +185,19 @@ pub(in crate::registry) fn check_field_selector(
     resource: &ResourceType,
     selector: &FieldSelector,
 ) -> Result<(), StatusError> {
+    let offered = resource.strategy.selectable_fields();
+    let has_custom = offered.is_some() || !resource.selectable.is_empty();
     // Kinds with custom selectors accept the namespace only if they are namespaced.
-    let has_namespace = resource.is_namespaced() || resource.selectable.is_empty();
+    let has_namespace = resource.is_namespaced() || !has_custom;
     let known = |path: &str| match path {
         NAMESPACE => has_namespace,
-        other => other == NAME || resource.field_names.contains(&other),
+        other => other == NAME || offered.unwrap_or(resource.field_names).contains(&other),
     };
     let Some(unknown) = selector.requirements.iter().find(|one| !known(&one.path)) else { return Ok(()) };
-    Err(StatusError::bad_request(if resource.selectable.is_empty() {
-        format!("{:?} is not a known field selector: only {NAME:?}, {NAMESPACE:?}", unknown.path)
-    } else {
+    Err(StatusError::bad_request(if has_custom {
         resource.strategy.unknown_field_label(&unknown.path)
+    } else {
+        format!("{:?} is not a known field selector: only {NAME:?}, {NAMESPACE:?}", unknown.path)
     }))
 }
 

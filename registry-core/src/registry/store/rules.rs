@@ -41,6 +41,11 @@ pub trait UpdateRules: Send + Sync {
         None
     }
 
+    /// Whether this path is the `status` subresource.
+    fn is_status(&self) -> bool {
+        false
+    }
+
     /// Whether this path can create an absent object.
     fn may_create(&self) -> bool {
         false
@@ -117,6 +122,10 @@ impl UpdateRules for StatusRules {
         old: &Object,
     ) -> ErrorList {
         resource.strategy.validate_status_update(context, new, old)
+    }
+
+    fn is_status(&self) -> bool {
+        true
     }
 }
 

@@ -19,7 +19,7 @@ use crate::storage::{StoredObject, TryUpdate};
 use super::create::fill_system_fields;
 use super::hooks::Pending;
 use super::keys::match_name;
-use super::{MainRules, Store, UpdateRules, claimed_revision, set_resource_version};
+use super::{MainRules, Store, UpdateRules, claimed_revision, set_resource_version, value_errors};
 
 /// An update request, which is retried against successive states of the object.
 struct Attempt<'a> {
@@ -126,7 +126,7 @@ impl Store {
         context: &RequestContext,
         rules: &dyn UpdateRules,
         new: &mut Object,
-        old: &Object,
+        old: &mut Object,
     ) -> Result<(), StatusError> {
         self.match_namespace(context, new)?;
         new.copy_field(old, &["metadata", "generation"]);
@@ -143,6 +143,7 @@ impl Store {
             errors.append(validate_object_meta_update(new, old, &path));
         }
         errors.append(rules.validate(&self.resource, context, new, old));
+        errors.append(value_errors(self.strategy(), context, new, Some(old), rules.is_status()));
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));
         }
@@ -213,13 +214,13 @@ impl Attempt<'_> {
     }
 
     async fn change(&mut self, entry: &StoredObject) -> Result<Decision, StatusError> {
-        let old = self.store.read(entry)?;
+        let mut old = self.store.read(entry)?;
         let mut new = self.update.updated_object(self.context, Some(&old)).await?;
         match_name(&new, self.name)?;
         self.store.match_revision(self.context, &new, self.name, entry.revision)?;
         set_resource_version(&mut new, entry.revision);
         self.pending = self.store.begin_update(self.context, &mut new, &old, self.dry_run).await?;
-        self.store.before_update(self.context, self.rules, &mut new, &old)?;
+        self.store.before_update(self.context, self.rules, &mut new, &mut old)?;
         self.admission.validate(self.context, Some(&new), Some(&old)).await?;
         if removes_last_finalizer(self.store.strategy(), &new, &old) {
             return Ok(Decision::Remove(new));

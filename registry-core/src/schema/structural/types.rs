@@ -59,7 +59,9 @@ impl Schema {
         let root = builder.root(structural.root, kind);
         let mut table = builder.table;
         table.types.shrink_to_fit();
-        Self { table: Arc::new(table), root, typed_check: None, structural: Some(Arc::new(structural)) }
+        let structural = Some(Arc::new(structural));
+        // In kube-apiserver, custom resources are maps, whose keys are written by name.
+        Self { structural, fields_by_name: true, ..Self::of_type(Arc::new(table), root) }
     }
 
     /// Returns the structural schema of a custom kind; `None` for other kinds.

@@ -167,7 +167,7 @@ impl Listing<'_> {
         let KeyValue { key, value, mod_revision, .. } = key_value;
         let predicate = &self.request.predicate;
         if predicate.is_everything() && !self.request.with_attributes {
-            let plain = self.store.plain(&key, value).await?;
+            let plain = self.store.plain(&key, value, mod_revision).await?;
             self.push(entry(key, &plain.value, mod_revision, Attributes::default())?);
             return Ok(());
         }

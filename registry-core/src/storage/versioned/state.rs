@@ -73,17 +73,23 @@ impl VersionedStore {
         let Some(KeyValue { value, mod_revision, .. }) = got.key_value else {
             return Ok(Seen { object: None, plain: None });
         };
-        let plain = self.plain(key, value).await?;
+        let plain = self.plain(key, value, mod_revision).await?;
         let object = entry(key.into(), &plain.value, mod_revision, Attributes::default())?;
         Ok(Seen { object: Some(object), plain: Some(plain) })
     }
 
     /// Converts a value at rest into plain form: decrypted, and as the stored version's JSON even if kube-apiserver
-    /// wrote it as protobuf or in another version. Such a value counts as stale, so that the next write stores the
-    /// current form even if nothing else changes.
-    pub(super) async fn plain(&self, key: &str, stored: Bytes) -> Result<Plain, StorageError> {
+    /// wrote it as protobuf or in another version, and with the current schema's fields. A value in another form counts as
+    /// stale, so that the next write stores the current form even if nothing else changes. `written` is the revision that
+    /// wrote the value; 0 if it is not known.
+    pub(super) async fn plain(
+        &self,
+        key: &str,
+        stored: Bytes,
+        written: Revision,
+    ) -> Result<Plain, StorageError> {
         let plain = self.transformer.from_storage(stored, key).await.map_err(|error| corrupt(key, error))?;
-        match self.attributes.canonical(&plain.value).map_err(|reason| corrupt(key, reason))? {
+        match self.attributes.canonical(&plain.value, written).map_err(|reason| corrupt(key, reason))? {
             Some(value) => Ok(Plain { value, stale: true }),
             None => Ok(plain),
         }
@@ -101,7 +107,27 @@ impl VersionedStore {
         stored: Bytes,
         revision: Revision,
     ) -> Result<StoredObject, StorageError> {
-        let plain = self.plain(&key, stored).await?;
+        self.entry_written_at(key, stored, revision, revision).await
+    }
+
+    /// Creates an entry for the state before a change, with the revision of the change.
+    pub(super) async fn entry_before(
+        &self,
+        key: Arc<str>,
+        stored: Bytes,
+        revision: Revision,
+    ) -> Result<StoredObject, StorageError> {
+        self.entry_written_at(key, stored, revision, 0).await
+    }
+
+    async fn entry_written_at(
+        &self,
+        key: Arc<str>,
+        stored: Bytes,
+        revision: Revision,
+        written: Revision,
+    ) -> Result<StoredObject, StorageError> {
+        let plain = self.plain(&key, stored, written).await?;
         let attributes =
             self.attributes.attributes_of(&plain.value).map_err(|reason| corrupt(&key, reason))?;
         entry(key, &plain.value, revision, attributes)

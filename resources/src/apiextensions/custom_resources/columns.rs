@@ -1,0 +1,89 @@
+//! The table columns of custom resources.
+//!
+//! Kubernetes concept: `additionalPrinterColumns`.
+
+use std::sync::Arc;
+
+use registry_core::api::json_path::{Found, JsonPath, print};
+use registry_core::api::{Object, time};
+use registry_core::resource::{Column, ColumnType, TableCell, TableColumn, duration_text};
+use serde_json::Value;
+
+use crate::apiextensions::customresourcedefinitions::definition::ColumnDefinition;
+
+/// Returns the columns of a version: the name, and the declared columns, or the age if there are none.
+///
+/// If a declared path is malformed, that column and the ones after it are left out, as in Kubernetes.
+pub(super) fn table_columns(declared: &[ColumnDefinition]) -> Arc<[TableColumn]> {
+    let name = TableColumn::from(&Column::NAME);
+    if declared.is_empty() {
+        return Arc::new([name, TableColumn::from(&Column::CUSTOM_AGE)]);
+    }
+    std::iter::once(name).chain(declared.iter().map_while(column)).collect()
+}
+
+fn column(declared: &ColumnDefinition) -> Option<TableColumn> {
+    let path = JsonPath::parse(&declared.json_path).ok()?;
+    let kind = match declared.kind.as_str() {
+        "integer" => ColumnType::Integer,
+        "number" => ColumnType::Number,
+        "boolean" => ColumnType::Boolean,
+        "date" => ColumnType::Date,
+        _ => ColumnType::String,
+    };
+    let description = match declared.description.as_str() {
+        "" => format!("Custom resource definition column (in JSONPath format): {}", declared.json_path),
+        text => text.to_owned(),
+    };
+    Some(TableColumn {
+        name: declared.name.clone().into(),
+        kind,
+        format: declared.format.clone().into(),
+        priority: declared.priority,
+        description: description.into(),
+        documented_by: &[],
+        cell: TableCell::Computed(Arc::new(move |object| cell(&path, kind, object))),
+    })
+}
+
+/// Returns the first value at the path; null if there is none, or if it has another type than the column.
+fn cell(path: &JsonPath, kind: ColumnType, object: &Object) -> Value {
+    let Ok(found) = path.find(&object.0) else { return Value::Null };
+    let Some(first) = found.first().copied() else { return Value::Null };
+    match (kind, first) {
+        // This is how Go prints a value that is not there.
+        (ColumnType::String, Found::Null) => "<no value>".into(),
+        (ColumnType::String, value) => print(&[value]).into(),
+        (ColumnType::Integer, Found::Number(number)) => match (number.as_i64(), number.as_f64()) {
+            (Some(integer), _) => integer.into(),
+            // Without the fraction, as Go converts it.
+            (None, Some(float)) => truncated(float).into(),
+            (None, None) => Value::Null,
+        },
+        (ColumnType::Number, Found::Number(number)) => Value::Number(number.clone()),
+        (ColumnType::Boolean, Found::Bool(value)) => value.into(),
+        (ColumnType::Date, Found::String(text)) => age(text).into(),
+        _ => Value::Null,
+    }
+}
+
+/// Converts a float to an integer, by its digits before the point.
+fn truncated(float: f64) -> i64 {
+    let digits = format!("{:.0}", float.trunc());
+    let limit = if float < 0.0 { i64::MIN } else { i64::MAX };
+    digits.parse().unwrap_or(limit)
+}
+
+/// Returns the time since a timestamp.
+fn age(text: &str) -> String {
+    if matches!(text, "" | "null") {
+        return "<unknown>".to_owned();
+    }
+    match time::parse(text) {
+        Some(moment) => duration_text(jiff::Timestamp::now().as_second() - moment.as_second()),
+        None => "<invalid>".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
