@@ -176,12 +176,8 @@ impl ServerBuilder {
         dependencies.publish_keys(&self.options, address);
         let authenticator = dependencies.authenticator.clone();
         let kubelet_certificate = dependencies.kubelet_certificate();
-        let api = Api::with_config(
-            &installed,
-            admission,
-            lifecycle.stopping.clone(),
-            api_config(&self.options, &storages, &metrics),
-        );
+        let config = api_config(&self.options, &storages, &metrics);
+        let api = Api::with_config(&installed, admission, lifecycle.stopping.clone(), config);
         let descriptors = Descriptors::of_process();
         descriptors.report();
         let stopping = lifecycle.stopping.clone();

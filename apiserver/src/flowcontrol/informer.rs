@@ -45,7 +45,7 @@ impl FlowSchemaInformer {
         let schemas = installed.store(FlowSchemaResource::TYPE)?;
         let levels = installed.store(PriorityLevelConfigurations::TYPE)?;
         let (schemas, follows_schemas) = Compiled::informer(schemas, Schema::new);
-        let (levels, follows_levels) = Compiled::informer(levels, uid);
+        let (levels, follows_levels) = Compiled::informer(levels, |level| uid(&level));
         let tasks = [follows_schemas.into_task(), follows_levels.into_task()];
         let synced = tasks.each_ref().map(InformerTask::synced);
         let informer = Self { schemas, levels, synced, status: DanglingStatus::new(installed)?, in_force };
@@ -102,6 +102,6 @@ impl Schema {
 }
 
 /// Returns the uid of an object, if it has one.
-fn uid(object: Object) -> Option<String> {
+fn uid(object: &Object) -> Option<String> {
     Some(object.uid().to_owned()).filter(|uid| !uid.is_empty())
 }
