@@ -1,6 +1,7 @@
 //! What it costs to compile and to evaluate validation rules. Run with `cargo bench -p registry-core --bench cel`.
 
 #![allow(
+    clippy::indexing_slicing,
     clippy::unwrap_used,
     missing_docs,
     reason = "a bench ends at what is missing, and divan's functions are its text"

@@ -1,5 +1,6 @@
 //! Checks of the rules of a CustomResourceDefinition's schema.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -182,6 +183,7 @@ impl<'a> DefinitionCheck<'a> {
             });
             return;
         };
+        let shown = OnceCell::new();
         let new = Environments::for_new(declared);
         let stored = Environments::for_stored(declared);
         let times = scope.cardinality.unwrap_or_else(|| max_cardinality(declared));
@@ -193,7 +195,13 @@ impl<'a> DefinitionCheck<'a> {
             let compiled = compile(&rule, environment(is_stored_rule), environment(is_stored_message));
             let path = validations.index(index);
             self.observe_costs(&compiled, times, &path, findings);
-            let compiled = if compiled.has_errors() { recompile(&rule, declared) } else { compiled };
+            let compiled = if compiled.has_errors() {
+                // Again, so that messages name the types as Kubernetes does. One renamed type serves all rules.
+                let environments = Environments::for_new(shown.get_or_init(|| renamed(declared)));
+                compile(&rule, &environments, &environments)
+            } else {
+                compiled
+            };
             report(&compiled, source, &path, findings);
             check_old_self(&compiled, source, scope, &path, findings);
         }
@@ -227,14 +235,11 @@ fn rules(schema: &Value) -> impl Iterator<Item = &Value> {
     schema.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Compiles a rule with errors again, so that messages name the types as Kubernetes does.
-fn recompile(rule: &Rule, declared: &DeclType) -> CompiledRule {
-    // The name is another one each time, so that expressions cannot use it.
+/// The type under the name that messages show. It is another one each time, so that expressions cannot use it.
+fn renamed(declared: &DeclType) -> DeclType {
     static NUMBER: AtomicU32 = AtomicU32::new(1);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let renamed = declared.renamed(&format!("{SELF_TYPE}{number}"));
-    let environments = Environments::for_new(&renamed);
-    compile(rule, &environments, &environments)
+    declared.renamed(&format!("{SELF_TYPE}{number}"))
 }
 
 /// Reports why expressions do not compile.

@@ -225,3 +225,12 @@ fn updates_of_long_lists_take_linear_time() {
         assert_eq!((found.len(), ratcheted.len()), expected);
     }
 }
+
+#[test]
+fn definitions_with_many_wrong_rules_take_linear_time() {
+    let properties: serde_json::Map<_, _> =
+        (0..5_000).map(|number| (format!("p{number}"), json!({"type": "string"}))).collect();
+    let rules: Vec<_> = (0..5_000).map(|_| json!({"rule": "self.x"})).collect();
+    let schema = json!({"type": "object", "properties": properties, "x-kubernetes-validations": rules});
+    assert_eq!(definition(&schema).len(), 5_000);
+}
