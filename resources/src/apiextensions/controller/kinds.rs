@@ -67,7 +67,7 @@ impl ServedKind {
         stored: &StoredObject,
         storage: &Arc<dyn OpenStorage>,
     ) -> Result<(Self, Vec<Vec<InstalledPath>>), String> {
-        let kinds = CustomKinds::new(definition, stored)?;
+        let kinds = CustomKinds::new(definition, stored, stored.revision)?;
         let storage = OpenLazily(storage.clone());
         let paths = install_kinds(&kinds.versions, &kinds.served, &storage);
         let paths = paths.map_err(|error| error.to_string())?;
