@@ -129,7 +129,9 @@ impl Fault<'_> {
     /// Returns the value in the message.
     fn value(&self) -> Value {
         match &self.what {
-            What::TooShort { text, .. } | What::Pattern { text, .. } | What::Forbidden(text) => (*text).into(),
+            What::TooShort { text, .. } | What::Pattern { text, .. } | What::Forbidden(text) => {
+                (*text).into()
+            }
             What::Range { value, .. } | What::MultipleOf { value, .. } => value.to_value(),
             What::BadFactor(factor) => factor.to_value(),
             What::TooFew { count, .. } => (*count).into(),
@@ -174,7 +176,9 @@ impl Fault<'_> {
                 format!("{} must validate all the schemas (allOf){none}", go::quote(path))
             }
             What::Not => format!("{} must not validate the schema (not)", go::quote(path)),
-            What::Required | What::Accepted { .. } | What::TooLong { .. } | What::TooMany { .. } => String::new(),
+            What::Required | What::Accepted { .. } | What::TooLong { .. } | What::TooMany { .. } => {
+                String::new()
+            }
         }
     }
 }
