@@ -23,6 +23,7 @@ mod go;
 mod lists;
 mod metadata;
 mod node;
+mod numbers;
 mod pattern;
 mod prune;
 #[cfg(test)]
@@ -85,7 +86,7 @@ impl StructuralSchema {
         }
     }
 
-    /// Normalises a decoded object: its metadata, what the schema does not have, and nulls.
+    /// Normalises a decoded object: its metadata, what the schema does not have, nulls, and numbers.
     pub(super) fn conform(
         &self,
         value: &mut Value,
@@ -94,6 +95,7 @@ impl StructuralSchema {
         metadata::coerce_own(value, false, issues)?;
         self.prune(value, issues);
         self.prune_nulls(value);
+        numbers::shorten(&self.tree, Some(self.root), value);
         metadata::coerce_embedded(&self.tree, self.root, value, false, issues)
     }
 
