@@ -61,6 +61,12 @@ impl StructuralSchema {
         Some(Self { tree: Arc::clone(&self.tree), root })
     }
 
+    /// Returns the schema of a list's elements; `None` if the schema does not have it.
+    pub fn items(&self) -> Option<Self> {
+        let root = self.node().items?;
+        Some(Self { tree: Arc::clone(&self.tree), root })
+    }
+
     /// Checks and normalises the `metadata` of the object and of its embedded resources: drops the fields that
     /// `ObjectMeta` does not have, adding their paths to `issues`.
     ///
@@ -97,6 +103,13 @@ impl StructuralSchema {
         self.prune_nulls(value);
         numbers::shorten(&self.tree, Some(self.root), value);
         metadata::coerce_embedded(&self.tree, self.root, value, false, issues)
+    }
+
+    /// [Prunes](Self::prune) a part of an object, such as a default: it has metadata only if the schema says so.
+    pub fn prune_part(&self, value: &mut Value) {
+        if !self.tree.preserves_unknown_fields {
+            prune::prune_part(&self.tree, self.root, value);
+        }
     }
 
     /// Removes nulls that the schema does not allow.

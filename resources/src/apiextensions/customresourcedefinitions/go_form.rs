@@ -145,6 +145,9 @@ pub(super) fn versions_text(versions: &[Version<'_>]) -> String {
     }
     let mut writer = Writer("[".to_owned());
     for (place, version) in versions.iter().enumerate() {
+        if writer.0.len() > MAX_BYTES {
+            break;
+        }
         writer.separate(place);
         writer.version(version);
     }
@@ -186,6 +189,9 @@ impl Writer {
     fn list(&mut self, list: &[Value], fields: &'static [Field]) {
         self.0.push('[');
         for (place, value) in list.iter().enumerate() {
+            if self.0.len() > MAX_BYTES {
+                break;
+            }
             self.separate(place);
             self.structure(Some(value), fields);
         }
@@ -214,7 +220,8 @@ impl Writer {
             }
             (Form::Dependencies, Some(Value::Object(map))) => self.map(map, &mut Self::dependency),
             (Form::SchemaOrBool, Some(Value::Bool(allowed))) => {
-                self.0.push_str(&format!("{{\"Allows\":{allowed},\"Schema\":null}}"));
+                let text = format!("{{\"Allows\":{allowed},\"Schema\":null}}");
+                self.0.push_str(&text);
             }
             (Form::SchemaOrBool, value) => {
                 self.0.push_str("{\"Allows\":true,\"Schema\":");
@@ -232,7 +239,7 @@ impl Writer {
                 self.0.push_str(",\"JSONSchemas\":null}");
             }
             (Form::List(_) | Form::Schemas | Form::SchemaMap | Form::Dependencies, Some(_)) => {
-                self.0.push_str("null")
+                self.0.push_str("null");
             }
         }
     }

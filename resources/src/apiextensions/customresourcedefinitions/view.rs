@@ -65,6 +65,22 @@ pub(super) fn has_condition(object: &Object, kind: &str, status: &str) -> bool {
     found.is_some_and(|condition| text(Some(condition), "status") == status)
 }
 
+/// Takes a part from all versions if it is the same in all of them.
+fn share<'a, T: Copy + Default + PartialEq>(
+    versions: &mut [Version<'a>],
+    part: impl for<'p> Fn(&'p mut Parts<'a>) -> &'p mut T,
+) -> T {
+    let mut parts = versions.iter_mut().map(|version| *part(&mut version.parts));
+    let Some(first) = parts.next() else { return T::default() };
+    if !parts.all(|one| one == first) {
+        return T::default();
+    }
+    for version in versions {
+        *part(&mut version.parts) = T::default();
+    }
+    first
+}
+
 // === impl Spec ===
 
 impl<'a> Spec<'a> {
@@ -72,25 +88,12 @@ impl<'a> Spec<'a> {
     pub(super) fn of(object: &'a Object) -> Self {
         let value = object.0.get("spec");
         let mut versions: Vec<Version<'a>> = list(value, "versions").iter().map(Version::of).collect();
-        let mut shared = Parts::default();
-        if let Some(first) = versions.first().map(|version| version.parts) {
-            if versions.iter().all(|version| version.parts.validation == first.validation) {
-                shared.validation = first.validation;
-                versions.iter_mut().for_each(|version| version.parts.validation = None);
-            }
-            if versions.iter().all(|version| version.parts.subresources == first.subresources) {
-                shared.subresources = first.subresources;
-                versions.iter_mut().for_each(|version| version.parts.subresources = None);
-            }
-            if versions.iter().all(|version| version.parts.columns == first.columns) {
-                shared.columns = first.columns;
-                versions.iter_mut().for_each(|version| version.parts.columns = &[]);
-            }
-            if versions.iter().all(|version| version.parts.selectable == first.selectable) {
-                shared.selectable = first.selectable;
-                versions.iter_mut().for_each(|version| version.parts.selectable = &[]);
-            }
-        }
+        let shared = Parts {
+            validation: share(&mut versions, |parts| &mut parts.validation),
+            subresources: share(&mut versions, |parts| &mut parts.subresources),
+            columns: share(&mut versions, |parts| &mut parts.columns),
+            selectable: share(&mut versions, |parts| &mut parts.selectable),
+        };
         Self { value, shared, versions }
     }
 

@@ -13,8 +13,8 @@ use registry_core::rest::{
 };
 use serde_json::Value;
 
-use super::super::conditions::{self, NamesInUse, StatusChange};
 use super::super::CustomResourceDefinitions;
+use super::super::conditions::{self, NamesInUse, StatusChange};
 
 /// The store and the names in it.
 pub(super) struct Bench {

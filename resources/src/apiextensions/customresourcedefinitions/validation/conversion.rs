@@ -15,6 +15,8 @@ use super::super::view::{self, Spec};
 use super::ratcheting::Options;
 use super::spec::check_word;
 
+const UNUSED: &str = "should not be set when strategy is not set to Webhook";
+
 /// The versions of reviews that the server speaks.
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
@@ -41,7 +43,6 @@ pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findi
         check_review_versions(versions, options.review_version_is_known, &versions_place, findings);
         return;
     }
-    const UNUSED: &str = "should not be set when strategy is not set to Webhook";
     if client.is_some() {
         findings.forbidden(&client_place, UNUSED);
     }

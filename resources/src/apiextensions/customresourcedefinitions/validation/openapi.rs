@@ -3,8 +3,8 @@
 
 use super::super::findings::{Findings, Place};
 use super::super::schema::{Additional, Items, Schema};
-use super::ratcheting::{Options, TYPES};
 use super::lists;
+use super::ratcheting::{Options, TYPES};
 
 /// What applies to a part of a schema.
 #[derive(Clone, Copy)]

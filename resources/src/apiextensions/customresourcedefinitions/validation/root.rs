@@ -80,13 +80,16 @@ pub(super) fn check(
     openapi::check(schema, rules.options, &place, findings);
     if let Some(value) = value {
         let schema_errors = findings.since(before_openapi);
-        let scope = rules::RuleScope {
-            has_expressions: evaluates_rules,
-            stored: rules.options.stored,
-            is_unchanged: rules.is_unchanged,
-            schema_errors: &schema_errors,
-        };
-        rules::validate_rules(value, scope, &place, findings);
+        let SchemaRules { options, is_unchanged, .. } = *rules;
+        rules::validate_rules(
+            value,
+            evaluates_rules,
+            &schema_errors,
+            options.stored,
+            is_unchanged,
+            &place,
+            findings,
+        );
     }
     if let Some(reason) = unconvertible.filter(|_| findings.len() == start) {
         // Most reasons have an error of their own, which says where.
