@@ -93,7 +93,8 @@ impl Versions {
             // Earlier servers stored metadata without checking it.
             structural.coerce_metadata(&mut decoded, true, &mut Vec::new()).map_err(|error| error.text)?;
         }
-        let object = Object::from_value(decoded).map_err(|_| "the stored value is not an object".to_owned())?;
+        let object =
+            Object::from_value(decoded).map_err(|_| "the stored value is not an object".to_owned())?;
         let current = self.hub.in_current_form(object).map_err(|error| error.to_string())?;
         let current = stored::encode(&current, self.hub.schema().field_order());
         Ok((*current != *value).then_some(current))

@@ -14,14 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use registry_core::{RequestContext, Resource as _};
 use registry_core::api::{GetOptions, StatusError};
 use registry_core::registry::storage_map::OpenStorage;
-use registry_core::registry::{
-    Informer, InformerTask, InstalledApi, LateResources, ServeResources, Store,
-};
+use registry_core::registry::{Informer, InformerTask, InstalledApi, LateResources, ServeResources, Store};
 use registry_core::rest::{Answer, Getter as _};
 use registry_core::storage::Revision;
+use registry_core::{RequestContext, Resource as _};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 

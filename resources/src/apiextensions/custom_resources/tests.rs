@@ -61,8 +61,7 @@ fn schema(spec: &Value, status: &Value) -> Value {
 }
 
 fn widget(name: &str, more: &Value) -> Value {
-    let mut widget =
-        json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}});
+    let mut widget = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}});
     for (key, value) in more.as_object().unwrap() {
         widget[key] = value.clone();
     }
@@ -133,9 +132,8 @@ impl Fixture {
 
     fn path(&self, version: &str, subresource: Option<&str>) -> &InstalledPath {
         let paths = self.paths.iter().flatten();
-        let is_wanted = |path: &&InstalledPath| {
-            path.resource.kind.version == version && path.subresource == subresource
-        };
+        let is_wanted =
+            |path: &&InstalledPath| path.resource.kind.version == version && path.subresource == subresource;
         paths.into_iter().find(is_wanted).unwrap()
     }
 

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::api::Preconditions;
 use crate::codec::stored;
-use crate::schema::FieldOrder;
 use crate::registry::testing::widget;
+use crate::schema::FieldOrder;
 use crate::storage::interface::ValidateDeletion;
 use crate::storage::{
     Entry, Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, WatchRequest, WatchStream,
@@ -54,7 +54,8 @@ impl Scripted {
 /// Creates a stored widget.
 pub(super) fn entry(namespace: &str, name: &str, revision: Revision) -> StoredObject {
     let object = widget(name, &json!({"metadata": {"namespace": namespace}}));
-    let (json, item_offset) = stored::with_resource_version(&stored::encode(&object, FieldOrder::ByName), revision).unwrap();
+    let (json, item_offset) =
+        stored::with_resource_version(&stored::encode(&object, FieldOrder::ByName), revision).unwrap();
     let key = format!("/registry/widgets/{namespace}/{name}");
     Arc::new(Entry::new(key.into(), revision, json, item_offset, WIDGETS.instantiate().attributes(&object)))
 }
