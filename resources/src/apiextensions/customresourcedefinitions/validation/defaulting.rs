@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::findings::{Findings, Place, json_text};
 use super::super::schema::Schema;
-use super::rules;
+use super::rules::DefaultRules;
 
 const EMBEDDED: &str = "x-kubernetes-embedded-resource";
 const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -30,6 +30,7 @@ struct Check<'a, 'f> {
     resource: Compiled<'a>,
     must_be_pruned: bool,
     steps: Vec<Step<'a>>,
+    rules: &'f mut DefaultRules,
     findings: &'f mut Findings,
 }
 
@@ -42,12 +43,19 @@ pub(super) fn check(schema: Schema<'_>, must_be_pruned: bool, place: &Place, fin
     let mut root = schema.to_map();
     root.insert(EMBEDDED.to_owned(), Value::Bool(true));
     let form = StructuralSchema::compile(&Value::Object(root), false);
-    check_resource(Compiled { schema, form }, must_be_pruned, place, findings);
+    let mut rules = DefaultRules::default();
+    check_resource(Compiled { schema, form }, must_be_pruned, place, &mut rules, findings);
 }
 
-fn check_resource(resource: Compiled<'_>, must_be_pruned: bool, place: &Place, findings: &mut Findings) {
+fn check_resource(
+    resource: Compiled<'_>,
+    must_be_pruned: bool,
+    place: &Place,
+    rules: &mut DefaultRules,
+    findings: &mut Findings,
+) {
     let compiled = resource.clone();
-    let mut check = Check { resource, must_be_pruned, steps: Vec::new(), findings };
+    let mut check = Check { resource, must_be_pruned, steps: Vec::new(), rules, findings };
     check.own(&compiled, false, place);
     check.below(&compiled, false, place);
 }
@@ -58,7 +66,7 @@ impl<'a> Check<'a, '_> {
     /// Checks a schema below the resource.
     fn visit(&mut self, compiled: Compiled<'a>, is_in_meta: bool, place: &Place) {
         if compiled.schema.is_true(EMBEDDED) {
-            check_resource(compiled, self.must_be_pruned, place, self.findings);
+            check_resource(compiled, self.must_be_pruned, place, self.rules, self.findings);
             return;
         }
         self.own(&compiled, is_in_meta, place);
@@ -105,7 +113,7 @@ impl<'a> Check<'a, '_> {
             compiled.form.validate(place.path(), default, &mut errors);
             if errors.is_empty() {
                 let schema = compiled.schema.value();
-                rules::validate_default(schema, self.steps.is_empty(), default, &place, self.findings);
+                self.rules.validate(schema, self.steps.is_empty(), default, &place, self.findings);
             }
             self.findings.append(&place, errors);
         }

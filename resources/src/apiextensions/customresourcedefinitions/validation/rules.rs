@@ -23,12 +23,22 @@ pub(super) fn validate_rules(
 ) {
 }
 
-/// Evaluates the rules of a schema for its default. `is_resource`: the schema is that of a whole resource.
-pub(super) fn validate_default(
-    _schema: &Value,
-    _is_resource: bool,
-    _default: &Value,
-    _place: &Place,
-    _findings: &mut Findings,
-) {
+/// Evaluates rules for the defaults in a schema, within a limit of cost for all of them.
+#[derive(Default)]
+pub(super) struct DefaultRules {}
+
+// === impl DefaultRules ===
+
+impl DefaultRules {
+    /// Evaluates the rules of a schema for its default. `is_resource`: the schema is that of a whole resource.
+    #[allow(clippy::unused_self, reason = "what the rules may still cost belongs here")]
+    pub(super) fn validate(
+        &mut self,
+        _schema: &Value,
+        _is_resource: bool,
+        _default: &Value,
+        _place: &Place,
+        _findings: &mut Findings,
+    ) {
+    }
 }
