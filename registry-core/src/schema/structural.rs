@@ -20,6 +20,7 @@ mod correlate;
 mod defaults;
 mod formats;
 mod go;
+mod limited;
 mod lists;
 mod metadata;
 mod node;
