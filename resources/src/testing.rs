@@ -16,7 +16,8 @@ use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{Interface, StorageError};
 use serde_json::Value;
 
-struct InMemory(Arc<dyn Mvcc>);
+/// Opens storages over an engine.
+pub(crate) struct InMemory(pub(crate) Arc<dyn Mvcc>);
 
 impl OpenStorage for InMemory {
     fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {

@@ -209,23 +209,25 @@ impl Storage for Store {
     }
 }
 
-/// Validates a write by the schema that the strategy has, if it has one.
-pub(super) fn value_errors(
+/// Validates a write by the schema that the strategy has, if it has one. Adds to the errors found before.
+pub(super) fn validate_value(
     strategy: &dyn ObjectStrategy,
     context: &RequestContext,
     new: &mut Object,
     old: Option<&mut Object>,
     is_status: bool,
-) -> ErrorList {
+    errors: &mut ErrorList,
+) {
     if !strategy.validates_values() {
-        return ErrorList::default();
+        return;
     }
-    lend(new, |new| match old {
-        None => strategy.validate_value(context, WrittenValue { new, old: None, is_status }),
+    let found = lend(new, |new| match old {
+        None => strategy.validate_value(context, WrittenValue { new, old: None, is_status, errors }),
         Some(old) => lend(old, |old| {
-            strategy.validate_value(context, WrittenValue { new, old: Some(old), is_status })
+            strategy.validate_value(context, WrittenValue { new, old: Some(old), is_status, errors })
         }),
-    })
+    });
+    errors.append(found);
 }
 
 /// Lends an object as a JSON value, without copying it.

@@ -175,6 +175,8 @@ pub struct WrittenValue<'a> {
     pub old: Option<&'a Value>,
     /// Whether it is written through the `status` subresource.
     pub is_status: bool,
+    /// The errors that were found in it before, such as those of its metadata.
+    pub errors: &'a ErrorList,
 }
 
 /// How an object is to be deleted.

@@ -88,6 +88,12 @@ impl Versions {
         if !self.find(object.api_version()).is_some_and(|version| version.is(&self.hub)) {
             return Ok(None);
         }
+        let mut decoded = object.into_value();
+        if let Some(structural) = self.hub.schema().structural() {
+            // Earlier servers stored metadata without checking it.
+            structural.coerce_metadata(&mut decoded, true, &mut Vec::new()).map_err(|error| error.text)?;
+        }
+        let object = Object::from_value(decoded).unwrap_or_default();
         let current = stored::encode(&self.hub.in_current_form(object).map_err(|error| error.to_string())?);
         Ok((*current != *value).then_some(current))
     }

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use crate::api::{CreateOptions, DeleteOptions, ListOptions, Object, StatusError, UpdateOptions};
 use crate::context::RequestContext;
 use crate::registry::object_adapter::{AdaptedAdmission, AdaptedUpdate, ObjectAdapter};
-use crate::registry::store::value_errors;
+use crate::registry::store::validate_value;
 use crate::rest::{
     Answer, CollectionDeleter, Creater, GracefulDeleter, NamedCreater, UpdatedObject, Updater, ValidateObject,
 };
@@ -117,7 +117,7 @@ impl ObjectAdapter for VersionAdapter {
             Some(old) if self.is_status => strategy.validate_status_update(context, new, old),
             Some(old) => strategy.validate_update(context, new, old),
         };
-        errors.append(value_errors(strategy, context, new, old, self.is_status));
+        validate_value(strategy, context, new, old, self.is_status, &mut errors);
         if errors.is_empty() {
             return Ok(());
         }

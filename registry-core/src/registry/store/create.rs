@@ -11,7 +11,7 @@ use crate::rest::{Answer, Creater, ValidateObject};
 use crate::storage::{StorageError, StoredObject};
 
 use super::generate_name::generate_name;
-use super::{Store, claimed_revision, value_errors};
+use super::{Store, claimed_revision, validate_value};
 
 /// Number of attempts to generate a name: with a million names from one base, eight consecutive collisions happen in
 /// only one of a thousand creations.
@@ -110,7 +110,7 @@ impl Store {
         }
         errors.append(self.schema_errors(object));
         errors.append(strategy.validate(context, object));
-        errors.append(value_errors(strategy, context, object, None, false));
+        validate_value(strategy, context, object, None, false, &mut errors);
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, object.name(), &errors));
         }

@@ -19,7 +19,7 @@ use crate::storage::{StoredObject, TryUpdate};
 use super::create::fill_system_fields;
 use super::hooks::Pending;
 use super::keys::match_name;
-use super::{MainRules, Store, UpdateRules, claimed_revision, set_resource_version, value_errors};
+use super::{MainRules, Store, UpdateRules, claimed_revision, set_resource_version, validate_value};
 
 /// An update request, which is retried against successive states of the object.
 struct Attempt<'a> {
@@ -143,7 +143,7 @@ impl Store {
             errors.append(validate_object_meta_update(new, old, &path));
         }
         errors.append(rules.validate(&self.resource, context, new, old));
-        errors.append(value_errors(self.strategy(), context, new, Some(old), rules.is_status()));
+        validate_value(self.strategy(), context, new, Some(old), rules.is_status(), &mut errors);
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));
         }

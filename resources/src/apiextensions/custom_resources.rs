@@ -1,0 +1,207 @@
+//! Custom resources: the kinds that a `CustomResourceDefinition` defines, as kinds of the engine.
+//!
+//! [`CustomKinds::new`] makes a [`ResourceType`] of each version of a definition. The storage version is the hub, all others
+//! are spokes, served or not: objects that were stored in a version that is no longer served remain readable.
+//!
+//! A kind that is not used costs its names and columns. The schema and the rules of a version are compiled by the first
+//! request that needs them, from the stored definition, and shared by all requests (`compiled`).
+//!
+//! | module | contents |
+//! |---|---|
+//! | `strategy` | the rules for writes |
+//! | `scale` | the fields of the `scale` subresource |
+//! | `conversion` | the conversion between versions |
+//! | `columns` | the columns of tables |
+//! | `finalizers`, `deprecation` | warnings |
+//! | `compiled` | the compiled schema of a version |
+//! | `intern` | names that are only known at run time |
+//!
+//! Kubernetes concept: [custom resources](https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/custom-resources/).
+
+use std::sync::Arc;
+
+use registry_core::api::{GroupVersionKind, Scope};
+use registry_core::registry::ServedKind;
+use registry_core::resource::conversion::Conversion;
+use registry_core::resource::{ResourceType, SchemaSource, SelectableField, Versions};
+use registry_core::storage::{Revision, StoredObject};
+
+use super::customresourcedefinitions::definition::{self, Definition, DefinitionVersion};
+use compiled::Compiled;
+use intern::Path;
+use scale::ScaleRules;
+use strategy::{CustomStrategy, KindRules, VersionRules};
+
+mod columns;
+mod compiled;
+mod conversion;
+mod deprecation;
+mod finalizers;
+pub(crate) mod intern;
+mod scale;
+mod strategy;
+#[cfg(test)]
+mod tests;
+
+/// The names that every resource can be selected by.
+const NAMES: [&str; 2] = ["metadata.name", "metadata.namespace"];
+
+/// The kinds of a definition, one for each version.
+#[derive(Clone, Debug)]
+pub struct CustomKinds {
+    /// All versions; the storage version is the hub.
+    pub versions: Arc<Versions>,
+    /// The served versions, in the order of the definition.
+    pub served: Vec<ServedKind>,
+}
+
+/// The version that is being made, and what all versions of its kind share.
+struct Making<'a> {
+    definition: &'a Definition,
+    rules: &'a Arc<KindRules>,
+    /// The selectable fields of all versions.
+    selectable: &'a [&'static str],
+}
+
+// === impl CustomKinds ===
+
+impl CustomKinds {
+    /// Makes the kinds of a definition that is stored as `stored`, whose names were accepted.
+    ///
+    /// Objects that were written before the revision `schema_since` are brought into the form of the present schema when
+    /// they are read. It must be a revision from which on no server writes by an earlier schema; usually, the one at which
+    /// these kinds begin to be served, or that of the change of the definition's spec.
+    ///
+    /// # Errors
+    /// Fails with a reason if the definition has no accepted names, or no storage version.
+    pub fn new(
+        definition: &Definition,
+        stored: &StoredObject,
+        schema_since: Revision,
+    ) -> Result<Self, String> {
+        let names = &definition.accepted_names;
+        for (field, name) in [
+            ("plural", &names.plural),
+            ("singular", &names.singular),
+            ("kind", &names.kind),
+            ("listKind", &names.list_kind),
+        ] {
+            if name.is_empty() {
+                return Err(format!("{}: status.acceptedNames.{field} is empty", definition.name));
+            }
+        }
+        let hub_at = definition.versions.iter().position(|version| version.is_storage);
+        let hub_at = hub_at.ok_or_else(|| format!("{}: there is no storage version", definition.name))?;
+        let rules = Arc::new(kind_rules(definition, stored));
+        let selectable = all_selectable(&rules, hub_at);
+        let making = Making { definition, rules: &rules, selectable: &selectable };
+        let mut made: Vec<Option<Arc<ResourceType>>> = vec![None; definition.versions.len()];
+        let hub = making.version(hub_at, None)?;
+        for (at, slot) in made.iter_mut().enumerate() {
+            *slot = Some(if at == hub_at { hub.clone() } else { making.version(at, Some(&hub))? });
+        }
+        let spokes = made.iter().flatten().filter(|version| version.hub.is_some()).cloned();
+        let versions = Versions::new(hub, spokes).with_current_since(schema_since);
+        let served = definition.versions.iter().zip(made.into_iter().flatten());
+        let served = served.filter(|(version, _)| version.is_served).map(|(version, resource)| ServedKind {
+            has_scale: resource.scale.is_some(),
+            has_status: version.has_status,
+            resource,
+        });
+        Ok(Self { served: served.collect(), versions: Arc::new(versions) })
+    }
+}
+
+/// Returns the rules of all versions.
+fn kind_rules(definition: &Definition, stored: &StoredObject) -> KindRules {
+    let group = intern::text(&definition.group);
+    let kind = intern::text(&definition.accepted_names.kind);
+    let version_rules = |version: &DefinitionVersion| {
+        let kind = GroupVersionKind { group, version: intern::text(&version.name), kind };
+        let fields = version.selectable_fields.iter().map(|path| field_name(path));
+        VersionRules {
+            kind,
+            has_status: version.has_status,
+            scale: version.scale.as_ref().map(ScaleRules::new),
+            selectable: intern::texts(fields),
+            compiled: Compiled::new(stored.clone(), kind, definition.preserve_unknown_fields),
+        }
+    };
+    KindRules {
+        plural: intern::text(&definition.accepted_names.plural),
+        all_have_status: definition.versions.iter().all(|version| version.has_status),
+        versions: definition.versions.iter().map(version_rules).collect(),
+    }
+}
+
+/// Returns the selectable fields of all versions, those of the hub first: the storage extracts them from the stored object.
+fn all_selectable(rules: &KindRules, hub_at: usize) -> Vec<&'static str> {
+    let hub = rules.versions.get(hub_at).into_iter();
+    let mut all: Vec<&'static str> = Vec::new();
+    for version in hub.chain(&rules.versions) {
+        for field in version.selectable {
+            if !all.contains(field) {
+                all.push(field);
+            }
+        }
+    }
+    all
+}
+
+/// Returns the name of a selectable field in selectors.
+fn field_name(json_path: &str) -> &str {
+    json_path.strip_prefix('.').unwrap_or(json_path)
+}
+
+fn selectable_field(name: &'static str) -> SelectableField {
+    SelectableField { name, path: intern::texts(name.split('.')), other_path: &[], absent: "" }
+}
+
+// === impl Making ===
+
+impl Making<'_> {
+    /// Makes the resource of a version; `hub` is `None` for the hub itself.
+    fn version(&self, at: usize, hub: Option<&Arc<ResourceType>>) -> Result<Arc<ResourceType>, String> {
+        let Self { definition, rules, .. } = *self;
+        let (Some(version), Some(own)) = (definition.versions.get(at), rules.versions.get(at)) else {
+            return Err(format!("{}: there is no version {at}", definition.name));
+        };
+        let names = &definition.accepted_names;
+        let fields: Path = if hub.is_none() { intern::texts(self.selectable.iter().copied()) } else { own.selectable };
+        let compiled = own.compiled.clone();
+        let deprecation = deprecation::warning(definition, version);
+        Ok(Arc::new(ResourceType {
+            kind: own.kind,
+            list_kind: intern::text(&names.list_kind),
+            plural: rules.plural,
+            singular: intern::text(&names.singular),
+            short_names: names.short_names.iter().map(|name| intern::text(name)).collect(),
+            categories: names.categories.iter().map(|name| intern::text(name)).collect(),
+            scope: match definition.scope {
+                definition::Scope::Cluster => Scope::Cluster,
+                definition::Scope::Namespaced => Scope::Namespaced,
+            },
+            storage_prefix: intern::text(&format!("{}/{}", definition.group, names.plural)),
+            selectable: fields.iter().copied().map(selectable_field).collect(),
+            indexes: &[],
+            field_names: intern::texts(NAMES.into_iter().chain(fields.iter().copied())),
+            columns: columns::table_columns(&version.columns),
+            row_conditions: None,
+            has_status: if hub.is_none() { rules.all_have_status } else { version.has_status },
+            has_generation: true,
+            scale: own.scale.as_ref().map(|scale| scale.paths),
+            time_to_live_seconds: None,
+            returns_deleted_object: false,
+            serves_deletecollection: true,
+            is_builtin: false,
+            strategy: Arc::new(CustomStrategy::new(rules.clone(), at, deprecation.as_deref().map(intern::text))),
+            schema: SchemaSource::new(move || compiled.get().schema.clone()),
+            hub: hub.map(|hub| {
+                let hub_fields = fields.into();
+                let (to_hub, from_hub) = conversion::between_versions(definition);
+                Arc::new(Conversion { hub: hub.clone(), to_hub, from_hub, hub_fields })
+            }),
+            declared_at: definition.name.clone().into(),
+        }))
+    }
+}

@@ -1,0 +1,96 @@
+//! The compiled schema of a version, made by the first request that needs it.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use registry_core::api::GroupVersionKind;
+use registry_core::cel::ValidationRules;
+use registry_core::codec::stored;
+use registry_core::schema::{Schema, StructuralSchema};
+use registry_core::storage::StoredObject;
+use serde_json::{Map, Value};
+
+/// The schema of a version, compiled on first use.
+pub(super) struct Compiled {
+    /// The definition, as the cache of definitions holds it.
+    stored: StoredObject,
+    kind: GroupVersionKind,
+    preserve_unknown_fields: bool,
+    made: OnceLock<CompiledSchema>,
+}
+
+/// The compiled schema of a version.
+pub(super) struct CompiledSchema {
+    /// For decoding, defaults and field management.
+    pub(super) schema: Schema,
+    /// For validation; the part of `schema` for it.
+    pub(super) structural: Option<Arc<StructuralSchema>>,
+    /// The schema of `status`, if there is one.
+    pub(super) status: Option<StructuralSchema>,
+    /// The rules in CEL, if there are any.
+    pub(super) rules: Option<ValidationRules>,
+    /// Why there is no schema, although there should be one.
+    pub(super) failure: Option<String>,
+}
+
+// === impl Compiled ===
+
+impl Compiled {
+    /// Creates the schema of a version of a stored definition.
+    pub(super) fn new(
+        stored: StoredObject,
+        kind: GroupVersionKind,
+        preserve_unknown_fields: bool,
+    ) -> Arc<Self> {
+        Arc::new(Self { stored, kind, preserve_unknown_fields, made: OnceLock::new() })
+    }
+
+    /// Returns the schema. Requests that need it while it is compiled wait for it.
+    pub(super) fn get(&self) -> &CompiledSchema {
+        self.made.get_or_init(|| match self.read() {
+            Ok(schema) => self.compile(&schema, None),
+            Err(failure) => {
+                let definition = &self.stored.key;
+                tracing::error!(%definition, version = self.kind.version, %failure, "cannot read the schema");
+                self.compile(&Value::Null, Some(failure))
+            }
+        })
+    }
+
+    /// Whether the schema was compiled.
+    #[cfg(test)]
+    pub(super) fn is_made(&self) -> bool {
+        self.made.get().is_some()
+    }
+
+    /// Reads the schema of the version from the definition. A version without a schema has an empty one.
+    fn read(&self) -> Result<Value, String> {
+        let mut definition = stored::decode(&self.stored.json).map_err(|error| error.to_string())?;
+        let versions = definition.remove(&["spec", "versions"]);
+        let Some(Value::Array(versions)) = versions else {
+            return Err("the definition has no versions".to_owned());
+        };
+        let is_own = |version: &Value| version.get("name").and_then(Value::as_str) == Some(self.kind.version);
+        let mut version = versions.into_iter().find(is_own).ok_or("the definition does not have the version")?;
+        let schema = version.pointer_mut("/schema/openAPIV3Schema").map(Value::take);
+        Ok(schema.unwrap_or_else(|| Value::Object(Map::new())))
+    }
+
+    fn compile(&self, schema: &Value, failure: Option<String>) -> CompiledSchema {
+        let compiled = Schema::of_custom_resource(schema, self.preserve_unknown_fields, self.kind);
+        let structural = compiled.structural().cloned();
+        CompiledSchema {
+            status: structural.as_ref().and_then(|structural| structural.property("status")),
+            structural,
+            rules: ValidationRules::compile(schema, true),
+            schema: compiled,
+            failure,
+        }
+    }
+}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compiled").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}

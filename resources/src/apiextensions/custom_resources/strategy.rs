@@ -1,0 +1,227 @@
+//! The rules for writes of custom resources.
+
+use std::sync::Arc;
+
+use registry_core::RequestContext;
+use registry_core::api::validation::FieldErrorKind;
+use registry_core::api::{ErrorList, FieldError, FieldPath, GroupVersionKind, Object};
+use registry_core::cel::{RuleBudget, ValidationRules};
+use registry_core::resource::{ObjectStrategy, WrittenValue};
+use serde_json::Value;
+
+use super::compiled::{Compiled, CompiledSchema};
+use super::finalizers;
+use super::intern::Path;
+use super::scale::ScaleRules;
+
+const NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors \
+                           to complete validation";
+
+/// The rules of all versions of a kind.
+#[derive(Debug)]
+pub(super) struct KindRules {
+    pub(super) plural: &'static str,
+    /// Whether all versions have a `status` subresource, so that the engine resets the status for every request.
+    pub(super) all_have_status: bool,
+    /// The versions, in the order of the definition.
+    pub(super) versions: Vec<VersionRules>,
+}
+
+/// The rules of a version.
+#[derive(Debug)]
+pub(super) struct VersionRules {
+    pub(super) kind: GroupVersionKind,
+    pub(super) has_status: bool,
+    pub(super) scale: Option<ScaleRules>,
+    /// The selectable fields that the version offers.
+    pub(super) selectable: Path,
+    pub(super) compiled: Arc<Compiled>,
+}
+
+/// The strategy of a version.
+///
+/// A request for a version is validated by that version's schema alone, even if another one is stored.
+#[derive(Debug)]
+pub(super) struct CustomStrategy {
+    rules: Arc<KindRules>,
+    own: usize,
+    deprecation: Option<&'static str>,
+}
+
+// === impl CustomStrategy ===
+
+impl CustomStrategy {
+    /// Creates the strategy of the version at a place in the rules.
+    pub(super) fn new(rules: Arc<KindRules>, own: usize, deprecation: Option<&'static str>) -> Self {
+        Self { rules, own, deprecation }
+    }
+
+    fn own(&self) -> Option<&VersionRules> {
+        self.rules.versions.get(self.own)
+    }
+
+    /// Returns the version of the requested path; for the server's own requests, this one.
+    fn asked(&self, context: &RequestContext) -> Option<&VersionRules> {
+        let own = self.own()?;
+        let asked = context.resource.filter(|asked| {
+            asked.group == own.kind.group && asked.resource == self.rules.plural
+        });
+        let Some(asked) = asked else { return Some(own) };
+        let by_name = self.rules.versions.iter().find(|version| version.kind.version == asked.version);
+        by_name.or(Some(own))
+    }
+
+    /// Returns the version if the status of the requested version is reset, and the engine does not do so.
+    fn resets_status(&self, context: &RequestContext) -> bool {
+        !self.rules.all_have_status && self.asked(context).is_some_and(|asked| asked.has_status)
+    }
+}
+
+impl ObjectStrategy for CustomStrategy {
+    fn prepare_for_create(&self, context: &RequestContext, object: &mut Object) {
+        if self.resets_status(context) {
+            object.remove(&["status"]);
+        }
+    }
+
+    fn prepare_for_update(&self, context: &RequestContext, new: &mut Object, old: &Object) {
+        if self.resets_status(context) {
+            new.copy_field(old, &["status"]);
+        }
+    }
+
+    fn validate_update(&self, _: &RequestContext, _: &Object, _: &Object) -> ErrorList {
+        ErrorList::default()
+    }
+
+    fn warnings_on_create(&self, _: &RequestContext, object: &Object) -> Vec<String> {
+        finalizers::warnings(object, None)
+    }
+
+    fn warnings_on_update(&self, _: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
+        finalizers::warnings(new, Some(old))
+    }
+
+    fn validates_values(&self) -> bool {
+        true
+    }
+
+    fn validate_value(&self, context: &RequestContext, write: WrittenValue<'_>) -> ErrorList {
+        let (Some(own), Some(asked)) = (self.own(), self.asked(context)) else { return ErrorList::default() };
+        if own.kind != asked.kind {
+            // The strategy of the requested version validates the object in that version.
+            return ErrorList::default();
+        }
+        let compiled = own.compiled.get();
+        if let Some(failure) = &compiled.failure {
+            return internal(failure).into();
+        }
+        let mut errors = ErrorList::default();
+        if write.is_status {
+            own.validate_status(compiled, write, &mut errors);
+        } else {
+            own.validate_whole(compiled, write, &mut errors);
+        }
+        if let Some(rules) = &compiled.rules {
+            validate_rules(rules, context, write, &mut errors);
+        }
+        errors
+    }
+
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn deprecation(&self) -> Option<&'static str> {
+        self.deprecation
+    }
+
+    fn selectable_fields(&self) -> Option<&[&'static str]> {
+        self.own().map(|own| own.selectable)
+    }
+
+    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
+        if self.own().is_some_and(|own| own.has_status) { &[&["status"]] } else { &[] }
+    }
+
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"], &["spec"]]
+    }
+}
+
+// === impl VersionRules ===
+
+impl VersionRules {
+    /// Validates a write of the whole object.
+    fn validate_whole(&self, compiled: &CompiledSchema, write: WrittenValue<'_>, errors: &mut ErrorList) {
+        let root = FieldPath::root();
+        if let Some(schema) = &compiled.structural {
+            match write.old {
+                None => schema.validate(&root, write.new, errors),
+                Some(old) => schema.validate_update(&root, write.new, old, errors),
+            }
+        }
+        if let Some(scale) = &self.scale {
+            scale.validate_spec(write.new, errors);
+            scale.validate_status(write.new, errors);
+        }
+        if let Some(schema) = &compiled.structural {
+            schema.validate_embedded(&root, write.new, errors);
+            schema.validate_lists(&root, write.new, write.old, errors);
+        }
+    }
+
+    /// Validates a write of the status.
+    fn validate_status(&self, compiled: &CompiledSchema, write: WrittenValue<'_>, errors: &mut ErrorList) {
+        if let (Some(schema), Some(status)) = (&compiled.status, write.new.get("status")) {
+            let path = FieldPath::new("status");
+            let old = write.old.and_then(|old| old.get("status")).unwrap_or(&Value::Null);
+            schema.validate_update(&path, status, old, errors);
+        }
+        if let Some(scale) = &self.scale {
+            scale.validate_status(write.new, errors);
+        }
+        if let Some(schema) = &compiled.structural {
+            schema.validate_lists(&FieldPath::root(), write.new, write.old, errors);
+        }
+    }
+}
+
+/// Evaluates the rules, unless errors of types or sizes make that pointless. Errors that an update does not cause are
+/// warnings.
+fn validate_rules(
+    rules: &ValidationRules,
+    context: &RequestContext,
+    write: WrittenValue<'_>,
+    errors: &mut ErrorList,
+) {
+    // On update, the errors of the metadata do not count, as in Kubernetes.
+    let before = write.old.is_none().then_some(write.errors);
+    let root = FieldPath::root();
+    if errors.0.iter().chain(before.into_iter().flat_map(|before| &before.0)).any(|error| blocks_rules(error.kind)) {
+        errors.push(FieldError::invalid(root, Value::Null, NOT_CHECKED));
+        return;
+    }
+    let mut budget = RuleBudget::default();
+    if let Some(deadline) = context.deadline {
+        budget = budget.with_deadline(deadline);
+    }
+    for error in rules.validate(&root, write.new, write.old, &mut budget, errors).0 {
+        context.warn(error.to_string());
+    }
+}
+
+/// Whether rules are not evaluated for an object with such an error.
+fn blocks_rules(kind: FieldErrorKind) -> bool {
+    use FieldErrorKind::{NotSupported, Required, TooLong, TooMany, TypeInvalid};
+    matches!(kind, NotSupported | Required | TooLong | TooMany | TypeInvalid)
+}
+
+fn internal(failure: &str) -> FieldError {
+    let text = format!("the schema of the definition cannot be read: {failure}");
+    FieldError { kind: FieldErrorKind::Internal, ..FieldError::forbidden(FieldPath::root(), text) }
+}

@@ -1,0 +1,89 @@
+//! Objects that were written under an earlier schema.
+
+use std::sync::Arc;
+
+use registry_core::storage::embedded::Embedded;
+use registry_core::storage::mvcc::Mvcc as _;
+use serde_json::{Value, json};
+
+use super::{Fixture, definition, schema, v1, widget};
+
+const KEY: &str = "/registry/example.com/widgets/default/a";
+
+fn before() -> Value {
+    let spec = json!({"kept": {"type": "string"}, "gone": {"type": "string"}});
+    definition(&json!([v1(&schema(&spec, &json!({})), &json!({"selectableFields": [{"jsonPath": ".spec.gone"}]}))]))
+}
+
+fn after() -> Value {
+    let spec = json!({"kept": {"type": "string"}, "new": {"type": "string", "default": "set"}});
+    definition(&json!([v1(&schema(&spec, &json!({})), &json!({"selectableFields": [{"jsonPath": ".spec.new"}]}))]))
+}
+
+async fn written_before() -> (Arc<Embedded>, u64) {
+    let engine = Embedded::in_memory();
+    let widgets = Fixture::over(engine.clone(), &before(), 0);
+    widgets.create("v1", &widget("a", &json!({"spec": {"kept": "k", "gone": "g"}}))).await.unwrap();
+    let revision = engine.get(KEY).await.unwrap().key_value.unwrap().mod_revision;
+    (engine, revision)
+}
+
+#[tokio::test]
+async fn they_are_read_in_the_present_form() {
+    let (engine, revision) = written_before().await;
+    let widgets = Fixture::over(engine.clone(), &after(), revision + 1);
+    let object = widgets.get(("v1", None), "a").await.unwrap();
+    assert_eq!(object["spec"], json!({"kept": "k", "new": "set"}));
+    assert_eq!(object["metadata"]["resourceVersion"], revision.to_string());
+    assert_eq!(widgets.select("v1", "spec.new=set").await.unwrap(), ["a"]);
+    // Reading wrote nothing; the next update does, even one without changes.
+    assert_eq!(engine.get(KEY).await.unwrap().key_value.unwrap().mod_revision, revision);
+    widgets.change(("v1", None), "a", |_| {}).await.unwrap();
+    let stored = engine.get(KEY).await.unwrap().key_value.unwrap();
+    assert!(stored.mod_revision > revision);
+    let text = String::from_utf8(stored.value.to_vec()).unwrap();
+    assert!(text.contains("\"new\":\"set\"") && !text.contains("gone"), "{text}");
+    let again = widgets.change(("v1", None), "a", |_| {}).await.unwrap();
+    assert_eq!(again["metadata"]["resourceVersion"], stored.mod_revision.to_string());
+}
+
+#[tokio::test]
+async fn newer_objects_are_trusted() {
+    let (engine, revision) = written_before().await;
+    let widgets = Fixture::over(engine, &after(), revision);
+    let object = widgets.get(("v1", None), "a").await.unwrap();
+    assert_eq!(object["spec"], json!({"kept": "k", "gone": "g"}));
+}
+
+#[tokio::test]
+async fn deleted_objects_are_shown_in_the_present_form() {
+    use futures::StreamExt as _;
+    use registry_core::api::{DeleteOptions, ListOptions};
+    use registry_core::rest::AdmitAll;
+    use registry_core::storage::WatchEvent;
+
+    let (engine, revision) = written_before().await;
+    let widgets = Fixture::over(engine, &after(), revision + 1);
+    let path = widgets.path("v1", None);
+    let context = widgets.context("v1");
+    let options = ListOptions { resource_version: Some(revision), ..ListOptions::default() };
+    let mut events = path.capabilities.watcher.as_ref().unwrap().watch(&context, &options).await.unwrap();
+    let deleter = path.capabilities.deleter.as_ref().unwrap();
+    deleter.delete(&context, "a", &AdmitAll, &DeleteOptions::default()).await.unwrap();
+    let Some(Ok(WatchEvent::Deleted(entry))) = events.next().await else { panic!("not deleted") };
+    let text = String::from_utf8(entry.json.to_vec()).unwrap();
+    assert!(text.contains("\"new\":\"set\"") && !text.contains("gone"), "{text}");
+}
+
+#[tokio::test]
+async fn malformed_metadata_of_earlier_servers_is_dropped() {
+    let engine = Embedded::in_memory();
+    let stored = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {
+        "name": "a", "namespace": "default", "labels": {"x": 1}, "uid": "u", "generation": 1,
+    }});
+    let bytes = serde_json::to_vec(&stored).unwrap();
+    engine.put_if(KEY, 0, bytes.into(), None).await.unwrap();
+    let widgets = Fixture::over(engine, &after(), 1_000);
+    let object = widgets.get(("v1", None), "a").await.unwrap();
+    assert_eq!(object["metadata"].get("labels"), None);
+}
