@@ -20,8 +20,7 @@ pub use scale::ScaleStore;
 pub use services::{Services, Stores};
 pub use storage_map::{
     ApiPath, Custom, Install, InstalledApi, InstalledPath, Main, MapEntry, MapVersion, OpenStorage, Scale,
-    ServedKind, Status, StorageMap, Subresource, Virtual, VirtualResource, VirtualStorage,
-    install_kinds,
+    ServedKind, Status, StorageMap, Subresource, Virtual, VirtualResource, VirtualStorage, install_kinds,
 };
 pub use store::{FinishHook, MainRules, StatusRules, Store, StoreHooks, StoreOptions, UpdateRules};
 pub use subresource::SubresourceStore;

@@ -167,7 +167,8 @@ impl Making<'_> {
             return Err(format!("{}: there is no version {at}", definition.name));
         };
         let names = &definition.accepted_names;
-        let fields: Path = if hub.is_none() { intern::texts(self.selectable.iter().copied()) } else { own.selectable };
+        let fields: Path =
+            if hub.is_none() { intern::texts(self.selectable.iter().copied()) } else { own.selectable };
         let compiled = own.compiled.clone();
         let deprecation = deprecation::warning(definition, version);
         Ok(Arc::new(ResourceType {
@@ -194,7 +195,11 @@ impl Making<'_> {
             returns_deleted_object: false,
             serves_deletecollection: true,
             is_builtin: false,
-            strategy: Arc::new(CustomStrategy::new(rules.clone(), at, deprecation.as_deref().map(intern::text))),
+            strategy: Arc::new(CustomStrategy::new(
+                rules.clone(),
+                at,
+                deprecation.as_deref().map(intern::text),
+            )),
             schema: SchemaSource::new(move || compiled.get().schema.clone()),
             hub: hub.map(|hub| {
                 let hub_fields = fields.into();

@@ -29,7 +29,9 @@ fn equal(left: Found<'_>, right: Found<'_>) -> Result<bool, String> {
     match (operand(left)?, operand(right)?) {
         (Operand::Bool(left), Operand::Bool(right)) => Ok(left == right),
         (Operand::Integer(left), Operand::Integer(right)) => Ok(left == right),
-        (Operand::Float(left), Operand::Float(right)) => Ok(left.partial_cmp(&right) == Some(Ordering::Equal)),
+        (Operand::Float(left), Operand::Float(right)) => {
+            Ok(left.partial_cmp(&right) == Some(Ordering::Equal))
+        }
         (Operand::String(left), Operand::String(right)) => Ok(left == right),
         _ => Err("incompatible types for comparison".to_owned()),
     }

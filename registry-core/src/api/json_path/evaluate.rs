@@ -169,16 +169,12 @@ impl Evaluation {
     }
 
     fn visit(&mut self, values: usize) -> Result<(), Failure> {
-        match self.visits_left.checked_sub(values) {
-            Some(left) => {
-                self.visits_left = left;
-                Ok(())
-            }
-            None => {
-                self.visits_left = 0;
-                Err(too_many())
-            }
-        }
+        let Some(left) = self.visits_left.checked_sub(values) else {
+            self.visits_left = 0;
+            return Err(too_many());
+        };
+        self.visits_left = left;
+        Ok(())
     }
 }
 
@@ -203,9 +199,8 @@ fn bounds(slice: Slice, length: usize) -> Result<Option<(usize, usize)>, Failure
     if start == end {
         return Ok(None);
     }
-    let outside = |index: i64| {
-        failure(format!("array index out of bounds: index {index}, length {length}"), true)
-    };
+    let outside =
+        |index: i64| failure(format!("array index out of bounds: index {index}, length {length}"), true);
     let first = usize::try_from(start).ok().filter(|start| *start < length).ok_or_else(|| outside(start))?;
     let last = usize::try_from(end).ok().filter(|end| *end <= length);
     let last = last.ok_or_else(|| outside(end.wrapping_sub(1)))?;

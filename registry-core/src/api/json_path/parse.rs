@@ -274,7 +274,8 @@ fn comparison(text: &str) -> Option<(&str, &str, &str)> {
 /// Parses `start:end:step`, of which every part can be absent.
 fn slice(text: &str) -> Result<Slice, JsonPathError> {
     let parts: Vec<&str> = text.split(':').collect();
-    let digits = |part: &&str| part.strip_prefix('-').unwrap_or(part).bytes().all(|byte| byte.is_ascii_digit());
+    let digits =
+        |part: &&str| part.strip_prefix('-').unwrap_or(part).bytes().all(|byte| byte.is_ascii_digit());
     if parts.len() > 3 || !parts.iter().all(digits) {
         return fail(format!("invalid array index {text}"));
     }

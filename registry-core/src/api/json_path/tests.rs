@@ -141,7 +141,10 @@ fn filters() {
         (".books[?(@.tags==3)]", "invalid type for comparison"),
         (".books[?(@.price=!3)]", "unrecognized filter operator =!"),
         (".books[?(@..*==3)]", "can only compare one element at a time"),
-        (".metadata[?(@.name)]", r#"{"labels":{"a b":"blank","kubernetes.io/os":"linux"},"name":"shop"} is not array or slice and cannot be filtered"#),
+        (
+            ".metadata[?(@.name)]",
+            r#"{"labels":{"a b":"blank","kubernetes.io/os":"linux"},"name":"shop"} is not array or slice and cannot be filtered"#,
+        ),
         (".spec.none[?(@.name)]", "<nil> is not array or slice and cannot be filtered"),
     ]);
 }
@@ -172,10 +175,7 @@ fn malformed_paths() {
 
 #[test]
 fn quoted_texts_have_escapes() {
-    check(&[
-        (r#""\t\"\\\x41\u00e9\U0001F600\101""#, "\t\"\\Aé😀A"),
-        (r"'it\'s'", "it's"),
-    ]);
+    check(&[(r#""\t\"\\\x41\u00e9\U0001F600\101""#, "\t\"\\Aé😀A"), (r"'it\'s'", "it's")]);
     assert!(printed(r#""\u12""#).is_err());
     assert!(printed(r#""\ud800""#).is_err());
 }

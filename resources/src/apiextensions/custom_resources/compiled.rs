@@ -71,7 +71,8 @@ impl Compiled {
             return Err("the definition has no versions".to_owned());
         };
         let is_own = |version: &Value| version.get("name").and_then(Value::as_str) == Some(self.kind.version);
-        let mut version = versions.into_iter().find(is_own).ok_or("the definition does not have the version")?;
+        let mut version =
+            versions.into_iter().find(is_own).ok_or("the definition does not have the version")?;
         let schema = version.pointer_mut("/schema/openAPIV3Schema").map(Value::take);
         Ok(schema.unwrap_or_else(|| Value::Object(Map::new())))
     }

@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn versions_are_ordered_by_priority() {
-        let sorted = ["v10", "v2", "v1", "v11beta2", "v2beta10", "v1beta1", "v12alpha1", "a1", "v01", "v1gamma"];
+        let sorted =
+            ["v10", "v2", "v1", "v11beta2", "v2beta10", "v1beta1", "v12alpha1", "a1", "v01", "v1gamma"];
         for pair in sorted.windows(2) {
             assert!(compare(pair[0], pair[1]).is_gt(), "{pair:?}");
             assert!(compare(pair[1], pair[0]).is_lt(), "{pair:?}");

@@ -41,7 +41,9 @@ impl ScaleRules {
     /// Validates the actual number of replicas and the selector.
     pub(super) fn validate_status(&self, object: &Value, errors: &mut ErrorList) {
         replicas(object, self.paths.current, &self.definition.status_replicas_path, errors);
-        let (Some(path), Some(text)) = (self.paths.selector, &self.definition.label_selector_path) else { return };
+        let (Some(path), Some(text)) = (self.paths.selector, &self.definition.label_selector_path) else {
+            return;
+        };
         if let Err(wrong) = scalar(object, path, "string", |value| value.as_str().map(drop)) {
             errors.push(FieldError::invalid(FieldPath::new(text), "", wrong.text()));
         }
@@ -122,7 +124,8 @@ fn go(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => format!("[{}]", items.iter().map(go).collect::<Vec<_>>().join(" ")),
         Value::Object(fields) => {
-            let fields: Vec<String> = fields.iter().map(|(key, value)| format!("{key}:{}", go(value))).collect();
+            let fields: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{key}:{}", go(value))).collect();
             format!("map[{}]", fields.join(" "))
         }
         scalar => scalar.to_string(),
@@ -151,7 +154,10 @@ mod tests {
     #[test]
     fn counts_are_small_and_not_negative() {
         assert!(errors(&json!({})).is_empty());
-        assert!(errors(&json!({"spec": {"replicas": 3}, "status": {"replicas": 0, "selector": "a=b"}})).is_empty());
+        assert!(
+            errors(&json!({"spec": {"replicas": 3}, "status": {"replicas": 0, "selector": "a=b"}}))
+                .is_empty()
+        );
         let object = json!({"spec": {"replicas": -1}, "status": {"replicas": 2_147_483_648_i64}});
         let expected = [
             ".spec.replicas: Invalid value: -1: should be a non-negative integer",

@@ -63,9 +63,9 @@ impl CustomStrategy {
     /// Returns the version of the requested path; for the server's own requests, this one.
     fn asked(&self, context: &RequestContext) -> Option<&VersionRules> {
         let own = self.own()?;
-        let asked = context.resource.filter(|asked| {
-            asked.group == own.kind.group && asked.resource == self.rules.plural
-        });
+        let asked = context
+            .resource
+            .filter(|asked| asked.group == own.kind.group && asked.resource == self.rules.plural);
         let Some(asked) = asked else { return Some(own) };
         let by_name = self.rules.versions.iter().find(|version| version.kind.version == asked.version);
         by_name.or(Some(own))
@@ -202,7 +202,12 @@ fn validate_rules(
     // On update, the errors of the metadata do not count, as in Kubernetes.
     let before = write.old.is_none().then_some(write.errors);
     let root = FieldPath::root();
-    if errors.0.iter().chain(before.into_iter().flat_map(|before| &before.0)).any(|error| blocks_rules(error.kind)) {
+    if errors
+        .0
+        .iter()
+        .chain(before.into_iter().flat_map(|before| &before.0))
+        .any(|error| blocks_rules(error.kind))
+    {
         errors.push(FieldError::invalid(root, Value::Null, NOT_CHECKED));
         return;
     }

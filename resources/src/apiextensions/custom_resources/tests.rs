@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
+use registry_core::api::selector::FieldSelector;
 use registry_core::api::{CreateOptions, GetOptions, ListOptions, Object, Preconditions, StatusError};
 use registry_core::codec::stored;
 use registry_core::registry::{InstalledPath, install_kinds};
@@ -25,7 +26,6 @@ mod writes;
 
 /// The kinds of a definition, installed.
 struct Fixture {
-    kinds: CustomKinds,
     paths: Vec<Vec<InstalledPath>>,
 }
 
@@ -61,8 +61,7 @@ fn schema(spec: &Value, status: &Value) -> Value {
 }
 
 fn widget(name: &str, more: &Value) -> Value {
-    let mut widget =
-        json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}});
+    let mut widget = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}});
     for (key, value) in more.as_object().unwrap() {
         widget[key] = value.clone();
     }
@@ -128,20 +127,20 @@ impl Fixture {
     fn over(engine: Arc<dyn Mvcc>, definition: &Value, schema_since: Revision) -> Self {
         let kinds = kinds(definition, schema_since);
         let paths = install_kinds(&kinds.versions, &kinds.served, &InMemory(engine)).unwrap();
-        Self { kinds, paths }
+        Self { paths }
     }
 
     fn path(&self, version: &str, subresource: Option<&str>) -> &InstalledPath {
         let paths = self.paths.iter().flatten();
-        let is_wanted = |path: &&InstalledPath| {
-            path.resource.kind.version == version && path.subresource == subresource
-        };
+        let is_wanted =
+            |path: &&InstalledPath| path.resource.kind.version == version && path.subresource == subresource;
         paths.into_iter().find(is_wanted).unwrap()
     }
 
     fn context(&self, version: &str) -> RequestContext {
-        let resource = Some(self.path(version, None).resource.resource());
-        RequestContext { resource, ..RequestContext::system("default") }
+        let mut context = RequestContext::system("default");
+        context.resource = Some(self.path(version, None).resource.resource());
+        context
     }
 
     /// Creates an object as a request does: conforms it, sets defaults, and stores it.
@@ -200,7 +199,7 @@ impl Fixture {
     /// Returns the names of the objects that a field selector matches.
     async fn select(&self, version: &str, selector: &str) -> Result<Vec<String>, StatusError> {
         let lister = self.path(version, None).capabilities.lister.as_ref().unwrap();
-        let field_selector = selector.parse().unwrap();
+        let field_selector = FieldSelector::parse(selector).unwrap();
         let options = ListOptions { field_selector, ..ListOptions::default() };
         let page = lister.list(&self.context(version), &options).await?;
         let name = |entry: &StoredObject| stored::decode(&entry.json).unwrap().name().to_owned();

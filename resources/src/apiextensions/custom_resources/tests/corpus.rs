@@ -30,7 +30,11 @@ fn cases() -> Option<Vec<Value>> {
         return None;
     };
     let cases = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    Some(cases.filter(|case| case["section"].as_str().is_some_and(|section| section.starts_with("cr-"))).collect())
+    Some(
+        cases
+            .filter(|case| case["section"].as_str().is_some_and(|section| section.starts_with("cr-")))
+            .collect(),
+    )
 }
 
 fn without_metadata(mut object: Value) -> Value {
@@ -43,9 +47,16 @@ fn recorded(expected: &Value) -> Answer {
     let list = |key: &str| expected[key].as_array().cloned().unwrap_or_default();
     Answer {
         is_accepted: expected["code"].as_u64().unwrap() < 300,
-        causes: list("causes").iter().map(|cause| (text(&cause[0]), text(&cause[1]), text(&cause[2]))).collect(),
+        causes: list("causes")
+            .iter()
+            .map(|cause| (text(&cause[0]), text(&cause[1]), text(&cause[2])))
+            .collect(),
         // Those about unknown fields are the decoder's.
-        warnings: list("warnings").iter().map(text).filter(|text| !text.starts_with("unknown field")).collect(),
+        warnings: list("warnings")
+            .iter()
+            .map(text)
+            .filter(|text| !text.starts_with("unknown field"))
+            .collect(),
         object: expected.get("object").cloned().map(without_metadata),
     }
 }

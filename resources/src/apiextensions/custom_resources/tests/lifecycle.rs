@@ -28,7 +28,10 @@ fn a_kind_has_the_names_of_its_definition() {
     assert_eq!(resource.field_names, ["metadata.name", "metadata.namespace", "spec.color"]);
     assert_eq!(resource.selectable[0].path, ["spec", "color"]);
     let scale = resource.scale.unwrap();
-    assert_eq!((scale.replicas, scale.selector), (&["spec", "replicas"][..], Some(&["status", "selector"][..])));
+    assert_eq!(
+        (scale.replicas, scale.selector),
+        (&["spec", "replicas"][..], Some(&["status", "selector"][..]))
+    );
     assert!(resource.has_status && resource.has_generation && !resource.is_builtin);
     assert_eq!(resource.declared_at, "widgets.example.com");
     assert!(Arc::ptr_eq(made.versions.hub(), resource));
@@ -73,7 +76,8 @@ fn deprecated_versions_warn() {
 
 #[test]
 fn schemas_are_compiled_by_their_first_use_and_once() {
-    let (definition, stored) = stored_definition(&definition(&json!([v1(&schema(&json!({}), &json!({})), &json!({}))])));
+    let (definition, stored) =
+        stored_definition(&definition(&json!([v1(&schema(&json!({}), &json!({})), &json!({}))])));
     let kind = CustomKinds::new(&definition, &stored, 0).unwrap().served[0].resource.kind;
     let compiled = Compiled::new(stored, kind, false);
     assert!(!compiled.is_made());
@@ -103,12 +107,16 @@ async fn the_paths_are_those_of_the_subresources() {
 
 #[tokio::test]
 async fn selectors_see_the_offered_fields() {
-    let properties = json!({"color": {"type": "string"}, "size": {"type": "integer"}, "open": {"type": "boolean"}});
+    let properties =
+        json!({"color": {"type": "string"}, "size": {"type": "integer"}, "open": {"type": "boolean"}});
     let more = json!({"selectableFields": [
         {"jsonPath": ".spec.color"}, {"jsonPath": ".spec.size"}, {"jsonPath": ".spec.open"},
     ]});
     let widgets = Fixture::new(&definition(&json!([v1(&schema(&properties, &json!({})), &more)])));
-    widgets.create("v1", &widget("a", &json!({"spec": {"color": "red", "size": 3, "open": true}}))).await.unwrap();
+    widgets
+        .create("v1", &widget("a", &json!({"spec": {"color": "red", "size": 3, "open": true}})))
+        .await
+        .unwrap();
     widgets.create("v1", &widget("b", &json!({"spec": {"color": "blue"}}))).await.unwrap();
     widgets.create("v1", &widget("c", &json!({}))).await.unwrap();
     assert_eq!(widgets.select("v1", "spec.color=red").await.unwrap(), ["a"]);

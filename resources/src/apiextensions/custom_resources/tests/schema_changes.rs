@@ -12,12 +12,18 @@ const KEY: &str = "/registry/example.com/widgets/default/a";
 
 fn before() -> Value {
     let spec = json!({"kept": {"type": "string"}, "gone": {"type": "string"}});
-    definition(&json!([v1(&schema(&spec, &json!({})), &json!({"selectableFields": [{"jsonPath": ".spec.gone"}]}))]))
+    definition(&json!([v1(
+        &schema(&spec, &json!({})),
+        &json!({"selectableFields": [{"jsonPath": ".spec.gone"}]})
+    )]))
 }
 
 fn after() -> Value {
     let spec = json!({"kept": {"type": "string"}, "new": {"type": "string", "default": "set"}});
-    definition(&json!([v1(&schema(&spec, &json!({})), &json!({"selectableFields": [{"jsonPath": ".spec.new"}]}))]))
+    definition(&json!([v1(
+        &schema(&spec, &json!({})),
+        &json!({"selectableFields": [{"jsonPath": ".spec.new"}]})
+    )]))
 }
 
 async fn written_before() -> (Arc<Embedded>, u64) {

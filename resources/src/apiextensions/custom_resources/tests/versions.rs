@@ -35,7 +35,10 @@ async fn only_the_api_version_differs() {
     let stored = engine.get(KEY).await.unwrap().key_value.unwrap().value;
     assert!(stored.starts_with(b"{\"apiVersion\":\"example.com/v2\""));
     let updated = widgets.change(("v2", None), "a", |object| object["spec"]["x"] = 2.into()).await.unwrap();
-    assert_eq!((&updated["apiVersion"], &updated["metadata"]["generation"]), (&json!("example.com/v2"), &json!(2)));
+    assert_eq!(
+        (&updated["apiVersion"], &updated["metadata"]["generation"]),
+        (&json!("example.com/v2"), &json!(2))
+    );
     let read = widgets.get(("v1", None), "a").await.unwrap();
     assert_eq!((&read["apiVersion"], &read["spec"]), (&json!("example.com/v1"), &json!({"x": 2})));
 }
@@ -52,7 +55,8 @@ async fn a_request_is_validated_by_its_own_version() {
     let errors = causes(widgets.create("v2", &in_version("v2", "b", &json!({"x": "abc"}))).await);
     assert_eq!(errors, ["spec.x: Invalid value: \"abc\": spec.x in body should be at least 5 chars long"]);
     widgets.create("v2", &in_version("v2", "b", &json!({"x": "abcdef"}))).await.unwrap();
-    let errors = causes(widgets.change(("v1", None), "a", |object| object["spec"]["x"] = "abcd".into()).await);
+    let errors =
+        causes(widgets.change(("v1", None), "a", |object| object["spec"]["x"] = "abcd".into()).await);
     assert_eq!(errors, ["spec.x: Too long: may not be more than 3 bytes"]);
 }
 
@@ -97,9 +101,11 @@ async fn each_version_has_its_own_subresources_and_selectors() {
     object["status"] = json!({"x": 1});
     let created = widgets.create("v1", &object).await.unwrap();
     assert_eq!(created.get("status"), None);
-    let changed = widgets.change(("v2", None), "a", |object| object["status"] = json!({"y": 1})).await.unwrap();
+    let changed =
+        widgets.change(("v2", None), "a", |object| object["status"] = json!({"y": 1})).await.unwrap();
     assert_eq!(changed["status"], json!({"y": 1}));
-    let changed = widgets.change(("v1", None), "a", |object| object["status"] = json!({"z": 1})).await.unwrap();
+    let changed =
+        widgets.change(("v1", None), "a", |object| object["status"] = json!({"z": 1})).await.unwrap();
     assert_eq!(changed["status"], json!({"y": 1}));
     let scale = widgets.get(("v1", Some("scale")), "a").await.unwrap();
     assert_eq!(scale["spec"], json!({"replicas": 4}));

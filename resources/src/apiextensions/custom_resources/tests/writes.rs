@@ -34,7 +34,8 @@ fn generation(object: &Value) -> i64 {
 #[tokio::test]
 async fn the_status_belongs_to_its_subresource() {
     let widgets = widgets();
-    let created = widgets.create("v1", &widget("a", &json!({"spec": {"a": "1"}, "status": {"x": "ignored"}}))).await;
+    let created =
+        widgets.create("v1", &widget("a", &json!({"spec": {"a": "1"}, "status": {"x": "ignored"}}))).await;
     let created = created.unwrap();
     assert_eq!((created.get("status"), generation(&created)), (None, 1));
     let set = |object: &mut Value| {
@@ -102,7 +103,7 @@ async fn the_status_is_validated_alone() {
     let set = |object: &mut Value| object["status"] = json!({"x": 1, "replicas": -1, "selector": "a"});
     let errors = causes(widgets.change(STATUS, "a", set).await);
     let expected = [
-        "status.x: Invalid value: \"integer\": status.x in body must be of type string: \"integer\"",
+        "status.x: Invalid value: \"integer\": x in body must be of type string: \"integer\"",
         ".status.replicas: Invalid value: -1: should be a non-negative integer",
     ];
     assert_eq!(errors[..2], expected);
@@ -118,7 +119,9 @@ async fn updates_need_a_resource_version() {
     };
     let error = widgets.change(MAIN, "a", forget).await.unwrap_err();
     assert_eq!(error.code, 422);
-    assert!(error.message.contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update"));
+    assert!(
+        error.message.contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update")
+    );
     let missing = widgets.change(MAIN, "b", |_| {}).await.unwrap_err();
     assert_eq!(missing.code, 404);
 }
@@ -127,7 +130,10 @@ async fn updates_need_a_resource_version() {
 async fn scales_show_and_change_replicas() {
     let widgets = widgets();
     widgets.create("v1", &widget("a", &json!({"spec": {"replicas": 2}}))).await.unwrap();
-    widgets.change(STATUS, "a", |object| object["status"] = json!({"replicas": 1, "selector": "a=b"})).await.unwrap();
+    widgets
+        .change(STATUS, "a", |object| object["status"] = json!({"replicas": 1, "selector": "a=b"}))
+        .await
+        .unwrap();
     let scale = widgets.get(SCALE, "a").await.unwrap();
     assert_eq!((&scale["kind"], &scale["spec"]), (&json!("Scale"), &json!({"replicas": 2})));
     assert_eq!(scale["status"], json!({"replicas": 1, "selector": "a=b"}));
@@ -136,7 +142,8 @@ async fn scales_show_and_change_replicas() {
     let object = widgets.get(MAIN, "a").await.unwrap();
     assert_eq!((&object["spec"], generation(&object)), (&json!({"replicas": 7}), 2));
     // The error is about the object, not about its scale.
-    let error = widgets.change(SCALE, "a", |scale| scale["spec"]["replicas"] = (-1).into()).await.unwrap_err();
+    let error =
+        widgets.change(SCALE, "a", |scale| scale["spec"]["replicas"] = (-1).into()).await.unwrap_err();
     let expected = "Widget.example.com \"a\" is invalid: .spec.replicas: Invalid value: -1: should be a non-negative integer";
     assert_eq!(error.message, expected);
 }
@@ -147,9 +154,15 @@ async fn unset_replicas_have_no_scale_until_they_are_set() {
     widgets.create("v1", &widget("a", &json!({}))).await.unwrap();
     let error = widgets.get(SCALE, "a").await.unwrap_err();
     assert_eq!(error.code, 500);
-    assert!(error.message.ends_with("the spec replicas field \".spec.replicas\" does not exist"), "{error:?}");
+    assert!(
+        error.message.ends_with("the spec replicas field \".spec.replicas\" does not exist"),
+        "{error:?}"
+    );
     let error = widgets.change(SCALE, "a", |_| {}).await.unwrap_err();
-    assert_eq!((error.code, error.message.as_str()), (400, "the spec replicas field \".spec.replicas\" cannot be empty"));
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (400, "the spec replicas field \".spec.replicas\" cannot be empty")
+    );
     let scaled = widgets.change(SCALE, "a", |scale| scale["spec"] = json!({"replicas": 1})).await.unwrap();
     assert_eq!(scaled["spec"], json!({"replicas": 1}));
 }
@@ -178,9 +191,10 @@ async fn errors_that_an_update_does_not_cause_do_not_refuse_it() {
     before.create("v1", &widget("x", &json!({"spec": {"a": "long"}}))).await.unwrap();
     let after = Fixture::over(engine, &definition(&json!([v1(&strict, &json!({}))])), 1_000);
     let context = after.context("v1");
-    let updated = after.change_in(&context, MAIN, "x", |object| object["spec"]["b"] = "new".into()).await.unwrap();
+    let updated =
+        after.change_in(&context, MAIN, "x", |object| object["spec"]["b"] = "new".into()).await.unwrap();
     assert_eq!(updated["spec"], json!({"a": "long", "b": "new"}));
-    assert_eq!(context.take_warnings(), ["spec.a: Invalid value: failed rule: self != 'long'"]);
+    assert_eq!(context.take_warnings(), ["spec.a: Invalid value: \"long\": failed rule: self != 'long'"]);
     let errors = causes(after.change(MAIN, "x", |object| object["spec"]["a"] = "longer".into()).await);
     assert_eq!(errors[0], "spec.a: Too long: may not be more than 2 bytes");
 }
