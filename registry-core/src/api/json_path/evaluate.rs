@@ -169,16 +169,12 @@ impl Evaluation {
     }
 
     fn visit(&mut self, values: usize) -> Result<(), Failure> {
-        match self.visits_left.checked_sub(values) {
-            Some(left) => {
-                self.visits_left = left;
-                Ok(())
-            }
-            None => {
-                self.visits_left = 0;
-                Err(too_many())
-            }
-        }
+        let Some(left) = self.visits_left.checked_sub(values) else {
+            self.visits_left = 0;
+            return Err(too_many());
+        };
+        self.visits_left = left;
+        Ok(())
     }
 }
 

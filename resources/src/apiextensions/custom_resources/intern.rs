@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn equal_texts_are_one_text() {
-        let first = text(&"intern.example.com".to_owned());
-        let again = text(&["intern.", "example.com"].concat());
+        let first = text("intern.example.com");
+        let again = text(&format!("intern.{}", "example.com"));
         assert!(std::ptr::eq(first, again));
         assert_eq!(first, "intern.example.com");
         assert!(!std::ptr::eq(first, text("intern2.example.com")));

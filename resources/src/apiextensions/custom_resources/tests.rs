@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
+use registry_core::api::selector::FieldSelector;
 use registry_core::api::{CreateOptions, GetOptions, ListOptions, Object, Preconditions, StatusError};
 use registry_core::codec::stored;
 use registry_core::registry::{InstalledPath, install_kinds};
@@ -25,7 +26,6 @@ mod writes;
 
 /// The kinds of a definition, installed.
 struct Fixture {
-    kinds: CustomKinds,
     paths: Vec<Vec<InstalledPath>>,
 }
 
@@ -127,7 +127,7 @@ impl Fixture {
     fn over(engine: Arc<dyn Mvcc>, definition: &Value, schema_since: Revision) -> Self {
         let kinds = kinds(definition, schema_since);
         let paths = install_kinds(&kinds.versions, &kinds.served, &InMemory(engine)).unwrap();
-        Self { kinds, paths }
+        Self { paths }
     }
 
     fn path(&self, version: &str, subresource: Option<&str>) -> &InstalledPath {
@@ -138,8 +138,9 @@ impl Fixture {
     }
 
     fn context(&self, version: &str) -> RequestContext {
-        let resource = Some(self.path(version, None).resource.resource());
-        RequestContext { resource, ..RequestContext::system("default") }
+        let mut context = RequestContext::system("default");
+        context.resource = Some(self.path(version, None).resource.resource());
+        context
     }
 
     /// Creates an object as a request does: conforms it, sets defaults, and stores it.
@@ -198,7 +199,7 @@ impl Fixture {
     /// Returns the names of the objects that a field selector matches.
     async fn select(&self, version: &str, selector: &str) -> Result<Vec<String>, StatusError> {
         let lister = self.path(version, None).capabilities.lister.as_ref().unwrap();
-        let field_selector = selector.parse().unwrap();
+        let field_selector = FieldSelector::parse(selector).unwrap();
         let options = ListOptions { field_selector, ..ListOptions::default() };
         let page = lister.list(&self.context(version), &options).await?;
         let name = |entry: &StoredObject| stored::decode(&entry.json).unwrap().name().to_owned();

@@ -103,7 +103,7 @@ async fn the_status_is_validated_alone() {
     let set = |object: &mut Value| object["status"] = json!({"x": 1, "replicas": -1, "selector": "a"});
     let errors = causes(widgets.change(STATUS, "a", set).await);
     let expected = [
-        "status.x: Invalid value: \"integer\": status.x in body must be of type string: \"integer\"",
+        "status.x: Invalid value: \"integer\": x in body must be of type string: \"integer\"",
         ".status.replicas: Invalid value: -1: should be a non-negative integer",
     ];
     assert_eq!(errors[..2], expected);
@@ -194,7 +194,7 @@ async fn errors_that_an_update_does_not_cause_do_not_refuse_it() {
     let updated =
         after.change_in(&context, MAIN, "x", |object| object["spec"]["b"] = "new".into()).await.unwrap();
     assert_eq!(updated["spec"], json!({"a": "long", "b": "new"}));
-    assert_eq!(context.take_warnings(), ["spec.a: Invalid value: failed rule: self != 'long'"]);
+    assert_eq!(context.take_warnings(), ["spec.a: Invalid value: \"long\": failed rule: self != 'long'"]);
     let errors = causes(after.change(MAIN, "x", |object| object["spec"]["a"] = "longer".into()).await);
     assert_eq!(errors[0], "spec.a: Too long: may not be more than 2 bytes");
 }

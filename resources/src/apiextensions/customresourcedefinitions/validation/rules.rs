@@ -1,10 +1,13 @@
 //! Checks the rules in a schema (`x-kubernetes-validations`).
 
 use registry_core::api::Object;
-use registry_core::api::validation::FieldError;
+use registry_core::api::validation::{ErrorList, FieldError};
+use registry_core::cel::{DefinitionCheck, RuleBudget, ValidationRules};
 use serde_json::Value;
 
 use super::super::findings::{Findings, Place};
+use super::super::schema::Schema;
+use super::super::view::Spec;
 
 /// Checks the rules in a schema and below it.
 ///
@@ -13,32 +16,61 @@ use super::super::findings::{Findings, Place};
 /// `stored`: the definition before the change, whose expressions may use what new ones may not. `is_unchanged`: the
 /// schema is the same as before the change, so single rules may cost what they cost.
 pub(super) fn validate_rules(
-    _schema: &Value,
-    _has_expressions: bool,
-    _schema_errors: &[FieldError],
-    _stored: Option<&Object>,
-    _is_unchanged: bool,
-    _place: &Place,
-    _findings: &mut Findings,
+    schema: &Value,
+    has_expressions: bool,
+    schema_errors: &[FieldError],
+    stored: Option<&Object>,
+    is_unchanged: bool,
+    place: &Place,
+    findings: &mut Findings,
 ) {
+    let schema_errors = ErrorList(schema_errors.to_vec());
+    let mut check =
+        DefinitionCheck::default().with_unchanged_schema(is_unchanged).with_schema_errors(&schema_errors);
+    let stored: Vec<Schema<'_>> =
+        stored.iter().flat_map(|stored| Spec::of(stored).schemas().collect::<Vec<_>>()).collect();
+    for schema in stored {
+        check = check.with_stored_schema(schema.value());
+    }
+    if !has_expressions {
+        check = check.without_expressions();
+    }
+    findings.append(place, check.check(schema, place.path()));
 }
 
 /// Evaluates rules for the defaults in a schema, within a limit of cost for all of them.
 #[derive(Default)]
-pub(super) struct DefaultRules {}
+pub(super) struct DefaultRules {
+    budget: RuleBudget,
+}
 
 // === impl DefaultRules ===
 
 impl DefaultRules {
     /// Evaluates the rules of a schema for its default. `is_resource`: the schema is that of a whole resource.
-    #[allow(clippy::unused_self, reason = "what the rules may still cost belongs here")]
     pub(super) fn validate(
         &mut self,
-        _schema: &Value,
-        _is_resource: bool,
-        _default: &Value,
-        _place: &Place,
-        _findings: &mut Findings,
+        schema: &Value,
+        is_resource: bool,
+        default: &Value,
+        place: &Place,
+        findings: &mut Findings,
     ) {
+        if self.budget.is_exhausted() {
+            return;
+        }
+        let Some(rules) = ValidationRules::compile(schema, is_resource) else { return };
+        let mut without_old = self.budget.clone();
+        let mut errors = ErrorList::default();
+        let unchanged = rules.validate(place.path(), default, Some(default), &mut self.budget, &mut errors);
+        errors.append(unchanged);
+        if errors.is_empty() {
+            // Rules about the old value must also hold where there is none.
+            rules.validate(place.path(), default, None, &mut without_old, &mut errors);
+            if without_old.is_exhausted() {
+                self.budget = without_old;
+            }
+        }
+        findings.append(place, errors);
     }
 }
