@@ -26,13 +26,13 @@ pub(crate) fn value(output: &Output, status: StatusCode, value: &impl Serialize)
     let content = match output.format {
         Format::Yaml => yaml::encode(&tree).into(),
         Format::Cbor => cbor::encode(&tree, None),
-        Format::Json | Format::Protobuf => match envelope(&tree, None) {
-            Some(envelope) => envelope,
-            None => {
+        Format::Json | Format::Protobuf => {
+            let Some(envelope) = envelope(&tree, None) else {
                 let as_json = Output { format: Format::Json, ..output.clone() };
                 return bytes(&as_json, status, json_line(value));
-            }
-        },
+            };
+            envelope
+        }
     };
     bytes(output, status, content)
 }

@@ -52,7 +52,7 @@ pub struct StatusDetails {
 /// `metav1.Status` as it is written.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Status<'a> {
+struct FailureBody<'a> {
     kind: &'static str,
     api_version: &'static str,
     metadata: StatusMetadata<'a>,
@@ -320,7 +320,7 @@ impl StatusError {
 /// As a `v1 Status` object, with the fields in Kubernetes' order.
 impl Serialize for StatusError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Status {
+        FailureBody {
             kind: "Status",
             api_version: "v1",
             metadata: StatusMetadata { continue_token: self.continue_token.as_deref() },

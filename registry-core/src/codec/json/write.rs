@@ -35,9 +35,9 @@ pub(in crate::codec) fn write_fields(
     write_metadata: impl FnMut(&mut Vec<u8>, Option<&Value>),
 ) {
     match order {
-        FieldOrder::Usual => write_struct(out, object, USUAL_FIELDS.into_iter(), write_metadata),
+        FieldOrder::Usual => write_struct(out, object, &USUAL_FIELDS.into_iter(), write_metadata),
         FieldOrder::Declared(names) => {
-            write_struct(out, object, names.iter().map(|name| &**name), write_metadata);
+            write_struct(out, object, &names.iter().map(|name| &**name), write_metadata);
         }
         FieldOrder::ByName => write_map(out, object, write_metadata),
     }
@@ -47,7 +47,7 @@ pub(in crate::codec) fn write_fields(
 fn write_struct<'n>(
     out: &mut Vec<u8>,
     object: &Map<String, Value>,
-    declared: impl Iterator<Item = &'n str> + Clone,
+    declared: &(impl Iterator<Item = &'n str> + Clone),
     mut write_metadata: impl FnMut(&mut Vec<u8>, Option<&Value>),
 ) {
     let mut written = 0;
@@ -57,10 +57,14 @@ fn write_struct<'n>(
             write_field(out, field, value);
         }
     };
-    TYPE_META.into_iter().for_each(|field| write_known(out, field));
+    for field in TYPE_META {
+        write_known(out, field);
+    }
     let metadata = object.get(METADATA);
     write_metadata(out, metadata);
-    declared.clone().for_each(|field| write_known(out, field));
+    for field in declared.clone() {
+        write_known(out, field);
+    }
     written += usize::from(metadata.is_some());
     if written == object.len() {
         return;
