@@ -4,6 +4,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use registry_core::codec::stored;
 use ring::digest::{Digest, SHA256, digest};
 use serde::Serialize;
 use serde_json::Value;
@@ -15,8 +16,6 @@ use super::{negotiated, plain};
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     json: Bytes,
-    /// Hash of the bytes, in hexadecimal.
-    pub(crate) hash: Box<str>,
     tag: EntityTag,
 }
 
@@ -29,15 +28,24 @@ pub(crate) struct EntityTag(HeaderValue);
 impl Document {
     /// Encodes this value.
     pub(crate) fn json(value: &impl Serialize) -> Self {
-        // Cannot fail: documents have string keys only.
-        let json = Bytes::from(serde_json::to_vec(value).unwrap_or_default());
-        let digest = digest(&SHA256, &json);
-        Self { json, tag: EntityTag::of(&digest), hash: hexadecimal(&digest).into() }
+        let json = encoded(value);
+        let tag = EntityTag::of(&digest(&SHA256, &json));
+        Self { json, tag }
+    }
+
+    /// Encodes this value, whose tag is derived from something else than its bytes.
+    pub(crate) fn tagged(value: &impl Serialize, tag: EntityTag) -> Self {
+        Self { json: encoded(value), tag }
+    }
+
+    /// Returns the tag.
+    pub(crate) const fn tag(&self) -> &EntityTag {
+        &self.tag
     }
 
     /// Returns the decoded value.
     pub(crate) fn parsed(&self) -> Value {
-        serde_json::from_slice(&self.json).unwrap_or_default()
+        stored::decode_value(&self.json).unwrap_or_default()
     }
 
     /// Returns the document in the negotiated format.
@@ -55,13 +63,12 @@ impl Document {
 
     /// Returns the document with its tag, or 304 if the client has it already.
     pub(crate) fn cacheable_answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<Body> {
-        let give = || Response::new(Body::from(self.json.clone()));
-        let mut response = self.tag.unless_known(headers, media_type, give);
-        let response_headers = response.headers_mut();
-        response_headers.insert(VARY, HeaderValue::from_static("Accept"));
-        // Clients may store it but have to revalidate it: it changes with what is installed.
-        response_headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
-        response
+        self.tag.cacheable_answer(headers, media_type, || self.bytes())
+    }
+
+    /// Returns the encoded document.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.json.clone()
     }
 }
 
@@ -72,6 +79,27 @@ impl EntityTag {
     pub(crate) fn of(digest: &Digest) -> Self {
         let quoted = HeaderValue::from_str(&format!("\"{}\"", hexadecimal(digest)));
         Self(quoted.unwrap_or(HeaderValue::from_static("\"\"")))
+    }
+
+    /// Returns the hash in the tag, in hexadecimal.
+    pub(crate) fn hash(&self) -> &str {
+        self.0.to_str().unwrap_or_default().trim_matches('"')
+    }
+
+    /// Returns the bytes of `give`, of this media type, with the tag and for caches, or 304 if the client has them
+    /// already.
+    pub(crate) fn cacheable_answer(
+        &self,
+        headers: &HeaderMap,
+        media_type: &'static str,
+        give: impl FnOnce() -> Bytes,
+    ) -> Response<Body> {
+        let mut response = self.unless_known(headers, media_type, || Response::new(Body::from(give())));
+        let response_headers = response.headers_mut();
+        response_headers.insert(VARY, HeaderValue::from_static("Accept"));
+        // Clients may store it but have to revalidate it: it changes with what is installed.
+        response_headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
+        response
     }
 
     /// Returns the bytes of `give`, of this media type, with the tag, or 304 if the client has them already.
@@ -96,6 +124,11 @@ impl EntityTag {
             .flat_map(|value| value.split(','))
             .any(|known| known.trim().trim_start_matches("W/").as_bytes() == self.0.as_bytes())
     }
+}
+
+fn encoded(value: &impl Serialize) -> Bytes {
+    // Cannot fail: documents have string keys only.
+    serde_json::to_vec(value).unwrap_or_default().into()
 }
 
 fn hexadecimal(digest: &Digest) -> String {
