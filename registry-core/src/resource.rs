@@ -110,7 +110,17 @@ pub struct ResourceType {
 
 /// Provides the compiled schema of a kind. It may compile it on first use.
 #[derive(Clone)]
-pub struct SchemaSource(Arc<dyn Fn() -> Schema + Send + Sync>);
+pub struct SchemaSource {
+    compiled: Arc<dyn Fn() -> Schema + Send + Sync>,
+    published: Option<Published>,
+}
+
+/// What OpenAPI publishes of a custom kind: the schema of its definition instead of the compiled one.
+#[derive(Clone)]
+pub struct Published {
+    schema: Arc<dyn Fn() -> Option<Value> + Send + Sync>,
+    fingerprint: Option<Arc<str>>,
+}
 
 /// A field that selectors can use.
 #[derive(Clone, Copy, Debug)]
@@ -204,12 +214,35 @@ impl fmt::Debug for ResourceType {
 impl SchemaSource {
     /// Creates a source that calls `schema` whenever the schema is needed; `schema` should cache its result.
     pub fn new(schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
-        Self(Arc::new(schema))
+        Self { compiled: Arc::new(schema), published: None }
+    }
+
+    /// Publishes another schema in OpenAPI: the one that `published` returns is the `openAPIV3Schema` of a custom kind;
+    /// `None` if it has none, or none that is structural. `published` is called whenever a document is created.
+    #[must_use]
+    pub fn with_published(self, published: impl Fn() -> Option<Value> + Send + Sync + 'static) -> Self {
+        Self { published: Some(Published { schema: Arc::new(published), fingerprint: None }), ..self }
+    }
+
+    /// Identifies the published schema by a text that is different for another schema, for example the definition's uid
+    /// and generation, so that the schema is not read to find out whether it changed. Does nothing without a published
+    /// schema.
+    #[must_use]
+    pub fn with_fingerprint(mut self, fingerprint: impl Into<Arc<str>>) -> Self {
+        if let Some(published) = &mut self.published {
+            published.fingerprint = Some(fingerprint.into());
+        }
+        self
     }
 
     /// Returns the schema.
     pub fn get(&self) -> Schema {
-        (self.0)()
+        (self.compiled)()
+    }
+
+    /// Returns what OpenAPI publishes instead of the schema; `None` for kinds that are not custom.
+    pub const fn published(&self) -> Option<&Published> {
+        self.published.as_ref()
     }
 }
 
@@ -222,6 +255,26 @@ impl From<Schema> for SchemaSource {
 impl fmt::Debug for SchemaSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SchemaSource")
+    }
+}
+
+// === impl Published ===
+
+impl Published {
+    /// Returns the `openAPIV3Schema` of the definition; `None` if there is none that is structural.
+    pub fn schema(&self) -> Option<Value> {
+        (self.schema)()
+    }
+
+    /// Returns the text that identifies the schema, if there is one.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.as_deref()
+    }
+}
+
+impl fmt::Debug for Published {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Published").field("fingerprint", &self.fingerprint).finish_non_exhaustive()
     }
 }
 

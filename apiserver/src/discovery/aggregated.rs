@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::json_fields::put;
 
-use super::groups::{Group, Version};
+use super::groups::{Group, Version, is_custom, verbs};
 
 /// Kubernetes' `APIGroupDiscoveryList`.
 #[derive(Serialize)]
@@ -40,16 +40,15 @@ pub(super) fn group_list(groups: &[Group<'_>]) -> impl Serialize {
 }
 
 fn version_entry(version: &Version<'_>) -> Value {
-    let resources: Vec<Value> = version
-        .paths
-        .iter()
+    let paths = version.listed();
+    let resources: Vec<Value> = (paths.iter())
         .filter(|path| path.subresource.is_none())
-        .map(|path| resource_entry(version, path))
+        .map(|path| resource_entry(&paths, path))
         .collect();
     json!({ "version": version.name, "freshness": "Current", "resources": resources })
 }
 
-fn resource_entry(version: &Version<'_>, path: &InstalledPath) -> Value {
+fn resource_entry(paths: &[&InstalledPath], path: &InstalledPath) -> Value {
     let own = &path.resource;
     let mut entry = json!({
         "resource": own.plural, "responseKind": response_kind(path), "singularResource": own.singular,
@@ -57,7 +56,7 @@ fn resource_entry(version: &Version<'_>, path: &InstalledPath) -> Value {
             Scope::Namespaced => "Namespaced",
             Scope::Cluster => "Cluster",
         },
-        "verbs": path.capabilities.verbs(),
+        "verbs": verbs(path),
     });
     if !own.short_names.is_empty() {
         put(&mut entry, "shortNames", &*own.short_names);
@@ -65,9 +64,7 @@ fn resource_entry(version: &Version<'_>, path: &InstalledPath) -> Value {
     if !own.categories.is_empty() {
         put(&mut entry, "categories", &*own.categories);
     }
-    let subresources: Vec<Value> = version
-        .paths
-        .iter()
+    let subresources: Vec<Value> = (paths.iter())
         .filter(|other| other.resource.plural == own.plural)
         .filter_map(|other| {
             let subresource = other.subresource?;
@@ -81,10 +78,11 @@ fn resource_entry(version: &Version<'_>, path: &InstalledPath) -> Value {
     entry
 }
 
-/// Returns the kind that a path responds with. Group and version are left empty if they are the path's own.
+/// Returns the kind that a path responds with. Group and version are left empty if they are the path's own, except for
+/// custom kinds.
 fn response_kind(path: &InstalledPath) -> Value {
     let kind = path.capabilities.storage.kind();
-    if kind.group_version() == path.resource.group_version() {
+    if kind.group_version() == path.resource.group_version() && !is_custom(path) {
         return json!({ "group": "", "version": "", "kind": kind.kind });
     }
     json!({ "group": kind.group, "version": kind.version, "kind": kind.kind })

@@ -7,6 +7,10 @@ use registry_core::registry::InstalledPath;
 
 use crate::request_info;
 
+/// The verbs of custom resources, in the order in which Kubernetes lists them.
+const CUSTOM_VERBS: [&str; 8] =
+    ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+
 /// A group with its versions, the preferred one first.
 pub(crate) struct Group<'a> {
     /// The group; empty for the core group.
@@ -62,9 +66,31 @@ impl Version<'_> {
         self.id().api_version()
     }
 
+    /// Returns the paths in the order of documents: Kubernetes lists `scale` last for custom resources.
+    pub(super) fn listed(&self) -> Vec<&InstalledPath> {
+        let mut paths = self.paths.clone();
+        let is_last = |path: &InstalledPath| is_custom(path) && path.subresource == Some("scale");
+        paths.sort_by_key(|path| (path.resource.plural, is_last(path)));
+        paths
+    }
+
     fn id(&self) -> GroupVersion {
         GroupVersion { group: self.group, version: self.name }
     }
+}
+
+/// Returns whether this is a path of a custom kind.
+pub(super) fn is_custom(path: &InstalledPath) -> bool {
+    path.resource.schema.published().is_some()
+}
+
+/// Returns the verbs of a path.
+pub(super) fn verbs(path: &InstalledPath) -> Vec<&'static str> {
+    let served = path.capabilities.verbs();
+    if path.subresource.is_some() || !is_custom(path) {
+        return served;
+    }
+    CUSTOM_VERBS.into_iter().filter(|verb| served.contains(verb)).collect()
 }
 
 #[cfg(test)]

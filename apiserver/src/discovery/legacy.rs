@@ -9,7 +9,7 @@ use registry_core::registry::InstalledPath;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
 
-use super::groups::{Group, Version};
+use super::groups::{Group, Version, verbs};
 
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const EXTENSIONS: &str = "apiextensions.k8s.io";
@@ -142,7 +142,7 @@ pub(super) fn resource_list(version: &Version<'_>) -> impl Serialize {
         kind: "APIResourceList",
         api_version: if version.group.is_empty() { "" } else { "v1" },
         group_version: version.group_version(),
-        resources: version.paths.iter().map(|path| resource(path)).collect(),
+        resources: version.listed().into_iter().map(resource).collect(),
     }
 }
 
@@ -159,7 +159,7 @@ fn resource(path: &InstalledPath) -> ApiResource<'_> {
         group,
         version,
         kind: kind.kind,
-        verbs: path.capabilities.verbs(),
+        verbs: verbs(path),
         short_names: &own.short_names,
         categories: &own.categories,
         storage_version_hash: String::new(),

@@ -71,6 +71,8 @@ const WRITING: Parameters = &[
         "What to do about unknown and duplicate fields: Ignore, Warn (the default) or Strict.",
     ),
 ];
+const READING: Parameters =
+    &[("resourceVersion", "string", "Which resource versions the request may be served from.")];
 const FORCING: Parameters =
     &[("force", "boolean", "Whether an apply takes fields over from their managers.")];
 const DELETING: Parameters = &[
@@ -144,6 +146,15 @@ impl Action {
         }
     }
 
+    /// Returns the query parameters of paths of custom kinds.
+    pub(super) const fn custom_parameters(self) -> &'static [Parameters] {
+        match self {
+            Self::Get => &[READING],
+            Self::DeleteCollection => &[SELECTION, WATCHING],
+            other => other.parameters(),
+        }
+    }
+
     /// Returns the description of the operation on an object or a part of it (`of`: `status of `).
     pub(super) fn description(self, kind: &str, of: &str) -> String {
         match self {
@@ -170,7 +181,7 @@ impl Action {
 fn article(kind: &str) -> &'static str {
     match kind {
         _ if kind.ends_with('s') && !kind.ends_with("ss") => "",
-        _ if kind.starts_with(['A', 'E', 'I', 'O', 'U']) => "an ",
+        _ if kind.starts_with(['A', 'E', 'I', 'O', 'U', 'a', 'e', 'i', 'o', 'u']) => "an ",
         _ => "a ",
     }
 }

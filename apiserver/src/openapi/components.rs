@@ -6,6 +6,8 @@ use registry_core::schema::openapi::{Descriptions, components};
 use registry_core::schema::{Schema, TypeTable};
 use serde_json::{Map, Value, json};
 
+use super::custom::{self, Target, is_custom};
+
 /// The schemas that every document refers to.
 const SHARED: [&str; 8] = [
     "APIGroup",
@@ -24,7 +26,35 @@ pub(super) fn of_version(
     version: GroupVersion,
     paths: &[&InstalledPath],
     descriptions: Option<&Descriptions>,
+    target: Target,
 ) -> Map<String, Value> {
+    let (custom, own): (Vec<&InstalledPath>, _) = paths.iter().partition(|path| is_custom(path));
+    let mut schemas = if own.is_empty() { Map::new() } else { of_own(&own, descriptions) };
+    if !custom.is_empty() {
+        for (name, schema) in used_by_custom(&custom, descriptions) {
+            schemas.entry(name).or_insert(schema);
+        }
+        schemas.extend(custom.iter().flat_map(|path| custom::components(path, target)));
+    }
+    keep_own_kinds(version, &mut schemas);
+    schemas
+}
+
+/// Returns the types that the documents of custom kinds refer to.
+pub(super) fn used_by_custom(
+    paths: &[&InstalledPath],
+    descriptions: Option<&Descriptions>,
+) -> Map<String, Value> {
+    let shared = custom::SHARED.iter().filter_map(|kind| TypeTable::meta().schema_named(&meta_name(kind)));
+    let scale = paths.iter().find(|path| has_other_kind(path)).map(|path| path.capabilities.storage.schema());
+    let roots: Vec<Schema> = shared.chain(scale).collect();
+    let mut schemas = components(&roots.iter().collect::<Vec<_>>(), descriptions);
+    keep_own_kinds(GroupVersion { group: "", version: "v1" }, &mut schemas);
+    schemas
+}
+
+/// Returns the schemas of kinds that the server defines.
+fn of_own(paths: &[&InstalledPath], descriptions: Option<&Descriptions>) -> Map<String, Value> {
     // Connections accept no objects: their options are parameters.
     let paths = || paths.iter().filter(|path| path.capabilities.connecter.is_none());
     // Types defined by the resource itself are described by it.
@@ -50,7 +80,6 @@ pub(super) fn of_version(
             schemas.entry(list_name(path, list.kind)).or_insert_with(|| list_schema(path, list));
         }
     }
-    keep_own_kinds(version, &mut schemas);
     schemas
 }
 
@@ -71,13 +100,24 @@ fn keep_own_kinds(version: GroupVersion, schemas: &mut Map<String, Value>) {
 /// Returns the name of the schema of what a path accepts and returns.
 pub(super) fn name(path: &InstalledPath) -> String {
     let storage = &path.capabilities.storage;
+    if is_custom(path) && !has_other_kind(path) {
+        return name_of_kind(storage.kind());
+    }
     let schema = known_schema(path).unwrap_or_else(|| storage.schema());
     schema.root().name().map_or_else(|| name_of_kind(storage.kind()), str::to_owned)
 }
 
 /// Returns the resource's own schema for what a path accepts: for all but scales of custom kinds.
 fn known_schema(path: &InstalledPath) -> Option<Schema> {
+    if is_custom(path) {
+        return None;
+    }
     path.resource.schema().table().schema(path.capabilities.storage.kind())
+}
+
+/// Whether a path accepts objects of another kind than its resource's: a `scale`.
+fn has_other_kind(path: &InstalledPath) -> bool {
+    path.capabilities.storage.kind() != path.resource.kind
 }
 
 /// Returns the name of the schema of a path's lists.
@@ -88,7 +128,7 @@ pub(super) fn list_name(path: &InstalledPath, list_kind: &str) -> String {
 }
 
 /// Returns the name of a kind's schema without a name of its own: by the reversed group.
-fn name_of_kind(kind: GroupVersionKind) -> String {
+pub(super) fn name_of_kind(kind: GroupVersionKind) -> String {
     let package: Vec<&str> = kind.group.rsplit('.').filter(|label| !label.is_empty()).collect();
     [package.join("."), kind.version.to_owned(), kind.kind.to_owned()].join(".").trim_matches('.').to_owned()
 }

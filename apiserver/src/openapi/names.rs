@@ -49,27 +49,59 @@ pub(super) fn version_tag(version: GroupVersion) -> String {
 
 /// Returns a tag such as `apps` or `rbacAuthorization`.
 pub(super) fn group_tag(group: &str) -> String {
-    let words = group_words(group);
-    let (first, rest) = words.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
-    let rest: String = rest.iter().map(|word| capitalized(word)).collect();
-    format!("{first}{rest}")
+    identifier(group_name(group), false)
 }
 
 /// Returns a name such as `Core`, `Apps` or `RbacAuthorization`.
 pub(super) fn group_id(group: &str) -> String {
-    group_words(group).into_iter().map(capitalized).collect()
+    identifier(group_name(group), true)
 }
 
-/// Returns the words of a group's name.
-fn group_words(group: &str) -> Vec<&str> {
+fn group_name(group: &str) -> &str {
     match group {
-        "" => vec!["core"],
-        group => group.strip_suffix(".k8s.io").unwrap_or(group).split('.').collect(),
+        "" => "core",
+        group => group.strip_suffix(".k8s.io").unwrap_or(group),
     }
+}
+
+/// Returns the words of a text as one identifier: each word but the first starts in upper case, the first one if it
+/// `is_capitalized`. An identifier does not start with a digit.
+fn identifier(text: &str, is_capitalized: bool) -> String {
+    let mut starts_word = is_capitalized;
+    let mut identifier = String::with_capacity(text.len());
+    for (position, character) in text.char_indices() {
+        let is_allowed =
+            character.is_alphabetic() || character == '_' || (position > 0 && character.is_numeric());
+        match (is_allowed, starts_word) {
+            (false, _) => starts_word = true,
+            (true, false) => identifier.push(character),
+            (true, true) => {
+                identifier.extend(character.to_uppercase());
+                starts_word = false;
+            }
+        }
+    }
+    identifier
 }
 
 /// Returns the word with its first letter in upper case.
 pub(super) fn capitalized(word: &str) -> String {
     let mut characters = word.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_become_identifiers() {
+        assert_eq!((group_tag(""), group_id("")), ("core".to_owned(), "Core".to_owned()));
+        assert_eq!(group_tag("rbac.authorization.k8s.io"), "rbacAuthorization");
+        assert_eq!(group_id("my-group.example.com"), "MyGroupExampleCom");
+        assert_eq!(
+            (group_tag("1a2.example"), group_id("1a2.example")),
+            ("A2Example".to_owned(), "A2Example".to_owned())
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! One operation of a path.
 
-use registry_core::api::{GroupVersion, Scope};
+use registry_core::api::{GroupVersion, GroupVersionKind, Scope};
 use registry_core::registry::InstalledPath;
 use serde_json::{Map, Value, json};
 
@@ -8,22 +8,25 @@ use crate::json_fields::put;
 
 use super::actions::{Action, PathScope};
 use super::components::{group_version_kind, list_name, meta_name, name, reference};
+use super::custom::is_custom;
 use super::names::{capitalized, group_id, operation_id, tag, version_tag};
 
 /// The media types of objects.
 pub(super) const OBJECT_TYPES: [&str; 3] =
     ["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"];
+/// The media types of custom objects.
+pub(super) const CUSTOM_TYPES: [&str; 2] = ["application/json", "application/yaml"];
 /// The media types of watches.
 const STREAM_TYPES: [&str; 2] =
     ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
 
 /// Returns an operation, with what clients need for validation, apply and explain.
 pub(super) fn operation(path: &InstalledPath, place: PathScope, action: Action) -> Value {
-    let kind = path.capabilities.storage.kind();
-    let parameters = queries(action);
+    let kind = shown_kind(path);
+    let parameters = queries(path, action);
     let part = path.subresource.map(|name| format!("{name} of ")).unwrap_or_default();
     let mut description = action.description(path.resource.kind.kind, &part);
-    if path.capabilities.watcher.is_none() {
+    if is_custom(path) || path.capabilities.watcher.is_none() {
         description = description.replacen("list or watch", "list", 1);
     }
     let mut operation = json!({
@@ -43,15 +46,29 @@ pub(super) fn operation(path: &InstalledPath, place: PathScope, action: Action) 
     operation
 }
 
+/// Returns the kind that operations of a path name: for a `scale` of a custom kind, the custom one.
+fn shown_kind(path: &InstalledPath) -> GroupVersionKind {
+    if is_custom(path) { path.resource.kind } else { path.capabilities.storage.kind() }
+}
+
 /// Returns the query parameters of an action.
-fn queries(action: Action) -> Vec<Value> {
+fn queries(path: &InstalledPath, action: Action) -> Vec<Value> {
+    let groups = if is_custom(path) { action.custom_parameters() } else { action.parameters() };
     let mut parameters: Vec<Value> = Vec::new();
-    for (name, kind, description) in action.parameters().iter().flat_map(|group| group.iter()) {
+    for (name, kind, description) in groups.iter().flat_map(|group| group.iter()) {
         if !parameters.iter().any(|own| own["name"] == **name) {
             parameters.push(query(name, kind, description));
         }
     }
+    if is_custom(path) {
+        sort_by_name(&mut parameters);
+    }
     parameters
+}
+
+/// Sorts parameters by their names.
+pub(super) fn sort_by_name(parameters: &mut [Value]) {
+    parameters.sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
 }
 
 /// Returns the path of a version's resource list.
@@ -87,7 +104,7 @@ pub(super) fn in_path(name: &str, description: &str) -> Value {
 pub(super) fn path_parameters(path: &InstalledPath, place: PathScope) -> Vec<Value> {
     let mut parameters = Vec::new();
     if matches!(place, PathScope::Object | PathScope::WatchedObject) {
-        let description = format!("name of the {}", path.capabilities.storage.kind().kind);
+        let description = format!("name of the {}", shown_kind(path).kind);
         parameters.push(in_path("name", &description));
     }
     if path.capabilities.storage.scope() == Scope::Namespaced && !place.is_everywhere() {
@@ -98,9 +115,13 @@ pub(super) fn path_parameters(path: &InstalledPath, place: PathScope) -> Vec<Val
 }
 
 fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
-    let any = |schema: &str| json!({ "*/*": { "schema": reference(schema) } });
+    let any = |schema: &str| match is_custom(path) {
+        true => content(schema, &CUSTOM_TYPES),
+        false => json!({ "*/*": { "schema": reference(schema) } }),
+    };
     Some(match action {
         Action::Get | Action::List | Action::Watch | Action::WatchList => return None,
+        Action::DeleteCollection if is_custom(path) => return None,
         Action::Create | Action::Update => json!({ "content": any(&name(path)), "required": true }),
         Action::Delete | Action::DeleteCollection => json!({ "content": any(&meta_name("DeleteOptions")) }),
         Action::Patch => {
@@ -127,12 +148,17 @@ fn responses(path: &InstalledPath, action: Action) -> Value {
         _ => name(path),
     };
     let streams = matches!(action, Action::List | Action::Watch | Action::WatchList);
-    let types: Vec<&str> =
-        if streams { OBJECT_TYPES.into_iter().chain(STREAM_TYPES).collect() } else { OBJECT_TYPES.to_vec() };
+    let types: Vec<&str> = match (is_custom(path), streams) {
+        (true, _) => CUSTOM_TYPES.to_vec(),
+        (false, true) => OBJECT_TYPES.into_iter().chain(STREAM_TYPES).collect(),
+        (false, false) => OBJECT_TYPES.to_vec(),
+    };
     let answer =
         |description: &str| json!({ "description": description, "content": content(&schema, &types) });
     let mut responses = json!({ "200": answer("OK"), "401": { "description": "Unauthorized" } });
-    if matches!(action, Action::Create | Action::Update | Action::Patch) {
+    let may_create =
+        matches!(action, Action::Create | Action::Update) || (action == Action::Patch && !is_custom(path));
+    if may_create {
         put(&mut responses, "201", answer("Created"));
     }
     if matches!(action, Action::Create | Action::Delete) {
@@ -141,6 +167,7 @@ fn responses(path: &InstalledPath, action: Action) -> Value {
     responses
 }
 
+/// Returns a body of one schema in several media types.
 fn content(schema: &str, types: &[&str]) -> Value {
     let schema = json!({ "schema": reference(schema) });
     types.iter().map(|media_type| ((*media_type).to_owned(), schema.clone())).collect::<Map<_, _>>().into()

@@ -7,13 +7,16 @@ use serde_json::{Map, Value};
 use crate::request_info::root_of;
 
 use super::actions::{Action, PathScope};
+use super::custom::is_custom;
 use super::{connections, operations};
 
 /// Returns all paths of a group and version.
 pub(super) fn of_version(version: GroupVersion, installed: &[&InstalledPath]) -> Map<String, Value> {
     let root = root_of(version);
     let mut paths = Map::new();
-    paths.insert(format!("{root}/"), operations::resource_list(version));
+    if installed.iter().any(|path| !is_custom(path)) {
+        paths.insert(format!("{root}/"), operations::resource_list(version));
+    }
     for path in installed {
         let plural = path.resource.plural;
         let is_namespaced = path.capabilities.storage.scope() == Scope::Namespaced;
@@ -61,17 +64,22 @@ fn add(paths: &mut Map<String, Value>, url: String, path: &InstalledPath, place:
         }
         item.insert(action.method().to_owned(), operation);
     }
+    if is_custom(path) {
+        operations::sort_by_name(&mut parameters);
+    }
     item.insert("parameters".to_owned(), parameters.into());
     paths.insert(url, Value::Object(item));
 }
 
 fn actions(path: &InstalledPath, place: PathScope) -> Vec<Action> {
     let can = &path.capabilities;
+    // The deprecated paths of watches are those of built-in kinds.
+    let watches = can.watcher.is_some() && !is_custom(path);
     let all = match place {
         PathScope::WatchedCollection | PathScope::WatchedEverywhere => {
-            vec![(Action::WatchList, can.watcher.is_some())]
+            vec![(Action::WatchList, watches)]
         }
-        PathScope::WatchedObject => vec![(Action::Watch, can.watcher.is_some())],
+        PathScope::WatchedObject => vec![(Action::Watch, watches)],
         PathScope::AllNamespaces => vec![(Action::List, can.lister.is_some())],
         PathScope::Collection => vec![
             (Action::List, can.lister.is_some()),

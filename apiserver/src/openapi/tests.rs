@@ -1,3 +1,5 @@
+use http::header::CONTENT_TYPE;
+
 use super::*;
 
 /// A server without any resources.

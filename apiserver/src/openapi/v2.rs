@@ -1,31 +1,29 @@
 //! OpenAPI v2: one document of everything, derived from those of v3 when it is first requested. It is large
-//! (more than 4 MB of JSON) and rarely requested: only its compressed bytes are kept.
+//! (more than 4 MB of JSON, and more with custom kinds) and rarely requested: only its compressed bytes are kept.
 //!
 //! Kubernetes concept: [OpenAPI v2](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v2).
 
-use std::collections::BTreeSet;
-use std::io::{Read as _, Write};
+use std::io::{BufWriter, Read as _, Write};
 use std::sync::OnceLock;
 
 use axum::body::Body;
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use http::header::{CONTENT_ENCODING, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use registry_core::api::GroupVersion;
 use ring::digest;
-use serde_json::{Map, Value, json};
 
 use crate::responses::negotiation::{accepts_gzip, clauses};
 use crate::responses::{self, EntityTag};
 
-use super::gnostic;
-
+mod content;
 mod convert;
 mod roots;
+
+pub(super) use content::Content;
 
 /// Path of the document.
 pub(super) const PATH: &str = "/openapi/v2";
@@ -35,6 +33,9 @@ const PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
 ];
+
+/// Number of uncompressed bytes that are in memory at a time.
+const CHUNK: usize = 64 * 1024;
 
 /// The document in its two encodings.
 #[derive(Default)]
@@ -49,62 +50,23 @@ struct Packed {
     tag: EntityTag,
 }
 
-/// Returns the document; `versions` are the v3 documents.
-pub(super) fn document(versions: Vec<(GroupVersion, Value)>) -> Value {
-    let mut paths = roots::paths(versions.iter().map(|(version, _)| *version));
-    let mut definitions = Map::new();
-    for (_, mut version) in versions {
-        if let Some(Value::Object(own)) = version.get_mut("paths").map(Value::take) {
-            paths.extend(own.into_iter().map(|(path, item)| (path, convert::path_item(item))));
-        }
-        let Some(Value::Object(schemas)) = version.pointer_mut("/components/schemas").map(Value::take) else {
-            continue;
-        };
-        for (name, schema) in schemas {
-            add_definition(&mut definitions, name, convert::schema(schema));
-        }
-    }
-    json!({
-        "swagger": "2.0",
-        "info": { "title": "Kubernetes", "version": "unversioned" },
-        "paths": paths,
-        "definitions": definitions,
-        "security": [{ "BearerToken": [] }],
-        "securityDefinitions": {
-            "BearerToken": {
-                "description": "Bearer Token authentication",
-                "type": "apiKey", "name": "authorization", "in": "header",
-            },
-        },
-    })
-}
-
-/// Adds a definition. For a shared one, the kinds of all documents are merged.
-fn add_definition(definitions: &mut Map<String, Value>, name: String, schema: Value) {
-    const KINDS: &str = "x-kubernetes-group-version-kind";
-    let Some(present) = definitions.get_mut(&name) else {
-        definitions.insert(name, schema);
-        return;
-    };
-    let more = schema.get(KINDS).and_then(Value::as_array).into_iter().flatten();
-    if let Some(kinds) = present.get_mut(KINDS).and_then(Value::as_array_mut) {
-        let known: BTreeSet<String> = kinds.iter().map(Value::to_string).collect();
-        kinds.extend(more.filter(|kind| !known.contains(&kind.to_string())).cloned());
-    }
-}
-
 // === impl Forms ===
 
 impl Forms {
-    /// Responds to a request for the document, which `make` creates.
-    pub(super) fn answer(&self, parts: &Parts, make: impl FnOnce() -> Value + Send) -> Response<Body> {
+    /// Responds to a request for the document, with the content that `make` returns.
+    pub(super) fn answer<'a>(
+        &self,
+        parts: &Parts,
+        make: impl FnOnce() -> Content<'a> + Send,
+    ) -> Response<Body> {
         match wanted(&parts.headers) {
             Some(Form::Json) => {
-                let packed = self.json.get_or_init(|| aside(|| Packed::json(&make())));
+                let packed = self.json.get_or_init(|| aside(|| Packed::of(|out| make().write_json(out))));
                 packed.answer(&parts.headers, "application/json")
             }
             Some(Form::Protobuf) => {
-                let packed = self.protobuf.get_or_init(|| aside(|| Packed::bytes(&gnostic::v2(&make()))));
+                let packed =
+                    self.protobuf.get_or_init(|| aside(|| Packed::of(|out| make().write_protobuf(out))));
                 packed.answer(&parts.headers, PROTOBUF[0])
             }
             None => responses::empty(StatusCode::NOT_ACCEPTABLE),
@@ -174,24 +136,20 @@ impl Write for Packer {
 // === impl Packed ===
 
 impl Packed {
-    /// Encodes the document as JSON, which is never in memory as a whole.
-    fn json(document: &Value) -> Self {
+    /// Packs what is written; the whole is never in memory.
+    fn of(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Self {
         let mut packer = Packer::default();
+        let mut buffered = BufWriter::with_capacity(CHUNK, &mut packer);
         // Writing to memory cannot fail, and a document can be written.
-        let _ = serde_json::to_writer(&mut packer, document);
-        packer.finish()
-    }
-
-    fn bytes(content: &[u8]) -> Self {
-        let mut packer = Packer::default();
-        let _ = packer.write_all(content);
+        let _ = write(&mut buffered).and_then(|()| buffered.flush());
+        drop(buffered);
         packer.finish()
     }
 
     fn answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<Body> {
         let mut response = self.tag.unless_known(headers, media_type, || {
             if !accepts_gzip(headers) {
-                return Response::new(Body::from(self.unpacked()));
+                return Response::new(Body::from_stream(futures::stream::iter(self.unpacked())));
             }
             let mut packed = Response::new(Body::from(self.gzip.clone()));
             packed.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
@@ -201,11 +159,17 @@ impl Packed {
         response
     }
 
-    fn unpacked(&self) -> Vec<u8> {
-        let mut content = Vec::new();
-        // The bytes were written by the encoder itself.
-        let _ = GzDecoder::new(&*self.gzip).read_to_end(&mut content);
-        content
+    /// Returns the uncompressed bytes in chunks.
+    fn unpacked(&self) -> impl Iterator<Item = std::io::Result<Bytes>> + Send + use<> {
+        let mut decoder = GzDecoder::new(self.gzip.clone().reader());
+        std::iter::from_fn(move || {
+            let mut chunk = Vec::with_capacity(CHUNK);
+            match decoder.by_ref().take(CHUNK as u64).read_to_end(&mut chunk) {
+                Ok(0) => None,
+                Ok(_) => Some(Ok(chunk.into())),
+                Err(error) => Some(Err(error)),
+            }
+        })
     }
 }
 
@@ -229,8 +193,10 @@ mod tests {
 
     #[test]
     fn what_is_packed_comes_out_again() {
-        let packed = Packed::bytes(b"{}");
-        assert_eq!(packed.unpacked(), b"{}");
+        let long = vec![b' '; 3 * CHUNK];
+        let packed = Packed::of(|out| out.write_all(&long));
+        let chunks: std::io::Result<Vec<Bytes>> = packed.unpacked().collect();
+        assert_eq!(chunks.expect("they were packed").concat(), long);
         let mut headers = HeaderMap::new();
         let first = packed.answer(&headers, "application/json");
         headers.insert(http::header::IF_NONE_MATCH, first.headers()[http::header::ETAG].clone());

@@ -4,6 +4,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use registry_core::codec::stored;
 use ring::digest::{Digest, SHA256, digest};
 use serde::Serialize;
 use serde_json::Value;
@@ -16,8 +17,6 @@ use super::{negotiated, plain};
 pub(crate) struct Document {
     /// The JSON, and a newline.
     line: Bytes,
-    /// Hash of the bytes, in hexadecimal.
-    pub(crate) hash: Box<str>,
     tag: EntityTag,
 }
 
@@ -31,17 +30,23 @@ impl Document {
     /// Encodes this value.
     pub(crate) fn json(value: &impl Serialize) -> Self {
         let line = negotiated::json_line(value);
-        let digest = digest(&SHA256, line.trim_ascii_end());
-        Self { line, tag: EntityTag::of(&digest), hash: hexadecimal(&digest).into() }
+        let tag = EntityTag::of(&digest(&SHA256, line.trim_ascii_end()));
+        Self { line, tag }
     }
 
-    fn text(&self) -> Bytes {
-        self.line.slice_ref(self.line.trim_ascii_end())
+    /// Encodes this value, whose tag is derived from something else than its bytes.
+    pub(crate) fn tagged(value: &impl Serialize, tag: EntityTag) -> Self {
+        Self { line: negotiated::json_line(value), tag }
+    }
+
+    /// Returns the tag.
+    pub(crate) const fn tag(&self) -> &EntityTag {
+        &self.tag
     }
 
     /// Returns the decoded value.
     pub(crate) fn parsed(&self) -> Value {
-        serde_json::from_slice(&self.line).unwrap_or_default()
+        stored::decode_value(&self.line).unwrap_or_default()
     }
 
     /// Returns the document in the negotiated format.
@@ -59,13 +64,12 @@ impl Document {
 
     /// Returns the document with its tag, or 304 if the client has it already.
     pub(crate) fn cacheable_answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<Body> {
-        let give = || Response::new(Body::from(self.text()));
-        let mut response = self.tag.unless_known(headers, media_type, give);
-        let response_headers = response.headers_mut();
-        response_headers.insert(VARY, HeaderValue::from_static("Accept"));
-        // Clients may store it but have to revalidate it: it changes with what is installed.
-        response_headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
-        response
+        self.tag.cacheable_answer(headers, media_type, || self.bytes())
+    }
+
+    /// Returns the encoded document, without a newline.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.line.slice_ref(self.line.trim_ascii_end())
     }
 }
 
@@ -76,6 +80,27 @@ impl EntityTag {
     pub(crate) fn of(digest: &Digest) -> Self {
         let quoted = HeaderValue::from_str(&format!("\"{}\"", hexadecimal(digest)));
         Self(quoted.unwrap_or(HeaderValue::from_static("\"\"")))
+    }
+
+    /// Returns the hash in the tag, in hexadecimal.
+    pub(crate) fn hash(&self) -> &str {
+        self.0.to_str().unwrap_or_default().trim_matches('"')
+    }
+
+    /// Returns the bytes of `give`, of this media type, with the tag and for caches, or 304 if the client has them
+    /// already.
+    pub(crate) fn cacheable_answer(
+        &self,
+        headers: &HeaderMap,
+        media_type: &'static str,
+        give: impl FnOnce() -> Bytes,
+    ) -> Response<Body> {
+        let mut response = self.unless_known(headers, media_type, || Response::new(Body::from(give())));
+        let response_headers = response.headers_mut();
+        response_headers.insert(VARY, HeaderValue::from_static("Accept"));
+        // Clients may store it but have to revalidate it: it changes with what is installed.
+        response_headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
+        response
     }
 
     /// Returns the bytes of `give`, of this media type, with the tag, or 304 if the client has them already.

@@ -17,7 +17,7 @@ use registry_core::api::GroupVersionKind;
 use registry_core::registry::storage_map::{
     ApiPath, InstalledApi, Main, MapVersion, OpenStorage, Scale, Status, StorageMap,
 };
-use registry_core::resource::Versions;
+use registry_core::resource::{Resource as _, SchemaSource, Versions};
 use registry_core::schema::{Schema, TypeTable};
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::embedded::Embedded;
@@ -150,8 +150,24 @@ impl Server {
 
     /// Starts a new server with this configuration.
     pub(crate) async fn start_with(config: ApiConfig) -> Self {
-        let installed: Arc<InstalledApi> =
-            Arc::new(MAP.install(&Storages(Embedded::in_memory()), &|_| true).unwrap());
+        let installed = MAP.install(&Storages(Embedded::in_memory()), &|_| true).unwrap();
+        Self::start_installed(installed, config).await
+    }
+
+    /// Starts a new server on which the enclosures are a custom kind with this published schema.
+    pub(crate) async fn start_custom(schema: impl Fn(SchemaSource) -> SchemaSource) -> Self {
+        let mut installed = MAP.install(&Storages(Embedded::in_memory()), &|_| true).unwrap();
+        let mut custom = Enclosure::TYPE.instantiate();
+        let resource = Arc::get_mut(&mut custom).unwrap();
+        resource.schema = schema(resource.schema.clone());
+        for path in installed.paths.iter_mut().filter(|path| path.resource.kind == custom.kind) {
+            path.resource = custom.clone();
+        }
+        Self::start_installed(installed, ApiConfig::default()).await
+    }
+
+    async fn start_installed(installed: InstalledApi, config: ApiConfig) -> Self {
+        let installed = Arc::new(installed);
         let lifecycle = NamespaceLifecycle::new(&installed).unwrap();
         let admission = AdmissionChain { mutating: vec![Arc::new(lifecycle)], validating: Vec::new() };
         let shutdown = CancellationToken::new();

@@ -10,6 +10,7 @@
 )]
 
 mod cbor;
+mod custom;
 mod discovery;
 mod errors;
 mod fixture;

@@ -148,6 +148,17 @@ fn all_selectable(rules: &KindRules, hub_at: usize) -> Vec<&'static str> {
     all
 }
 
+/// Returns the source of a version's schema: compiled for requests, and as it is written in the definition for the
+/// documents about the API.
+fn schema_source(definition: &Definition, compiled: Arc<Compiled>) -> SchemaSource {
+    let names = &definition.accepted_names;
+    let fingerprint = format!("{} {} {names:?}", definition.uid, definition.generation);
+    let published = compiled.clone();
+    SchemaSource::new(move || compiled.get().schema.clone())
+        .with_published(move || published.published())
+        .with_fingerprint(fingerprint)
+}
+
 /// Returns the name of a selectable field in selectors.
 fn field_name(json_path: &str) -> &str {
     json_path.strip_prefix('.').unwrap_or(json_path)
@@ -200,7 +211,7 @@ impl Making<'_> {
                 at,
                 deprecation.as_deref().map(intern::text),
             )),
-            schema: SchemaSource::new(move || compiled.get().schema.clone()),
+            schema: schema_source(definition, compiled),
             hub: hub.map(|hub| {
                 let hub_fields = fields.into();
                 let converter = conversion::between_versions(definition);

@@ -134,6 +134,9 @@ static QUERY_PARAMETER: Message = Message {
     extensions: 23,
 };
 
+static EXTERNAL_DOCS: Message =
+    Message { fields: &[("description", 1, Kind::Text), ("url", 2, Kind::Text)], extensions: 3 };
+
 static SCHEMA: Message = Message {
     fields: &[
         ("$ref", 1, Kind::Text),
@@ -162,6 +165,7 @@ static SCHEMA: Message = Message {
         ("allOf", 24, Kind::List(&SCHEMA_KIND)),
         ("properties", 25, Kind::Map(1, &SCHEMA_KIND)),
         ("readOnly", 27, Kind::Bool),
+        ("externalDocs", 29, Kind::Message(&EXTERNAL_DOCS)),
         ("example", 30, Kind::Any),
     ],
     extensions: 31,

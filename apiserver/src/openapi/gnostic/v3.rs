@@ -102,10 +102,14 @@ static MEDIA_TYPE: Message = Message { fields: &[("schema", 1, SCHEMA_OR_REFEREN
 static REFERENCE: Message =
     Message { fields: &[("$ref", 1, Kind::Text), ("description", 3, Kind::Text)], extensions: 0 };
 
+static EXTERNAL_DOCS: Message =
+    Message { fields: &[("description", 1, Kind::Text), ("url", 2, Kind::Text)], extensions: 3 };
+
 static SCHEMA: Message = Message {
     fields: &[
         ("nullable", 1, Kind::Bool),
         ("readOnly", 3, Kind::Bool),
+        ("externalDocs", 6, Kind::Message(&EXTERNAL_DOCS)),
         ("example", 7, Kind::Any),
         ("title", 9, Kind::Text),
         ("multipleOf", 10, Kind::Double),
@@ -127,6 +131,7 @@ static SCHEMA: Message = Message {
         ("allOf", 26, Kind::List(&SCHEMA_OR_REFERENCE)),
         ("oneOf", 27, Kind::List(&SCHEMA_OR_REFERENCE)),
         ("anyOf", 28, Kind::List(&SCHEMA_OR_REFERENCE)),
+        ("not", 29, Kind::Message(&SCHEMA)),
         ("items", 30, Kind::Wrapped(1, &SCHEMA_OR_REFERENCE)),
         ("properties", 31, Kind::Map(1, &SCHEMA_OR_REFERENCE)),
         ("additionalProperties", 32, ADDITIONAL_PROPERTIES),

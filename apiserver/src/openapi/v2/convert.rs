@@ -4,6 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::json_fields::put;
 
+use super::super::operations::CUSTOM_TYPES;
+
 /// Converts a schema: a reference is kept beside its description, defaults are removed, and a union is
 /// reduced to the form that old clients can read.
 pub(super) fn schema(schema: Value) -> Value {
@@ -54,7 +56,9 @@ fn operation(operation: Value) -> Value {
         .and_then(|value| if let Value::Array(all) = value { Some(all) } else { None })
         .unwrap_or_default();
     let mut consumes = vec![Value::from("*/*")];
-    if let Some(body) = fields.remove("requestBody") {
+    let body = fields.remove("requestBody");
+    let has_body = body.is_some();
+    if let Some(body) = body {
         let (types, schema) = content(body.get("content"));
         consumes = types;
         let mut parameter = json!({ "name": "body", "in": "body", "schema": schema });
@@ -77,8 +81,10 @@ fn operation(operation: Value) -> Value {
     if !own.is_empty() {
         fields.insert("parameters".to_owned(), own.into());
     }
-    // Documents consume what they produce, other operations without a body accept anything.
-    if !fields.contains_key("x-kubernetes-action") {
+    // Documents and custom kinds consume what they produce, other operations without a body accept anything.
+    let is_document = !fields.contains_key("x-kubernetes-action");
+    let is_of_custom = !has_body && produces.iter().eq(CUSTOM_TYPES);
+    if is_document || is_of_custom {
         consumes.clone_from(&produces);
     }
     fields.insert("consumes".to_owned(), consumes.into());

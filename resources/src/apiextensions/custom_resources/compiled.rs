@@ -57,6 +57,13 @@ impl Compiled {
         })
     }
 
+    /// Returns the schema as it is written in the definition; `None` if the version has none, or keeps all unknown
+    /// fields.
+    pub(super) fn published(&self) -> Option<Value> {
+        let schema = self.read().ok()?;
+        schema.as_object().is_some_and(|schema| !schema.is_empty()).then_some(schema)
+    }
+
     /// Whether the schema was compiled.
     #[cfg(test)]
     pub(super) fn is_made(&self) -> bool {
