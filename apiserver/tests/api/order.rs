@@ -24,8 +24,7 @@ fn keys(answer: &Answer, path: &[&str]) -> Vec<String> {
     }
     let mut depth = 0;
     let mut is_key = true;
-    let mut parts = rest.split('"').enumerate();
-    while let Some((at, part)) = parts.next() {
+    for (at, part) in rest.split('"').enumerate() {
         if at % 2 == 1 {
             if depth == 1 && is_key {
                 keys.push(part.to_owned());
