@@ -95,7 +95,10 @@ fn recorded(expected: &Value) -> Answer {
     let list = |key: &str| expected[key].as_array().cloned().unwrap_or_default();
     Answer {
         refusal: (expected["code"] == 400).then(|| text(&expected["message"])),
-        causes: list("causes").iter().map(|cause| (text(&cause[0]), text(&cause[1]), text(&cause[2]))).collect(),
+        causes: list("causes")
+            .iter()
+            .map(|cause| (text(&cause[0]), text(&cause[1]), text(&cause[2])))
+            .collect(),
         warnings: list("warnings").iter().map(text).collect(),
         object: expected.get("object").cloned().map(|mut object| {
             object.as_object_mut().unwrap().remove("metadata");
@@ -107,6 +110,10 @@ fn recorded(expected: &Value) -> Answer {
 /// Compares the answers to the last step of a case.
 fn check(case: &Value) -> Result<(), String> {
     let steps = case["steps"].as_array().unwrap();
+    // A refused definition is the whole case.
+    if case["expect"][0]["code"] != 201 {
+        return Ok(());
+    }
     let objects: Vec<&Value> = steps.iter().skip(1).filter(|step| step.get("b").is_some()).collect();
     let Some(step) = objects.last() else { return Ok(()) };
     let json = schema_json(&steps[0]["b"], step);

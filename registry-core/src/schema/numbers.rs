@@ -60,7 +60,12 @@ impl Schema {
                 field.proto = numbers.get(name, &field.name).into_iter().collect();
             }
         }
-        let numbered = Self { table: table.finish().into(), root: self.root, typed_check: self.typed_check, structural: None };
+        let numbered = Self {
+            table: table.finish().into(),
+            root: self.root,
+            typed_check: self.typed_check,
+            structural: None,
+        };
         if numbered.is_sayable() { numbered } else { self }
     }
 

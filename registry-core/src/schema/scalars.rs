@@ -76,7 +76,7 @@ fn is_int32(number: &Number) -> bool {
 }
 
 /// Converts a floating point number without a fraction as Go writes it.
-fn shorten_whole(number: &mut Number) {
+pub(super) fn shorten_whole(number: &mut Number) {
     /// From this value on, Go writes exponents, and so does serde.
     const EXPONENT_FROM: f64 = 1e15;
     if let Some(float) = number.as_f64()

@@ -20,9 +20,11 @@ mod correlate;
 mod defaults;
 mod formats;
 mod go;
+mod limited;
 mod lists;
 mod metadata;
 mod node;
+mod numbers;
 mod pattern;
 mod prune;
 #[cfg(test)]
@@ -85,11 +87,16 @@ impl StructuralSchema {
         }
     }
 
-    /// Normalises a decoded object: its metadata, what the schema does not have, and nulls.
-    pub(super) fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
+    /// Normalises a decoded object: its metadata, what the schema does not have, nulls, and numbers.
+    pub(super) fn conform(
+        &self,
+        value: &mut Value,
+        issues: &mut Vec<FieldIssue>,
+    ) -> Result<(), ConformError> {
         metadata::coerce_own(value, false, issues)?;
         self.prune(value, issues);
         self.prune_nulls(value);
+        numbers::shorten(&self.tree, Some(self.root), value);
         metadata::coerce_embedded(&self.tree, self.root, value, false, issues)
     }
 

@@ -27,10 +27,8 @@ type JsonMap = Map<String, Value>;
 
 /// Compiles a schema; returns its nodes and the root.
 pub(super) fn compile(schema: &Value, preserves_unknown_fields: bool) -> (Tree, NodeId) {
-    let mut reader = Reader {
-        tree: Tree { preserves_unknown_fields, ..Tree::default() },
-        names: HashMap::new(),
-    };
+    let mut reader =
+        Reader { tree: Tree { preserves_unknown_fields, ..Tree::default() }, names: HashMap::new() };
     let root = reader.node(schema, MAX_DEPTH);
     let mut tree = reader.tree;
     tree.nodes.shrink_to_fit();
@@ -42,7 +40,8 @@ pub(super) fn compile(schema: &Value, preserves_unknown_fields: bool) -> (Tree, 
 fn normalise_defaults(tree: &mut Tree) {
     for place in 0..tree.len() {
         let id = NodeId(u32::try_from(place).unwrap_or(u32::MAX));
-        let Some(default) = tree.node(id).default.as_ref().filter(|value| value.is_array() || value.is_object())
+        let Some(default) =
+            tree.node(id).default.as_ref().filter(|value| value.is_array() || value.is_object())
         else {
             continue;
         };

@@ -20,7 +20,9 @@ pub(super) fn prune_nulls(tree: &Tree, id: NodeId, value: &mut Value) {
         }),
         Value::Array(list) => {
             if let Some(items) = node.items {
-                list.iter_mut().for_each(|item| prune_nulls(tree, items, item));
+                for item in list {
+                    prune_nulls(tree, items, item);
+                }
             }
         }
         _ => {}
@@ -37,7 +39,9 @@ pub(super) fn apply(tree: &Tree, id: NodeId, value: &mut Value) {
         Value::Object(map) => apply_to_object(tree, node, map),
         Value::Array(list) => {
             if let Some(items) = node.items {
-                list.iter_mut().for_each(|item| apply_to_member(tree, items, item));
+                for item in list {
+                    apply_to_member(tree, items, item);
+                }
             }
         }
         _ => {}

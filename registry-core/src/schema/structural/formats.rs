@@ -56,10 +56,13 @@ const MAX_LABEL_BYTES: usize = 63;
 /// Maximum length of a long name, in bytes.
 const MAX_LONG_NAME_BYTES: usize = 253;
 
-const HOSTNAME: &str = concat!(
-    r"^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)|",
-    r"([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$"
-);
+/// Maximum number of characters after the first part of a host name without dots.
+const MAX_PLAIN_LETTERS: usize = 62;
+
+/// The characters of host names except for dashes, and those of top-level domains.
+const HOSTNAME_LETTERS: &str = r"^[a-zA-Z0-9\p{S}\p{L}]+$";
+const DOMAIN_LETTERS: &str = r"^[a-zA-Z\p{L}]+$";
+
 const CREDIT_CARD: &str = concat!(
     "^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|",
     r"3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$"
@@ -165,7 +168,8 @@ impl Format {
 /// A compiled expression of this module. They are covered by tests, so they are valid.
 type Lazy = LazyLock<Option<Regex>>;
 
-static HOSTNAME_REGEX: Lazy = LazyLock::new(|| pattern::compile(HOSTNAME).ok());
+static HOSTNAME_REGEX: Lazy = LazyLock::new(|| pattern::compile(HOSTNAME_LETTERS).ok());
+static DOMAIN_REGEX: Lazy = LazyLock::new(|| pattern::compile(DOMAIN_LETTERS).ok());
 static CREDIT_CARD_REGEX: Lazy = LazyLock::new(|| pattern::compile(CREDIT_CARD).ok());
 static RGB_COLOR_REGEX: Lazy = LazyLock::new(|| pattern::compile(RGB_COLOR).ok());
 static BASE64_REGEX: Lazy = LazyLock::new(|| pattern::compile(BASE64).ok());
@@ -180,7 +184,28 @@ fn matches(regex: &Lazy, text: &str) -> bool {
 fn is_hostname(text: &str) -> bool {
     text.len() <= MAX_HOSTNAME_BYTES
         && text.split('.').all(|part| part.len() <= MAX_LABEL_BYTES)
-        && matches(&HOSTNAME_REGEX, text)
+        && (is_plain_hostname(text) || is_domain(text))
+}
+
+/// Whether the text is a host name without dots, in which only the second character can be a dash.
+fn is_plain_hostname(text: &str) -> bool {
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else { return false };
+    let rest = letters.as_str();
+    let rest = rest.strip_prefix('-').unwrap_or(rest);
+    let is_sound = |text: &str| matches(&HOSTNAME_REGEX, text);
+    is_sound(first.encode_utf8(&mut [0; 4]))
+        && (rest.is_empty() || (rest.chars().count() <= MAX_PLAIN_LETTERS && is_sound(rest)))
+}
+
+/// Whether the text consists of labels and a top-level domain.
+fn is_domain(text: &str) -> bool {
+    let Some((labels, top)) = text.rsplit_once('.') else { return false };
+    let is_label = |label: &str| {
+        let without_dashes = label.replace('-', "");
+        !label.starts_with('-') && !label.ends_with('-') && matches(&HOSTNAME_REGEX, &without_dashes)
+    };
+    top.chars().count() >= 2 && matches(&DOMAIN_REGEX, top) && labels.split('.').all(is_label)
 }
 
 fn is_name_part(text: &str) -> bool {

@@ -69,7 +69,10 @@ mod tests {
 
     #[test]
     fn texts_are_quoted_as_in_go() {
-        assert_eq!(quote("a\"b\\\n\u{1}\u{7f}é\u{301}\u{200b}\u{1f600}"), "\"a\\\"b\\\\\\n\\x01\\x7fé\u{301}\\u200b😀\"");
+        assert_eq!(
+            quote("a\"b\\\n\u{1}\u{7f}é\u{301}\u{200b}\u{1f600}"),
+            "\"a\\\"b\\\\\\n\\x01\\x7fé\u{301}\\u200b😀\""
+        );
     }
 
     #[test]

@@ -11,27 +11,24 @@ use crate::api::{ErrorList, FieldError, FieldPath};
 use crate::codec::json::escape_for_pages;
 use crate::schema::types::ListKind;
 
+use super::limited::Limited;
 use super::node::{Flags, Node, NodeId, Tree};
-
-/// Maximum number of errors; hostile objects have many below long keys.
-const MAX_ERRORS: usize = 1_000;
 
 /// Whether a value violates the rules of its lists.
 pub(super) fn has_duplicates(tree: &Tree, root: NodeId, value: &Value) -> bool {
     let mut errors = ErrorList::default();
-    Walk { tree, errors: &mut errors, errors_left: 1 }.value(root, value, &FieldPath::root());
+    Walk { tree, errors: Limited::new(&mut errors) }.value(root, value, &FieldPath::root());
     !errors.is_empty()
 }
 
 /// Validates the lists of a value.
 pub(super) fn validate(tree: &Tree, root: NodeId, path: &FieldPath, value: &Value, errors: &mut ErrorList) {
-    Walk { tree, errors, errors_left: MAX_ERRORS }.value(root, value, path);
+    Walk { tree, errors: Limited::new(errors) }.value(root, value, path);
 }
 
 struct Walk<'a> {
     tree: &'a Tree,
-    errors: &'a mut ErrorList,
-    errors_left: usize,
+    errors: Limited<'a>,
 }
 
 // === impl Walk ===
@@ -39,7 +36,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn value(&mut self, id: NodeId, value: &Value, path: &FieldPath) {
         let node = self.tree.node(id);
-        if !node.is(Flags::HAS_KEYED_LISTS) || self.errors_left == 0 {
+        if !node.is(Flags::HAS_KEYED_LISTS) || self.errors.is_full() {
             return;
         }
         match value {
@@ -70,6 +67,9 @@ impl Walk<'_> {
         match node.list_kind {
             Some(ListKind::Set) => {
                 for index in repeated(list.iter().map(canonical)) {
+                    if self.errors.is_full() {
+                        return;
+                    }
                     self.duplicate(path.index(index), list.get(index).cloned().unwrap_or_default());
                 }
             }
@@ -91,6 +91,9 @@ impl Walk<'_> {
             Value::Object(set.collect::<Map<_, _>>())
         };
         for index in repeated(list.iter().map(|item| canonical(&key_of(item)))) {
+            if self.errors.is_full() {
+                return;
+            }
             self.duplicate(path.index(index), list.get(index).map(key_of).unwrap_or_default());
         }
     }
@@ -100,15 +103,12 @@ impl Walk<'_> {
     }
 
     fn add(&mut self, error: FieldError) {
-        if self.errors_left > 0 {
-            self.errors_left -= 1;
-            let is_tree = error.value.as_ref().is_some_and(|value| value.is_object() || value.is_array());
-            let shown = error.value.as_ref().filter(|_| is_tree).map(ToString::to_string);
-            self.errors.push(match shown {
-                Some(text) => error.shown_as(escape_for_pages(text)),
-                None => error,
-            });
-        }
+        let is_tree = error.value.as_ref().is_some_and(|value| value.is_object() || value.is_array());
+        let shown = error.value.as_ref().filter(|_| is_tree).map(ToString::to_string);
+        self.errors.push(match shown {
+            Some(text) => error.shown_as(escape_for_pages(text)),
+            None => error,
+        });
     }
 }
 

@@ -11,6 +11,7 @@ use crate::codec::json::escape_for_pages;
 use crate::schema::conform::MAX_ISSUE_BYTES;
 use crate::schema::{ConformError, FieldIssue, Schema, TypeTable};
 
+use super::limited::Limited;
 use super::node::{Flags, NodeId, Tree};
 
 pub(super) const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -180,32 +181,40 @@ fn refused(path: FieldPath, value: &Value, why: &str) -> ConformError {
 /// Validates the resources embedded in a value.
 pub(super) fn validate_embedded(
     tree: &Tree,
-    id: NodeId,
+    root: NodeId,
     path: &FieldPath,
     value: &Value,
     errors: &mut ErrorList,
 ) {
+    validate_value(tree, root, path, value, &mut Limited::new(errors));
+}
+
+fn validate_value(tree: &Tree, id: NodeId, path: &FieldPath, value: &Value, errors: &mut Limited<'_>) {
     let node = tree.node(id);
-    if !node.is(Flags::HAS_EMBEDDED) {
+    if !node.is(Flags::HAS_EMBEDDED) || errors.is_full() {
         return;
     }
     match value {
         Value::Object(map) => {
             if node.is(Flags::EMBEDDED) {
-                validate_resource(map, path, errors);
+                let mut found = ErrorList::default();
+                validate_resource(map, path, &mut found);
+                for error in found.0 {
+                    errors.push(error);
+                }
             }
             for (key, value) in map {
                 if let Some(id) = node.property(key) {
-                    validate_embedded(tree, id, &path.child(key), value, errors);
+                    validate_value(tree, id, &path.child(key), value, errors);
                 } else if let Some(id) = node.additional_schema() {
-                    validate_embedded(tree, id, &path.key(key), value, errors);
+                    validate_value(tree, id, &path.key(key), value, errors);
                 }
             }
         }
         Value::Array(list) => {
             let Some(items) = node.items else { return };
             for (index, item) in list.iter().enumerate() {
-                validate_embedded(tree, items, &path.index(index), item, errors);
+                validate_value(tree, items, &path.index(index), item, errors);
             }
         }
         _ => {}

@@ -9,7 +9,7 @@ use std::str::Chars;
 use regex::{Regex, RegexBuilder};
 
 /// Maximum size of a compiled expression, in bytes: it can be much larger compiled than written.
-const MAX_COMPILED_BYTES: usize = 1 << 20;
+const MAX_COMPILED_BYTES: usize = 10 << 20;
 
 /// Maximum size of the states that matching keeps, in bytes.
 const MAX_CACHED_BYTES: usize = 256 << 10;
@@ -70,7 +70,8 @@ fn rewrite(pattern: &str) -> String {
 
 /// Whether the text after a brace is `n}`, `n,}` or `n,m}`.
 fn starts_repetition(letters: Peekable<Chars<'_>>) -> bool {
-    let bounds: String = letters.take_while(|letter| letter.is_ascii_digit() || matches!(letter, ',' | '}')).collect();
+    let bounds: String =
+        letters.take_while(|letter| letter.is_ascii_digit() || matches!(letter, ',' | '}')).collect();
     let Some((bounds, _)) = bounds.split_once('}') else { return false };
     let (least, most) = bounds.split_once(',').unwrap_or((bounds, ""));
     !least.is_empty() && !most.contains(',')
@@ -88,7 +89,9 @@ fn escape(letters: &mut Peekable<Chars<'_>>, out: &mut String, in_class: bool) {
                 _ => "\\t\\n\\f\\r ",
             };
             let not = if letter.is_ascii_uppercase() { "^" } else { "" };
-            out.push_str(&format!("[{not}{letters}]"));
+            for part in ["[", not, letters, "]"] {
+                out.push_str(part);
+            }
         }
         Some('b') if !in_class => out.push_str("(?-u:\\b)"),
         // An escape that has a meaning only to the crate.
@@ -96,6 +99,11 @@ fn escape(letters: &mut Peekable<Chars<'_>>, out: &mut String, in_class: bool) {
         Some(letter) => {
             out.push('\\');
             out.push(letter);
+            // The braces of a Unicode class or a code do not repeat anything.
+            if matches!(letter, 'p' | 'P' | 'x') && letters.peek() == Some(&'{') {
+                out.extend(letters.by_ref().take_while(|letter| *letter != '}'));
+                out.push('}');
+            }
         }
     }
 }

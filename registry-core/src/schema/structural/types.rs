@@ -53,7 +53,8 @@ impl Schema {
         let structural = StructuralSchema::compile(schema, preserve_unknown_fields);
         let names = Names { list: "[]".into(), map: "map[string]".into(), structure: "struct {}".into() };
         let meta = TypeTable::meta();
-        let table = TypeTable { dialect: Dialect::JsonSchema, base: Some(Arc::clone(meta)), ..TypeTable::default() };
+        let table =
+            TypeTable { dialect: Dialect::JsonSchema, base: Some(Arc::clone(meta)), ..TypeTable::default() };
         let mut builder = Builder { tree: &structural.tree, table, known: HashMap::new(), names };
         let root = builder.root(structural.root, kind);
         let mut table = builder.table;

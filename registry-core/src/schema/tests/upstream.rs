@@ -39,7 +39,7 @@ fn schema_of(table: &Arc<TypeTable>, object: &Value) -> Option<Schema> {
     let entry = table.kinds.iter().find(|entry| {
         *entry.group == *group && *entry.version == *version && object["kind"].as_str() == Some(&entry.kind)
     })?;
-    Some(Schema { table: Arc::clone(table), root: entry.ty, typed_check: None })
+    Some(Schema { table: Arc::clone(table), root: entry.ty, typed_check: None, structural: None })
 }
 
 #[test]

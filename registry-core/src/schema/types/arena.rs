@@ -33,7 +33,12 @@ impl TypeTable {
 
     /// Returns the schema of a type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
     pub fn schema_named(self: &Arc<Self>, name: &str) -> Option<Schema> {
-        Some(Schema { table: Arc::clone(self), root: *self.names.get(name)?, typed_check: None, structural: None })
+        Some(Schema {
+            table: Arc::clone(self),
+            root: *self.names.get(name)?,
+            typed_check: None,
+            structural: None,
+        })
     }
 
     /// Returns the OpenAPI names of all named types, sorted.

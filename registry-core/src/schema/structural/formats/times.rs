@@ -58,8 +58,8 @@ fn is_time(time: &str) -> bool {
         let limit = limits.next().unwrap_or_default();
         part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()) && part <= limit
     };
-    let parts = clock.split(':');
-    parts.clone().count() == 3 && parts.map(is_part).all(|is_sound| is_sound) && is_fraction_and_zone(rest)
+    let mut parts = clock.split(':');
+    parts.clone().count() == 3 && parts.all(is_part) && is_fraction_and_zone(rest)
 }
 
 /// Whether the text is a zone, perhaps after any character but a line break with digits.

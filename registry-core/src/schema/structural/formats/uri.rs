@@ -46,7 +46,8 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
 
 fn is_authority(authority: &str) -> bool {
     let Some((user, host)) = authority.rsplit_once('@') else { return is_host(authority) };
-    let is_user_letter = |letter: char| letter.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(letter);
+    let is_user_letter =
+        |letter: char| letter.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(letter);
     user.chars().all(is_user_letter) && is_escaped(user, Place::User) && is_host(host)
 }
 

@@ -9,12 +9,9 @@ use crate::api::{ErrorList, FieldError, FieldPath};
 use crate::codec::json::escape_for_pages;
 
 use super::super::go;
+use super::super::limited::Limited;
 use super::place::Path;
 use super::scalars::Num;
-
-/// Maximum total length of the errors of a value, in bytes: hostile objects have many below long keys. The first is
-/// always reported.
-const MAX_ERROR_BYTES: usize = 1 << 20;
 
 /// A violation of the schema.
 pub(super) struct Fault<'a> {
@@ -63,17 +60,18 @@ pub(super) enum What<'a> {
 /// Adds the errors for these faults, each message once.
 pub(super) fn report(faults: &[Fault<'_>], base: &FieldPath, errors: &mut ErrorList) {
     let mut known = HashSet::new();
-    let mut bytes_left = MAX_ERROR_BYTES;
+    let mut errors = Limited::new(errors);
     for fault in faults {
+        if errors.is_full() {
+            break;
+        }
         let error = fault.error(base);
         let text = error.to_string();
         let length = text.len();
         if known.insert(text) {
-            errors.push(error);
-        }
-        bytes_left = bytes_left.saturating_sub(length);
-        if bytes_left == 0 {
-            break;
+            errors.push_of_length(error, length);
+        } else {
+            errors.count(length);
         }
     }
 }
@@ -129,7 +127,9 @@ impl Fault<'_> {
     /// Returns the value in the message.
     fn value(&self) -> Value {
         match &self.what {
-            What::TooShort { text, .. } | What::Pattern { text, .. } | What::Forbidden(text) => (*text).into(),
+            What::TooShort { text, .. } | What::Pattern { text, .. } | What::Forbidden(text) => {
+                (*text).into()
+            }
             What::Range { value, .. } | What::MultipleOf { value, .. } => value.to_value(),
             What::BadFactor(factor) => factor.to_value(),
             What::TooFew { count, .. } => (*count).into(),
@@ -174,7 +174,9 @@ impl Fault<'_> {
                 format!("{} must validate all the schemas (allOf){none}", go::quote(path))
             }
             What::Not => format!("{} must not validate the schema (not)", go::quote(path)),
-            What::Required | What::Accepted { .. } | What::TooLong { .. } | What::TooMany { .. } => String::new(),
+            What::Required | What::Accepted { .. } | What::TooLong { .. } | What::TooMany { .. } => {
+                String::new()
+            }
         }
     }
 }

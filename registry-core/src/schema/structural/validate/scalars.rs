@@ -128,7 +128,7 @@ fn is_json_integer(number: f64) -> bool {
         return false;
     }
     let rounded = number.round();
-    (number - rounded).abs() < EPSILON * rounded.abs() || number == rounded
+    (number - rounded).abs() < EPSILON * rounded.abs() || number.fract() == 0.0
 }
 
 // === enums ===
@@ -161,7 +161,7 @@ fn converts_to(number: Num, wanted: &Value) -> bool {
     match (number, wanted) {
         (_, Value::Number(wanted)) => match (number, Num::of(wanted)) {
             (Num::Int(number), Num::Int(wanted)) => number == wanted,
-            (number, Num::Float(wanted)) => number.as_float() == wanted,
+            (number, Num::Float(wanted)) => number.as_float().total_cmp(&wanted).is_eq(),
             (Num::Float(number), Num::Int(wanted)) => truncated(number) == wanted,
         },
         (Num::Int(number), Value::String(wanted)) => {
@@ -181,12 +181,7 @@ fn truncated(number: f64) -> i64 {
 // === strings ===
 
 /// Checks the length, pattern and format of a string. At most one fault is found of the first two.
-pub(super) fn check_text<'a>(
-    node: &'a Node,
-    text: &'a str,
-    place: &Place<'_>,
-    findings: &mut Findings<'a>,
-) {
+pub(super) fn check_text<'a>(node: &'a Node, text: &'a str, place: &Place<'_>, findings: &mut Findings<'a>) {
     findings.matches += 1;
     let Some(rules) = rules(node) else { return };
     if let Some(rules) = &rules.text {
@@ -271,7 +266,7 @@ fn is_less(one: Num, other: Num) -> bool {
     }
 }
 
-fn check_multiple<'a>(value: Num, factor: Num, place: &Place<'_>, findings: &mut Findings<'a>) {
+fn check_multiple(value: Num, factor: Num, place: &Place<'_>, findings: &mut Findings<'_>) {
     if factor.as_float() <= 0.0 {
         findings.add(place, What::BadFactor(factor));
         return;
