@@ -140,8 +140,9 @@ impl<'a> DefinitionCheck<'a> {
         let path = path.to_string();
         let below = |separator: char| {
             let prefix = format!("{path}{separator}");
-            let mut after =
-                self.invalid_fields.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+            let mut after = self
+                .invalid_fields
+                .range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
             after.next().is_some_and(|field| field.starts_with(&prefix))
         };
         self.invalid_fields.contains(&path) || below('.') || below('[')
@@ -262,7 +263,8 @@ fn check_old_self(
     path: &FieldPath,
     findings: &mut Findings,
 ) {
-    let uses_old_self = matches!(compiled, CompiledRule::Compiled(programs) if programs.uses_old_self);
+    let uses_old_self =
+        matches!(compiled, CompiledRule::Compiled(programs) if programs.uses_old_self);
     if let (true, Some(list)) = (uses_old_self, scope.uncorrelatable) {
         let rule = source.get("rule").cloned().unwrap_or_default();
         let detail =
@@ -393,7 +395,8 @@ impl<'s> Scope<'s> {
             (Some(above), Some(times)) => Some(above.saturating_mul(times)),
             _ => None,
         };
-        let is_map_list = self.schema.get("x-kubernetes-list-type").and_then(Value::as_str) == Some("map");
+        let is_map_list =
+            self.schema.get("x-kubernetes-list-type").and_then(Value::as_str) == Some("map");
         let is_items = matches!(relation, Relation::Items | Relation::Other("items", _));
         let own = (is_items && !is_map_list).then_some(self.path);
         let is_value = matches!(relation, Relation::Values | Relation::Property | Relation::Items);

@@ -231,9 +231,7 @@ impl Writer {
                 self.value(value, Form::Schema);
                 self.0.push_str(",\"JSONSchemas\":null}");
             }
-            (Form::List(_) | Form::Schemas | Form::SchemaMap | Form::Dependencies, Some(_)) => {
-                self.0.push_str("null")
-            }
+            (Form::List(_) | Form::Schemas | Form::SchemaMap | Form::Dependencies, Some(_)) => self.0.push_str("null"),
         }
     }
 
