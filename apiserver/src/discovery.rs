@@ -168,9 +168,12 @@ impl ServerDocuments {
                 listed.aggregated.get_or_init(|| Document::json(&aggregated::group_list(&groups())));
             return Ok(answer_aggregated(document, format, &parts.headers));
         }
-        let document = listed.plain.get_or_init(|| match is_core {
-            true => Document::json(&legacy::core_versions(&groups())),
-            false => Document::json(&legacy::group_list(&groups())),
+        let document = listed.plain.get_or_init(|| {
+            if is_core {
+                Document::json(&legacy::core_versions(&groups()))
+            } else {
+                Document::json(&legacy::group_list(&groups()))
+            }
         });
         answer(document, parts, cbor)
     }

@@ -120,6 +120,7 @@ pub struct SchemaSource {
 pub struct Published {
     schema: Arc<dyn Fn() -> Option<Value> + Send + Sync>,
     fingerprint: Option<Arc<str>>,
+    selectable: Option<&'static [&'static str]>,
 }
 
 /// A field that selectors can use.
@@ -221,7 +222,7 @@ impl SchemaSource {
     /// `None` if it has none, or none that is structural. `published` is called whenever a document is created.
     #[must_use]
     pub fn with_published(self, published: impl Fn() -> Option<Value> + Send + Sync + 'static) -> Self {
-        Self { published: Some(Published { schema: Arc::new(published), fingerprint: None }), ..self }
+        Self { published: Some(Published { schema: Arc::new(published), fingerprint: None, selectable: None }), ..self }
     }
 
     /// Identifies the published schema by a text that is different for another schema, for example the definition's uid
@@ -231,6 +232,16 @@ impl SchemaSource {
     pub fn with_fingerprint(mut self, fingerprint: impl Into<Arc<str>>) -> Self {
         if let Some(published) = &mut self.published {
             published.fingerprint = Some(fingerprint.into());
+        }
+        self
+    }
+
+    /// Publishes these names of selectable fields instead of all that [`ResourceType::selectable`] contains: a hub has
+    /// those of its other versions too. Does nothing without a published schema.
+    #[must_use]
+    pub const fn with_published_fields(mut self, selectable: &'static [&'static str]) -> Self {
+        if let Some(published) = &mut self.published {
+            published.selectable = Some(selectable);
         }
         self
     }
@@ -269,6 +280,11 @@ impl Published {
     /// Returns the text that identifies the schema, if there is one.
     pub fn fingerprint(&self) -> Option<&str> {
         self.fingerprint.as_deref()
+    }
+
+    /// Returns the names of the selectable fields, if they are not those of the resource.
+    pub const fn selectable(&self) -> Option<&'static [&'static str]> {
+        self.selectable
     }
 }
 

@@ -47,10 +47,12 @@ pub(super) fn components(path: &InstalledPath, target: Target) -> Vec<(String, V
     let (Some(published), None) = (resource.schema.published(), path.subresource) else { return Vec::new() };
     let mut kind = kind_schema(published, target);
     let mut list = list_schema(resource);
+    let of_resource = || resource.selectable.iter().map(|field| field.name).collect();
+    let selectable: Vec<&str> = published.selectable().map_or_else(of_resource, <[_]>::to_vec);
     let extend = |schema: &mut Map<String, Value>, kind| {
         schema.insert("x-kubernetes-group-version-kind".to_owned(), json!([group_version_kind(kind)]));
-        if !resource.selectable.is_empty() {
-            let fields = resource.selectable.iter().map(|field| json!({ "fieldPath": field.name }));
+        if !selectable.is_empty() {
+            let fields = selectable.iter().map(|name| json!({ "fieldPath": name }));
             schema.insert("x-kubernetes-selectable-fields".to_owned(), fields.collect());
         }
     };
@@ -82,22 +84,19 @@ pub(super) fn identity(paths: &[&InstalledPath]) -> Option<Digest> {
     (!paths.is_empty()).then(|| digest.finish())
 }
 
-/// Returns the schema of objects. A kind without a schema has no properties: clients take those that a schema has for
-/// the only ones that are allowed.
+/// Returns the schema of objects; a kind without a schema has no properties.
 fn kind_schema(published: &Published, target: Target) -> Map<String, Value> {
     let untyped = || Map::from_iter([("type".to_owned(), "object".into())]);
-    let Some(schema) = published.schema().and_then(|schema| schema::published(schema, target)) else {
-        return untyped();
+    let schema = published.schema().and_then(|schema| schema::published(schema, target));
+    // kubectl takes the properties in documents of v2 for the only ones that are allowed.
+    let is_complete = |schema: &Map<String, Value>| {
+        target == Target::V3 || !schema.contains_key(extensions::PRESERVE_UNKNOWN_FIELDS)
     };
-    let keeps_unknown = schema.contains_key(extensions::PRESERVE_UNKNOWN_FIELDS);
-    if target == Target::V2 && keeps_unknown {
-        return untyped();
-    }
-    let mut schema = schema;
-    schema::add_embedded(&mut schema, target);
+    let Some(mut schema) = schema.filter(is_complete) else { return untyped() };
     schema::set_property(&mut schema, "apiVersion", text(API_VERSION));
     schema::set_property(&mut schema, "kind", text(KIND));
     schema::set_property(&mut schema, "metadata", described("ObjectMeta", METADATA));
+    schema::add_embedded(&mut schema, target);
     schema
 }
 

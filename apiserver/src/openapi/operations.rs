@@ -115,10 +115,8 @@ pub(super) fn path_parameters(path: &InstalledPath, place: PathScope) -> Vec<Val
 }
 
 fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
-    let any = |schema: &str| match is_custom(path) {
-        true => content(schema, &CUSTOM_TYPES),
-        false => json!({ "*/*": { "schema": reference(schema) } }),
-    };
+    let types: &[&str] = if is_custom(path) { &CUSTOM_TYPES } else { &["*/*"] };
+    let any = |schema: &str| content(schema, types);
     Some(match action {
         Action::Get | Action::List | Action::Watch | Action::WatchList => return None,
         Action::DeleteCollection if is_custom(path) => return None,

@@ -82,6 +82,7 @@ async fn schemas_are_those_of_definitions() {
         "OwnerReference",
         "Patch",
         "Preconditions",
+        "ShardInfo",
         "Status",
         "StatusCause",
         "StatusDetails",
