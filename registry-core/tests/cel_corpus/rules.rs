@@ -25,8 +25,7 @@ fn findings(errors: &ErrorList) -> BTreeSet<Finding> {
     let finding = |error: &FieldError| {
         let mut message = error.body();
         if let Some(start) = message.find("selfType") {
-            let digits: String =
-                message[start + 8..].chars().take_while(char::is_ascii_digit).collect();
+            let digits: String = message[start + 8..].chars().take_while(char::is_ascii_digit).collect();
             message = message.replace(&format!("selfType{digits}"), "selfType<n>");
         }
         (error.kind.reason().to_owned(), error.field.to_string(), message)

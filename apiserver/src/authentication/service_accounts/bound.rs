@@ -223,6 +223,7 @@ mod tests {
     use std::sync::Arc;
 
     use registry_core::codec::stored;
+    use registry_core::schema::FieldOrder;
     use registry_core::storage::embedded::Embedded;
     use registry_core::storage::transform;
     use registry_core::storage::versioned::VersionedStore;
@@ -239,7 +240,8 @@ mod tests {
         let object =
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"uid": "of-spec"}});
         let object = Object::from_value(object).unwrap();
-        let (json, item_offset) = stored::with_resource_version(&stored::encode(&object), 7).unwrap();
+        let (json, item_offset) =
+            stored::with_resource_version(&stored::encode(&object, FieldOrder::Usual), 7).unwrap();
         let offset = if is_canonical { item_offset } else { 0 };
         let entry = Entry::new("/registry/pods/a/b".into(), 7, json, offset, Attributes::default());
         assert_eq!(entry.metadata().is_some(), is_canonical);

@@ -100,7 +100,8 @@ mod tests {
     #[test]
     fn values_are_shown_as_in_go() {
         assert_eq!(quote("a\"b\\\n\u{1}é\u{a0}"), r#""a\"b\\\n\x01é\u00a0""#);
-        let numbers = [(1.5, "1.5"), (1e21, "1e+21"), (1e20, "100000000000000000000"), (1e-5, "1e-05"), (3.0, "3")];
+        let numbers =
+            [(1.5, "1.5"), (1e21, "1e+21"), (1e20, "100000000000000000000"), (1e-5, "1e-05"), (3.0, "3")];
         for (number, text) in numbers {
             assert_eq!(float(number), text);
         }

@@ -109,7 +109,9 @@ mod tests {
         assert_eq!(resolved(r"['a']['it\'s']"), Some("a.it's".to_owned()));
         assert_eq!(resolved(".m.key.x"), Some("m[key].x".to_owned()));
         assert_eq!(resolved(".m['k[0]'].x"), Some("m[k[0]].x".to_owned()));
-        for wrong in ["a", ".", ".b", ".a.", ".a[b]", ".a['b.c'", ".a['b.c", ".a..b", ".m['\\q']", ".a[0]", " .a"] {
+        for wrong in
+            ["a", ".", ".b", ".a.", ".a[b]", ".a['b.c'", ".a['b.c", ".a..b", ".m['\\q']", ".a[0]", " .a"]
+        {
             assert_eq!(resolved(wrong), None, "{wrong}");
         }
     }

@@ -221,7 +221,9 @@ impl<'b> Walk<'b> {
                 self.budget.remaining = -1;
                 (FieldError::invalid(path, type_name, detail), Err(Exhausted))
             }
-            Message::Text(text) => (failure::of_rule(path, subject.new, type_name, text, rule.reason), Ok(())),
+            Message::Text(text) => {
+                (failure::of_rule(path, subject.new, type_name, text, rule.reason), Ok(()))
+            }
             Message::Unusable => {
                 let text = default_message(rule);
                 (failure::of_rule(path, subject.new, type_name, text, rule.reason), Ok(()))
@@ -243,8 +245,7 @@ impl<'b> Walk<'b> {
     ) -> Message {
         let (result, cost) = self.run(program, activation);
         if cost > self.budget.remaining {
-            let detail =
-                "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run";
+            let detail = "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run";
             return Message::TooExpensive(detail.to_owned());
         }
         if matches!(result, Err(EvaluationError::CostLimitExceeded)) {
@@ -306,7 +307,8 @@ impl<'a> Variables<'a> {
         let mut plain = activation();
         plain.bind_json("self", subject.new, subject.declared);
         // As in Kubernetes, message expressions see the old value only if a rule beside them uses it.
-        let uses_old = |rule: &CompiledRule| matches!(rule, CompiledRule::Compiled(rule) if rule.uses_old_self);
+        let uses_old =
+            |rule: &CompiledRule| matches!(rule, CompiledRule::Compiled(rule) if rule.uses_old_self);
         if let Some(old) = subject.old.filter(|_| compiled.iter().any(uses_old)) {
             plain.bind_json("oldSelf", old, subject.declared);
         }

@@ -177,8 +177,7 @@ fn decide(
     let names = accepted.and_then(Value::as_object).cloned().unwrap_or_default();
     let mut decision = Decision { names, conflict: None };
     for (field, reason) in [("plural", "PluralConflict"), ("singular", "SingularConflict")] {
-        decision
-            .single(field, reason, requested, accepted, |name| in_use.has_resource(group, name));
+        decision.single(field, reason, requested, accepted, |name| in_use.has_resource(group, name));
     }
     let short = view::list(requested, "shortNames");
     if short != view::list(accepted, "shortNames") {

@@ -129,11 +129,7 @@ fn check_keyed(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
             }
         }
         if !seen.insert(key) {
-            findings.invalid_value(
-                &keys_place,
-                schema.get(LIST_KEYS),
-                "must not contain duplicate entries",
-            );
+            findings.invalid_value(&keys_place, schema.get(LIST_KEYS), "must not contain duplicate entries");
         }
     }
 }

@@ -133,7 +133,9 @@ fn unchanged_versions<'a>(after: &Spec<'a>, before: &Spec<'a>) -> HashSet<&'a st
     let find = |spec: &Spec<'a>, known: &HashMap<&str, Option<&'a Value>>, name: &str| {
         if spec.has_own_schemas() { known.get(name).copied() } else { Some(spec.shared.validation) }
     };
-    names.filter(|name| find(before, &old, name).is_some_and(|old| find(after, &new, name) == Some(old))).collect()
+    names
+        .filter(|name| find(before, &old, name).is_some_and(|old| find(after, &new, name) == Some(old)))
+        .collect()
 }
 
 fn schemas_by_version<'a>(spec: &Spec<'a>) -> HashMap<&'a str, Option<&'a Value>> {

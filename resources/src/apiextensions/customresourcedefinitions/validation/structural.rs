@@ -37,7 +37,10 @@ pub(super) fn is_violated(schema: Schema<'_>) -> bool {
 }
 
 /// Returns how a schema is not structural: a reason why it has no structural form at all, or the single violations.
-pub(in super::super) fn why_not_structural(schema: Option<&Value>, path: &Place) -> Result<ErrorList, String> {
+pub(in super::super) fn why_not_structural(
+    schema: Option<&Value>,
+    path: &Place,
+) -> Result<ErrorList, String> {
     let Some(schema) = Schema::of(schema) else { return Ok(ErrorList::default()) };
     if let Some(reason) = schema.why_not_structural() {
         return Err(reason.to_owned());
