@@ -222,7 +222,10 @@ impl SchemaSource {
     /// `None` if it has none, or none that is structural. `published` is called whenever a document is created.
     #[must_use]
     pub fn with_published(self, published: impl Fn() -> Option<Value> + Send + Sync + 'static) -> Self {
-        Self { published: Some(Published { schema: Arc::new(published), fingerprint: None, selectable: None }), ..self }
+        Self {
+            published: Some(Published { schema: Arc::new(published), fingerprint: None, selectable: None }),
+            ..self
+        }
     }
 
     /// Identifies the published schema by a text that is different for another schema, for example the definition's uid
