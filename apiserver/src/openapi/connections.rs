@@ -24,16 +24,29 @@ fn item(path: &InstalledPath, accepted: &ConnectSpec, suffix: &str) -> Value {
     if !suffix.is_empty() {
         parameters.push(operations::in_path("path", "path to the resource"));
     }
-    for (name, kind) in accepted.options {
+    if is_read(path, accepted) {
+        parameters.push(operations::query(
+            "pretty",
+            "string",
+            "If 'true', then the output is pretty printed.",
+        ));
+    }
+    // Kubernetes describes a list by its elements, and does not describe times.
+    for (name, kind) in accepted.options.iter().filter(|(name, _)| *name != "sinceTime") {
         let kind = match kind {
-            OptionType::Text | OptionType::Texts | OptionType::Integers => "string",
+            OptionType::Text | OptionType::Texts => "string",
             OptionType::Switch => "boolean",
-            OptionType::Integer => "integer",
+            OptionType::Integer | OptionType::Integers => "integer",
         };
         parameters.push(operations::query(name, kind, "See the options' kind."));
     }
     item.insert("parameters".to_owned(), parameters.into());
     Value::Object(item)
+}
+
+/// Whether a path returns its parent's kind: logs are read and not connected to.
+fn is_read(path: &InstalledPath, accepted: &ConnectSpec) -> bool {
+    path.capabilities.storage.kind() != accepted.options_kind
 }
 
 /// Returns the HTTP methods: those of the verbs, and for a proxy that accepts every request also those
@@ -55,8 +68,7 @@ fn operation(path: &InstalledPath, accepted: &ConnectSpec, method: &str, suffix:
     let kind = path.capabilities.storage.kind();
     let parent = path.resource.kind.kind;
     let subresource = path.subresource.unwrap_or_default();
-    // A path that returns its parent's kind is read and not connected to: logs.
-    let is_read = kind != accepted.options_kind;
+    let is_read = is_read(path, accepted);
     let text = json!({ "schema": { "type": "string" } });
     let (action, description, content) = if is_read {
         let description =
