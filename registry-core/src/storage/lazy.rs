@@ -50,13 +50,11 @@ impl LazyStorage {
             return Ok(opened);
         }
         let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.opened.get() {
-            Some(opened) => Ok(opened),
-            None => {
-                let opened = (self.open)()?;
-                Ok(self.opened.get_or_init(|| opened))
-            }
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
         }
+        let opened = (self.open)()?;
+        Ok(self.opened.get_or_init(|| opened))
     }
 }
 

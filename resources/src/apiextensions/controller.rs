@@ -150,7 +150,9 @@ impl CustomResourceController {
             Task::Status { name, uid, changes } => {
                 let _permit = self.writes.acquire().await;
                 self.change_status(&name, &uid, |definition| {
-                    changes.iter().for_each(|change| change.apply(definition));
+                    for change in &changes {
+                        change.apply(definition);
+                    }
                 })
                 .await
             }

@@ -150,13 +150,14 @@ fn all_selectable(rules: &KindRules, hub_at: usize) -> Vec<&'static str> {
 
 /// Returns the source of a version's schema: compiled for requests, and as it is written in the definition for the
 /// documents about the API.
-fn schema_source(definition: &Definition, compiled: Arc<Compiled>) -> SchemaSource {
+fn schema_source(definition: &Definition, compiled: Arc<Compiled>, selectable: Path) -> SchemaSource {
     let names = &definition.accepted_names;
     let fingerprint = format!("{} {} {names:?}", definition.uid, definition.generation);
     let published = compiled.clone();
     SchemaSource::new(move || compiled.get().schema.clone())
         .with_published(move || published.published())
         .with_fingerprint(fingerprint)
+        .with_published_fields(selectable)
 }
 
 /// Returns the name of a selectable field in selectors.
@@ -211,7 +212,7 @@ impl Making<'_> {
                 at,
                 deprecation.as_deref().map(intern::text),
             )),
-            schema: schema_source(definition, compiled),
+            schema: schema_source(definition, compiled, own.selectable),
             hub: hub.map(|hub| {
                 let hub_fields = fields.into();
                 let converter = conversion::between_versions(definition);

@@ -56,16 +56,15 @@ impl ServedGroup {
     /// Adds a route.
     pub(super) fn add(&mut self, route: Arc<Route>) {
         let id = route.path.resource.group_version();
-        let known = self.versions.iter().position(|version| version.id == id);
-        let version = match known.and_then(|index| self.versions.get_mut(index)) {
-            Some(version) => Arc::make_mut(version),
-            None => {
-                self.versions.push(Arc::new(ServedVersion::new(id)));
-                discovery::sort_by_preference(&mut self.versions, |version| version.id.version);
-                return self.add(route);
-            }
-        };
-        version.resources.entry(route.path.resource.plural).or_default().push(route);
+        if let Some(version) = self.versions.iter_mut().find(|version| version.id == id) {
+            let resources = &mut Arc::make_mut(version).resources;
+            resources.entry(route.path.resource.plural).or_default().push(route);
+            return;
+        }
+        let mut version = ServedVersion::new(id);
+        version.resources.insert(route.path.resource.plural, vec![route]);
+        self.versions.push(Arc::new(version));
+        discovery::sort_by_preference(&mut self.versions, |version| version.id.version);
     }
 
     /// Removes a resource with its subresources, and returns their routes.

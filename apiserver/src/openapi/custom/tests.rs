@@ -10,7 +10,7 @@ fn published(schema: Value, target: Target) -> Option<Value> {
 }
 
 /// Returns the published form of the schema of a field.
-fn field(schema: Value, target: Target) -> Value {
+fn field(schema: &Value, target: Target) -> Value {
     let root = json!({ "type": "object", "properties": { "f": schema } });
     published(root, target).expect("it is structural")["properties"]["f"].take()
 }
@@ -61,7 +61,7 @@ fn what_is_not_set_is_left_out() {
         "x-unknown": 1, "x-kubernetes-validations": [{ "rule": "true", "message": "", "reason": null }],
     });
     let expected = json!({ "type": "string", "x-kubernetes-validations": [{ "rule": "true" }] });
-    assert_eq!(field(schema, Target::V3), expected);
+    assert_eq!(field(&schema, Target::V3), expected);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn integers_or_strings_have_their_types() {
     let types = json!([{ "type": "integer" }, { "type": "string" }]);
     let unfolded = |mut schema: Value, target| {
         schema["x-kubernetes-int-or-string"] = true.into();
-        let mut published = field(schema, target);
+        let mut published = field(&schema, target);
         published.as_object_mut().unwrap().remove("x-kubernetes-int-or-string").unwrap();
         published
     };
@@ -114,7 +114,7 @@ fn schemas_of_v2_have_only_what_kubectl_understands() {
         (json!({ "type": "string", "not": { "pattern": "a" }, "allOf": [{ "pattern": "b" }] }), item.clone()),
     ];
     for (schema, expected) in cases {
-        assert_eq!(field(schema.clone(), Target::V2), expected, "{schema}");
+        assert_eq!(field(&schema, Target::V2), expected, "{schema}");
     }
 }
 
@@ -124,16 +124,16 @@ fn embedded_resources_have_types_and_metadata() {
         "type": "object", "x-kubernetes-embedded-resource": true, "required": ["apiVersion", "spec"],
         "properties": { "metadata": { "type": "object" }, "spec": { "type": "object" } },
     });
-    let embedded = field(schema.clone(), Target::V3);
+    let embedded = field(&schema, Target::V3);
     assert_eq!(embedded["required"], json!(["apiVersion", "spec", "kind"]));
     assert_eq!(embedded["properties"]["kind"], text(EMBEDDED_KIND));
     assert_eq!(embedded["properties"]["metadata"], described("ObjectMeta", METADATA));
-    assert_eq!(field(json!({ "type": "array", "items": schema }), Target::V2)["items"], embedded);
+    assert_eq!(field(&json!({ "type": "array", "items": schema }), Target::V2)["items"], embedded);
     let open = json!({
         "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
     });
-    assert_eq!(field(open.clone(), Target::V3)["required"], json!(["kind", "apiVersion"]));
-    assert_eq!(field(open, Target::V2).get("properties"), None);
+    assert_eq!(field(&open, Target::V3)["required"], json!(["kind", "apiVersion"]));
+    assert_eq!(field(&open, Target::V2).get("properties"), None);
 }
 
 #[test]

@@ -185,7 +185,7 @@ impl VersionAdapter {
     fn with_key_of(&self, entry: &StoredObject, object: &Object) -> Result<StoredObject, ConversionError> {
         let encoded = stored::encode(object, self.spoke.schema().field_order());
         let (line, item_offset) =
-            stored::with_resource_version(&encoded, entry.revision).map_err(unreadable)?;
+            stored::with_resource_version(&encoded, entry.revision).map_err(|error| unreadable(&error))?;
         let attributes = entry.attributes.clone();
         Ok(Arc::new(Entry::new(Arc::clone(&entry.key), entry.revision, line, item_offset, attributes)))
     }
@@ -193,7 +193,7 @@ impl VersionAdapter {
     /// Converts an event by functions of this process.
     fn event(&self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
         let Some(entry) = event.object() else { return Ok(event) };
-        let converted = self.shared(entry).map_err(|error| corrupt(entry, error))?;
+        let converted = self.shared(entry).map_err(|error| corrupt(entry, &error))?;
         Ok(event.with_object(converted))
     }
 
@@ -201,20 +201,20 @@ impl VersionAdapter {
     async fn converted_event(&self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
         let Some(entry) = event.object() else { return Ok(event) };
         let mut entries = [entry.clone()];
-        self.convert_remotely(&mut entries).await.map_err(|error| corrupt(entry, error))?;
+        self.convert_remotely(&mut entries).await.map_err(|error| corrupt(entry, &error))?;
         let [converted] = entries;
         Ok(event.with_object(converted))
     }
 }
 
-fn corrupt(entry: &StoredObject, error: impl ToString) -> WatchError {
+fn corrupt(entry: &StoredObject, error: &ConversionError) -> WatchError {
     WatchError::Corrupt { key: entry.key.to_string(), reason: error.to_string() }
 }
 
 fn decoded(entry: &StoredObject) -> Result<Object, ConversionError> {
-    stored::decode(entry.json()).map_err(unreadable)
+    stored::decode(entry.json()).map_err(|error| unreadable(&error))
 }
 
-fn unreadable(error: DecodeError) -> ConversionError {
+fn unreadable(error: &DecodeError) -> ConversionError {
     ConversionError(error.to_string())
 }

@@ -94,8 +94,8 @@ impl Drop for Pending {
 
 impl Store {
     /// Attaches hooks around writes, after those that the store has. Writes that have begun do not see them.
-    pub fn attach_hooks(&self, hooks: Arc<dyn StoreHooks>) {
-        self.hooks.rcu(|present| present.iter().chain([&hooks]).cloned().collect::<Vec<_>>());
+    pub fn attach_hooks(&self, hooks: &Arc<dyn StoreHooks>) {
+        self.hooks.rcu(|present| present.iter().chain([hooks]).cloned().collect::<Vec<_>>());
     }
 
     /// Calls `notify` for each of the store's hooks.

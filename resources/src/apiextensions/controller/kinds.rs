@@ -74,7 +74,8 @@ impl ServedKind {
         let is_terminating = Arc::<AtomicBool>::default();
         let store = paths.iter().flatten().find_map(|path| path.store.clone());
         if let Some(store) = &store {
-            store.attach_hooks(Arc::new(RefuseNewObjects(is_terminating.clone())));
+            let hooks: Arc<dyn StoreHooks> = Arc::new(RefuseNewObjects(is_terminating.clone()));
+            store.attach_hooks(&hooks);
         }
         let resources = paths.iter().filter_map(|paths| Some(paths.first()?.resource.resource())).collect();
         let identity = KindIdentity::of(definition);

@@ -175,10 +175,8 @@ impl State {
         if conditions::needs_cleanup(&definition) && !known.is_cleaning {
             known.is_cleaning = true;
             let plural = definition.get_str(&["spec", "names", "plural"]).unwrap_or_default();
-            let instances = match controller.is_installed(&known.group, plural) {
-                true => Instances::BuiltIn,
-                false => known.instances(),
-            };
+            let is_built_in = controller.is_installed(&known.group, plural);
+            let instances = if is_built_in { Instances::BuiltIn } else { known.instances() };
             applied.tasks.push(Task::Cleanup { name, uid, instances });
         } else if !changes.is_empty() {
             applied.tasks.push(Task::Status { name, uid, changes });

@@ -47,7 +47,8 @@ pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) -> Option<Ar
         taken,
         refreshing: tokio::sync::Mutex::default(),
     });
-    store.attach_hooks(Arc::new(Allocation(allocator.clone())));
+    let hooks: Arc<dyn StoreHooks> = Arc::new(Allocation(allocator.clone()));
+    store.attach_hooks(&hooks);
     Some(allocator)
 }
 

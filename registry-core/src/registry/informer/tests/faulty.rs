@@ -119,7 +119,7 @@ async fn follow(cached: bool, seed: u64) {
             sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(Duration::from_secs(60), reached).await.expect("the informers reach the last write");
+    timeout(Duration::from_mins(1), reached).await.expect("the informers reach the last write");
     let page = sound.list(&RequestContext::system(""), &ListOptions::default()).await.unwrap();
     let stored: BTreeMap<String, Revision> =
         page.items.iter().map(|object| (object.key.to_string(), object.revision)).collect();

@@ -57,10 +57,14 @@ impl StoreHooks for Diary {
     }
 }
 
+fn hooks(hooks: impl StoreHooks) -> Arc<dyn StoreHooks> {
+    Arc::new(hooks)
+}
+
 fn hooked(resource: &'static ResourceDescription) -> (Fixture, Diary) {
     let fixture = Fixture::new(resource);
     let diary = Diary::default();
-    fixture.store.attach_hooks(Arc::new(diary.clone()));
+    fixture.store.attach_hooks(&hooks(diary.clone()));
     (fixture, diary)
 }
 
@@ -127,12 +131,12 @@ impl StoreHooks for Refusing {
 async fn several_hooks_are_called_in_turn_and_a_refusal_releases_those_before_it() {
     let (fixture, first) = hooked(&PLAIN);
     let second = Diary(first.0.clone());
-    fixture.store.attach_hooks(Arc::new(second));
+    fixture.store.attach_hooks(&hooks(second));
     fixture.create(widget("lion", &json!({}))).await.unwrap();
     let both = ["begin create", "begin create", "finish true", "finish true", "created at 1", "created at 1"];
     assert_eq!(first.take(), both);
 
-    fixture.store.attach_hooks(Arc::new(Refusing));
+    fixture.store.attach_hooks(&hooks(Refusing));
     fixture.create(widget("bear", &json!({}))).await.unwrap_err();
     assert_eq!(first.take(), ["begin create", "begin create", "finish false", "finish false"]);
 }
