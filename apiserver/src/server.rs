@@ -89,6 +89,14 @@ pub struct ServerBuilder {
 #[derive(Clone)]
 pub struct Readiness(Arc<Filters<LargeBodies<Api>>>);
 
+/// What the first phase of the assembly creates.
+struct OpenedStores {
+    dependencies: ServerDependencies,
+    authorizer: Arc<dyn Authorizer>,
+    storages: Arc<Storages>,
+    installed: Arc<InstalledApi>,
+}
+
 /// The two steps of the shutdown.
 #[derive(Clone, Debug)]
 struct Lifecycle {
@@ -158,13 +166,8 @@ impl ServerBuilder {
         let identities = pki::Identities::ensure(&self.options)?;
         let ca_pem = identities.server_ca_pem.clone();
         let tls = Arc::new(ServingTls::new(&identities, metrics.certificate_expiry().clone())?);
-        let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
-        let dependencies = ServerDependencies::new(&self.options, &engine, authorizer.clone())?;
-        let services = dependencies.services.clone();
-        let counted = metrics.storage().clone();
-        let storages = Arc::new(Storages::new(engine.clone(), &self.options.storage, services, counted));
-        let installed = Arc::new(self.install(&storages)?);
-        metrics.read_from(storages.reader());
+        let stores = self.open_stores(&engine, &metrics)?;
+        let OpenedStores { dependencies, authorizer, storages, installed } = stores;
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let (listener, address) = listen(&self.options).await?;
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
@@ -224,6 +227,19 @@ impl ServerBuilder {
             descriptors,
             shared_watch: storages.shared_watch().clone(),
         })
+    }
+
+    /// The first phase of the assembly: the stores of all resources, and what they need themselves. Whoever reads from
+    /// the stores is created after it: informers, admission, hooks, and the handlers.
+    fn open_stores(&self, engine: &Engine, metrics: &ServerMetrics) -> Result<OpenedStores, ServerError> {
+        let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
+        let dependencies = ServerDependencies::new(&self.options, engine, authorizer.clone())?;
+        let services = dependencies.services.clone();
+        let counted = metrics.storage().clone();
+        let storages = Arc::new(Storages::new(engine.clone(), &self.options.storage, services, counted));
+        let installed = Arc::new(self.install(&storages)?);
+        metrics.read_from(storages.reader());
+        Ok(OpenedStores { dependencies, authorizer, storages, installed })
     }
 
     /// Installs the resources of every map that are enabled.
