@@ -9,7 +9,7 @@ use http::{Request, Response};
 use registry_core::RequestContext;
 use registry_core::context::ClusterPolicy;
 use registry_core::registry::storage_map::{check_declarations, check_together};
-use registry_core::registry::{InstalledApi, StorageMap};
+use registry_core::registry::{InformerTask, InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
 use registry_core::storage::shared_watch::SharedWatch;
 use resources::apiextensions::CustomResourceController;
@@ -187,11 +187,7 @@ impl ServerBuilder {
         let reaches_local = self.reaches_local_workloads;
         let max_proxied = descriptors.proxied;
         api.connect_by(dependencies.proxy(address, reaches_local, max_proxied, stopping));
-        let custom_resources = CustomResourceController::new(&installed, storages.clone(), api.clone());
-        if let Some(controller) = &custom_resources {
-            api.look_for_late_resources(controller.clone());
-            informers.push(controller.informer());
-        }
+        let custom_resources = custom_resources(&installed, &storages, &api, &mut informers);
         let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, informers);
         let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
         if let Some(controller) = &custom_resources {
@@ -377,6 +373,20 @@ fn admission(installed: &InstalledApi, options: &Options) -> Result<AdmissionCha
     chain.validating.extend(plugins.validating);
     options.admission.apply(&mut chain)?;
     Ok(chain)
+}
+
+/// Returns the controller that serves custom resources through the API, and adds its informer; `None` if their definitions
+/// are not served.
+fn custom_resources(
+    installed: &InstalledApi,
+    storages: &Arc<Storages>,
+    api: &Arc<Api>,
+    informers: &mut Vec<InformerTask>,
+) -> Option<Arc<CustomResourceController>> {
+    let controller = CustomResourceController::new(installed, storages.clone(), api.clone())?;
+    api.look_for_late_resources(controller.clone());
+    informers.push(controller.informer());
+    Some(controller)
 }
 
 /// Returns the API configuration of these options.
