@@ -53,7 +53,9 @@ impl Api {
     ) -> Result<Response<Body>, StatusError> {
         let route = match self.route(info, resource).await {
             Ok(route) => route,
-            Err(missing) => return missing.status().map_or_else(|| Ok(responses::page_not_found()), Err),
+            Err(missing) => {
+                return missing.status(resource).map_or_else(|| Ok(responses::page_not_found()), Err);
+            }
         };
         let route = &*route;
         route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::of(&parts.uri));

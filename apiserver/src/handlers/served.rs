@@ -21,7 +21,7 @@ use super::routing::{Missing, Route};
 mod documents;
 mod group;
 
-use group::{ServedGroup, ServedVersion};
+use group::{GroupOrigin, ServedGroup, ServedVersion};
 
 /// A snapshot of what is served.
 #[derive(Default)]
@@ -43,7 +43,10 @@ impl Served {
         for path in &installed.paths {
             let route = Route::new(path.clone(), metrics, ending.clone());
             kinds.insert((route.kind.group, route.kind.version, route.kind.kind));
-            served.group_mut(path.resource.kind.group, path.resource.is_builtin).add(Arc::new(route));
+            let position = served.groups.len();
+            let is_builtin = path.resource.is_builtin;
+            let origin = if is_builtin { GroupOrigin::Builtin { position } } else { GroupOrigin::Installed };
+            served.group_mut(path.resource.kind.group, origin).add(Arc::new(route));
         }
         Self { kinds: Arc::new(kinds), ..served }
     }
@@ -66,7 +69,7 @@ impl Served {
             let ending = ending.of_removable();
             for path in paths {
                 let route = Route::new(path, metrics, ending.clone());
-                next.group_mut(resource.group, false).add(Arc::new(route));
+                next.group_mut(resource.group, GroupOrigin::Defined).add(Arc::new(route));
             }
         }
         (next, ended)
@@ -82,9 +85,8 @@ impl Served {
         removed
     }
 
-    fn group_mut(&mut self, name: &'static str, is_builtin: bool) -> &mut ServedGroup {
-        let position = if is_builtin { self.groups.len() } else { usize::MAX };
-        let group = self.groups.entry(name).or_insert_with(|| Arc::new(ServedGroup::new(name, position)));
+    fn group_mut(&mut self, name: &'static str, origin: GroupOrigin) -> &mut ServedGroup {
+        let group = self.groups.entry(name).or_insert_with(|| Arc::new(ServedGroup::new(name, origin)));
         Arc::make_mut(group)
     }
 
@@ -101,10 +103,16 @@ impl Served {
         request: &ResourceRequest,
     ) -> Result<&Arc<Route>, Missing> {
         let group = self.groups.get(request.group.as_str()).ok_or(Missing::Page)?;
-        let version = group.version(&request.version).ok_or(Missing::Resource)?;
-        let route = version.route(&request.resource, &request.subresource).ok_or(Missing::Resource)?;
-        route.check_shape(info, request)?;
-        Ok(route)
+        let route = group.version(&request.version).ok_or(Missing::Resource).and_then(|version| {
+            let route = version.route(&request.resource, &request.subresource);
+            let parent =
+                || version.route(&request.resource, "").map(|route| route.path.resource.group_resource());
+            let missing = || parent().map_or(Missing::Resource, Missing::Subresource);
+            let route = route.ok_or_else(missing)?;
+            route.check_shape(info, request)?;
+            Ok(route)
+        });
+        route.map_err(|missing| missing.in_group(group.is_defined_by_resources()))
     }
 
     fn find_version(&self, group: &str, version: &str) -> Option<&Arc<ServedVersion>> {

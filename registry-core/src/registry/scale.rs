@@ -220,9 +220,10 @@ impl ObjectAdapter for ScaleAdapter {
                 object.remove(MANAGED_FIELDS);
             }
         }
-        // The store checks both against the parent object.
-        for field in ["name", "resourceVersion"] {
-            object.copy_field(&wanted, &["metadata", field]);
+        // The store checks both against the parent object. A scale without a resource version is written unconditionally.
+        object.copy_field(&wanted, &["metadata", "name"]);
+        if !wanted.resource_version().is_empty() {
+            object.copy_field(&wanted, &["metadata", "resourceVersion"]);
         }
         Ok(object)
     }

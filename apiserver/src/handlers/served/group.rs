@@ -13,12 +13,24 @@ use super::super::routing::Route;
 /// A served group.
 pub(super) struct ServedGroup {
     name: &'static str,
-    /// Position among the groups in discovery: Kubernetes' own groups keep the order of their storage map; all others
-    /// follow by name.
-    position: usize,
+    origin: GroupOrigin,
     /// The preferred version first.
     versions: Vec<Arc<ServedVersion>>,
     documents: discovery::GroupDocuments,
+}
+
+/// Where a group comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GroupOrigin {
+    /// Kubernetes' own storage map, whose order the groups keep in discovery.
+    Builtin {
+        /// The position in the storage map.
+        position: usize,
+    },
+    /// Another storage map.
+    Installed,
+    /// Definitions of custom resources.
+    Defined,
 }
 
 /// A served version of a group.
@@ -34,7 +46,7 @@ pub(super) struct ServedVersion {
 impl Clone for ServedGroup {
     fn clone(&self) -> Self {
         let documents = discovery::GroupDocuments::default();
-        Self { name: self.name, position: self.position, versions: self.versions.clone(), documents }
+        Self { name: self.name, origin: self.origin, versions: self.versions.clone(), documents }
     }
 }
 
@@ -49,8 +61,8 @@ impl Clone for ServedVersion {
 
 impl ServedGroup {
     /// Creates a group without versions.
-    pub(super) fn new(name: &'static str, position: usize) -> Self {
-        Self { name, position, versions: Vec::new(), documents: discovery::GroupDocuments::default() }
+    pub(super) fn new(name: &'static str, origin: GroupOrigin) -> Self {
+        Self { name, origin, versions: Vec::new(), documents: discovery::GroupDocuments::default() }
     }
 
     /// Adds a route.
@@ -84,9 +96,17 @@ impl ServedGroup {
         self.versions.is_empty()
     }
 
-    /// Returns the sort key of groups in discovery.
+    /// Returns the sort key of groups in discovery: groups that are not Kubernetes' own follow by name.
     pub(super) fn order(&self) -> (usize, &'static str) {
-        (self.position, self.name)
+        match self.origin {
+            GroupOrigin::Builtin { position } => (position, self.name),
+            GroupOrigin::Installed | GroupOrigin::Defined => (usize::MAX, self.name),
+        }
+    }
+
+    /// Whether the group exists only because custom resources define it.
+    pub(super) fn is_defined_by_resources(&self) -> bool {
+        self.origin == GroupOrigin::Defined
     }
 
     /// Returns a version by its name.
