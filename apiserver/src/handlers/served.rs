@@ -69,6 +69,11 @@ impl Served {
                 next.group_mut(resource.group, false).add(Arc::new(route));
             }
         }
+        for resource in change.terminating {
+            if let Some(group) = next.groups.get_mut(resource.group) {
+                Arc::make_mut(group).set_terminating(resource);
+            }
+        }
         (next, ended)
     }
 
