@@ -254,6 +254,11 @@ impl SchemaSource {
         (self.compiled)()
     }
 
+    /// Returns whether this is the schema of a custom kind, which has no types in Kubernetes' code.
+    pub const fn is_custom(&self) -> bool {
+        self.published.is_some()
+    }
+
     /// Returns what OpenAPI publishes instead of the schema; `None` for kinds that are not custom.
     pub const fn published(&self) -> Option<&Published> {
         self.published.as_ref()

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::json_fields::put;
 
-use super::groups::{Group, Version, is_custom, verbs};
+use super::groups::{Group, Version, is_custom};
 
 /// Kubernetes' `APIGroupDiscoveryList`.
 #[derive(Serialize)]
@@ -43,12 +43,12 @@ fn version_entry(version: &Version<'_>) -> Value {
     let paths = version.listed();
     let resources: Vec<Value> = (paths.iter())
         .filter(|path| path.subresource.is_none())
-        .map(|path| resource_entry(&paths, path))
+        .map(|path| resource_entry(version, &paths, path))
         .collect();
     json!({ "version": version.name, "freshness": "Current", "resources": resources })
 }
 
-fn resource_entry(paths: &[&InstalledPath], path: &InstalledPath) -> Value {
+fn resource_entry(version: &Version<'_>, paths: &[&InstalledPath], path: &InstalledPath) -> Value {
     let own = &path.resource;
     let mut entry = json!({
         "resource": own.plural, "responseKind": response_kind(path), "singularResource": own.singular,
@@ -56,7 +56,7 @@ fn resource_entry(paths: &[&InstalledPath], path: &InstalledPath) -> Value {
             Scope::Namespaced => "Namespaced",
             Scope::Cluster => "Cluster",
         },
-        "verbs": verbs(path),
+        "verbs": version.verbs(path),
     });
     if !own.short_names.is_empty() {
         put(&mut entry, "shortNames", &*own.short_names);

@@ -1,6 +1,7 @@
 //! Served groups and versions, as their documents describe them.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use registry_core::api::GroupVersion;
 use registry_core::registry::InstalledPath;
@@ -10,6 +11,9 @@ use crate::request_info;
 /// The verbs of custom resources, in the order in which Kubernetes lists them.
 const CUSTOM_VERBS: [&str; 8] =
     ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+
+/// Those that are not offered while the definition is being deleted.
+const CUSTOM_WRITES: [&str; 3] = ["patch", "create", "update"];
 
 /// A group with its versions, the preferred one first.
 pub(crate) struct Group<'a> {
@@ -27,6 +31,8 @@ pub(crate) struct Version<'a> {
     pub(crate) name: &'static str,
     /// Its paths, by resource and subresource.
     pub(crate) paths: Vec<&'a InstalledPath>,
+    /// The resources whose definition is being deleted.
+    pub(crate) terminating: &'a BTreeSet<&'static str>,
 }
 
 /// Sorts versions by preference: stable before beta before alpha, then the higher number; others by name.
@@ -74,6 +80,17 @@ impl Version<'_> {
         paths
     }
 
+    /// Returns the verbs of a path.
+    pub(super) fn verbs(&self, path: &InstalledPath) -> Vec<&'static str> {
+        let served = path.capabilities.verbs();
+        if path.subresource.is_some() || !is_custom(path) {
+            return served;
+        }
+        let is_terminating = self.terminating.contains(path.resource.plural);
+        let offered = CUSTOM_VERBS.into_iter().filter(|verb| served.contains(verb));
+        offered.filter(|verb| !(is_terminating && CUSTOM_WRITES.contains(verb))).collect()
+    }
+
     fn id(&self) -> GroupVersion {
         GroupVersion { group: self.group, version: self.name }
     }
@@ -81,16 +98,7 @@ impl Version<'_> {
 
 /// Returns whether this is a path of a custom kind.
 pub(super) fn is_custom(path: &InstalledPath) -> bool {
-    path.resource.schema.published().is_some()
-}
-
-/// Returns the verbs of a path.
-pub(super) fn verbs(path: &InstalledPath) -> Vec<&'static str> {
-    let served = path.capabilities.verbs();
-    if path.subresource.is_some() || !is_custom(path) {
-        return served;
-    }
-    CUSTOM_VERBS.into_iter().filter(|verb| served.contains(verb)).collect()
+    path.resource.schema.is_custom()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use registry_core::registry::InstalledPath;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
 
-use super::groups::{Group, Version, verbs};
+use super::groups::{Group, Version};
 
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const EXTENSIONS: &str = "apiextensions.k8s.io";
@@ -142,14 +142,15 @@ pub(super) fn resource_list(version: &Version<'_>) -> impl Serialize {
         kind: "APIResourceList",
         api_version: if version.group.is_empty() { "" } else { "v1" },
         group_version: version.group_version(),
-        resources: version.listed().into_iter().map(resource).collect(),
+        resources: version.listed().into_iter().map(|path| resource(version, path)).collect(),
     }
 }
 
-fn resource(path: &InstalledPath) -> ApiResource<'_> {
+fn resource<'a>(version: &Version<'_>, path: &'a InstalledPath) -> ApiResource<'a> {
     let own = &path.resource;
     let storage = &path.capabilities.storage;
     let kind = storage.kind();
+    let verbs = version.verbs(path);
     let (group, version) =
         if kind.group_version() == own.group_version() { ("", "") } else { (kind.group, kind.version) };
     let entry = ApiResource {
@@ -159,7 +160,7 @@ fn resource(path: &InstalledPath) -> ApiResource<'_> {
         group,
         version,
         kind: kind.kind,
-        verbs: verbs(path),
+        verbs,
         short_names: &own.short_names,
         categories: &own.categories,
         storage_version_hash: String::new(),

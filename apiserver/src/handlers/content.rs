@@ -79,9 +79,22 @@ pub(super) fn decode_object(
     format: Format,
     validation: FieldValidation,
 ) -> Result<Object, StatusError> {
+    let decoded = decode_conforming(call, bytes, format, validation);
+    let mut object = decoded.map_err(|failure| declared::shown_for(call, failure))?;
+    settle_namespace(call, &mut object)?;
+    Ok(with_defaults(call, object))
+}
+
+/// Decodes the object of a request: of the route's kind, in the schema's form.
+fn decode_conforming(
+    call: &Call<'_>,
+    bytes: &[u8],
+    format: Format,
+    validation: FieldValidation,
+) -> Result<Object, StatusError> {
     let expected = call.route.kind.kind;
     let schema = call.route.path.capabilities.storage.schema();
-    let (declared, fields, duplicates) = match format {
+    let (declared, fields, mut duplicates) = match format {
         Format::Json | Format::Yaml | Format::Cbor => decode_tree(call, bytes, format)?,
         Format::Protobuf => decode_message(call, bytes, &schema)?,
     };
@@ -93,17 +106,21 @@ pub(super) fn decode_object(
     schema
         .conform(&mut value, &mut unknown)
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.text))?;
+    let is_sorted = matches!(format, Format::Json) && validation != FieldValidation::Ignore;
+    let is_custom = call.route.is_custom();
+    // The unknown fields of a custom resource are found by pruning, after decoding.
+    if is_sorted && is_custom && duplicates.len() > 1 {
+        json::sort_as_written(bytes, &mut duplicates);
+    }
     let unknown = unknown.iter().map(ToString::to_string);
     let mut issues: Vec<String> = duplicates.into_iter().chain(unknown).collect();
-    if matches!(format, Format::Json) && issues.len() > 1 && validation != FieldValidation::Ignore {
+    if is_sorted && !is_custom && issues.len() > 1 {
         json::sort_as_written(bytes, &mut issues);
     }
     bound_issues(&mut issues);
     settle_issues(call, &issues, validation)
         .map_err(|strict| declared.cannot_be_handled(expected, &strict.to_string()))?;
-    let mut object = Object::from_value(value).unwrap_or_default();
-    settle_namespace(call, &mut object)?;
-    Ok(with_defaults(call, object))
+    Ok(Object::from_value(value).unwrap_or_default())
 }
 
 /// The declared type of a body, its fields, and the duplicate ones.
@@ -162,9 +179,21 @@ pub(super) fn settle_issues(
         return Err(StrictError(issues.join(", ")));
     }
     for text in issues {
-        call.context.warn(text.clone());
+        warn_of_issue(call, text);
     }
     Ok(())
+}
+
+/// Adds the warning about an issue. The YAML decoder reports all issues of a document in one text, a line for each:
+/// every line is a warning of its own.
+///
+/// Kubernetes concept: `parseYAMLWarnings` in `k8s.io/apiserver/pkg/endpoints/handlers`.
+pub(super) fn warn_of_issue(call: &Call<'_>, text: &str) {
+    let document = text.strip_prefix("error converting YAML to JSON: ").unwrap_or(text);
+    match document.strip_prefix("yaml: unmarshal errors:\n") {
+        Some(lines) => lines.lines().for_each(|line| call.context.warn(line.trim())),
+        None => call.context.warn(text),
+    }
 }
 
 /// Sets an object's namespace to the request's.

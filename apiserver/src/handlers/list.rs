@@ -27,9 +27,6 @@ mod tests;
 
 use body::{ListBody, Writer};
 
-/// The beginning of a list's metadata, up to its resource version.
-const METADATA_HEAD: &str = "{\"resourceVersion\":\"";
-
 /// Handles a list.
 pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
     let lister = call.route.path.capabilities.lister.as_ref().ok_or_else(method_not_allowed)?;
@@ -60,42 +57,54 @@ pub(super) async fn list_answer(
 ) -> Result<Response<Body>, StatusError> {
     let form = ItemForm::of_list(call, output)?;
     let size_hint_bytes = page.items.iter().map(|entry| entry.json().len()).sum();
-    let list_head = call.route.list_head.as_deref().unwrap_or_default();
+    let is_custom = call.route.is_custom() && matches!(form, ItemForm::Whole);
     let body = match output.format {
-        Format::Json => json_body(list_head, form, page),
-        Format::Yaml => yaml_body(list_head, form, page)?,
-        Format::Cbor => cbor_body(call, list_head, form, page).await?,
+        Format::Json if is_custom => custom_json_body(call, form, page),
+        Format::Json => json_body(call, form, page),
+        Format::Yaml => yaml_body(call, form, page)?,
+        Format::Cbor => cbor_body(call, form, page).await?,
         Format::Protobuf => return messages::answer(call, output, page).await,
     };
     Ok(responses::stream(output, body.begun()?, size_hint_bytes))
 }
 
-fn json_body(list_head: &[u8], form: ItemForm, page: ListPage) -> ListBody {
+fn json_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> ListBody {
+    let list_head = call.route.list_head.as_deref().unwrap_or_default();
     let mut prefix = Vec::with_capacity(list_head.len() + 64);
     let metadata = page_metadata(&page);
     match &form {
         ItemForm::Whole | ItemForm::Tail => {
             prefix.extend_from_slice(list_head);
-            prefix.extend_from_slice(metadata.as_bytes());
+            // The head ends with the opening brace of the metadata.
+            prefix.extend_from_slice(metadata.trim_start_matches('{').as_bytes());
             prefix.extend_from_slice(b",\"items\":[");
         }
         ItemForm::Partial(version) => {
             let api_version = version.api_version();
             let head = format!(
                 "{{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"{api_version}\",\
-                 \"metadata\":{METADATA_HEAD}{metadata},\"items\":["
+                 \"metadata\":{metadata},\"items\":["
             );
             prefix.extend_from_slice(head.as_bytes());
         }
-        ItemForm::Row(table) => table.write_head(&mut prefix, &format!("{METADATA_HEAD}{metadata}"), true),
+        ItemForm::Row(table) => table.write_head(&mut prefix, &metadata, true),
     }
     ListBody::new(prefix, page, Writer::Json(form), b"]}\n".to_vec())
 }
 
+/// Returns a list of custom resources, which has no Go struct in Kubernetes: all its fields are sorted by name.
+fn custom_json_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> ListBody {
+    let lister = call.route.path.capabilities.lister.as_ref();
+    let list_kind = lister.map_or("", |lister| lister.list_kind());
+    let prefix = format!("{{\"apiVersion\":\"{}\",\"items\":[", call.route.api_version);
+    let suffix = format!("],\"kind\":\"{list_kind}\",\"metadata\":{}}}\n", custom_page_metadata(&page));
+    ListBody::new(prefix.into_bytes(), page, Writer::Json(form), suffix.into_bytes())
+}
+
 /// Keys of YAML are sorted, so the items are between the fields before and after them.
-fn yaml_body(list_head: &[u8], form: ItemForm, page: ListPage) -> Result<ListBody, StatusError> {
+fn yaml_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> Result<ListBody, StatusError> {
     let field = items_field(&form);
-    let fields = head(list_head, &form, &page)?;
+    let fields = head(call, &form, &page)?;
     let (before, after): (Map<_, _>, Map<_, _>) =
         fields.into_iter().partition(|(key, _)| key.as_str() < field);
     let is_empty = page.items.is_empty() && page.rest.is_none();
@@ -114,11 +123,10 @@ fn yaml_body(list_head: &[u8], form: ItemForm, page: ListPage) -> Result<ListBod
 /// Writes the number of items before them, but not their size.
 async fn cbor_body(
     call: &Call<'_>,
-    list_head: &[u8],
     form: ItemForm,
     page: ListPage,
 ) -> Result<ListBody, StatusError> {
-    let head = head(list_head, &form, &page)?;
+    let head = head(call, &form, &page)?;
     let mut count = page.items.len();
     let mut rest = page.rest.as_ref().map(Rest::stream);
     while let Some(items) = next_of(&mut rest).await? {
@@ -144,8 +152,10 @@ fn items_field(form: &ItemForm) -> &'static str {
 ///
 /// # Errors
 /// 500 if the head is not that of an object.
-fn head(list_head: &[u8], form: &ItemForm, page: &ListPage) -> Result<Map<String, Value>, StatusError> {
-    let metadata = format!("{METADATA_HEAD}{}", page_metadata(page));
+fn head(call: &Call<'_>, form: &ItemForm, page: &ListPage) -> Result<Map<String, Value>, StatusError> {
+    let list_head = call.route.list_head.as_deref().unwrap_or_default();
+    let is_custom = call.route.is_custom() && matches!(form, ItemForm::Whole);
+    let metadata = if is_custom { custom_page_metadata(page).to_string() } else { page_metadata(page) };
     let metadata: Value = serde_json::from_str(&metadata).map_err(StatusError::internal)?;
     let head = match form {
         ItemForm::Row(table) => table.head(&metadata),
@@ -153,7 +163,7 @@ fn head(list_head: &[u8], form: &ItemForm, page: &ListPage) -> Result<Map<String
             "kind": "PartialObjectMetadataList", "apiVersion": version.api_version(), "metadata": metadata,
         }),
         ItemForm::Whole | ItemForm::Tail => {
-            let closed = [list_head, b"\"}}"].concat();
+            let closed = [list_head, b"}}"].concat();
             let mut head: Value = serde_json::from_slice(&closed).map_err(StatusError::internal)?;
             put(&mut head, "metadata", metadata);
             head
@@ -165,17 +175,31 @@ fn head(list_head: &[u8], form: &ItemForm, page: &ListPage) -> Result<Map<String
     }
 }
 
-/// Returns the metadata of a list, starting behind [`METADATA_HEAD`].
+/// Returns the metadata of a list.
 fn page_metadata(page: &ListPage) -> String {
     use std::fmt::Write;
-    let mut text = format!("{}\"", page.revision);
+    let mut text = format!("{{\"resourceVersion\":\"{}\"", page.revision);
     // Writing to a string cannot fail.
     if let Some(token) = &page.continue_token {
         let _ = write!(text, ",\"continue\":{}", Value::from(token.as_str()));
     }
-    if let Some(remaining) = page.remaining.filter(|_| page.continue_token.is_some()) {
+    if let Some(remaining) = remaining_items(page) {
         let _ = write!(text, ",\"remainingItemCount\":{remaining}");
     }
     text.push('}');
     text
+}
+
+/// Returns the metadata of a list of custom resources, in which `continue` is never omitted.
+fn custom_page_metadata(page: &ListPage) -> Value {
+    let token = page.continue_token.as_ref().map_or("", |token| token.as_str());
+    let mut metadata = json!({ "continue": token, "resourceVersion": page.revision.to_string() });
+    if let Some(remaining) = remaining_items(page) {
+        put(&mut metadata, "remainingItemCount", remaining);
+    }
+    metadata
+}
+
+fn remaining_items(page: &ListPage) -> Option<u64> {
+    page.remaining.filter(|_| page.continue_token.is_some())
 }

@@ -129,7 +129,7 @@ fn patch_type(call: &Call<'_>) -> Result<Kind, StatusError> {
         "application/strategic-merge-patch+json" if call.route.path.resource.is_builtin => {
             Ok(Kind::Patch(PatchType::Strategic))
         }
-        "application/strategic-merge-patch+json" => {
+        other if call.route.is_custom() || other == "application/strategic-merge-patch+json" => {
             let cbor = if cbor { ", application/apply-patch+cbor" } else { "" };
             Err(unknown_body(&format!("{CUSTOM}{cbor}")))
         }

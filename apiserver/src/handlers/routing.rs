@@ -22,7 +22,7 @@ pub(crate) struct Route {
     pub(crate) api_version: Box<str>,
     /// Whether objects are namespaced.
     pub(crate) scope: Scope,
-    /// The first bytes of a list, up to its resource version; `None` where lists are not served.
+    /// The first bytes of a list, up to the first field of its metadata; `None` where lists are not served.
     pub(crate) list_head: Option<Bytes>,
     /// The metrics of the route.
     pub(crate) metrics: RouteMetrics,
@@ -58,10 +58,7 @@ impl Route {
         let api_version = kind.group_version().api_version().into_boxed_str();
         let list_head = path.capabilities.lister.as_ref().map(|lister| {
             let list_kind = lister.list_kind();
-            format!(
-                "{{\"kind\":\"{list_kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{{\"resourceVersion\":\""
-            )
-            .into()
+            format!("{{\"kind\":\"{list_kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{{").into()
         });
         Self {
             kind,
@@ -93,6 +90,11 @@ impl Route {
     /// it.
     pub(crate) fn has_protobuf(&self) -> bool {
         *self.has_protobuf.get_or_init(|| self.path.capabilities.storage.schema().has_protobuf())
+    }
+
+    /// Returns whether the path is that of a custom resource, whose objects have no type in Kubernetes' code.
+    pub(crate) fn is_custom(&self) -> bool {
+        self.path.resource.schema.is_custom()
     }
 
     /// Returns whether the path supports this verb.

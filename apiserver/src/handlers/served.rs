@@ -72,6 +72,11 @@ impl Served {
                 next.group_mut(resource.group, GroupOrigin::Defined).add(Arc::new(route));
             }
         }
+        for resource in change.terminating {
+            if let Some(group) = next.groups.get_mut(resource.group) {
+                Arc::make_mut(group).set_terminating(resource);
+            }
+        }
         (next, ended)
     }
 

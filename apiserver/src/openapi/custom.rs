@@ -38,7 +38,7 @@ pub(super) enum Target {
 
 /// Returns whether this is a path of a custom kind.
 pub(super) fn is_custom(path: &InstalledPath) -> bool {
-    path.resource.schema.published().is_some()
+    path.resource.schema.is_custom()
 }
 
 /// Returns the names and schemas of a custom kind and its list; nothing for paths of subresources.

@@ -16,6 +16,9 @@ pub struct ServedChange {
     /// The resources that are served from now on, each with its subresources; a resource replaces that of the same
     /// name.
     pub added: Vec<Vec<InstalledPath>>,
+    /// The resources whose definition is being deleted: they are served until their objects are gone, but discovery
+    /// does not offer writes to them.
+    pub terminating: Vec<GroupVersionResource>,
 }
 
 /// Serves resources. Implemented by the HTTP layer.
@@ -38,6 +41,6 @@ pub trait LateResources: Send + Sync + 'static {
 impl ServedChange {
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
-        self.removed.is_empty() && self.added.is_empty()
+        self.removed.is_empty() && self.added.is_empty() && self.terminating.is_empty()
     }
 }

@@ -1,6 +1,6 @@
 //! The declared type of a body, and errors for bodies of another type.
 
-use registry_core::api::StatusError;
+use registry_core::api::{Reason, StatusError};
 use registry_core::codec::json::type_name;
 use serde_json::{Map, Value};
 
@@ -10,6 +10,10 @@ use super::super::call::Call;
 
 /// Maximum number of bytes of an undecodable body that an error shows.
 const SHOWN_BYTES: usize = 30;
+
+/// The message of Kubernetes' decoder of custom resources for a scale that it cannot decode.
+const NO_SCALE: &str = "no kind is registered for the type v1.Scale in scheme \
+    \"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781\"";
 
 /// The declared type of a body; what it omits is taken from the path.
 pub(super) struct Declared {
@@ -84,6 +88,18 @@ impl Declared {
             "{kind} in version {version:?} cannot be handled as a {expected}: {why}"
         ))
     }
+}
+
+/// Returns the failure of decoding a body as the client sees it. The decoder of custom resources does not know the type
+/// of their scales, and all its failures say so.
+///
+/// Kubernetes concept: `transformDecodeError` in `k8s.io/apiserver/pkg/endpoints/handlers`.
+pub(super) fn shown_for(call: &Call<'_>, failure: StatusError) -> StatusError {
+    let is_scale = call.route.path.subresource == Some("scale");
+    if !(call.route.is_custom() && is_scale) || failure.reason != Reason::BadRequest {
+        return failure;
+    }
+    StatusError::bad_request(NO_SCALE)
 }
 
 fn declared_text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {

@@ -73,7 +73,7 @@ impl<'a> Applied<'a> {
         let texts = self.duplicates.iter().map(|text| format!("error converting YAML to JSON: {text}"));
         match self.options.field_validation {
             FieldValidation::Ignore => {}
-            FieldValidation::Warn => texts.for_each(|text| self.call.context.warn(text)),
+            FieldValidation::Warn => texts.for_each(|text| content::warn_of_issue(self.call, &text)),
             FieldValidation::Strict => {
                 if let Some(text) = texts.into_iter().next() {
                     return Err(StatusError::bad_request(format!("error strict decoding YAML: {text}")));

@@ -1,6 +1,6 @@
 //! The routes and documents of one group.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use registry_core::api::{GroupVersion, GroupVersionResource};
@@ -38,6 +38,8 @@ pub(super) struct ServedVersion {
     id: GroupVersion,
     /// The routes of each resource.
     resources: HashMap<&'static str, Vec<Arc<Route>>>,
+    /// The resources whose definition is being deleted.
+    terminating: BTreeSet<&'static str>,
     discovery: discovery::VersionDocuments,
     openapi: openapi::VersionDocument,
 }
@@ -53,7 +55,8 @@ impl Clone for ServedGroup {
 /// Without documents: a copy is made to be changed.
 impl Clone for ServedVersion {
     fn clone(&self) -> Self {
-        Self { resources: self.resources.clone(), ..Self::new(self.id) }
+        let terminating = self.terminating.clone();
+        Self { resources: self.resources.clone(), terminating, ..Self::new(self.id) }
     }
 }
 
@@ -85,10 +88,19 @@ impl ServedGroup {
         let Some(version) = version else { return Vec::new() };
         let version = Arc::make_mut(version);
         let removed = version.resources.remove(resource.resource).unwrap_or_default();
+        version.terminating.remove(resource.resource);
         if version.resources.is_empty() {
             self.versions.retain(|version| version.id.version != resource.version);
         }
         removed
+    }
+
+    /// Records that the definition of a resource is being deleted.
+    pub(super) fn set_terminating(&mut self, resource: GroupVersionResource) {
+        let version = self.versions.iter_mut().find(|version| version.id.version == resource.version);
+        if let Some(version) = version {
+            Arc::make_mut(version).terminating.insert(resource.resource);
+        }
     }
 
     /// Returns whether the group has no versions.
@@ -138,6 +150,7 @@ impl ServedVersion {
         Self {
             id,
             resources: HashMap::new(),
+            terminating: BTreeSet::new(),
             discovery: discovery::VersionDocuments::default(),
             openapi: openapi::VersionDocument::default(),
         }
@@ -156,7 +169,12 @@ impl ServedVersion {
 
     /// Returns the version as discovery describes it.
     pub(super) fn discovery(&self) -> discovery::Version<'_> {
-        discovery::Version { group: self.id.group, name: self.id.version, paths: self.paths() }
+        discovery::Version {
+            group: self.id.group,
+            name: self.id.version,
+            paths: self.paths(),
+            terminating: &self.terminating,
+        }
     }
 
     /// Returns the discovery documents of the version.

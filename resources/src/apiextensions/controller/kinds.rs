@@ -82,9 +82,10 @@ impl ServedKind {
         Ok((Self { identity, resources, store, is_terminating }, paths))
     }
 
-    /// Refuses new objects from now on if the definition is being deleted.
-    pub(super) fn set_terminating(&self, is_terminating: bool) {
-        self.is_terminating.store(is_terminating, Ordering::Release);
+    /// Refuses new objects from now on if the definition is being deleted. Returns the resources if it was not before.
+    pub(super) fn set_terminating(&self, is_terminating: bool) -> &[GroupVersionResource] {
+        let was_terminating = self.is_terminating.swap(is_terminating, Ordering::AcqRel);
+        if is_terminating && !was_terminating { &self.resources } else { &[] }
     }
 }
 

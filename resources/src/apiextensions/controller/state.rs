@@ -217,7 +217,7 @@ fn serve(
     if let Some(served) = &known.served
         && served.identity == identity
     {
-        served.set_terminating(parsed.is_terminating);
+        change.terminating.extend(served.set_terminating(parsed.is_terminating));
         return;
     }
     match ServedKind::install(&parsed, &known.object, &controller.storage) {
@@ -226,7 +226,7 @@ fn serve(
             let is_replaced = |resource: &GroupVersionResource| served.resources.contains(resource);
             change.removed.extend(before.into_iter().filter(|resource| !is_replaced(resource)));
             change.added.extend(paths);
-            served.set_terminating(parsed.is_terminating);
+            change.terminating.extend(served.set_terminating(parsed.is_terminating));
             known.served = Some(served);
         }
         Err(failure) => {
