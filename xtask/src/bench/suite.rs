@@ -35,6 +35,9 @@ pub(crate) struct SuiteOptions {
     /// Number of pods of 4 KB in the store when the server is restarted.
     #[arg(long, default_value_t = 150_000)]
     pods: usize,
+    /// Number of definitions of custom resources.
+    #[arg(long, default_value_t = 1_000)]
+    definitions: usize,
     /// Duration of each workload of the suite, in seconds.
     #[arg(long, default_value_t = 2)]
     suite_seconds: u64,

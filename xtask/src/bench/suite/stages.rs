@@ -1,5 +1,6 @@
 //! The stages of the suite, over one store.
 
+mod custom;
 mod events;
 mod requests;
 mod restart;
@@ -73,6 +74,9 @@ impl<'a> Stages<'a> {
         }
         if let Err(error) = self.events().await {
             self.failed("events", error);
+        }
+        if let Err(error) = self.custom_resources().await {
+            self.failed("custom resources", error);
         }
         if let Err(error) = self.restart().await {
             self.failed("restart", error);
