@@ -8,8 +8,8 @@
 
 use std::sync::Arc;
 
-use crate::api::{GroupResource, GroupVersionKind, Object, Scope, StatusError};
-use crate::resource::conversion::{Conversion, ConversionError, only};
+use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
+use crate::resource::conversion::{Conversion, ConversionError, Converter, only};
 use crate::resource::{ResourceType, TableColumn};
 use crate::rest::{Answer, Capabilities, Storage};
 use crate::schema::Schema;
@@ -99,6 +99,9 @@ impl VersionAdapter {
     async fn to_hub(&self, object: Object) -> Result<Object, StatusError> {
         let converted = self.spoke.to_stored(vec![object]).await.and_then(only);
         converted.map_err(|error| {
+            if self.is_remote() {
+                return remote_failed(&error);
+            }
             let from = self.spoke.group_version();
             let to = self.conversion.hub.group_version();
             StatusError::bad_request(format!("cannot convert {from} to {to}: {error}"))
@@ -119,9 +122,22 @@ impl VersionAdapter {
         })
     }
 
+    /// Whether objects are converted outside of this process.
+    fn is_remote(&self) -> bool {
+        matches!(self.conversion.converter, Converter::Remote(_))
+    }
+
     fn conversion_failed(&self, error: &ConversionError) -> StatusError {
+        if self.is_remote() {
+            return remote_failed(error);
+        }
         let from = self.conversion.hub.group_version();
         let to = self.spoke.group_version();
         StatusError::internal(format!("cannot convert {from} to {to}: {error}"))
     }
+}
+
+/// Returns the error of a conversion outside of this process, whose text says what it was about.
+fn remote_failed(error: &ConversionError) -> StatusError {
+    StatusError::new(Reason::Unknown, error.to_string())
 }
