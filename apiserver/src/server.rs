@@ -159,7 +159,12 @@ impl ServerBuilder {
         let ca_pem = identities.server_ca_pem.clone();
         let tls = Arc::new(ServingTls::new(&identities, metrics.certificate_expiry().clone())?);
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
-        let dependencies = ServerDependencies::new(&self.options, &engine, authorizer.clone())?;
+        let dependencies = ServerDependencies::new(
+            &self.options,
+            &engine,
+            authorizer.clone(),
+            self.reaches_local_workloads,
+        )?;
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
         let storages = Arc::new(Storages::new(engine.clone(), &self.options.storage, services, counted));
