@@ -1,6 +1,7 @@
 //! The answer of a webhook, and the texts of its failures: those that clients know from Go.
 
 use std::error::Error as _;
+use std::io::ErrorKind;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -87,13 +88,25 @@ pub(super) fn not_connected(error: &DialError) -> String {
     format!("tls: failed to verify certificate: x509: {text}")
 }
 
+/// Whether the webhook closed the connection before it answered.
+pub(super) fn is_closed(error: &hyper::Error) -> bool {
+    let io = io_error(error).map(std::io::Error::kind);
+    error.is_canceled()
+        || error.is_closed()
+        || error.is_incomplete_message()
+        || matches!(io, Some(ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe))
+}
+
 /// Returns the text of a connection that broke.
 pub(super) fn broken(error: &hyper::Error) -> String {
-    if error.is_incomplete_message() {
-        return "EOF".to_owned();
+    match (io_error(error).map(std::io::Error::kind), error.source()) {
+        (Some(ErrorKind::ConnectionReset), _) => "read: connection reset by peer".to_owned(),
+        _ if is_closed(error) => "EOF".to_owned(),
+        (_, Some(source)) => format!("{error}: {source}"),
+        (_, None) => error.to_string(),
     }
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
+}
+
+fn io_error(error: &hyper::Error) -> Option<&std::io::Error> {
+    error.source().and_then(|source| source.downcast_ref())
 }

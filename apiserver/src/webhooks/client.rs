@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::proxy::dial::{DialError, connect, is_global_unicast, resolve};
 use crate::version::SERVER_VERSION;
 
-use super::answer::{broken, not_connected, read, refused};
+use super::answer::{broken, is_closed, not_connected, read, refused};
 use super::service::ServiceResolver;
 use super::tls;
 
@@ -189,8 +189,7 @@ impl Client {
             .body(Full::new(body.clone()))
             .map_err(|error| Failure::Other(error.to_string()))?;
         sender.send_request(request).await.map_err(|error| {
-            let is_closed = error.is_canceled() || error.is_closed() || error.is_incomplete_message();
-            if is_used && is_closed { Failure::Closed } else { Failure::Other(broken(&error)) }
+            if is_used && is_closed(&error) { Failure::Closed } else { Failure::Other(broken(&error)) }
         })
     }
 

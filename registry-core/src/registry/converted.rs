@@ -16,7 +16,10 @@ use crate::schema::Schema;
 use crate::storage::EncodingBudget;
 
 mod read;
+mod under_way;
 mod write;
+
+use under_way::UnderWay;
 
 /// A capability of the hub's storage, for a spoke.
 struct Converted<T: ?Sized> {
@@ -33,6 +36,8 @@ struct VersionAdapter {
     is_status: bool,
     /// The memory budget of converted objects that are kept with the hub's.
     kept: Arc<EncodingBudget>,
+    /// The remote conversions for watchers that are under way.
+    under_way: Arc<UnderWay>,
 }
 
 /// Returns the capabilities of a hub's path for the same path of a spoke. A path that accepts another kind than its
@@ -49,7 +54,9 @@ pub(super) fn capabilities(
     }
     let is_status = subresource == Some("status");
     let kept = kept.clone();
-    let adapter = VersionAdapter { spoke: spoke.clone(), conversion: conversion.clone(), is_status, kept };
+    let under_way = Arc::default();
+    let (spoke, conversion) = (spoke.clone(), conversion.clone());
+    let adapter = VersionAdapter { spoke, conversion, is_status, kept, under_way };
     macro_rules! converted {
         ($($capability:ident),*) => {
             Capabilities {

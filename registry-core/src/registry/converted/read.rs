@@ -182,6 +182,14 @@ impl VersionAdapter {
         Ok(())
     }
 
+    /// Converts an object outside of this process, if it was not converted before.
+    pub(super) async fn read_remotely(&self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
+        let mut entries = [entry.clone()];
+        self.convert_remotely(&mut entries).await?;
+        let [converted] = entries;
+        Ok(converted)
+    }
+
     /// Returns a converted object as stored. Its key, revision and selectable attributes remain the hub's.
     fn with_key_of(&self, entry: &StoredObject, object: &Object) -> Result<StoredObject, ConversionError> {
         let encoded = stored::encode(object, self.spoke.schema().field_order());
@@ -201,9 +209,7 @@ impl VersionAdapter {
     /// Converts an event.
     async fn converted_event(&self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
         let Some(entry) = event.object() else { return Ok(event) };
-        let mut entries = [entry.clone()];
-        self.convert_remotely(&mut entries).await.map_err(|error| corrupt(entry, error))?;
-        let [converted] = entries;
+        let converted = self.under_way.converted(entry, self).await.map_err(|error| corrupt(entry, error))?;
         Ok(event.with_object(converted))
     }
 }
