@@ -33,6 +33,7 @@
 //! | [`health`], [`metrics`], [`version`] | health checks, metrics and the server's version |
 //! | `shares` | divides capacity between the users, or the addresses, that share it |
 //! | [`storage`] | opens the storage of every resource |
+//! | `webhooks` | calls of webhooks |
 //! | [`testing`] | servers for tests |
 
 #[cfg(not(any(feature = "embedded", feature = "etcd3")))]
@@ -63,6 +64,7 @@ pub mod testing;
 pub mod version;
 
 mod run;
+mod webhooks;
 
 pub use error::ServerError;
 pub use options::Options;

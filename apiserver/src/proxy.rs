@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::shares::{SharedPlace, SharedPlaces};
 
-mod dial;
+pub(crate) mod dial;
 mod forward;
 mod headers;
 mod probe;

@@ -229,7 +229,8 @@ impl ServerBuilder {
     /// the stores is created after it: informers, admission, hooks, and the handlers.
     fn open_stores(&self, engine: &Engine, metrics: &ServerMetrics) -> Result<OpenedStores, ServerError> {
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
-        let dependencies = ServerDependencies::new(&self.options, engine, authorizer.clone())?;
+        let dependencies =
+            ServerDependencies::new(&self.options, engine, authorizer.clone(), self.reaches_local_workloads)?;
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
         let storages = Arc::new(Storages::new(engine.clone(), &self.options.storage, services, counted));

@@ -20,6 +20,7 @@ pub mod access;
 pub mod components;
 pub mod connect;
 pub mod tokens;
+pub mod webhook;
 
 pub use connect::Connecter;
 

@@ -17,12 +17,12 @@ use super::Proxy;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A connection, encrypted or not.
-pub(super) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection for S {}
 
 /// Reasons why there is no connection.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum DialError {
+pub(crate) enum DialError {
     /// Workloads cannot have this address: it is this machine's own, link-local or multicast. Not retryable.
     #[error("address not allowed")]
     NotAllowed,
@@ -87,7 +87,8 @@ impl Proxy {
     }
 }
 
-async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, DialError> {
+/// Returns the addresses of a host: at least one.
+pub(crate) async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, DialError> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
@@ -100,7 +101,7 @@ async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, DialError> {
 }
 
 /// Connects to the first of these addresses that responds.
-pub(super) async fn connect(
+pub(crate) async fn connect(
     addresses: &[SocketAddr],
     host: &str,
     tls: Option<Arc<ClientConfig>>,
@@ -143,7 +144,7 @@ fn is_of_this_machine(ip: IpAddr) -> bool {
 }
 
 /// Returns whether a pod or node can have this address. (`net.IP.IsGlobalUnicast` of Go.)
-fn is_global_unicast(address: IpAddr) -> bool {
+pub(crate) fn is_global_unicast(address: IpAddr) -> bool {
     let is_local = match address {
         IpAddr::V4(v4) => v4.is_broadcast() || v4.is_link_local(),
         IpAddr::V6(v6) => match v6.to_ipv4_mapped() {

@@ -14,6 +14,7 @@ use crate::health::EngineCheck;
 use crate::options::Options;
 use crate::proxy::{ControlPlane, KubeletCertificate, PeerTls, Proxy};
 use crate::storage::Engine;
+use crate::webhooks::{ServiceResolver, Webhooks};
 
 use super::{kubeconfig, pki};
 
@@ -30,11 +31,13 @@ pub(super) struct ServerDependencies {
 // === impl ServerDependencies ===
 
 impl ServerDependencies {
-    /// Creates the dependencies for these options. Keys and certificates are read or created.
+    /// Creates the dependencies for these options. Keys and certificates are read or created. If `reaches_local`, services
+    /// may have addresses of this machine.
     pub(super) fn new(
         options: &Options,
         engine: &Engine,
         authorizer: Arc<dyn Authorizer>,
+        reaches_local: bool,
     ) -> Result<Self, ServerError> {
         let tokens = match &options.authentication.token_auth_file {
             Some(path) => TokenTable::from_file(path)?,
@@ -53,6 +56,7 @@ impl ServerDependencies {
             access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer)),
             tokens: service_accounts.clone(),
             components: Arc::new(ControlPlane::new(Arc::new(EngineCheck::new(engine.mvcc())), &peer_tls)),
+            webhooks: Arc::new(Webhooks::new(ServiceResolver::new(stores.clone(), reaches_local))),
             kubelet_address_types: options.kubelet.kubelet_preferred_address_types.clone().into(),
             stores,
         };

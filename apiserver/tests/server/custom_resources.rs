@@ -15,14 +15,14 @@ const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A client of one server.
-struct Client(Connection);
+pub struct Client(pub Connection);
 
 impl Client {
-    async fn of(server: &TestServer) -> Self {
+    pub async fn of(server: &TestServer) -> Self {
         Self(Connection::open(server, Protocol::Http2).await)
     }
 
-    async fn send(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+    pub async fn send(&mut self, method: &str, path: &str, body: &Value) -> Answer {
         let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
         let request = Request::builder().method(method).uri(path).header("content-type", media_type);
         let request = request.header("host", "localhost").header("authorization", "Bearer admin-token");
@@ -30,26 +30,34 @@ impl Client {
         self.0.send(request.body(Full::new(body.into())).unwrap()).await
     }
 
+    /// Applies an object on the server's side.
+    pub async fn apply(&mut self, path: &str, object: &Value) -> Answer {
+        let request = Request::builder().method("PATCH").uri(path);
+        let request = request.header("content-type", "application/apply-patch+yaml");
+        let request = request.header("host", "localhost").header("authorization", "Bearer admin-token");
+        self.0.send(request.body(Full::new(object.to_string().into())).unwrap()).await
+    }
+
     /// Sends a request that must be answered with this status, and returns the body.
-    async fn expect(&mut self, status: u16, method: &str, path: &str, body: Value) -> Value {
+    pub async fn expect(&mut self, status: u16, method: &str, path: &str, body: Value) -> Value {
         let answer = self.send(method, path, &body).await;
         assert_eq!(answer.status, status, "{method} {path}: {}", answer.text());
         answer.json()
     }
 
-    async fn get(&mut self, path: &str) -> Value {
+    pub async fn get(&mut self, path: &str) -> Value {
         self.expect(200, "GET", path, Value::Null).await
     }
 
     /// Creates a definition, and waits until it is established.
-    async fn define(&mut self, definition: Value) {
+    pub async fn define(&mut self, definition: Value) {
         let name = definition["metadata"]["name"].as_str().unwrap().to_owned();
         self.expect(201, "POST", DEFINITIONS, definition).await;
         self.until(&format!("{DEFINITIONS}/{name}"), |found| condition(found, "Established") == "True").await;
     }
 
     /// Reads until the answer is as wanted.
-    async fn until(&mut self, path: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+    pub async fn until(&mut self, path: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
             let answer = self.send("GET", path, &Value::Null).await;
@@ -64,7 +72,7 @@ impl Client {
     }
 }
 
-fn condition<'a>(object: &'a Value, kind: &str) -> &'a str {
+pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a str {
     let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     let mut found = conditions.filter(|condition| condition["type"] == kind);
     found.next().and_then(|condition| condition["status"].as_str()).unwrap_or_default()

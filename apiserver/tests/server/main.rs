@@ -14,6 +14,7 @@
 mod client;
 mod cluster_policy;
 mod connecting;
+mod conversion_webhooks;
 mod custom_resources;
 mod evictions;
 mod extremes;

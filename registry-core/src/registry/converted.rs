@@ -8,15 +8,18 @@
 
 use std::sync::Arc;
 
-use crate::api::{GroupResource, GroupVersionKind, Object, Scope, StatusError};
-use crate::resource::conversion::{Conversion, ConversionError, only};
+use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
+use crate::resource::conversion::{Conversion, ConversionError, Converter, only};
 use crate::resource::{ResourceType, TableColumn};
 use crate::rest::{Answer, Capabilities, Storage};
 use crate::schema::Schema;
 use crate::storage::EncodingBudget;
 
 mod read;
+mod under_way;
 mod write;
+
+use under_way::UnderWay;
 
 /// A capability of the hub's storage, for a spoke.
 struct Converted<T: ?Sized> {
@@ -33,6 +36,8 @@ struct VersionAdapter {
     is_status: bool,
     /// The memory budget of converted objects that are kept with the hub's.
     kept: Arc<EncodingBudget>,
+    /// The remote conversions for watchers that are under way.
+    under_way: Arc<UnderWay>,
 }
 
 /// Returns the capabilities of a hub's path for the same path of a spoke. A path that accepts another kind than its
@@ -49,7 +54,9 @@ pub(super) fn capabilities(
     }
     let is_status = subresource == Some("status");
     let kept = kept.clone();
-    let adapter = VersionAdapter { spoke: spoke.clone(), conversion: conversion.clone(), is_status, kept };
+    let under_way = Arc::default();
+    let (spoke, conversion) = (spoke.clone(), conversion.clone());
+    let adapter = VersionAdapter { spoke, conversion, is_status, kept, under_way };
     macro_rules! converted {
         ($($capability:ident),*) => {
             Capabilities {
@@ -99,6 +106,9 @@ impl VersionAdapter {
     async fn to_hub(&self, object: Object) -> Result<Object, StatusError> {
         let converted = self.spoke.to_stored(vec![object]).await.and_then(only);
         converted.map_err(|error| {
+            if self.is_remote() {
+                return remote_failed(&error);
+            }
             let from = self.spoke.group_version();
             let to = self.conversion.hub.group_version();
             StatusError::bad_request(format!("cannot convert {from} to {to}: {error}"))
@@ -119,9 +129,22 @@ impl VersionAdapter {
         })
     }
 
+    /// Whether objects are converted outside of this process.
+    fn is_remote(&self) -> bool {
+        matches!(self.conversion.converter, Converter::Remote(_))
+    }
+
     fn conversion_failed(&self, error: &ConversionError) -> StatusError {
+        if self.is_remote() {
+            return remote_failed(error);
+        }
         let from = self.conversion.hub.group_version();
         let to = self.spoke.group_version();
         StatusError::internal(format!("cannot convert {from} to {to}: {error}"))
     }
+}
+
+/// Returns the error of a conversion outside of this process, whose text says what it was about.
+fn remote_failed(error: &ConversionError) -> StatusError {
+    StatusError::new(Reason::Unknown, error.to_string())
 }

@@ -8,6 +8,7 @@ use crate::resource::ResourceDescription;
 use crate::rest::access::{AccessReviewer, NoAccess};
 use crate::rest::components::{ComponentProbe, NoComponents};
 use crate::rest::tokens::{NoTokens, TokenIssuer};
+use crate::rest::webhook::{NoWebhooks, WebhookCaller};
 
 use super::store::Store;
 
@@ -20,6 +21,8 @@ pub struct Services {
     pub tokens: Arc<dyn TokenIssuer>,
     /// Reports the health of other control plane components.
     pub components: Arc<dyn ComponentProbe>,
+    /// Calls webhooks.
+    pub webhooks: Arc<dyn WebhookCaller>,
     /// Types of node addresses, in order of preference for reaching the kubelet. (`--kubelet-preferred-address-types`.)
     pub kubelet_address_types: Arc<[String]>,
     /// The stores of other resources.
@@ -34,12 +37,13 @@ pub struct Stores(Arc<RwLock<HashMap<GroupResource, Arc<Store>>>>);
 // === impl Services ===
 
 impl Default for Services {
-    /// Services without a server: no users are known, and no tokens are signed.
+    /// Services without a server: no users are known, no tokens are signed, and no webhooks are called.
     fn default() -> Self {
         Self {
             access: Arc::new(NoAccess),
             tokens: Arc::new(NoTokens),
             components: Arc::new(NoComponents),
+            webhooks: Arc::new(NoWebhooks),
             kubelet_address_types: Arc::new([]),
             stores: Stores::default(),
         }

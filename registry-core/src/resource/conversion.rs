@@ -212,6 +212,11 @@ impl ResourceType {
         }
     }
 
+    /// Whether objects are converted to the stored version outside of this process.
+    pub(crate) fn is_converted_remotely(&self) -> bool {
+        self.remote().is_some()
+    }
+
     fn remote(&self) -> Option<(&Conversion, &dyn RemoteConverter)> {
         let conversion = self.hub.as_deref()?;
         match &conversion.converter {

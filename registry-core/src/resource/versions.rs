@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use futures::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::api::Object;
 use crate::codec::{Limits, protobuf, stored};
 use crate::schema::Schema;
-use crate::storage::{Attributes, AttributesOf, Revision};
+use crate::storage::{Attributes, AttributesOf, CanonicalForm, Revision};
 
 use super::ResourceType;
-use super::conversion::ConversionError;
+use super::conversion::{ConversionError, only};
 
 /// A stored kind and all versions in which it is served.
 #[derive(Clone, Debug)]
@@ -68,25 +68,26 @@ impl Versions {
         from: &ResourceType,
         to: &ResourceType,
     ) -> Result<Map<String, Value>, ConversionError> {
-        let object = Object(fields.clone());
+        let mut object = Object(fields.clone());
         if from.is(to) {
             return Ok(object.0);
         }
+        object.set_type(&from.group_version().api_version(), from.kind.kind);
         Ok(to.of_stored_blocking(from.to_stored_blocking(object)?)?.0)
     }
 
-    /// Returns the canonical encoding of a JSON value that is not in the hub's version, or that an earlier schema allowed;
-    /// `None` if it is canonical, or in an unknown version.
-    fn current_form(&self, value: &[u8], written: Revision) -> Result<Option<Bytes>, String> {
+    /// Returns the canonical encoding of a JSON value that is not in the hub's version, or that an earlier schema allowed.
+    /// A value in an unknown version is left as it is.
+    fn current_form(&self, value: &[u8], written: Revision) -> Result<CanonicalForm, String> {
         if let Some(converted) = self.other_version(value)? {
-            return Ok(Some(converted));
+            return Ok(converted);
         }
         if self.current_since.is_none_or(|since| written >= since) {
-            return Ok(None);
+            return Ok(CanonicalForm::Same);
         }
         let object = stored::decode(value).map_err(|error| error.to_string())?;
         if !self.find(object.api_version()).is_some_and(|version| version.is(&self.hub)) {
-            return Ok(None);
+            return Ok(CanonicalForm::Same);
         }
         let mut decoded = object.into_value();
         if let Some(structural) = self.hub.schema().structural() {
@@ -97,12 +98,12 @@ impl Versions {
             Object::from_value(decoded).map_err(|_| "the stored value is not an object".to_owned())?;
         let current = self.hub.in_current_form(object).map_err(|error| error.to_string())?;
         let current = stored::encode(&current, self.hub.schema().field_order());
-        Ok((*current != *value).then_some(current))
+        Ok(if *current == *value { CanonicalForm::Same } else { CanonicalForm::Other(current) })
     }
 
     /// Returns the canonical encoding of a value stored in another version than the hub's; `None` if it is the hub's or
     /// an unknown version.
-    fn other_version(&self, value: &[u8]) -> Result<Option<Bytes>, String> {
+    fn other_version(&self, value: &[u8]) -> Result<Option<CanonicalForm>, String> {
         if self.spokes.is_empty() {
             return Ok(None);
         }
@@ -110,11 +111,25 @@ impl Versions {
         match self.find(&api_version) {
             Some(version) if !version.is(&self.hub) => {
                 let object = stored::decode(value).map_err(|error| error.to_string())?;
-                let object = version.to_stored_blocking(object).map_err(|error| error.to_string())?;
-                Ok(Some(stored::encode(&object, self.hub.schema().field_order())))
+                self.in_hub(version, object).map(Some)
             }
             _ => Ok(None),
         }
+    }
+
+    /// Converts a stored object of this version to the hub.
+    fn in_hub(&self, version: &Arc<ResourceType>, object: Object) -> Result<CanonicalForm, String> {
+        let hub = self.hub.clone();
+        let encoded = move |converted: Result<Object, ConversionError>| match converted {
+            Ok(object) => Ok(stored::encode(&object, hub.schema().field_order())),
+            Err(error) => Err(error.to_string()),
+        };
+        if !version.is_converted_remotely() {
+            return encoded(version.to_stored_blocking(object)).map(CanonicalForm::Other);
+        }
+        let version = version.clone();
+        let converting = async move { encoded(version.to_stored(vec![object]).await.and_then(only)) };
+        Ok(CanonicalForm::Awaited(converting.boxed()))
     }
 }
 
@@ -138,7 +153,7 @@ impl AttributesOf for Versions {
         self.hub.attributes_of(value)
     }
 
-    fn canonical(&self, value: &[u8], written: Revision) -> Result<Option<Bytes>, String> {
+    fn canonical(&self, value: &[u8], written: Revision) -> Result<CanonicalForm, String> {
         if !value.starts_with(protobuf::MAGIC) {
             return self.current_form(value, written);
         }
@@ -151,10 +166,9 @@ impl AttributesOf for Versions {
         let object =
             Object::from_value(object).map_err(|_| "the stored message is not an object".to_owned())?;
         // Unknown versions are left for the reader to detect, as with JSON.
-        let object = match self.find(object.api_version()) {
-            Some(version) => version.to_stored_blocking(object).map_err(|error| error.to_string())?,
-            None => object,
-        };
-        Ok(Some(stored::encode(&object, self.hub.schema().field_order())))
+        match self.find(object.api_version()) {
+            Some(version) => self.in_hub(version, object),
+            None => Ok(CanonicalForm::Other(stored::encode(&object, self.hub.schema().field_order()))),
+        }
     }
 }

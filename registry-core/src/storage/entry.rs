@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 
 use crate::api::GroupVersion;
 use crate::codec::protobuf::MAGIC;
@@ -51,19 +52,29 @@ pub trait AttributesOf: Send + Sync + 'static {
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
 
     /// Returns the canonical encoding of a value stored in another form: as protobuf (it begins with [`MAGIC`]), in another
-    /// version of the kind, or under an earlier schema. `None` if the value is canonical already.
+    /// version of the kind, or under an earlier schema.
     ///
     /// `written` is the revision that wrote the value; 0 if it is not known.
     ///
     /// # Errors
     /// Fails if the value is not an object of the resource, or if the resource has no protobuf decoder, which is what
     /// the default implementation assumes.
-    fn canonical(&self, value: &[u8], _written: Revision) -> Result<Option<Bytes>, String> {
+    fn canonical(&self, value: &[u8], _written: Revision) -> Result<CanonicalForm, String> {
         if value.starts_with(MAGIC) {
             return Err("it is Kubernetes protobuf, and the resource has none".to_owned());
         }
-        Ok(None)
+        Ok(CanonicalForm::Same)
     }
+}
+
+/// The canonical encoding of a stored value.
+pub enum CanonicalForm {
+    /// The value is canonical.
+    Same,
+    /// This encoding.
+    Other(Bytes),
+    /// The encoding that a service outside of this process makes, or the reason that it cannot.
+    Awaited(BoxFuture<'static, Result<Bytes, String>>),
 }
 
 // === impl Entry ===

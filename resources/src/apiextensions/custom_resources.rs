@@ -24,6 +24,7 @@ use registry_core::api::{GroupVersionKind, Scope};
 use registry_core::registry::ServedKind;
 use registry_core::resource::conversion::Conversion;
 use registry_core::resource::{ResourceType, SchemaSource, SelectableField, Versions};
+use registry_core::rest::webhook::WebhookCaller;
 use registry_core::storage::{Revision, StoredObject};
 
 use super::customresourcedefinitions::definition::{self, Definition, DefinitionVersion};
@@ -61,6 +62,7 @@ struct Making<'a> {
     rules: &'a Arc<KindRules>,
     /// The selectable fields of all versions.
     selectable: &'a [&'static str],
+    webhooks: &'a Arc<dyn WebhookCaller>,
 }
 
 // === impl CustomKinds ===
@@ -72,12 +74,15 @@ impl CustomKinds {
     /// they are read. It must be a revision from which on no server writes by an earlier schema; usually, the one at which
     /// these kinds begin to be served, or that of the change of the definition's spec.
     ///
+    /// `webhooks` calls the webhook that converts between versions, if the definition has one.
+    ///
     /// # Errors
     /// Fails with a reason if the definition has no accepted names, or no storage version.
     pub fn new(
         definition: &Definition,
         stored: &StoredObject,
         schema_since: Revision,
+        webhooks: &Arc<dyn WebhookCaller>,
     ) -> Result<Self, String> {
         let names = &definition.accepted_names;
         for (field, name) in [
@@ -94,7 +99,7 @@ impl CustomKinds {
         let hub_at = hub_at.ok_or_else(|| format!("{}: there is no storage version", definition.name))?;
         let rules = Arc::new(kind_rules(definition, stored));
         let selectable = all_selectable(&rules, hub_at);
-        let making = Making { definition, rules: &rules, selectable: &selectable };
+        let making = Making { definition, rules: &rules, selectable: &selectable, webhooks };
         let mut made: Vec<Option<Arc<ResourceType>>> = vec![None; definition.versions.len()];
         let hub = making.version(hub_at, None)?;
         for (at, slot) in made.iter_mut().enumerate() {
@@ -215,7 +220,7 @@ impl Making<'_> {
             schema: schema_source(definition, compiled, own.selectable),
             hub: hub.map(|hub| {
                 let hub_fields = fields.into();
-                let converter = conversion::between_versions(definition);
+                let converter = conversion::between_versions(definition, self.webhooks);
                 Arc::new(Conversion { hub: hub.clone(), converter, hub_fields })
             }),
             declared_at: definition.name.clone().into(),

@@ -9,7 +9,7 @@ use crate::api::{GetOptions, ListOptions, Object, StatusError};
 use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
 use crate::registry::store::check_field_selector;
-use crate::resource::conversion::{ConversionError, Converter};
+use crate::resource::conversion::ConversionError;
 use crate::rest::{Answer, Getter, Lister, Watcher};
 use crate::storage::{Entry, ListPage, Rest, StoredObject, WatchError, WatchEvent, WatchStream};
 
@@ -19,6 +19,8 @@ use super::{Converted, VersionAdapter};
 const CONVERTED_AT_ONCE: usize = 64;
 /// Maximum number of objects of one remote conversion.
 const REMOTE_AT_ONCE: usize = 500;
+/// Maximum size of the objects of one remote conversion, unless a single one is larger.
+const REMOTE_BYTES: usize = 4 << 20;
 
 #[async_trait]
 impl<T: Getter + ?Sized> Getter for Converted<T> {
@@ -117,10 +119,6 @@ impl VersionAdapter {
         Ok(entry)
     }
 
-    fn is_remote(&self) -> bool {
-        matches!(self.conversion.converter, Converter::Remote(_))
-    }
-
     async fn convert_all(&self, entries: &mut [StoredObject]) -> Result<(), StatusError> {
         let converted = if self.is_remote() {
             self.convert_remotely(entries).await
@@ -166,7 +164,10 @@ impl VersionAdapter {
                 None => missing.push(entry),
             }
         }
-        for some in missing.chunks_mut(REMOTE_AT_ONCE) {
+        let mut missing = missing.as_mut_slice();
+        while !missing.is_empty() {
+            let (some, others) = missing.split_at_mut(batch_len(missing));
+            missing = others;
             let objects = some.iter().map(|entry| decoded(entry)).collect::<Result<Vec<_>, _>>()?;
             let converted = self.spoke.of_stored(objects).await?;
             if converted.len() != some.len() {
@@ -179,6 +180,14 @@ impl VersionAdapter {
             }
         }
         Ok(())
+    }
+
+    /// Converts an object outside of this process, if it was not converted before.
+    pub(super) async fn read_remotely(&self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
+        let mut entries = [entry.clone()];
+        self.convert_remotely(&mut entries).await?;
+        let [converted] = entries;
+        Ok(converted)
     }
 
     /// Returns a converted object as stored. Its key, revision and selectable attributes remain the hub's.
@@ -200,11 +209,20 @@ impl VersionAdapter {
     /// Converts an event.
     async fn converted_event(&self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
         let Some(entry) = event.object() else { return Ok(event) };
-        let mut entries = [entry.clone()];
-        self.convert_remotely(&mut entries).await.map_err(|error| corrupt(entry, &error))?;
-        let [converted] = entries;
+        let converted =
+            self.under_way.converted(entry, self).await.map_err(|error| corrupt(entry, &error))?;
         Ok(event.with_object(converted))
     }
+}
+
+/// Returns how many of these entries are converted by the next call: at least one.
+fn batch_len(entries: &[&mut StoredObject]) -> usize {
+    let mut bytes = 0;
+    let fitting = entries.iter().take(REMOTE_AT_ONCE).take_while(|entry| {
+        bytes += entry.json().len();
+        bytes <= REMOTE_BYTES
+    });
+    fitting.count().clamp(1, entries.len().max(1))
 }
 
 fn corrupt(entry: &StoredObject, error: &ConversionError) -> WatchError {

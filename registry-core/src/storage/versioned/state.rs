@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::codec::stored::with_resource_version;
 use crate::storage::Revision;
-use crate::storage::entry::{Attributes, Entry, StoredObject};
+use crate::storage::entry::{Attributes, CanonicalForm, Entry, StoredObject};
 use crate::storage::error::StorageError;
 use crate::storage::mvcc::{Got, KeyValue};
 use crate::storage::transform::Plain;
@@ -89,10 +89,13 @@ impl VersionedStore {
         written: Revision,
     ) -> Result<Plain, StorageError> {
         let plain = self.transformer.from_storage(stored, key).await.map_err(|error| corrupt(key, error))?;
-        match self.attributes.canonical(&plain.value, written).map_err(|reason| corrupt(key, reason))? {
-            Some(value) => Ok(Plain { value, stale: true }),
-            None => Ok(plain),
-        }
+        let unreadable = |reason: String| corrupt(key, reason);
+        let value = match self.attributes.canonical(&plain.value, written).map_err(unreadable)? {
+            CanonicalForm::Same => return Ok(plain),
+            CanonicalForm::Other(value) => value,
+            CanonicalForm::Awaited(converting) => converting.await.map_err(unreadable)?,
+        };
+        Ok(Plain { value, stale: true })
     }
 
     /// Converts a plain value into the form at rest.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{GroupVersionResource, Object, Reason, StatusError};
 use registry_core::registry::storage_map::OpenStorage;
-use registry_core::registry::{FinishHook, InstalledPath, Store, StoreHooks, install_kinds};
+use registry_core::registry::{FinishHook, InstalledPath, Services, Store, StoreHooks, install_kinds};
 use registry_core::resource::{ResourceType, Versions};
 use registry_core::storage::lazy::LazyStorage;
 use registry_core::storage::{EncodingBudget, Interface, StorageError, StoredObject};
@@ -67,7 +67,7 @@ impl ServedKind {
         stored: &StoredObject,
         storage: &Arc<dyn OpenStorage>,
     ) -> Result<(Self, Vec<Vec<InstalledPath>>), String> {
-        let kinds = CustomKinds::new(definition, stored, stored.revision)?;
+        let kinds = CustomKinds::new(definition, stored, stored.revision, &storage.services().webhooks)?;
         let storage = OpenLazily(storage.clone());
         let paths = install_kinds(&kinds.versions, &kinds.served, &storage);
         let paths = paths.map_err(|error| error.to_string())?;
@@ -122,5 +122,9 @@ impl OpenStorage for OpenLazily {
 
     fn encoding_budget(&self) -> Arc<EncodingBudget> {
         self.0.encoding_budget()
+    }
+
+    fn services(&self) -> Services {
+        self.0.services()
     }
 }

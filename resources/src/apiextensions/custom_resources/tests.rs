@@ -8,6 +8,7 @@ use registry_core::api::selector::FieldSelector;
 use registry_core::api::{CreateOptions, GetOptions, ListOptions, Object, Preconditions, StatusError};
 use registry_core::codec::stored;
 use registry_core::registry::{InstalledPath, install_kinds};
+use registry_core::rest::webhook::{NoWebhooks, WebhookCaller};
 use registry_core::rest::{AdmitAll, Answer, UpdatedObject};
 use registry_core::schema::FieldOrder;
 use registry_core::storage::embedded::Embedded;
@@ -79,7 +80,11 @@ fn stored_definition(definition: &Value) -> (Definition, StoredObject) {
 
 fn kinds(definition: &Value, schema_since: Revision) -> CustomKinds {
     let (definition, stored) = stored_definition(definition);
-    CustomKinds::new(&definition, &stored, schema_since).unwrap()
+    CustomKinds::new(&definition, &stored, schema_since, &no_webhooks()).unwrap()
+}
+
+fn no_webhooks() -> Arc<dyn WebhookCaller> {
+    Arc::new(NoWebhooks)
 }
 
 /// Returns the causes of an error, as `field: message`.

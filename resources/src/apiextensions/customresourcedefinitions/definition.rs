@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::api::Object;
+use registry_core::rest::webhook::{WebhookClientConfig, WebhookTarget};
 use serde_json::Value;
 
 use super::conditions::{ESTABLISHED, NAMES_ACCEPTED, TERMINATING};
@@ -132,30 +133,10 @@ pub enum Conversion {
 /// A webhook that converts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversionWebhook {
-    /// Where it is.
-    pub target: WebhookTarget,
-    /// The certificates (PEM) that its own is checked against; empty for those of the system.
-    pub ca_bundle: Vec<u8>,
+    /// Where it is, and how its certificate is checked.
+    pub client: WebhookClientConfig,
     /// The versions of reviews that it understands, in its order of preference.
     pub review_versions: Vec<String>,
-}
-
-/// Where a webhook is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WebhookTarget {
-    /// At a URL.
-    Url(String),
-    /// At a service.
-    Service {
-        /// The service's namespace.
-        namespace: String,
-        /// The service's name.
-        name: String,
-        /// The path at the service; may be empty.
-        path: String,
-        /// The service's port.
-        port: u16,
-    },
 }
 
 // === impl Definition ===
@@ -288,29 +269,27 @@ impl Conversion {
         let client = get(webhook, "clientConfig");
         let target = match (optional(client, "url"), get(client, "service")) {
             (Some(url), None) => WebhookTarget::Url(url),
-            (None, Some(service)) => WebhookTarget::service(service)?,
+            (None, Some(service)) => service_target(service)?,
             _ => return Err("the conversion's webhook must have a URL or a service".to_owned()),
         };
         let ca_bundle = STANDARD.decode(text(client, "caBundle"));
+        let ca_bundle = ca_bundle.map_err(|error| format!("the conversion's caBundle: {error}"))?;
         Ok(Self::Webhook(ConversionWebhook {
-            target,
-            ca_bundle: ca_bundle.map_err(|error| format!("the conversion's caBundle: {error}"))?,
+            client: WebhookClientConfig { target, ca_bundle },
             review_versions: texts(webhook, "conversionReviewVersions"),
         }))
     }
 }
 
-impl WebhookTarget {
-    fn service(service: &Value) -> Result<Self, String> {
-        let service = Some(service);
-        let port = get(service, "port").and_then(Value::as_i64).unwrap_or(443);
-        Ok(Self::Service {
-            namespace: text(service, "namespace").to_owned(),
-            name: text(service, "name").to_owned(),
-            path: text(service, "path").to_owned(),
-            port: u16::try_from(port).map_err(|_| format!("the conversion's port {port} is out of range"))?,
-        })
-    }
+fn service_target(service: &Value) -> Result<WebhookTarget, String> {
+    let service = Some(service);
+    let port = get(service, "port").and_then(Value::as_i64).unwrap_or(443);
+    Ok(WebhookTarget::Service {
+        namespace: text(service, "namespace").to_owned(),
+        name: text(service, "name").to_owned(),
+        path: text(service, "path").to_owned(),
+        port: u16::try_from(port).map_err(|_| format!("the conversion's port {port} is out of range"))?,
+    })
 }
 
 fn optional(value: Option<&Value>, name: &str) -> Option<String> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use registry_core::api::Scope;
 use serde_json::json;
 
-use super::{Fixture, definition, kinds, schema, stored_definition, v1, widget};
+use super::{Fixture, definition, kinds, no_webhooks, schema, stored_definition, v1, widget};
 use crate::apiextensions::custom_resources::CustomKinds;
 use crate::apiextensions::custom_resources::compiled::Compiled;
 
@@ -42,7 +42,7 @@ fn names_must_be_accepted() {
     let mut value = definition(&json!([v1(&json!({}), &json!({}))]));
     value["status"]["acceptedNames"]["listKind"] = "".into();
     let (definition, stored) = stored_definition(&value);
-    let error = CustomKinds::new(&definition, &stored, 0).unwrap_err();
+    let error = CustomKinds::new(&definition, &stored, 0, &no_webhooks()).unwrap_err();
     assert_eq!(error, "widgets.example.com: status.acceptedNames.listKind is empty");
 }
 
@@ -78,7 +78,7 @@ fn deprecated_versions_warn() {
 fn schemas_are_compiled_by_their_first_use_and_once() {
     let (definition, stored) =
         stored_definition(&definition(&json!([v1(&schema(&json!({}), &json!({})), &json!({}))])));
-    let kind = CustomKinds::new(&definition, &stored, 0).unwrap().served[0].resource.kind;
+    let kind = CustomKinds::new(&definition, &stored, 0, &no_webhooks()).unwrap().served[0].resource.kind;
     let compiled = Compiled::new(stored, kind, false);
     assert!(!compiled.is_made());
     let places: Vec<usize> = std::thread::scope(|scope| {

@@ -4,7 +4,8 @@ use registry_core::api::Object;
 use serde_json::{Value, json};
 
 use super::super::conditions::{self, NamesInUse, name_conditions};
-use super::super::definition::{Conversion, Definition, Scope, WebhookTarget};
+use super::super::definition::{Conversion, Definition, Scope};
+use registry_core::rest::webhook::WebhookTarget;
 
 fn definition(plural: &str, kind: &str, short: &[&str]) -> Object {
     let object = json!({
@@ -186,10 +187,10 @@ fn a_definition_is_read_into_types() {
     assert_eq!(second.selectable_fields, [".spec.color"]);
     assert_eq!(read.deprecation_warning(second).unwrap(), "example.com/v2 Widget is deprecated");
     let Conversion::Webhook(webhook) = &read.conversion else { panic!("it has a webhook") };
-    assert_eq!(webhook.ca_bundle, b"a");
+    assert_eq!(webhook.client.ca_bundle, b"a");
     let target =
         WebhookTarget::Service { namespace: "n".into(), name: "s".into(), path: String::new(), port: 8443 };
-    assert_eq!(webhook.target, target);
+    assert_eq!(webhook.client.target, target);
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! The answer of a webhook, and the texts of its failures: those that clients know from Go.
+
+use std::error::Error as _;
+use std::io::ErrorKind;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use serde_json::Value;
+
+use crate::proxy::dial::DialError;
+
+/// Maximum number of bytes that are read of an error, and shown of a text.
+const MAX_COMPLAINT_BYTES: usize = 64 * 1024;
+/// Maximum number of characters of an error's text.
+const MAX_COMPLAINT_CHARS: usize = 2048;
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// Fails with a reason if it is larger than this, or breaks off.
+pub(super) async fn read(body: Incoming, max_bytes: usize) -> Result<Bytes, String> {
+    match Limited::new(body, max_bytes).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(format!("the answer is larger than {max_bytes} bytes"))
+        }
+        Err(error) => Err(error.downcast_ref::<hyper::Error>().map_or_else(|| error.to_string(), broken)),
+    }
+}
+
+/// Returns the error of an answer whose status is not one of success. (`NewGenericServerResponse`)
+pub(super) async fn refused(status: StatusCode, headers: &HeaderMap, body: Incoming) -> String {
+    let body = read(body, MAX_COMPLAINT_BYTES).await.unwrap_or_default();
+    if let Some(message) = status_message(&body) {
+        return message;
+    }
+    let media_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
+    let text: String = match media_type {
+        Some(media_type) if !media_type.starts_with("text/") => "unknown".to_owned(),
+        _ => String::from_utf8_lossy(&body).trim().chars().take(MAX_COMPLAINT_CHARS).collect(),
+    };
+    match status.as_u16() {
+        400 => "the server rejected our request for an unknown reason".to_owned(),
+        401 => "the server has asked for the client to provide credentials".to_owned(),
+        403 => text,
+        404 => "the server could not find the requested resource".to_owned(),
+        405 => "the server does not allow this method on the requested resource".to_owned(),
+        429 => "the server has received too many requests and has asked us to try again later".to_owned(),
+        503 => "the server is currently unable to handle the request".to_owned(),
+        504 => "the server was unable to return a response in the time allotted, but may still be processing the request".to_owned(),
+        code if code >= 500 => {
+            format!("an error on the server ({text:?}) has prevented the request from succeeding")
+        }
+        code => format!("the server responded with the status code {code} but did not return more information"),
+    }
+}
+
+/// Returns the message of a body that is a `Status`.
+fn status_message(body: &[u8]) -> Option<String> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    if body.get("kind")? != "Status" {
+        return None;
+    }
+    let message = body.get("message")?.as_str().filter(|message| !message.is_empty())?;
+    Some(message.chars().take(MAX_COMPLAINT_CHARS).collect())
+}
+
+/// Returns the text of a connection that was not made.
+pub(super) fn not_connected(error: &DialError) -> String {
+    let DialError::Tls(source) = error else { return error.to_string() };
+    let Some(source) = source.get_ref().and_then(|source| source.downcast_ref::<rustls::Error>()) else {
+        return error.to_string();
+    };
+    use rustls::CertificateError as Wrong;
+    let rustls::Error::InvalidCertificate(wrong) = source else { return error.to_string() };
+    let text = match wrong {
+        Wrong::UnknownIssuer => "certificate signed by unknown authority".to_owned(),
+        Wrong::Expired
+        | Wrong::ExpiredContext { .. }
+        | Wrong::NotValidYet
+        | Wrong::NotValidYetContext { .. } => "certificate has expired or is not yet valid".to_owned(),
+        Wrong::NotValidForName => "certificate is not valid for this name".to_owned(),
+        other => other.to_string(),
+    };
+    format!("tls: failed to verify certificate: x509: {text}")
+}
+
+/// Whether the webhook closed the connection before it answered.
+pub(super) fn is_closed(error: &hyper::Error) -> bool {
+    let io = io_error(error).map(std::io::Error::kind);
+    error.is_canceled()
+        || error.is_closed()
+        || error.is_incomplete_message()
+        || matches!(io, Some(ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe))
+}
+
+/// Returns the text of a connection that broke.
+pub(super) fn broken(error: &hyper::Error) -> String {
+    match (io_error(error).map(std::io::Error::kind), error.source()) {
+        (Some(ErrorKind::ConnectionReset), _) => "read: connection reset by peer".to_owned(),
+        _ if is_closed(error) => "EOF".to_owned(),
+        (_, Some(source)) => format!("{error}: {source}"),
+        (_, None) => error.to_string(),
+    }
+}
+
+fn io_error(error: &hyper::Error) -> Option<&std::io::Error> {
+    error.source().and_then(|source| source.downcast_ref())
+}

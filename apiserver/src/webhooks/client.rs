@@ -1,0 +1,227 @@
+//! The connections to one webhook, and a call.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
+use http::{HeaderValue, Request, Response, StatusCode, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use registry_core::rest::webhook::{WebhookClientConfig, WebhookError, WebhookTarget};
+use rustls::ClientConfig;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+use crate::proxy::dial::{DialError, connect, is_global_unicast, resolve};
+use crate::version::SERVER_VERSION;
+
+use super::answer::{broken, is_closed, not_connected, read, refused};
+use super::service::ServiceResolver;
+use super::tls;
+
+/// Maximum number of calls of one webhook at once. Others wait for their turn, within their time.
+const MAX_CALLS: usize = 64;
+/// Maximum number of connections of one webhook that are kept for further calls.
+const MAX_IDLE: usize = 16;
+/// Time for which an unused connection is kept.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The port of webhooks whose URL names none.
+const DEFAULT_PORT: u16 = 443;
+
+/// The connections to one webhook.
+pub(super) struct Client {
+    place: Place,
+    /// The URL, as in messages, without the query.
+    url: String,
+    /// The value of `Host`.
+    host: HeaderValue,
+    path: String,
+    /// The name in the webhook's certificate.
+    server_name: String,
+    tls: Arc<ClientConfig>,
+    resolver: Arc<ServiceResolver>,
+    calls: Semaphore,
+    idle: Mutex<Vec<Idle>>,
+}
+
+/// Where connections are made to.
+enum Place {
+    Host { host: String, port: u16 },
+    Service { namespace: String, name: String, port: u16 },
+}
+
+struct Idle {
+    sender: SendRequest<Full<Bytes>>,
+    since: Instant,
+}
+
+/// Why there is no answer.
+enum Failure {
+    /// The connection had been used before, and was closed: the webhook has not read the request.
+    Closed,
+    Other(String),
+}
+
+// === impl Client ===
+
+impl Client {
+    /// Creates the client of a webhook.
+    ///
+    /// # Errors
+    /// Fails with a reason if its URL or its bundle cannot be used.
+    pub(super) fn new(config: &WebhookClientConfig, resolver: Arc<ServiceResolver>) -> Result<Self, String> {
+        let url = config.target.to_string();
+        let uri: Uri = url.parse().map_err(|error| format!("Unparsable URL: {error}"))?;
+        let host = uri.host().filter(|host| !host.is_empty()).ok_or("the URL names no host")?;
+        if uri.scheme_str() != Some("https") {
+            return Err("the URL's scheme must be https".to_owned());
+        }
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let server_name = host.clone();
+        let authority = uri.authority().map(http::uri::Authority::as_str).unwrap_or_default();
+        let place = match &config.target {
+            WebhookTarget::Url(_) => Place::Host { host, port: uri.port_u16().unwrap_or(DEFAULT_PORT) },
+            WebhookTarget::Service { namespace, name, port, .. } => {
+                Place::Service { namespace: namespace.clone(), name: name.clone(), port: *port }
+            }
+        };
+        Ok(Self {
+            place,
+            host: HeaderValue::from_str(authority).map_err(|error| error.to_string())?,
+            path: uri.path().to_owned(),
+            server_name,
+            url,
+            tls: tls::config(&config.ca_bundle)?,
+            resolver,
+            calls: Semaphore::new(MAX_CALLS),
+            idle: Mutex::default(),
+        })
+    }
+
+    /// Sends a request, and returns the body of the answer.
+    ///
+    /// # Errors
+    /// Fails if there is no answer of success in time that is small enough.
+    pub(super) async fn call(
+        &self,
+        body: Bytes,
+        timeout: Duration,
+        max_answer_bytes: usize,
+    ) -> Result<Bytes, WebhookError> {
+        let deadline = Instant::now() + timeout;
+        let query = format!("timeout={}s", timeout.as_secs());
+        let failed = |reason: String| WebhookError(format!("Post \"{}?{query}\": {reason}", self.url));
+        let Ok(Ok(_permit)) = timeout_at(deadline, self.calls.acquire()).await else {
+            let text = format!("there are {MAX_CALLS} calls of this webhook already, and none ended in time");
+            return Err(failed(text));
+        };
+        let late = |doing: &str| failed(format!("context deadline exceeded (Client.Timeout {doing})"));
+        let answered = match timeout_at(deadline, self.answer(&query, &body)).await {
+            Ok(answered) => answered,
+            Err(_) => return Err(late("exceeded while awaiting headers")),
+        };
+        let (answer, sender) = answered.map_err(failed)?;
+        drop(body);
+        let (head, incoming) = answer.into_parts();
+        let is_success = (StatusCode::OK..=StatusCode::PARTIAL_CONTENT).contains(&head.status);
+        if !is_success {
+            let text = timeout_at(deadline, refused(head.status, &head.headers, incoming)).await;
+            return Err(WebhookError(text.map_err(|_| late("or context cancellation while reading body"))?));
+        }
+        match timeout_at(deadline, read(incoming, max_answer_bytes)).await {
+            Ok(Ok(body)) => {
+                self.keep(sender);
+                Ok(body)
+            }
+            Ok(Err(reason)) => Err(failed(reason)),
+            Err(_) => Err(late("or context cancellation while reading body")),
+        }
+    }
+
+    /// Sends a request over a kept connection, or else a new one, and returns the head of the answer with the connection.
+    async fn answer(
+        &self,
+        query: &str,
+        body: &Bytes,
+    ) -> Result<(Response<Incoming>, SendRequest<Full<Bytes>>), String> {
+        while let Some(mut sender) = self.kept() {
+            match self.send(&mut sender, query, body, true).await {
+                Ok(answer) => return Ok((answer, sender)),
+                Err(Failure::Closed) => {}
+                Err(Failure::Other(reason)) => return Err(reason),
+            }
+        }
+        let stream = self.dial().await?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
+        // Ends with the sender and the answer's body.
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!("a connection to a webhook ended: {error}");
+            }
+        });
+        match self.send(&mut sender, query, body, false).await {
+            Ok(answer) => Ok((answer, sender)),
+            Err(Failure::Closed) => Err("EOF".to_owned()),
+            Err(Failure::Other(reason)) => Err(reason),
+        }
+    }
+
+    async fn send(
+        &self,
+        sender: &mut SendRequest<Full<Bytes>>,
+        query: &str,
+        body: &Bytes,
+        is_used: bool,
+    ) -> Result<Response<Incoming>, Failure> {
+        if is_used && sender.ready().await.is_err() {
+            return Err(Failure::Closed);
+        }
+        let uri = format!("{}?{query}", self.path);
+        let request = Request::post(uri)
+            .header(HOST, &self.host)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, */*")
+            .header(USER_AGENT, SERVER_VERSION)
+            .body(Full::new(body.clone()))
+            .map_err(|error| Failure::Other(error.to_string()))?;
+        sender.send_request(request).await.map_err(|error| {
+            if is_used && is_closed(&error) { Failure::Closed } else { Failure::Other(broken(&error)) }
+        })
+    }
+
+    async fn dial(&self) -> Result<Box<dyn crate::proxy::dial::Connection>, String> {
+        let text = |error: DialError| not_connected(&error);
+        let addresses = match &self.place {
+            Place::Host { host, port } => resolve(host, *port).await.map_err(text)?,
+            Place::Service { namespace, name, port } => {
+                let host = self.resolver.host(namespace, name, *port).await?;
+                let addresses = resolve(&host, *port).await.map_err(text)?;
+                let is_allowed = |ip| self.resolver.reaches_local || is_global_unicast(ip);
+                if !addresses.iter().all(|address| is_allowed(address.ip())) {
+                    return Err(DialError::NotAllowed.to_string());
+                }
+                addresses
+            }
+        };
+        connect(&addresses, &self.server_name, Some(self.tls.clone())).await.map_err(text)
+    }
+
+    /// Returns a connection that was used before.
+    fn kept(&self) -> Option<SendRequest<Full<Bytes>>> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|one| !one.sender.is_closed() && one.since.elapsed() < IDLE_TIMEOUT);
+        idle.pop().map(|one| one.sender)
+    }
+
+    /// Keeps a connection for further calls.
+    fn keep(&self, sender: SendRequest<Full<Bytes>>) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MAX_IDLE && !sender.is_closed() {
+            idle.push(Idle { sender, since: Instant::now() });
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! A webhook in the process of the test: it converts, or does what it should not.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+/// What the webhook does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    Convert,
+    Label,
+    BadLabel,
+    Rename,
+    OtherNamespace,
+    OtherUid,
+    NoMetadata,
+    Finalize,
+    DropObject,
+    WrongReview,
+    WrongType,
+    WrongVersion,
+    WrongKind,
+    Refuse,
+    Garbage,
+    Large,
+    Hang,
+    Fail,
+    Redirect,
+    HangUp,
+    Nothing,
+}
+
+/// A webhook. It ends with the test's runtime.
+pub struct Webhook {
+    pub address: SocketAddr,
+    /// The certificate (PEM) to check it with, in base64.
+    pub ca_bundle: String,
+    state: Arc<State>,
+}
+
+struct State {
+    deed: Mutex<Deed>,
+    calls: AtomicUsize,
+    connections: AtomicUsize,
+    last: Mutex<Value>,
+}
+
+impl Webhook {
+    pub async fn start() -> Self {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let names = ["127.0.0.1", "localhost", "converter.default.svc"].map(str::to_owned).to_vec();
+        let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![certificate.der().clone()],
+                rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+            );
+        let acceptor = TlsAcceptor::from(Arc::new(config.unwrap()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State {
+            deed: Mutex::new(Deed::Convert),
+            calls: AtomicUsize::default(),
+            connections: AtomicUsize::default(),
+            last: Mutex::default(),
+        });
+        let serving = state.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (state, acceptor) = (serving.clone(), acceptor.clone());
+                tokio::spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    state.connections.fetch_add(1, Ordering::SeqCst);
+                    let service = service_fn(|request| answer(state.clone(), request));
+                    let builder = hyper::server::conn::http1::Builder::new();
+                    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+                });
+            }
+        });
+        Self { address, ca_bundle: STANDARD.encode(certificate.pem()), state }
+    }
+
+    pub fn set(&self, deed: Deed) {
+        *self.state.deed.lock().unwrap() = deed;
+    }
+
+    pub fn calls(&self) -> usize {
+        self.state.calls.load(Ordering::SeqCst)
+    }
+
+    pub fn connections(&self) -> usize {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+
+    /// Returns the last request.
+    pub fn last(&self) -> Value {
+        self.state.last.lock().unwrap().clone()
+    }
+
+    /// Returns the URL of it.
+    pub fn url(&self) -> String {
+        format!("https://{}/convert", self.address)
+    }
+
+    /// Returns how a definition refers to it by URL.
+    pub fn client_config(&self) -> Value {
+        json!({ "url": self.url(), "caBundle": self.ca_bundle })
+    }
+}
+
+async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, String> {
+    state.calls.fetch_add(1, Ordering::SeqCst);
+    assert_eq!(request.method(), "POST");
+    assert_eq!(request.headers()["content-type"], "application/json");
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let body = request.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+    let review: Value = serde_json::from_slice(&body).unwrap();
+    let mut last = review.clone();
+    last["query"] = query.into();
+    *state.last.lock().unwrap() = last;
+    let deed = *state.deed.lock().unwrap();
+    let plain = |status: u16, text: String| {
+        Ok(Response::builder().status(status).body(Full::new(Bytes::from(text))).unwrap())
+    };
+    match deed {
+        Deed::Garbage => plain(200, "garbage".to_owned()),
+        Deed::Large => plain(200, "x".repeat(100 << 20)),
+        Deed::Fail => plain(500, "out of order".to_owned()),
+        Deed::Nothing => plain(200, "{}".to_owned()),
+        Deed::HangUp => Err("the connection is closed".to_owned()),
+        Deed::Redirect => {
+            let builder = Response::builder().status(307).header("location", "https://127.0.0.1:1/");
+            Ok(builder.body(Full::default()).unwrap())
+        }
+        Deed::Hang => {
+            std::future::pending::<Infallible>().await;
+            unreachable!()
+        }
+        _ => plain(200, reviewed(deed, &review).to_string()),
+    }
+}
+
+fn reviewed(deed: Deed, review: &Value) -> Value {
+    let request = &review["request"];
+    let desired = request["desiredAPIVersion"].as_str().unwrap();
+    let objects = request["objects"].as_array().unwrap().iter();
+    let mut objects: Vec<Value> = objects.map(|object| converted(object, desired)).collect();
+    for object in &mut objects {
+        spoil(deed, object);
+    }
+    if deed == Deed::DropObject {
+        objects.pop();
+    }
+    let uid = if deed == Deed::WrongReview { json!("another") } else { request["uid"].clone() };
+    let kind = if deed == Deed::WrongType { "Review" } else { "ConversionReview" };
+    let result = match deed {
+        Deed::Refuse => json!({ "status": "Failed", "message": "it is too hot" }),
+        _ => json!({ "status": "Success" }),
+    };
+    json!({
+        "apiVersion": review["apiVersion"], "kind": kind,
+        "response": { "uid": uid, "convertedObjects": objects, "result": result },
+    })
+}
+
+fn spoil(deed: Deed, object: &mut Value) {
+    match deed {
+        Deed::Label => object["metadata"]["labels"] = json!({ "converted": "yes" }),
+        Deed::BadLabel => object["metadata"]["labels"] = json!({ "converted": "not so" }),
+        Deed::Rename => object["metadata"]["name"] = json!("other"),
+        Deed::OtherNamespace => object["metadata"]["namespace"] = json!("other"),
+        Deed::OtherUid => object["metadata"]["uid"] = json!("1"),
+        Deed::NoMetadata => object["metadata"] = json!(7),
+        Deed::Finalize => {
+            object["metadata"]["finalizers"] = json!(["example.com/mine"]);
+            object["metadata"]["generation"] = json!(99);
+        }
+        Deed::WrongVersion => object["apiVersion"] = json!("example.com/v7"),
+        Deed::WrongKind => object["kind"] = json!("Gadget"),
+        _ => {}
+    }
+}
+
+/// Converts between `v1` with `spec.hostPort` and `v2` with `spec.host` and `spec.port`.
+fn converted(object: &Value, desired: &str) -> Value {
+    let mut object = object.clone();
+    object["apiVersion"] = desired.into();
+    let Some(spec) = object["spec"].as_object_mut() else { return object };
+    if desired.ends_with("v1") {
+        let text =
+            |value: Option<Value>| value.map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
+        if let Some(host) = text(spec.remove("host")) {
+            let port = text(spec.remove("port")).unwrap_or_default();
+            spec.insert("hostPort".to_owned(), format!("{host}:{port}").into());
+        }
+    } else if let Some(both) = spec.remove("hostPort") {
+        let (host, port) = both.as_str().unwrap().split_once(':').unwrap();
+        spec.insert("host".to_owned(), host.into());
+        spec.insert("port".to_owned(), port.into());
+    }
+    object
+}
+
+/// How long a test waits for something that must happen.
+pub const TIMEOUT: Duration = Duration::from_secs(20);

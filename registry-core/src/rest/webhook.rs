@@ -1,0 +1,91 @@
+//! Calls of webhooks: services outside of this process that the server asks while it handles a request.
+//!
+//! Kubernetes concept: `WebhookClientConfig`, and `k8s.io/apiserver/pkg/util/webhook`.
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+/// Where a webhook is, and how its certificate is checked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WebhookClientConfig {
+    /// Where it is.
+    pub target: WebhookTarget,
+    /// The certificates (PEM) that its own is checked against; empty for those of the system.
+    pub ca_bundle: Vec<u8>,
+}
+
+/// Where a webhook is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum WebhookTarget {
+    /// At a URL.
+    Url(String),
+    /// At a service.
+    Service {
+        /// The service's namespace.
+        namespace: String,
+        /// The service's name.
+        name: String,
+        /// The path at the service; may be empty.
+        path: String,
+        /// The service's port.
+        port: u16,
+    },
+}
+
+/// A call: a POST of JSON.
+#[derive(Clone, Debug)]
+pub struct WebhookCall<'a> {
+    /// The webhook.
+    pub config: &'a WebhookClientConfig,
+    /// The body of the request.
+    pub body: Bytes,
+    /// Maximum time for the whole call. The webhook is told as the query parameter `timeout`.
+    pub timeout: Duration,
+    /// Maximum size of the answer.
+    pub max_answer_bytes: usize,
+}
+
+/// Calls webhooks.
+#[async_trait]
+pub trait WebhookCaller: Send + Sync + 'static {
+    /// Sends a request, and returns the body of the answer, whose status is one of success.
+    ///
+    /// # Errors
+    /// Fails if the webhook cannot be reached, or does not answer as it should. Nothing is known about what it has done.
+    async fn call(&self, call: WebhookCall<'_>) -> Result<Bytes, WebhookError>;
+}
+
+/// Error of a call, in the words that clients know from Go: `Post "https://…": dial tcp …`. Retryable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WebhookError(pub String);
+
+/// A caller without a network: for maps that are installed without a server.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoWebhooks;
+
+// === impl WebhookTarget ===
+
+/// The URL, as in error messages.
+impl fmt::Display for WebhookTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(url) => f.write_str(url),
+            Self::Service { namespace, name, path, port } => {
+                write!(f, "https://{name}.{namespace}.svc:{port}{path}")
+            }
+        }
+    }
+}
+
+// === impl NoWebhooks ===
+
+#[async_trait]
+impl WebhookCaller for NoWebhooks {
+    async fn call(&self, call: WebhookCall<'_>) -> Result<Bytes, WebhookError> {
+        Err(WebhookError(format!("Post {:?}: no webhooks can be called", call.config.target.to_string())))
+    }
+}

@@ -1,0 +1,164 @@
+//! What a webhook may change of an object: everything but its identity, and of the metadata only labels and annotations.
+
+use registry_core::api::Object;
+use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
+use registry_core::api::validation::{ErrorList, FieldPath};
+use serde_json::{Map, Value};
+
+use super::review::go_type;
+
+const LABELS: &str = "labels";
+const ANNOTATIONS: &str = "annotations";
+
+/// What is known of an object that a webhook converts.
+pub(super) struct Original {
+    kind: String,
+    /// Its metadata; `None` if it has none.
+    metadata: Option<Value>,
+}
+
+/// What is wrong with a converted object.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Complaint {
+    /// Its type.
+    Type(String),
+    /// Its identity.
+    Object(String),
+    /// Its metadata.
+    Metadata(String),
+}
+
+// === impl Original ===
+
+impl Original {
+    /// Remembers an object that is sent.
+    pub(super) fn of(object: &Object) -> Self {
+        Self { kind: object.kind().to_owned(), metadata: object.0.get("metadata").cloned() }
+    }
+
+    /// Checks a converted object, and returns it with the metadata of this one, apart from labels and annotations.
+    ///
+    /// # Errors
+    /// Fails if it is not this object in the wanted version.
+    pub(super) fn checked(self, converted: Value, api_version: &str) -> Result<Object, Complaint> {
+        let mut converted = Object::from_value(converted).map_err(|other| {
+            Complaint::Type(format!("cannot unmarshal {} into an object", go_type(&other)))
+        })?;
+        if converted.kind().is_empty() {
+            return Err(Complaint::Type("Object 'Kind' is missing".to_owned()));
+        }
+        if converted.api_version() != api_version {
+            let received = converted.api_version();
+            let complaint = format!("invalid groupVersion (expected {api_version}, received {received})");
+            return Err(Complaint::Type(complaint));
+        }
+        if converted.kind() != self.kind {
+            let received = converted.kind();
+            let complaint = format!("invalid kind (expected {}, received {received})", self.kind);
+            return Err(Complaint::Type(complaint));
+        }
+        self.check_identity(&converted)?;
+        self.restore(&mut converted).map_err(Complaint::Metadata)?;
+        Ok(converted)
+    }
+
+    fn check_identity(&self, converted: &Object) -> Result<(), Complaint> {
+        for (title, field) in [("name", "name"), ("namespace", "namespace"), ("UID", "uid")] {
+            let own = self.metadata.as_ref().and_then(|metadata| metadata.get(field));
+            let own = own.and_then(Value::as_str).unwrap_or_default();
+            let other = converted.get_str(&["metadata", field]).unwrap_or_default();
+            if own != other {
+                return Err(Complaint::Object(format!("must have the same {title}: {own} != {other}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the original metadata into the converted object, with the labels and annotations of the latter.
+    fn restore(self, converted: &mut Object) -> Result<(), String> {
+        let mut answered = match converted.0.remove("metadata") {
+            None => return Err("missing metadata in converted object".to_owned()),
+            Some(Value::Object(metadata)) => metadata,
+            Some(other) => {
+                return Err(format!("invalid metadata of type {} in converted object", go_type(&other)));
+            }
+        };
+        let mut metadata = match self.metadata {
+            None => Map::new(),
+            Some(Value::Object(metadata)) => metadata,
+            Some(other) => {
+                return Err(format!("invalid metadata of type {} in input object", go_type(&other)));
+            }
+        };
+        for field in [LABELS, ANNOTATIONS] {
+            match answered.remove(field) {
+                None | Some(Value::Null) => {
+                    metadata.remove(field);
+                }
+                Some(Value::Object(texts)) => {
+                    check_texts(field, metadata.get(field), &texts)?;
+                    metadata.insert(field.to_owned(), Value::Object(texts));
+                }
+                Some(other) => {
+                    let found = go_type(&other);
+                    return Err(format!("invalid metadata.{field} of type {found} in converted object"));
+                }
+            }
+        }
+        converted.0.insert("metadata".to_owned(), Value::Object(metadata));
+        Ok(())
+    }
+}
+
+/// Checks labels or annotations. Those of the original are not validated again.
+fn check_texts(field: &str, original: Option<&Value>, texts: &Map<String, Value>) -> Result<(), String> {
+    if original.is_some_and(|original| original.as_object() == Some(texts)) {
+        return Ok(());
+    }
+    for (key, value) in texts {
+        if !value.is_string() {
+            let found = go_type(value);
+            return Err(format!(
+                "metadata.{field}[{key}] must be a string, but is {found} in converted object"
+            ));
+        }
+    }
+    let pairs = texts.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+    let metadata = FieldPath::new("metadata");
+    let errors = if field == LABELS {
+        validate_labels(pairs, &metadata.child(LABELS))
+    } else {
+        // The path lacks its last letter in Kubernetes, too.
+        validate_annotations(pairs, &metadata.child("annotation"))
+    };
+    if errors.is_empty() { Ok(()) } else { Err(joined(&errors)) }
+}
+
+/// Returns errors as one text, as Go's aggregated errors are written.
+fn joined(errors: &ErrorList) -> String {
+    let mut texts: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+    texts.dedup();
+    match texts.as_slice() {
+        [one] => one.clone(),
+        all => format!("[{}]", all.join(", ")),
+    }
+}
+
+// === impl Complaint ===
+
+impl Complaint {
+    /// Returns the text of the complaint about the object at this index; `None` if it was the only one.
+    pub(super) fn about(&self, index: Option<usize>) -> String {
+        match (self, index) {
+            (Self::Type(text), None) => format!("invalid object at index 0: {text}"),
+            (Self::Object(text), None) => format!("invalid object: {text}"),
+            (Self::Metadata(text), None) => format!("invalid metadata: {text}"),
+            (Self::Type(text) | Self::Object(text), Some(index)) => {
+                format!("invalid converted object at index {index}: {text}")
+            }
+            (Self::Metadata(text), Some(index)) => {
+                format!("invalid metadata in object at index {index}: {text}")
+            }
+        }
+    }
+}
