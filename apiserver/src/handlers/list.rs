@@ -121,11 +121,7 @@ fn yaml_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> Result<ListBody
 }
 
 /// Writes the number of items before them, but not their size.
-async fn cbor_body(
-    call: &Call<'_>,
-    form: ItemForm,
-    page: ListPage,
-) -> Result<ListBody, StatusError> {
+async fn cbor_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> Result<ListBody, StatusError> {
     let head = head(call, &form, &page)?;
     let mut count = page.items.len();
     let mut rest = page.rest.as_ref().map(Rest::stream);
