@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
+mod custom_resources;
 mod kube_rs;
 mod kubectl;
+mod kubectl_custom_resources;
 
 use std::path::Path;
 
