@@ -9,6 +9,7 @@ use registry_core::api::{CreateOptions, GetOptions, ListOptions, Object, Precond
 use registry_core::codec::stored;
 use registry_core::registry::{InstalledPath, install_kinds};
 use registry_core::rest::{AdmitAll, Answer, UpdatedObject};
+use registry_core::schema::FieldOrder;
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::{Attributes, Entry, Revision, StoredObject};
@@ -71,7 +72,7 @@ fn widget(name: &str, more: &Value) -> Value {
 /// Returns the stored form of a definition.
 fn stored_definition(definition: &Value) -> (Definition, StoredObject) {
     let object = Object::from_value(definition.clone()).unwrap();
-    let json = stored::encode(&object);
+    let json = stored::encode(&object, FieldOrder::Usual);
     let entry = Entry::new("/definition".into(), 1, json, 0, Attributes::default());
     (Definition::parse(&object).unwrap(), Arc::new(entry))
 }
@@ -91,7 +92,7 @@ fn causes(result: Result<Value, StatusError>) -> Vec<String> {
 
 fn object_of(answer: Answer) -> Value {
     match answer {
-        Answer::Stored(entry) => stored::decode(&entry.json).unwrap().into_value(),
+        Answer::Stored(entry) => stored::decode(entry.json()).unwrap().into_value(),
         Answer::Object(object) => object.into_value(),
         Answer::Success(status) => panic!("no object but {status:?}"),
     }
@@ -202,7 +203,7 @@ impl Fixture {
         let field_selector = FieldSelector::parse(selector).unwrap();
         let options = ListOptions { field_selector, ..ListOptions::default() };
         let page = lister.list(&self.context(version), &options).await?;
-        let name = |entry: &StoredObject| stored::decode(&entry.json).unwrap().name().to_owned();
+        let name = |entry: &StoredObject| stored::decode(entry.json()).unwrap().name().to_owned();
         Ok(page.items.iter().map(name).collect())
     }
 }

@@ -77,7 +77,7 @@ async fn deleted_objects_are_shown_in_the_present_form() {
     let deleter = path.capabilities.deleter.as_ref().unwrap();
     deleter.delete(&context, "a", &AdmitAll, &DeleteOptions::default()).await.unwrap();
     let Some(Ok(WatchEvent::Deleted(entry))) = events.next().await else { panic!("not deleted") };
-    let text = String::from_utf8(entry.json.to_vec()).unwrap();
+    let text = String::from_utf8(entry.json().to_vec()).unwrap();
     assert!(text.contains("\"new\":\"set\"") && !text.contains("gone"), "{text}");
 }
 

@@ -122,7 +122,7 @@ impl Bench {
 
 fn object_of(answer: &Answer) -> Object {
     match answer {
-        Answer::Stored(stored) => stored::decode(&stored.json).unwrap(),
+        Answer::Stored(stored) => stored::decode(stored.json()).unwrap(),
         Answer::Object(object) => object.clone(),
         Answer::Success(_) => Object::default(),
     }
