@@ -38,7 +38,7 @@ pub use library::Foreign;
 pub use library::authorizer::{Authorizer, AuthorizerValue, Check, Decision};
 pub use library::regex::compile as compile_pattern;
 pub use program::{Activation, CostBudget, PER_CALL_LIMIT, Program, RUNTIME_COST_BUDGET};
-pub use rules::{DefinitionCheck, RuleBudget, ValidationRules, check_definition};
+pub use rules::{DefinitionCheck, RuleBudget, StoredExpressions, ValidationRules, check_definition};
 pub use schema::{declare, escape, max_cardinality, unescape};
 pub use syntax::{CompileError, CompileErrors, Location};
 pub use types::{DeclType, Field, ListKind, ObjectType, OpaqueType, Param, Shape, Type};

@@ -34,7 +34,7 @@ pub use facts::FactsError;
 pub use numbers::FieldNumbers;
 pub use order::FieldOrder;
 pub use quantity::{Quantity, QuantityError};
-pub use structural::{StructuralSchema, compile_pattern};
+pub use structural::{StructuralSchema, compile_pattern, pattern_size};
 pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
 pub(crate) use types::{Form, Message, Slot};
 

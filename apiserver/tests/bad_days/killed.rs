@@ -36,7 +36,17 @@ async fn create_until_it_is_gone(
         let parameters = PostParams::default();
         // A request that is sent just when the connection ends may be lost in the client, which then waits for ever.
         let created = tokio::time::timeout(PATIENCE, maps.create(&parameters, &map)).await;
-        let Ok(Ok(created)) = created else { break };
+        let created = match created {
+            Ok(Ok(created)) => created,
+            Ok(Err(error)) => {
+                println!("round {round}, client {client}, turn {turn}: {error:?}");
+                break;
+            }
+            Err(_) => {
+                println!("round {round}, client {client}, turn {turn}: no answer");
+                break;
+            }
+        };
         let version = created.metadata.resource_version.unwrap().parse().unwrap();
         acknowledged.insert(name, version);
         count.fetch_add(1, Ordering::Relaxed);
@@ -99,7 +109,10 @@ async fn sigterm_ends_the_server_in_order() {
     let maps = server.config_maps().await;
     let count = Arc::new(AtomicU64::new(0));
     let writing = tokio::spawn(create_until_it_is_gone(maps.clone(), 0, 0, count.clone()));
+    let begun = Instant::now();
     while count.load(Ordering::Relaxed) < 5 {
+        assert!(!writing.is_finished(), "a write failed: {}", server.logged());
+        assert!(begun.elapsed() < PATIENCE, "nothing is written: {}", server.logged());
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let begun = Instant::now();

@@ -19,6 +19,9 @@ mod parse;
 mod print;
 mod quote;
 
+/// Maximum number of values that [`JsonPath::find`] visits.
+pub const MAX_VISITS: usize = 100_000;
+
 /// A parsed path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonPath {
@@ -99,13 +102,25 @@ impl JsonPath {
 
     /// Returns the values at this path.
     ///
-    /// The work is bounded: at most 100,000 values are visited.
+    /// The work is bounded: at most [`MAX_VISITS`] values are visited.
     ///
     /// # Errors
     /// Fails if the path selects elements beyond the end of a list or of something other than a list, if it compares
     /// values of different types, or if it visits too many values.
     pub fn find<'a>(&'a self, root: impl Into<Found<'a>>) -> Result<Vec<Found<'a>>, JsonPathError> {
-        evaluate::find(&self.nodes, root.into())
+        self.find_within(root, MAX_VISITS)
+    }
+
+    /// Returns the values at this path as [`find`](Self::find) does, with another limit of visits.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn find_within<'a>(
+        &'a self,
+        root: impl Into<Found<'a>>,
+        visits: usize,
+    ) -> Result<Vec<Found<'a>>, JsonPathError> {
+        evaluate::find(&self.nodes, root.into(), visits)
     }
 }
 

@@ -179,6 +179,9 @@ impl Reason {
     }
 }
 
+/// Maximum total length of the errors of an invalid object, in bytes.
+const MAX_ERROR_BYTES: usize = 4 << 20;
+
 // === impl StatusError ===
 
 impl StatusError {
@@ -236,10 +239,15 @@ impl StatusError {
     }
 
     /// 422: one or more fields are invalid. Uses the kind, not the resource, as Kubernetes does.
+    ///
+    /// The answer has no more errors than fit in 4 MiB: an object with an error in each byte has very many.
     pub fn invalid(kind: GroupVersionKind, name: &str, errors: &ErrorList) -> Self {
+        let (shown, more) = errors.split_within(MAX_ERROR_BYTES);
+        let errors = if more.is_empty() { errors } else { &ErrorList(shown.to_vec()) };
+        let more = if more.is_empty() { String::new() } else { format!(", and {} more errors", more.len()) };
         let mut failure = Self::new(
             Reason::Invalid,
-            format!("{}{} \"{name}\" is invalid: {errors}", kind.kind, dotted(kind.group)),
+            format!("{}{} \"{name}\" is invalid: {errors}{more}", kind.kind, dotted(kind.group)),
         );
         let details = failure.details_mut();
         kind.group.clone_into(&mut details.group);

@@ -281,6 +281,18 @@ fn shown(value: &Value) -> String {
 // === impl ErrorList ===
 
 impl ErrorList {
+    /// Returns the errors whose texts have at most this length together, but at least one, and the others.
+    pub fn split_within(&self, bytes: usize) -> (&[FieldError], &[FieldError]) {
+        let mut left = bytes;
+        let fits = |error: &&FieldError| {
+            let before = left;
+            left = left.saturating_sub(error.to_string().len());
+            before > 0
+        };
+        let count = self.0.iter().take_while(fits).count();
+        self.0.split_at_checked(count).unwrap_or((&self.0, &[]))
+    }
+
     /// Whether there are no errors.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -25,7 +25,7 @@ mod place;
 mod tree;
 mod walk;
 
-pub use definition::{DefinitionCheck, check_definition};
+pub use definition::{DefinitionCheck, StoredExpressions, check_definition};
 
 /// The validation rules of a structural schema, shared by all requests.
 ///

@@ -26,6 +26,7 @@ mod metadata;
 mod node;
 mod numbers;
 mod pattern;
+mod pattern_size;
 mod prune;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ mod validate;
 
 use node::{Node, NodeId, Tree};
 pub use pattern::compile as compile_pattern;
+pub use pattern_size::size as pattern_size;
 
 /// The compiled structural schema of a custom kind in one version, or of a part of it.
 ///

@@ -21,6 +21,10 @@ use super::partial;
 /// The columns of a resource that declares none.
 static DEFAULT_COLUMNS: [Column; 2] = [Column::NAME, Column::CREATED_AT];
 
+/// Maximum length of a row's cells, in bytes, if the columns are many. Custom resources may have very many columns, each of
+/// which shows a whole object: the cells after the limit are null.
+const MAX_CELLS_BYTES: usize = 4 << 20;
+
 /// A table of one resource's objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -174,9 +178,8 @@ impl Table {
         item: &Item<'_>,
         object: &Object,
     ) -> Result<(), StatusError> {
-        let cells: Vec<Value> = self.columns.iter().map(|column| column.cell.of(object)).collect();
         buffer.extend_from_slice(b"{\"cells\":");
-        buffer.extend_from_slice(Value::Array(cells).to_string().as_bytes());
+        write_cells(buffer, &self.columns, object);
         let conditions = self.row_conditions.map(|of| of(object)).unwrap_or_default();
         if !conditions.is_empty() {
             let conditions: Vec<TableRowCondition<'_>> =
@@ -193,6 +196,23 @@ impl Table {
         buffer.push(b'}');
         Ok(())
     }
+}
+
+/// Writes the cells of a row.
+fn write_cells(buffer: &mut Vec<u8>, columns: &[TableColumn], object: &Object) {
+    let start = buffer.len();
+    buffer.push(b'[');
+    for (index, column) in columns.iter().enumerate() {
+        if index > 0 {
+            buffer.push(b',');
+        }
+        if buffer.len() - start < MAX_CELLS_BYTES {
+            buffer.extend_from_slice(column.cell.of(object).to_string().as_bytes());
+        } else {
+            buffer.extend_from_slice(b"null");
+        }
+    }
+    buffer.push(b']');
 }
 
 /// Returns a value as JSON, with its fields in the order of the struct.

@@ -2,11 +2,10 @@
 
 use super::{Filter, Found, JsonPathError, Node, Slice, compare};
 
-/// Maximum number of values that an evaluation visits. Recursive descents, wildcards and unions multiply, so that a short
-/// path could visit an exponential number of them.
-const MAX_VISITS: usize = 100_000;
-
+/// An evaluation with a limited number of visits. Recursive descents, wildcards and unions multiply, so that a short path
+/// could visit an exponential number of values.
 struct Evaluation {
+    limit: usize,
     visits_left: usize,
 }
 
@@ -18,9 +17,13 @@ struct Failure {
 
 type Results<'a> = Result<Vec<Found<'a>>, Failure>;
 
-/// Returns the results of the first node.
-pub(super) fn find<'a>(nodes: &'a [Node], root: Found<'a>) -> Result<Vec<Found<'a>>, JsonPathError> {
-    let mut evaluation = Evaluation { visits_left: MAX_VISITS };
+/// Returns the results of the first node, after at most this number of visits.
+pub(super) fn find<'a>(
+    nodes: &'a [Node],
+    root: Found<'a>,
+    limit: usize,
+) -> Result<Vec<Found<'a>>, JsonPathError> {
+    let mut evaluation = Evaluation { limit, visits_left: limit };
     let mut first = None;
     for node in nodes {
         let results = evaluation.node(node, vec![root]).map_err(|failure| JsonPathError(failure.text))?;
@@ -123,7 +126,7 @@ impl Evaluation {
         let Some((operator, right)) = &filter.comparison else {
             return match left {
                 Ok(left) => Ok(!left.is_empty()),
-                Err(_) if self.visits_left == 0 => Err(too_many()),
+                Err(_) if self.visits_left == 0 => Err(self.too_many()),
                 Err(failure) => Ok(failure.has_values),
             };
         };
@@ -171,10 +174,14 @@ impl Evaluation {
     fn visit(&mut self, values: usize) -> Result<(), Failure> {
         let Some(left) = self.visits_left.checked_sub(values) else {
             self.visits_left = 0;
-            return Err(too_many());
+            return Err(self.too_many());
         };
         self.visits_left = left;
         Ok(())
+    }
+
+    fn too_many(&self) -> Failure {
+        failure(format!("the path visits more than {} values", self.limit), false)
     }
 }
 
@@ -230,10 +237,6 @@ fn is_empty(value: Found<'_>) -> bool {
 
 fn failure(text: impl Into<String>, has_values: bool) -> Failure {
     Failure { text: text.into(), has_values }
-}
-
-fn too_many() -> Failure {
-    failure(format!("the path visits more than {MAX_VISITS} values"), false)
 }
 
 /// Names the type of a value as Go does.

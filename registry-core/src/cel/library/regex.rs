@@ -2,11 +2,17 @@
 
 use super::{Call, Native, list_of_texts};
 use crate::cel::value::{Evaluated, EvaluationError, Value, fail};
+use crate::schema::pattern_size;
 
 mod go_syntax;
 
 /// Maximum size in bytes of a compiled expression: a pattern can be much larger compiled than written.
 const MAX_COMPILED_BYTES: usize = 4 << 20;
+
+/// Estimated size up to which compiling a pattern costs nothing.
+const FREE_SIZE: u64 = 100;
+/// The cost of compiling what is larger, for each unit of its estimated size.
+const COST_OF_SIZE: u64 = 4;
 
 pub(super) fn native(name: &str) -> Option<Native> {
     Some(match name {
@@ -54,18 +60,27 @@ fn go_message(pattern: &str, error: &regex::Error) -> String {
 
 /// Calls a function with the compiled pattern and the text.
 fn with_pattern<T>(
-    call: &Call<'_, '_>,
+    call: &mut Call<'_, '_>,
     pattern: &str,
     prefix: &str,
     apply: impl FnOnce(&regex::Regex) -> T,
 ) -> Result<T, Box<EvaluationError>> {
     match call.pattern {
         Some(known) if known.text == pattern => Ok(apply(&known.regex)),
-        _ => match compile(pattern) {
-            Ok(compiled) => Ok(apply(&compiled)),
-            Err(message) => fail(format!("{prefix}{message}")),
-        },
+        _ => {
+            call.budget.charge(compile_cost(pattern))?;
+            match compile(pattern) {
+                Ok(compiled) => Ok(apply(&compiled)),
+                Err(message) => fail(format!("{prefix}{message}")),
+            }
+        }
     }
+}
+
+/// Returns the cost of compiling a pattern that is known only when it is evaluated: Kubernetes' costs leave it out, and a
+/// short pattern may be large compiled. Usual patterns cost nothing.
+fn compile_cost(pattern: &str) -> u64 {
+    pattern_size(pattern).saturating_sub(FREE_SIZE).saturating_mul(COST_OF_SIZE)
 }
 
 pub(super) fn matches<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {

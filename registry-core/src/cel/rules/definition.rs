@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Bound;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
@@ -13,17 +14,27 @@ use super::tree::{SELF_TYPE, is_embedded};
 use crate::api::validation::{ErrorList, FieldError, FieldErrorKind, FieldPath};
 use crate::cel::schema::{declare, escape, max_cardinality};
 use crate::cel::types::{DeclType, Shape};
+use crate::schema::pattern_size;
 
 mod declaration;
+
+/// Maximum estimated size of the regular expressions in all rules of a schema, in characters after repetition.
+const MAX_PATTERN_SIZE: u64 = 250_000;
 
 /// Checks the rules of a schema.
 #[derive(Clone, Debug, Default)]
 pub struct DefinitionCheck<'a> {
-    stored_rules: HashSet<&'a str>,
-    stored_messages: HashSet<&'a str>,
+    stored: Arc<StoredExpressions<'a>>,
     invalid_fields: BTreeSet<String>,
     is_unchanged: bool,
     is_not_structural: bool,
+}
+
+/// The expressions of stored schemas: they may use what the version that stored them has.
+#[derive(Clone, Debug, Default)]
+pub struct StoredExpressions<'a> {
+    rules: HashSet<&'a str>,
+    messages: HashSet<&'a str>,
 }
 
 /// A schema of the definition, and what is known from the schemas above it.
@@ -57,6 +68,8 @@ struct Findings {
     schema: ErrorList,
     rules: ErrorList,
     total: TotalCost,
+    /// Estimated size that the regular expressions of further rules may have.
+    pattern_size_left: u64,
 }
 
 /// Checks the rules of a schema at `path`. `stored` is the schema that it replaces, if there is one: its expressions keep
@@ -64,20 +77,41 @@ struct Findings {
 pub fn check_definition(schema: &Value, path: &FieldPath, stored: Option<&Value>) -> ErrorList {
     let mut check = DefinitionCheck::default();
     if let Some(stored) = stored {
-        check = check.with_stored_schema(stored).with_unchanged_schema(stored == schema);
+        let expressions = Arc::new(StoredExpressions::of([stored]));
+        check = check.with_stored_expressions(expressions).with_unchanged_schema(stored == schema);
     }
     check.check(schema, path)
+}
+
+// === impl StoredExpressions ===
+
+impl<'a> StoredExpressions<'a> {
+    /// Returns the expressions in schemas: a definition with several versions has several.
+    pub fn of(schemas: impl IntoIterator<Item = &'a Value>) -> Self {
+        let mut expressions = Self::default();
+        for schema in schemas {
+            expressions.collect(schema);
+        }
+        expressions
+    }
+
+    fn collect(&mut self, schema: &'a Value) {
+        for rule in rules(schema) {
+            let text = |name: &str| rule.get(name).and_then(Value::as_str);
+            self.rules.extend(text("rule"));
+            self.messages.extend(text("messageExpression"));
+        }
+        each_schema_below(schema, &mut |_, _, below| self.collect(below));
+    }
 }
 
 // === impl DefinitionCheck ===
 
 impl<'a> DefinitionCheck<'a> {
-    /// Lets the expressions of a stored schema use what the version that stored them has. A definition with several
-    /// versions has several schemas.
+    /// Lets stored expressions use what the version that stored them has.
     #[must_use]
-    pub fn with_stored_schema(mut self, schema: &'a Value) -> Self {
-        self.collect_stored(schema);
-        self
+    pub fn with_stored_expressions(self, stored: Arc<StoredExpressions<'a>>) -> Self {
+        Self { stored, ..self }
     }
 
     /// Sets whether the schema is the stored one: limits for single rules do not apply to it.
@@ -107,6 +141,7 @@ impl<'a> DefinitionCheck<'a> {
             schema: ErrorList::default(),
             rules: ErrorList::default(),
             total: TotalCost::default(),
+            pattern_size_left: MAX_PATTERN_SIZE,
         };
         let scope = Scope {
             schema,
@@ -122,15 +157,6 @@ impl<'a> DefinitionCheck<'a> {
         errors.append(findings.rules);
         findings.total.check(path, &mut errors);
         errors
-    }
-
-    fn collect_stored(&mut self, schema: &'a Value) {
-        for rule in rules(schema) {
-            let text = |name: &str| rule.get(name).and_then(Value::as_str);
-            self.stored_rules.extend(text("rule"));
-            self.stored_messages.extend(text("messageExpression"));
-        }
-        each_schema_below(schema, &mut |_, _, below| self.collect_stored(below));
     }
 
     /// Whether another check found an error in a schema or below it.
@@ -189,11 +215,16 @@ impl<'a> DefinitionCheck<'a> {
         let times = scope.cardinality.unwrap_or_else(|| max_cardinality(declared));
         for (index, source) in rules(scope.schema).enumerate() {
             let rule = Rule::new(source, scope.schema);
-            let is_stored_rule = self.stored_rules.contains(rule.expression.as_ref());
-            let is_stored_message = self.stored_messages.contains(rule.message_expression.as_ref());
+            let path = validations.index(index);
+            if !findings.take_pattern_size(&rule) {
+                let detail = "the regular expressions in rules are too large together";
+                findings.rules.push(FieldError::forbidden(path.child("rule"), detail));
+                continue;
+            }
+            let is_stored_rule = self.stored.rules.contains(rule.expression.as_ref());
+            let is_stored_message = self.stored.messages.contains(rule.message_expression.as_ref());
             let environment = |is_stored: bool| if is_stored { &stored } else { &new };
             let compiled = compile(&rule, environment(is_stored_rule), environment(is_stored_message));
-            let path = validations.index(index);
             self.observe_costs(&compiled, times, &path, findings);
             let compiled = if compiled.has_errors() {
                 // Again, so that messages name the types as Kubernetes does. One renamed type serves all rules.
@@ -227,6 +258,22 @@ impl<'a> DefinitionCheck<'a> {
             let cost = message.cost_estimate().max;
             observe("messageExpression", "estimated messageExpression cost", cost);
         }
+    }
+}
+
+// === impl Findings ===
+
+impl Findings {
+    /// Takes the size of a rule's regular expressions from what those of all rules may have. Returns whether that much was
+    /// left. The whole rule is measured if there may be expressions in it: they are compiled together with the rule.
+    fn take_pattern_size(&mut self, rule: &Rule) -> bool {
+        let expressions = [&rule.expression, &rule.message_expression];
+        let has_pattern = |text: &str| text.contains("matches") || text.contains("find");
+        let with_patterns = expressions.into_iter().filter(|text| has_pattern(text));
+        let size = with_patterns.map(|text| pattern_size(text)).fold(0, u64::saturating_add);
+        let left = self.pattern_size_left.checked_sub(size);
+        self.pattern_size_left = left.unwrap_or(self.pattern_size_left);
+        left.is_some()
     }
 }
 

@@ -234,3 +234,29 @@ fn definitions_with_many_wrong_rules_take_linear_time() {
     let schema = json!({"type": "object", "properties": properties, "x-kubernetes-validations": rules});
     assert_eq!(definition(&schema).len(), 5_000);
 }
+
+#[test]
+fn regular_expressions_in_rules_are_limited_together() {
+    let rule = |number: usize| json!({"rule": format!("self.matches('x{number}[a-z]{{900}}')")});
+    let rules: Vec<_> = (0..2_000).map(rule).collect();
+    let schema = json!({"type": "string", "maxLength": 10, "x-kubernetes-validations": rules});
+    let begin = std::time::Instant::now();
+    let found = definition(&schema);
+    assert!(begin.elapsed() < std::time::Duration::from_secs(20), "it took {:?}", begin.elapsed());
+    let expected = "Forbidden: the regular expressions in rules are too large together";
+    assert!(found.iter().filter(|error| error.contains(expected)).count() > 1_500, "{}", found.len());
+}
+
+#[test]
+fn patterns_that_a_user_sends_cost_what_they_are_compiled_to() {
+    let schema = json!({"type": "array", "items": {"type": "string", "x-kubernetes-validations": [
+        {"rule": "!'x'.matches(self)"},
+    ]}});
+    let hostile: Vec<_> = (0..5_000).map(|number| format!("\\pL{{900}}{number}")).collect();
+    let begin = std::time::Instant::now();
+    let found = errors(&schema, &json!(hostile), None);
+    assert!(begin.elapsed() < std::time::Duration::from_secs(60), "it took {:?}", begin.elapsed());
+    assert!(found.iter().any(|error| error.contains("cost")), "{found:?}");
+    let usual: Vec<_> = (0..1_000).map(|number| format!("^[a-z0-9]([-a-z0-9]*[a-z0-9])?{number}$")).collect();
+    assert_eq!(errors(&schema, &json!(usual), None), [""; 0]);
+}

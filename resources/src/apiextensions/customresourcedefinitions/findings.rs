@@ -10,6 +10,9 @@ use serde_json::Value;
 /// Maximum total length of the collected errors' texts, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
+/// Maximum estimated size of the regular expressions of all versions together.
+const MAX_PATTERN_SIZE: u64 = 500_000;
+
 /// The path of a field, and the length of its text.
 #[derive(Clone)]
 pub(super) struct Place {
@@ -21,6 +24,7 @@ pub(super) struct Place {
 pub(super) struct Findings {
     errors: Vec<FieldError>,
     bytes_left: usize,
+    pattern_size_left: u64,
 }
 
 // === impl Place ===
@@ -62,12 +66,19 @@ impl Place {
 impl Findings {
     /// Creates an empty collection.
     pub(super) fn new() -> Self {
-        Self { errors: Vec::new(), bytes_left: MAX_BYTES }
+        Self { errors: Vec::new(), bytes_left: MAX_BYTES, pattern_size_left: MAX_PATTERN_SIZE }
     }
 
     /// Returns the number of errors.
     pub(super) fn len(&self) -> usize {
         self.errors.len()
+    }
+
+    /// Takes an expression's size from what all expressions may have together. Returns whether that much was left.
+    pub(super) fn take_pattern_size(&mut self, size: u64) -> bool {
+        let left = self.pattern_size_left.checked_sub(size);
+        self.pattern_size_left = left.unwrap_or(self.pattern_size_left);
+        left.is_some()
     }
 
     /// Returns a copy of the errors after the first `start`.

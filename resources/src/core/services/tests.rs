@@ -137,8 +137,11 @@ async fn abandoned_creations_give_back_their_addresses() {
     let engine = Hooked::over(Embedded::in_memory(), Switch::default());
     let cluster = Cluster::new(installed_over(engine.clone(), PLURALS));
     let switch = &engine.hooks;
-    cluster.create("first", spec()).await.unwrap();
-    let address = json!({ "clusterIP": "10.0.0.9", "ports": [{ "port": 80, "protocol": "TCP" }] });
+    let address_spec =
+        |address: &str| json!({ "clusterIP": address, "ports": [{ "port": 80, "protocol": "TCP" }] });
+    // A chosen address could be the one that is asked for below.
+    cluster.create("first", address_spec("10.0.0.8")).await.unwrap();
+    let address = address_spec("10.0.0.9");
     let taken = |cluster: &Cluster| cluster.repair.0.taken().is_claimed("10.0.0.9".parse().unwrap());
     switch.stalls.store(true, Ordering::SeqCst);
     {

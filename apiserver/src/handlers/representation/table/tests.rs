@@ -80,3 +80,19 @@ fn a_row_tells_of_an_object_that_is_done() {
         json!({"type": "Completed", "status": "True", "reason": "Done", "message": "It is done."});
     assert_eq!(row(&table)["conditions"], json!([condition]));
 }
+
+#[test]
+fn the_cells_of_a_row_are_limited() {
+    let columns: &'static [Column] = vec![Column::NAME; 1_000].leak();
+    let json = json!({"metadata": {"name": "x".repeat(100_000)}}).to_string();
+    let mut buffer = Vec::new();
+    table("includeObject=None", columns)
+        .unwrap()
+        .write_object(&mut buffer, &Item::encoded(json.as_bytes()), false)
+        .unwrap();
+    assert!(buffer.len() < MAX_CELLS_BYTES + 200_000, "{}", buffer.len());
+    let table: Value = serde_json::from_slice(&buffer).unwrap();
+    let cells = table["rows"][0]["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 1_000);
+    assert!(cells[40].is_string() && cells[43].is_null());
+}

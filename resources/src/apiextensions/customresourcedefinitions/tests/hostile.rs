@@ -104,3 +104,60 @@ async fn restrictions_below_restrictions_are_each_checked_once() {
     let (causes, _) = post(&widgets(&schema)).await;
     assert_eq!(causes, 1);
 }
+
+#[tokio::test]
+async fn expressions_of_large_classes_are_limited_in_all_versions_together() {
+    let mut body = widgets(&json!({"type": "object"}));
+    let version = |number: usize| {
+        let name = |letter: char| format!("^{letter}{number}\\pL{{900}}$");
+        let properties = json!({
+            "a": {"type": "string", "pattern": name('a')}, "b": {"type": "string", "pattern": name('b')},
+        });
+        let schema = json!({"type": "object", "properties": properties});
+        json!({
+            "name": format!("v{}", number + 1), "served": true, "storage": number == 0,
+            "schema": {"openAPIV3Schema": schema},
+        })
+    };
+    body["spec"]["versions"] = (0..200).map(version).collect();
+    let (causes, _) = post(&body).await;
+    assert!(causes > 300, "{causes}");
+}
+
+#[tokio::test]
+async fn very_many_small_expressions_are_limited() {
+    let properties = many(20_000, |number| json!({"type": "string", "pattern": format!("^{number}$")}));
+    let (causes, _) = post(&widgets(&json!({"type": "object", "properties": properties}))).await;
+    assert!(causes > 1_000, "{causes}");
+}
+
+#[tokio::test]
+async fn very_many_versions_and_names_are_refused() {
+    let list = |prefix: &str| (0..10_000).map(|number| format!("{prefix}{number}")).collect::<Vec<_>>();
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    for field in ["shortNames", "categories"] {
+        let mut body = widgets(&json!({"type": "object"}));
+        body["spec"]["names"][field] = json!(list("s"));
+        assert_eq!(post(&body).await.0, 1, "{field}");
+    }
+    let mut body = widgets(&json!({"type": "object"}));
+    let version =
+        |name: &String| json!({"name": name, "served": true, "storage": name == "v0", "schema": schema});
+    body["spec"]["versions"] = list("v").iter().map(version).collect();
+    assert_eq!(post(&body).await.0, 1);
+}
+
+#[tokio::test]
+async fn changes_of_many_versions_with_rules_cost_what_the_versions_cost() {
+    let rules: Vec<Value> = (0..100).map(|number| json!({"rule": format!("{number} == {number}")})).collect();
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-validations": rules}});
+    let version = |number: usize| json!({"name": format!("v{number}"), "served": true, "storage": number == 1, "schema": schema});
+    let mut body = widgets(&json!({"type": "object"}));
+    body["spec"]["versions"] = (1..=100).map(version).collect();
+    let bench = Bench::new();
+    bench.post(&body, DryRun::Off).await.result.unwrap();
+    let start = Instant::now();
+    body["metadata"]["labels"] = json!({"a": "b"});
+    bench.put(&body, DryRun::Off).await.result.unwrap();
+    assert!(start.elapsed() < LIMIT, "took {:?}", start.elapsed());
+}

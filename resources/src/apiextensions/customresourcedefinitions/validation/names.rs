@@ -7,6 +7,9 @@ use serde_json::Value;
 use super::super::findings::{Findings, Place};
 use super::super::view::{self, Spec};
 
+/// Maximum number of short names, and of categories. The server keeps each name for as long as it runs.
+const MAX_LABELS: usize = 100;
+
 /// Checks that the object is named after the resource that it defines.
 pub(super) fn check_object_name(new: &Object, findings: &mut Findings) {
     let spec = Spec::of(new);
@@ -46,7 +49,11 @@ pub(super) fn check_label(text: &str, place: &Place, findings: &mut Findings) {
 
 fn check_labels(names: Option<&Value>, field: &str, place: &Place, findings: &mut Findings) {
     let place = place.child(field);
-    for (index, name) in view::list(names, field).iter().enumerate() {
+    let labels = view::list(names, field);
+    if labels.len() > MAX_LABELS {
+        findings.too_many(&place, labels.len(), MAX_LABELS);
+    }
+    for (index, name) in labels.iter().enumerate() {
         check_label(name.as_str().unwrap_or_default(), &place.index(index), findings);
     }
 }

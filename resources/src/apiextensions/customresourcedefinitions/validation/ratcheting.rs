@@ -1,8 +1,10 @@
 //! Which rules apply: a definition that was stored before a rule existed may still violate it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use registry_core::api::Object;
+use registry_core::cel::StoredExpressions;
 use serde_json::Value;
 
 use super::super::schema::Schema;
@@ -39,8 +41,8 @@ pub(super) struct Options<'a> {
     pub(super) many_selectable: HashSet<&'a str>,
     /// Versions whose schema did not change: their rules may cost what they cost.
     pub(super) unchanged: HashSet<&'a str>,
-    /// The definition before the change: the expressions in it may use what new ones may not.
-    pub(super) stored: Option<&'a Object>,
+    /// The expressions of the definition before the change: they may use what new ones may not.
+    pub(super) stored: Arc<StoredExpressions<'a>>,
 }
 
 // === impl Options ===
@@ -61,7 +63,7 @@ impl<'a> Options<'a> {
             allows_bad_bundle: true,
             many_selectable: HashSet::new(),
             unchanged: HashSet::new(),
-            stored: None,
+            stored: Arc::default(),
         }
     }
 
@@ -81,7 +83,7 @@ impl<'a> Options<'a> {
             allows_bad_bundle: allows_bad_bundle(old, &before),
             many_selectable: versions_with_many_selectable(&after, &before),
             unchanged: unchanged_versions(&after, &before),
-            stored: Some(old),
+            stored: Arc::new(StoredExpressions::of(before.schemas().map(Schema::value))),
         }
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn check(
             value,
             evaluates_rules,
             &schema_errors,
-            options.stored,
+            &options.stored,
             is_unchanged,
             &place,
             findings,

@@ -1,37 +1,33 @@
 //! Checks the rules in a schema (`x-kubernetes-validations`).
 
-use registry_core::api::Object;
+use std::sync::Arc;
+
 use registry_core::api::validation::{ErrorList, FieldError};
-use registry_core::cel::{DefinitionCheck, RuleBudget, ValidationRules};
+use registry_core::cel::{DefinitionCheck, RuleBudget, StoredExpressions, ValidationRules};
 use serde_json::Value;
 
 use super::super::findings::{Findings, Place};
-use super::super::schema::Schema;
-use super::super::view::Spec;
 
 /// Checks the rules in a schema and below it.
 ///
 /// `has_expressions`: the schema is structural and its defaults are valid; otherwise no expressions are compiled.
 /// `schema_errors`: what other checks found in the schema; expressions at these places and above are not compiled.
-/// `stored`: the definition before the change, whose expressions may use what new ones may not. `is_unchanged`: the
-/// schema is the same as before the change, so single rules may cost what they cost.
+/// `stored`: the expressions of the definition before the change, which may use what new ones may not. `is_unchanged`:
+/// the schema is the same as before the change, so single rules may cost what they cost.
 pub(super) fn validate_rules(
     schema: &Value,
     has_expressions: bool,
     schema_errors: &[FieldError],
-    stored: Option<&Object>,
+    stored: &Arc<StoredExpressions<'_>>,
     is_unchanged: bool,
     place: &Place,
     findings: &mut Findings,
 ) {
     let schema_errors = ErrorList(schema_errors.to_vec());
-    let mut check =
-        DefinitionCheck::default().with_unchanged_schema(is_unchanged).with_schema_errors(&schema_errors);
-    let stored: Vec<Schema<'_>> =
-        stored.iter().flat_map(|stored| Spec::of(stored).schemas().collect::<Vec<_>>()).collect();
-    for schema in stored {
-        check = check.with_stored_schema(schema.value());
-    }
+    let mut check = DefinitionCheck::default()
+        .with_unchanged_schema(is_unchanged)
+        .with_schema_errors(&schema_errors)
+        .with_stored_expressions(stored.clone());
     if !has_expressions {
         check = check.without_expressions();
     }

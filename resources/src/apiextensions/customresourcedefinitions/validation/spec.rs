@@ -11,6 +11,9 @@ use super::super::view::Spec;
 use super::ratcheting::Options;
 use super::{conversion, names, root, versions};
 
+/// Maximum number of versions. Each has routes, documents and a compiled schema.
+const MAX_VERSIONS: usize = 100;
+
 /// Checks a spec.
 pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings) {
     check_group(spec.text("group"), &place.child("group"), findings);
@@ -116,6 +119,9 @@ fn has_extensions(schema: Schema<'_>) -> bool {
 /// Checks that versions have different names, and that one of them is stored.
 fn check_version_list(spec: &Spec<'_>, place: &Place, findings: &mut Findings) {
     let versions_place = place.child("versions");
+    if spec.versions.len() > MAX_VERSIONS {
+        findings.too_many(&versions_place, spec.versions.len(), MAX_VERSIONS);
+    }
     let mut seen = HashSet::new();
     if !spec.versions.iter().all(|version| seen.insert(version.name)) {
         let text = || go_form::versions_text(&spec.versions);
