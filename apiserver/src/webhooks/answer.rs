@@ -8,6 +8,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
+use rustls::CertificateError as Wrong;
 use serde_json::Value;
 
 use crate::proxy::dial::DialError;
@@ -74,7 +75,6 @@ pub(super) fn not_connected(error: &DialError) -> String {
     let Some(source) = source.get_ref().and_then(|source| source.downcast_ref::<rustls::Error>()) else {
         return error.to_string();
     };
-    use rustls::CertificateError as Wrong;
     let rustls::Error::InvalidCertificate(wrong) = source else { return error.to_string() };
     let text = match wrong {
         Wrong::UnknownIssuer => "certificate signed by unknown authority".to_owned(),

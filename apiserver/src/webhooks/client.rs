@@ -27,7 +27,7 @@ const MAX_CALLS: usize = 64;
 /// Maximum number of connections of one webhook that are kept for further calls.
 const MAX_IDLE: usize = 16;
 /// Time for which an unused connection is kept.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// The port of webhooks whose URL names none.
 const DEFAULT_PORT: u16 = 443;
 
@@ -119,9 +119,8 @@ impl Client {
             return Err(failed(text));
         };
         let late = |doing: &str| failed(format!("context deadline exceeded (Client.Timeout {doing})"));
-        let answered = match timeout_at(deadline, self.answer(&query, &body)).await {
-            Ok(answered) => answered,
-            Err(_) => return Err(late("exceeded while awaiting headers")),
+        let Ok(answered) = timeout_at(deadline, self.answer(&query, &body)).await else {
+            return Err(late("exceeded while awaiting headers"));
         };
         let (answer, sender) = answered.map_err(failed)?;
         drop(body);
