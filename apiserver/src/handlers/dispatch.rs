@@ -95,7 +95,7 @@ impl Api {
             Ok(route) => return Ok(route.clone()),
             Err(missing) => missing,
         };
-        if matches!(missing, Missing::Method) || !self.wait_for(resource).await {
+        if matches!(missing, Missing::Method | Missing::Subresource(_)) || !self.wait_for(resource).await {
             return Err(missing);
         }
         self.served().route(info, resource).cloned()

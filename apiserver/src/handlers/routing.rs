@@ -41,6 +41,8 @@ pub(crate) enum Missing {
     Resource,
     /// The path does not support this method: a 405 `Status`.
     Method,
+    /// The custom resource is served, this subresource of it is not: a 404 that names the object.
+    Subresource(Box<StatusError>),
 }
 
 // === impl Route ===
@@ -163,6 +165,7 @@ impl Missing {
             Self::Page => None,
             Self::Resource => Some(resource_not_found()),
             Self::Method => Some(method_not_allowed()),
+            Self::Subresource(failure) => Some((**failure).clone()),
         }
     }
 }

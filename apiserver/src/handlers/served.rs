@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use registry_core::api::GroupVersionResource;
+use registry_core::api::{GroupVersionResource, StatusError};
 use registry_core::registry::{InstalledApi, ServedChange};
 
 use crate::metrics::RequestMetrics;
@@ -33,6 +33,17 @@ pub(crate) struct Served {
     openapi: openapi::ServerDocuments,
 }
 
+/// Where the first resource of a group comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// Kubernetes' own storage maps.
+    BuiltIn,
+    /// The storage map of an author.
+    Author,
+    /// A definition, while the server runs.
+    Definition,
+}
+
 // === impl Served ===
 
 impl Served {
@@ -43,7 +54,8 @@ impl Served {
         for path in &installed.paths {
             let route = Route::new(path.clone(), metrics, ending.clone());
             kinds.insert((route.kind.group, route.kind.version, route.kind.kind));
-            served.group_mut(path.resource.kind.group, path.resource.is_builtin).add(Arc::new(route));
+            let origin = if path.resource.is_builtin { Origin::BuiltIn } else { Origin::Author };
+            served.group_mut(path.resource.kind.group, origin).add(Arc::new(route));
         }
         Self { kinds: Arc::new(kinds), ..served }
     }
@@ -66,7 +78,7 @@ impl Served {
             let ending = ending.of_removable();
             for path in paths {
                 let route = Route::new(path, metrics, ending.clone());
-                next.group_mut(resource.group, false).add(Arc::new(route));
+                next.group_mut(resource.group, Origin::Definition).add(Arc::new(route));
             }
         }
         for resource in change.terminating {
@@ -87,9 +99,11 @@ impl Served {
         removed
     }
 
-    fn group_mut(&mut self, name: &'static str, is_builtin: bool) -> &mut ServedGroup {
-        let position = if is_builtin { self.groups.len() } else { usize::MAX };
-        let group = self.groups.entry(name).or_insert_with(|| Arc::new(ServedGroup::new(name, position)));
+    fn group_mut(&mut self, name: &'static str, origin: Origin) -> &mut ServedGroup {
+        let position = if origin == Origin::BuiltIn { self.groups.len() } else { usize::MAX };
+        let is_custom = origin == Origin::Definition;
+        let new = || Arc::new(ServedGroup::new(name, position, is_custom));
+        let group = self.groups.entry(name).or_insert_with(new);
         Arc::make_mut(group)
     }
 
@@ -106,10 +120,31 @@ impl Served {
         request: &ResourceRequest,
     ) -> Result<&Arc<Route>, Missing> {
         let group = self.groups.get(request.group.as_str()).ok_or(Missing::Page)?;
+        if group.is_custom {
+            return Self::custom_route(group, info, request);
+        }
         let version = group.version(&request.version).ok_or(Missing::Resource)?;
         let route = version.route(&request.resource, &request.subresource).ok_or(Missing::Resource)?;
         route.check_shape(info, request)?;
         Ok(route)
+    }
+
+    /// Returns the route of a request for a custom resource.
+    ///
+    /// Kubernetes concept: `crdHandler`, which leaves a path that no definition serves to the handler of unknown paths.
+    fn custom_route<'s>(
+        group: &'s ServedGroup,
+        info: &RequestInfo,
+        request: &ResourceRequest,
+    ) -> Result<&'s Arc<Route>, Missing> {
+        let version = group.version(&request.version).ok_or(Missing::Page)?;
+        let main = version.route(&request.resource, "").ok_or(Missing::Page)?;
+        let route = version.route(&request.resource, &request.subresource);
+        route.unwrap_or(main).check_shape(info, request).map_err(|_| Missing::Page)?;
+        route.ok_or_else(|| {
+            let resource = main.path.resource.group_resource();
+            Missing::Subresource(Box::new(StatusError::not_found(resource, &request.name)))
+        })
     }
 
     fn find_version(&self, group: &str, version: &str) -> Option<&Arc<ServedVersion>> {

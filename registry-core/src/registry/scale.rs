@@ -221,8 +221,10 @@ impl ObjectAdapter for ScaleAdapter {
             }
         }
         // The store checks both against the parent object.
-        for field in ["name", "resourceVersion"] {
-            object.copy_field(&wanted, &["metadata", field]);
+        object.copy_field(&wanted, &["metadata", "name"]);
+        // The scale of a custom resource can be updated without a resource version.
+        if !(self.is_custom && wanted.resource_version().is_empty()) {
+            object.copy_field(&wanted, &["metadata", "resourceVersion"]);
         }
         Ok(object)
     }

@@ -16,6 +16,8 @@ pub(super) struct ServedGroup {
     /// Position among the groups in discovery: Kubernetes' own groups keep the order of their storage map; all others
     /// follow by name.
     position: usize,
+    /// Whether definitions made the group, not a storage map.
+    pub(super) is_custom: bool,
     /// The preferred version first.
     versions: Vec<Arc<ServedVersion>>,
     documents: discovery::GroupDocuments,
@@ -36,7 +38,8 @@ pub(super) struct ServedVersion {
 impl Clone for ServedGroup {
     fn clone(&self) -> Self {
         let documents = discovery::GroupDocuments::default();
-        Self { name: self.name, position: self.position, versions: self.versions.clone(), documents }
+        let versions = self.versions.clone();
+        Self { name: self.name, position: self.position, is_custom: self.is_custom, versions, documents }
     }
 }
 
@@ -52,8 +55,9 @@ impl Clone for ServedVersion {
 
 impl ServedGroup {
     /// Creates a group without versions.
-    pub(super) fn new(name: &'static str, position: usize) -> Self {
-        Self { name, position, versions: Vec::new(), documents: discovery::GroupDocuments::default() }
+    pub(super) fn new(name: &'static str, position: usize, is_custom: bool) -> Self {
+        let documents = discovery::GroupDocuments::default();
+        Self { name, position, is_custom, versions: Vec::new(), documents }
     }
 
     /// Adds a route.
