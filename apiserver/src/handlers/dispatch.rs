@@ -53,9 +53,7 @@ impl Api {
     ) -> Result<Response<Body>, StatusError> {
         let route = match self.route(info, resource).await {
             Ok(route) => route,
-            Err(missing) => {
-                return missing.status(resource).map_or_else(|| Ok(responses::page_not_found()), Err);
-            }
+            Err(missing) => return missing.status().map_or_else(|| Ok(responses::page_not_found()), Err),
         };
         let route = &*route;
         route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::of(&parts.uri));
@@ -97,7 +95,7 @@ impl Api {
             Ok(route) => return Ok(route.clone()),
             Err(missing) => missing,
         };
-        if matches!(missing, Missing::Method) || !self.wait_for(resource).await {
+        if matches!(missing, Missing::Method | Missing::Subresource(_)) || !self.wait_for(resource).await {
             return Err(missing);
         }
         self.served().route(info, resource).cloned()

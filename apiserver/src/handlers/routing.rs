@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use registry_core::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
+use registry_core::api::{GroupVersionKind, Object, Reason, Scope, StatusError};
 use registry_core::registry::InstalledPath;
 
 use crate::metrics::{RequestMetrics, RouteMetrics};
@@ -39,12 +39,10 @@ pub(crate) enum Missing {
     Page,
     /// The group is served, this path of it is not: a 404 `Status`.
     Resource,
-    /// This resource is served, and has no such subresource: a 404 `Status`.
-    Subresource(GroupResource),
-    /// This custom resource is served, and has no such subresource: a 404 `Status` that names the object.
-    CustomSubresource(GroupResource),
     /// The path does not support this method: a 405 `Status`.
     Method,
+    /// The custom resource is served, this subresource of it is not: a 404 that names the object.
+    Subresource(Box<StatusError>),
 }
 
 // === impl Route ===
@@ -161,23 +159,13 @@ fn has_trailing_segments(path: &str, request: &ResourceRequest, in_namespace: bo
 // === impl Missing ===
 
 impl Missing {
-    /// Returns what is missing in a group; `is_defined`: whether custom resources define the group. Kubernetes answers
-    /// with a plain page where a definition does not serve a path.
-    pub(super) fn in_group(self, is_defined: bool) -> Self {
-        match self {
-            Self::Subresource(resource) if is_defined => Self::CustomSubresource(resource),
-            Self::Resource | Self::Method if is_defined => Self::Page,
-            other => other,
-        }
-    }
-
     /// Returns the failure as a `Status`, or `None` where Kubernetes responds with a plain page.
-    pub(crate) fn status(&self, request: &ResourceRequest) -> Option<StatusError> {
+    pub(crate) fn status(&self) -> Option<StatusError> {
         match self {
             Self::Page => None,
-            Self::Resource | Self::Subresource(_) => Some(resource_not_found()),
-            Self::CustomSubresource(resource) => Some(StatusError::not_found(*resource, &request.name)),
+            Self::Resource => Some(resource_not_found()),
             Self::Method => Some(method_not_allowed()),
+            Self::Subresource(failure) => Some((**failure).clone()),
         }
     }
 }

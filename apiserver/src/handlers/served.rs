@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use registry_core::api::GroupVersionResource;
+use registry_core::api::{GroupVersionResource, StatusError};
 use registry_core::registry::{InstalledApi, ServedChange};
 
 use crate::metrics::RequestMetrics;
@@ -21,7 +21,7 @@ use super::routing::{Missing, Route};
 mod documents;
 mod group;
 
-use group::{GroupOrigin, ServedGroup, ServedVersion};
+use group::{ServedGroup, ServedVersion};
 
 /// A snapshot of what is served.
 #[derive(Default)]
@@ -31,6 +31,17 @@ pub(crate) struct Served {
     kinds: Arc<HashSet<(&'static str, &'static str, &'static str)>>,
     discovery: discovery::ServerDocuments,
     openapi: openapi::ServerDocuments,
+}
+
+/// Where the first resource of a group comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// Kubernetes' own storage maps.
+    BuiltIn,
+    /// The storage map of an author.
+    Author,
+    /// A definition, while the server runs.
+    Definition,
 }
 
 // === impl Served ===
@@ -43,9 +54,7 @@ impl Served {
         for path in &installed.paths {
             let route = Route::new(path.clone(), metrics, ending.clone());
             kinds.insert((route.kind.group, route.kind.version, route.kind.kind));
-            let position = served.groups.len();
-            let is_builtin = path.resource.is_builtin;
-            let origin = if is_builtin { GroupOrigin::Builtin { position } } else { GroupOrigin::Installed };
+            let origin = if path.resource.is_builtin { Origin::BuiltIn } else { Origin::Author };
             served.group_mut(path.resource.kind.group, origin).add(Arc::new(route));
         }
         Self { kinds: Arc::new(kinds), ..served }
@@ -69,7 +78,7 @@ impl Served {
             let ending = ending.of_removable();
             for path in paths {
                 let route = Route::new(path, metrics, ending.clone());
-                next.group_mut(resource.group, GroupOrigin::Defined).add(Arc::new(route));
+                next.group_mut(resource.group, Origin::Definition).add(Arc::new(route));
             }
         }
         for resource in change.terminating {
@@ -90,8 +99,11 @@ impl Served {
         removed
     }
 
-    fn group_mut(&mut self, name: &'static str, origin: GroupOrigin) -> &mut ServedGroup {
-        let group = self.groups.entry(name).or_insert_with(|| Arc::new(ServedGroup::new(name, origin)));
+    fn group_mut(&mut self, name: &'static str, origin: Origin) -> &mut ServedGroup {
+        let position = if origin == Origin::BuiltIn { self.groups.len() } else { usize::MAX };
+        let is_custom = origin == Origin::Definition;
+        let new = || Arc::new(ServedGroup::new(name, position, is_custom));
+        let group = self.groups.entry(name).or_insert_with(new);
         Arc::make_mut(group)
     }
 
@@ -108,16 +120,31 @@ impl Served {
         request: &ResourceRequest,
     ) -> Result<&Arc<Route>, Missing> {
         let group = self.groups.get(request.group.as_str()).ok_or(Missing::Page)?;
-        let route = group.version(&request.version).ok_or(Missing::Resource).and_then(|version| {
-            let route = version.route(&request.resource, &request.subresource);
-            let parent =
-                || version.route(&request.resource, "").map(|route| route.path.resource.group_resource());
-            let missing = || parent().map_or(Missing::Resource, Missing::Subresource);
-            let route = route.ok_or_else(missing)?;
-            route.check_shape(info, request)?;
-            Ok(route)
-        });
-        route.map_err(|missing| missing.in_group(group.is_defined_by_resources()))
+        if group.is_custom {
+            return Self::custom_route(group, info, request);
+        }
+        let version = group.version(&request.version).ok_or(Missing::Resource)?;
+        let route = version.route(&request.resource, &request.subresource).ok_or(Missing::Resource)?;
+        route.check_shape(info, request)?;
+        Ok(route)
+    }
+
+    /// Returns the route of a request for a custom resource.
+    ///
+    /// Kubernetes concept: `crdHandler`, which leaves a path that no definition serves to the handler of unknown paths.
+    fn custom_route<'s>(
+        group: &'s ServedGroup,
+        info: &RequestInfo,
+        request: &ResourceRequest,
+    ) -> Result<&'s Arc<Route>, Missing> {
+        let version = group.version(&request.version).ok_or(Missing::Page)?;
+        let main = version.route(&request.resource, "").ok_or(Missing::Page)?;
+        let route = version.route(&request.resource, &request.subresource);
+        route.unwrap_or(main).check_shape(info, request).map_err(|_| Missing::Page)?;
+        route.ok_or_else(|| {
+            let resource = main.path.resource.group_resource();
+            Missing::Subresource(Box::new(StatusError::not_found(resource, &request.name)))
+        })
     }
 
     fn find_version(&self, group: &str, version: &str) -> Option<&Arc<ServedVersion>> {

@@ -154,7 +154,7 @@ async fn a_defined_kind_is_served_as_any_other() {
     let resources = client.get("/apis/example.com/v1").await;
     let names: Vec<&str> =
         resources["resources"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["widgets", "widgets/scale", "widgets/status"]);
+    assert_eq!(names, ["widgets", "widgets/status", "widgets/scale"]);
     assert_eq!(client.get("/apis/example.com").await["preferredVersion"]["version"], "v1");
     let groups = client.get("/apis").await;
     assert!(groups["groups"].as_array().unwrap().iter().any(|group| group["name"] == "example.com"));

@@ -220,9 +220,10 @@ impl ObjectAdapter for ScaleAdapter {
                 object.remove(MANAGED_FIELDS);
             }
         }
-        // The store checks both against the parent object. A scale without a resource version is written unconditionally.
+        // The store checks both against the parent object.
         object.copy_field(&wanted, &["metadata", "name"]);
-        if !wanted.resource_version().is_empty() {
+        // The scale of a custom resource can be updated without a resource version.
+        if !(self.is_custom && wanted.resource_version().is_empty()) {
             object.copy_field(&wanted, &["metadata", "resourceVersion"]);
         }
         Ok(object)

@@ -13,24 +13,14 @@ use super::super::routing::Route;
 /// A served group.
 pub(super) struct ServedGroup {
     name: &'static str,
-    origin: GroupOrigin,
+    /// Position among the groups in discovery: Kubernetes' own groups keep the order of their storage map; all others
+    /// follow by name.
+    position: usize,
+    /// Whether definitions made the group, not a storage map.
+    pub(super) is_custom: bool,
     /// The preferred version first.
     versions: Vec<Arc<ServedVersion>>,
     documents: discovery::GroupDocuments,
-}
-
-/// Where a group comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GroupOrigin {
-    /// Kubernetes' own storage map, whose order the groups keep in discovery.
-    Builtin {
-        /// The position in the storage map.
-        position: usize,
-    },
-    /// Another storage map.
-    Installed,
-    /// Definitions of custom resources.
-    Defined,
 }
 
 /// A served version of a group.
@@ -48,7 +38,8 @@ pub(super) struct ServedVersion {
 impl Clone for ServedGroup {
     fn clone(&self) -> Self {
         let documents = discovery::GroupDocuments::default();
-        Self { name: self.name, origin: self.origin, versions: self.versions.clone(), documents }
+        let versions = self.versions.clone();
+        Self { name: self.name, position: self.position, is_custom: self.is_custom, versions, documents }
     }
 }
 
@@ -64,8 +55,9 @@ impl Clone for ServedVersion {
 
 impl ServedGroup {
     /// Creates a group without versions.
-    pub(super) fn new(name: &'static str, origin: GroupOrigin) -> Self {
-        Self { name, origin, versions: Vec::new(), documents: discovery::GroupDocuments::default() }
+    pub(super) fn new(name: &'static str, position: usize, is_custom: bool) -> Self {
+        let documents = discovery::GroupDocuments::default();
+        Self { name, position, is_custom, versions: Vec::new(), documents }
     }
 
     /// Adds a route.
@@ -108,17 +100,9 @@ impl ServedGroup {
         self.versions.is_empty()
     }
 
-    /// Returns the sort key of groups in discovery: groups that are not Kubernetes' own follow by name.
+    /// Returns the sort key of groups in discovery.
     pub(super) fn order(&self) -> (usize, &'static str) {
-        match self.origin {
-            GroupOrigin::Builtin { position } => (position, self.name),
-            GroupOrigin::Installed | GroupOrigin::Defined => (usize::MAX, self.name),
-        }
-    }
-
-    /// Whether the group exists only because custom resources define it.
-    pub(super) fn is_defined_by_resources(&self) -> bool {
-        self.origin == GroupOrigin::Defined
+        (self.position, self.name)
     }
 
     /// Returns a version by its name.
