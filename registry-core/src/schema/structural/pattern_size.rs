@@ -116,6 +116,6 @@ mod tests {
             let text = brace.repeat(500_000);
             assert!(size(&text) > 0, "{brace}");
         }
-        assert!(begin.elapsed() < Duration::from_secs(5), "it took {:?}", begin.elapsed());
+        assert!(begin.elapsed() < Duration::from_secs(20), "it took {:?}", begin.elapsed());
     }
 }
