@@ -57,19 +57,36 @@ pub(super) async fn list_answer(
 ) -> Result<Response<Body>, StatusError> {
     let form = ItemForm::of_list(call, output)?;
     let size_hint_bytes = page.items.iter().map(|entry| entry.json().len()).sum();
-    let is_custom = call.route.is_custom() && matches!(form, ItemForm::Whole);
+    let list_head = ListHead::of(call, &form);
     let body = match output.format {
-        Format::Json if is_custom => custom_json_body(call, form, page),
-        Format::Json => json_body(call, form, page),
-        Format::Yaml => yaml_body(call, form, page)?,
+        Format::Json if list_head.is_custom => custom_json_body(call, form, page),
+        Format::Json => json_body(list_head.json, form, page),
+        Format::Yaml => yaml_body(list_head, form, page)?,
         Format::Cbor => cbor_body(call, form, page).await?,
         Format::Protobuf => return messages::answer(call, output, page).await,
     };
     Ok(responses::stream(output, body.begun()?, size_hint_bytes))
 }
 
-fn json_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> ListBody {
-    let list_head = call.route.list_head.as_deref().unwrap_or_default();
+/// What surrounds the items of a list.
+#[derive(Clone, Copy)]
+struct ListHead<'a> {
+    /// The first bytes of the list in JSON, up to its resource version.
+    json: &'a [u8],
+    /// Whether it is a list of whole custom resources.
+    is_custom: bool,
+}
+
+// === impl ListHead ===
+
+impl<'a> ListHead<'a> {
+    fn of(call: &Call<'a>, form: &ItemForm) -> Self {
+        let is_custom = call.route.is_custom() && matches!(form, ItemForm::Whole);
+        Self { json: call.route.list_head.as_deref().unwrap_or_default(), is_custom }
+    }
+}
+
+fn json_body(list_head: &[u8], form: ItemForm, page: ListPage) -> ListBody {
     let mut prefix = Vec::with_capacity(list_head.len() + 64);
     let metadata = page_metadata(&page);
     match &form {
@@ -102,9 +119,9 @@ fn custom_json_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> ListBody
 }
 
 /// Keys of YAML are sorted, so the items are between the fields before and after them.
-fn yaml_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> Result<ListBody, StatusError> {
+fn yaml_body(list_head: ListHead<'_>, form: ItemForm, page: ListPage) -> Result<ListBody, StatusError> {
     let field = items_field(&form);
-    let fields = head(call, &form, &page)?;
+    let fields = head(list_head, &form, &page)?;
     let (before, after): (Map<_, _>, Map<_, _>) =
         fields.into_iter().partition(|(key, _)| key.as_str() < field);
     let is_empty = page.items.is_empty() && page.rest.is_none();
@@ -122,7 +139,7 @@ fn yaml_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> Result<ListBody
 
 /// Writes the number of items before them, but not their size.
 async fn cbor_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> Result<ListBody, StatusError> {
-    let head = head(call, &form, &page)?;
+    let head = head(ListHead::of(call, &form), &form, &page)?;
     let mut count = page.items.len();
     let mut rest = page.rest.as_ref().map(Rest::stream);
     while let Some(items) = next_of(&mut rest).await? {
@@ -148,10 +165,13 @@ fn items_field(form: &ItemForm) -> &'static str {
 ///
 /// # Errors
 /// 500 if the head is not that of an object.
-fn head(call: &Call<'_>, form: &ItemForm, page: &ListPage) -> Result<Map<String, Value>, StatusError> {
-    let list_head = call.route.list_head.as_deref().unwrap_or_default();
-    let is_custom = call.route.is_custom() && matches!(form, ItemForm::Whole);
-    let metadata = if is_custom { custom_page_metadata(page).to_string() } else { page_metadata(page) };
+fn head(
+    list_head: ListHead<'_>,
+    form: &ItemForm,
+    page: &ListPage,
+) -> Result<Map<String, Value>, StatusError> {
+    let metadata =
+        if list_head.is_custom { custom_page_metadata(page).to_string() } else { page_metadata(page) };
     let metadata: Value = serde_json::from_str(&metadata).map_err(StatusError::internal)?;
     let head = match form {
         ItemForm::Row(table) => table.head(&metadata),
@@ -159,7 +179,7 @@ fn head(call: &Call<'_>, form: &ItemForm, page: &ListPage) -> Result<Map<String,
             "kind": "PartialObjectMetadataList", "apiVersion": version.api_version(), "metadata": metadata,
         }),
         ItemForm::Whole | ItemForm::Tail => {
-            let closed = [list_head, b"}}"].concat();
+            let closed = [list_head.json, b"}}"].concat();
             let mut head: Value = serde_json::from_slice(&closed).map_err(StatusError::internal)?;
             put(&mut head, "metadata", metadata);
             head

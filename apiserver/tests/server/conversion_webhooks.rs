@@ -10,7 +10,7 @@ use crate::custom_resources::Client;
 
 mod webhook;
 
-use webhook::{Deed, TIMEOUT, Webhook};
+use webhook::{Behavior, TIMEOUT, Webhook};
 
 const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/hosts.example.com";
 const V1: &str = "/apis/example.com/v1/namespaces/default/hosts";
@@ -160,76 +160,76 @@ async fn lies_are_refused_and_nothing_of_them_is_kept() {
     let uid = made["metadata"]["uid"].as_str().unwrap();
     let of = "conversion webhook for example.com/v1, Kind=Host";
     let posted = format!("{of} failed: Post \"{}?timeout=30s\":", webhook.url());
-    for (deed, message) in [
-        (Deed::Rename, format!("{of} returned invalid object: must have the same name: a != other")),
+    for (behavior, message) in [
+        (Behavior::Rename, format!("{of} returned invalid object: must have the same name: a != other")),
         (
-            Deed::OtherNamespace,
+            Behavior::OtherNamespace,
             format!("{of} returned invalid object: must have the same namespace: default != other"),
         ),
-        (Deed::OtherUid, format!("{of} returned invalid object: must have the same UID: {uid} != 1")),
-        (Deed::DropObject, format!("{of} returned 0 objects, expected 1")),
+        (Behavior::OtherUid, format!("{of} returned invalid object: must have the same UID: {uid} != 1")),
+        (Behavior::DropObject, format!("{of} returned 0 objects, expected 1")),
         (
-            Deed::WrongType,
+            Behavior::WrongType,
             format!(
                 "{of} failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got apiextensions.k8s.io/v1, Kind=Review"
             ),
         ),
         (
-            Deed::Nothing,
+            Behavior::Nothing,
             format!(
                 "{of} failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got /, Kind="
             ),
         ),
         (
-            Deed::WrongVersion,
+            Behavior::WrongVersion,
             format!(
                 "{of} returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v7)"
             ),
         ),
         (
-            Deed::WrongKind,
+            Behavior::WrongKind,
             format!("{of} returned invalid object at index 0: invalid kind (expected Host, received Gadget)"),
         ),
-        (Deed::Refuse, format!("{of} failed: it is too hot")),
+        (Behavior::Refuse, format!("{of} failed: it is too hot")),
         (
-            Deed::Fail,
+            Behavior::Fail,
             format!(
                 "{of} failed: an error on the server (\"out of order\") has prevented the request from succeeding"
             ),
         ),
         (
-            Deed::Redirect,
+            Behavior::Redirect,
             format!(
                 "{of} failed: the server responded with the status code 307 but did not return more information"
             ),
         ),
-        (Deed::HangUp, format!("{posted} EOF")),
-        (Deed::Garbage, format!("{of} failed: couldn't get version/kind; json parse error: ")),
-        (Deed::Large, format!("{posted} the answer is larger than 419")),
-        (Deed::WrongReview, format!("{of} failed: expected response.uid=")),
+        (Behavior::HangUp, format!("{posted} EOF")),
+        (Behavior::Garbage, format!("{of} failed: couldn't get version/kind; json parse error: ")),
+        (Behavior::Large, format!("{posted} the answer is larger than 419")),
+        (Behavior::WrongReview, format!("{of} failed: expected response.uid=")),
         (
-            Deed::BadLabel,
+            Behavior::BadLabel,
             format!("{of} returned invalid metadata: metadata.labels: Invalid value: \"not so\": "),
         ),
     ] {
-        webhook.set(deed);
+        webhook.set(behavior);
         for path in [format!("{V2}/a"), V2.to_owned()] {
             let answer = client.send("GET", &path, &Value::Null).await;
-            assert_eq!(answer.status, 500, "{deed:?}: {}", answer.text());
+            assert_eq!(answer.status, 500, "{behavior:?}: {}", answer.text());
             let text = answer.json()["message"].as_str().unwrap().to_owned();
-            assert!(text.starts_with(&message), "{deed:?}: {text}");
+            assert!(text.starts_with(&message), "{behavior:?}: {text}");
         }
     }
-    webhook.set(Deed::Finalize);
+    webhook.set(Behavior::Finalize);
     let read = client.get(&format!("{V2}/a")).await;
     assert_eq!((&read["metadata"]["generation"], read["metadata"].get("finalizers")), (&json!(1), None));
     assert_eq!(read["spec"]["host"], "example.org", "a failure is not kept");
-    webhook.set(Deed::Refuse);
+    webhook.set(Behavior::Refuse);
     let refused = client.send("POST", V2, &host("v2", "b", &json!({ "host": "x", "port": "1" }))).await;
     assert_eq!(refused.status, 500);
     let text = refused.json()["message"].as_str().unwrap().to_owned();
     assert!(text.ends_with("Kind=Host failed: it is too hot"), "{text}");
-    webhook.set(Deed::Label);
+    webhook.set(Behavior::Label);
     let labelled =
         client.expect(201, "POST", V2, host("v2", "b", &json!({ "host": "x", "port": "1" }))).await;
     assert_eq!(labelled["metadata"]["labels"], json!({ "converted": "yes" }));
@@ -249,7 +249,7 @@ async fn a_watch_is_converted_and_ends_with_an_error() {
     let first = tokio::time::timeout(TIMEOUT, events.frame()).await.unwrap().unwrap().unwrap();
     let first: Value = serde_json::from_slice(first.data_ref().unwrap()).unwrap();
     assert_eq!((&first["type"], &first["object"]["spec"]["port"]), (&json!("ADDED"), &json!("80")));
-    webhook.set(Deed::Refuse);
+    webhook.set(Behavior::Refuse);
     client.expect(201, "POST", V1, v1("b")).await;
     let rest =
         tokio::time::timeout(TIMEOUT, events.collect()).await.expect("the watch ends").unwrap().to_bytes();
@@ -286,7 +286,7 @@ async fn watchers_share_conversions() {
 async fn a_webhook_that_hangs_does_not_hold_up_others() {
     let (server, mut client, webhook) = started().await;
     client.expect(201, "POST", V1, v1("a")).await;
-    webhook.set(Deed::Hang);
+    webhook.set(Behavior::Hang);
     let mut waiting = tokio::task::JoinSet::new();
     for _ in 0..100 {
         let mut other = Client::of(&server).await;

@@ -10,6 +10,8 @@ use super::*;
 
 const HEAD: &[u8] = br#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":""#;
 
+const BUILTIN: ListHead<'_> = ListHead { json: HEAD, is_custom: false };
+
 fn entry(name: &str, payload_bytes: usize) -> StoredObject {
     let json = format!(
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","resourceVersion":"3"}},"data":{{"k":"{}"}}}}"#,
@@ -105,12 +107,12 @@ async fn other_forms_of_the_same_list() {
         json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "b", "resourceVersion": "3"}})
     );
 
-    let (_, text) = collect(yaml_body(HEAD, ItemForm::Tail, page(items)).unwrap()).await;
+    let (_, text) = collect(yaml_body(BUILTIN, ItemForm::Tail, page(items)).unwrap()).await;
     assert_eq!(
         String::from_utf8(text).unwrap(),
         "apiVersion: v1\nitems:\n- data:\n    k: x\n  metadata:\n    name: a\n    resourceVersion: \"3\"\n- data:\n    k: x\n  metadata:\n    name: b\n    resourceVersion: \"3\"\nkind: ConfigMapList\nmetadata:\n  continue: abc\n  remainingItemCount: 5\n  resourceVersion: \"9\"\n"
     );
-    let (_, none) = collect(yaml_body(HEAD, ItemForm::Tail, ListPage::default()).unwrap()).await;
+    let (_, none) = collect(yaml_body(BUILTIN, ItemForm::Tail, ListPage::default()).unwrap()).await;
     assert!(String::from_utf8(none).unwrap().contains("items: []\n"));
 }
 
@@ -122,8 +124,8 @@ async fn an_unreadable_object_fails_the_list() {
     let all = || page(vec![entry("a", 1), broken.clone()]);
     let partial = || ItemForm::Partial(MetaVersion::V1);
     for body in [
-        yaml_body(HEAD, ItemForm::Tail, all()).unwrap(),
-        yaml_body(HEAD, partial(), all()).unwrap(),
+        yaml_body(BUILTIN, ItemForm::Tail, all()).unwrap(),
+        yaml_body(BUILTIN, partial(), all()).unwrap(),
         json_body(HEAD, partial(), all()),
     ] {
         let failure = body.begun().map(|_| ()).unwrap_err();
@@ -135,7 +137,7 @@ async fn an_unreadable_object_fails_the_list() {
     // After the first piece, the response breaks.
     let mut items: Vec<_> = (0..100).map(|n| entry(&format!("c{n}"), 1_000)).collect();
     items.push(broken.clone());
-    let mut body = yaml_body(HEAD, ItemForm::Tail, page(items)).unwrap().begun().unwrap();
+    let mut body = yaml_body(BUILTIN, ItemForm::Tail, page(items)).unwrap().begun().unwrap();
     let mut last = None;
     while let Some(frame) = body.frame().await {
         last = Some(frame);

@@ -19,14 +19,13 @@ use tokio_rustls::TlsAcceptor;
 
 /// What the webhook does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Behavior {
     Convert,
     Label,
     BadLabel,
     Rename,
     OtherNamespace,
     OtherUid,
-    NoMetadata,
     Finalize,
     DropObject,
     WrongReview,
@@ -52,7 +51,7 @@ pub struct Webhook {
 }
 
 struct State {
-    deed: Mutex<Deed>,
+    behavior: Mutex<Behavior>,
     calls: AtomicUsize,
     connections: AtomicUsize,
     last: Mutex<Value>,
@@ -76,7 +75,7 @@ impl Webhook {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
-            deed: Mutex::new(Deed::Convert),
+            behavior: Mutex::new(Behavior::Convert),
             calls: AtomicUsize::default(),
             connections: AtomicUsize::default(),
             last: Mutex::default(),
@@ -97,8 +96,8 @@ impl Webhook {
         Self { address, ca_bundle: STANDARD.encode(certificate.pem()), state }
     }
 
-    pub fn set(&self, deed: Deed) {
-        *self.state.deed.lock().unwrap() = deed;
+    pub fn set(&self, behavior: Behavior) {
+        *self.state.behavior.lock().unwrap() = behavior;
     }
 
     pub fn calls(&self) -> usize {
@@ -135,43 +134,43 @@ async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Respons
     let mut last = review.clone();
     last["query"] = query.into();
     *state.last.lock().unwrap() = last;
-    let deed = *state.deed.lock().unwrap();
+    let behavior = *state.behavior.lock().unwrap();
     let plain = |status: u16, text: String| {
         Ok(Response::builder().status(status).body(Full::new(Bytes::from(text))).unwrap())
     };
-    match deed {
-        Deed::Garbage => plain(200, "garbage".to_owned()),
-        Deed::Large => plain(200, "x".repeat(100 << 20)),
-        Deed::Fail => plain(500, "out of order".to_owned()),
-        Deed::Nothing => plain(200, "{}".to_owned()),
-        Deed::HangUp => Err("the connection is closed".to_owned()),
-        Deed::Redirect => {
+    match behavior {
+        Behavior::Garbage => plain(200, "garbage".to_owned()),
+        Behavior::Large => plain(200, "x".repeat(100 << 20)),
+        Behavior::Fail => plain(500, "out of order".to_owned()),
+        Behavior::Nothing => plain(200, "{}".to_owned()),
+        Behavior::HangUp => Err("the connection is closed".to_owned()),
+        Behavior::Redirect => {
             let builder = Response::builder().status(307).header("location", "https://127.0.0.1:1/");
             Ok(builder.body(Full::default()).unwrap())
         }
-        Deed::Hang => {
+        Behavior::Hang => {
             std::future::pending::<Infallible>().await;
             unreachable!()
         }
-        _ => plain(200, reviewed(deed, &review).to_string()),
+        _ => plain(200, reviewed(behavior, &review).to_string()),
     }
 }
 
-fn reviewed(deed: Deed, review: &Value) -> Value {
+fn reviewed(behavior: Behavior, review: &Value) -> Value {
     let request = &review["request"];
     let desired = request["desiredAPIVersion"].as_str().unwrap();
     let objects = request["objects"].as_array().unwrap().iter();
     let mut objects: Vec<Value> = objects.map(|object| converted(object, desired)).collect();
     for object in &mut objects {
-        spoil(deed, object);
+        spoil(behavior, object);
     }
-    if deed == Deed::DropObject {
+    if behavior == Behavior::DropObject {
         objects.pop();
     }
-    let uid = if deed == Deed::WrongReview { json!("another") } else { request["uid"].clone() };
-    let kind = if deed == Deed::WrongType { "Review" } else { "ConversionReview" };
-    let result = match deed {
-        Deed::Refuse => json!({ "status": "Failed", "message": "it is too hot" }),
+    let uid = if behavior == Behavior::WrongReview { json!("another") } else { request["uid"].clone() };
+    let kind = if behavior == Behavior::WrongType { "Review" } else { "ConversionReview" };
+    let result = match behavior {
+        Behavior::Refuse => json!({ "status": "Failed", "message": "it is too hot" }),
         _ => json!({ "status": "Success" }),
     };
     json!({
@@ -180,20 +179,19 @@ fn reviewed(deed: Deed, review: &Value) -> Value {
     })
 }
 
-fn spoil(deed: Deed, object: &mut Value) {
-    match deed {
-        Deed::Label => object["metadata"]["labels"] = json!({ "converted": "yes" }),
-        Deed::BadLabel => object["metadata"]["labels"] = json!({ "converted": "not so" }),
-        Deed::Rename => object["metadata"]["name"] = json!("other"),
-        Deed::OtherNamespace => object["metadata"]["namespace"] = json!("other"),
-        Deed::OtherUid => object["metadata"]["uid"] = json!("1"),
-        Deed::NoMetadata => object["metadata"] = json!(7),
-        Deed::Finalize => {
+fn spoil(behavior: Behavior, object: &mut Value) {
+    match behavior {
+        Behavior::Label => object["metadata"]["labels"] = json!({ "converted": "yes" }),
+        Behavior::BadLabel => object["metadata"]["labels"] = json!({ "converted": "not so" }),
+        Behavior::Rename => object["metadata"]["name"] = json!("other"),
+        Behavior::OtherNamespace => object["metadata"]["namespace"] = json!("other"),
+        Behavior::OtherUid => object["metadata"]["uid"] = json!("1"),
+        Behavior::Finalize => {
             object["metadata"]["finalizers"] = json!(["example.com/mine"]);
             object["metadata"]["generation"] = json!(99);
         }
-        Deed::WrongVersion => object["apiVersion"] = json!("example.com/v7"),
-        Deed::WrongKind => object["kind"] = json!("Gadget"),
+        Behavior::WrongVersion => object["apiVersion"] = json!("example.com/v7"),
+        Behavior::WrongKind => object["kind"] = json!("Gadget"),
         _ => {}
     }
 }

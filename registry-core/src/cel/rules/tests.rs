@@ -255,7 +255,7 @@ fn patterns_that_a_user_sends_cost_what_they_are_compiled_to() {
     let hostile: Vec<_> = (0..5_000).map(|number| format!("\\pL{{900}}{number}")).collect();
     let begin = std::time::Instant::now();
     let found = errors(&schema, &json!(hostile), None);
-    assert!(begin.elapsed() < std::time::Duration::from_secs(60), "it took {:?}", begin.elapsed());
+    assert!(begin.elapsed() < std::time::Duration::from_mins(1), "it took {:?}", begin.elapsed());
     assert!(found.iter().any(|error| error.contains("cost")), "{found:?}");
     let usual: Vec<_> = (0..1_000).map(|number| format!("^[a-z0-9]([-a-z0-9]*[a-z0-9])?{number}$")).collect();
     assert_eq!(errors(&schema, &json!(usual), None), [""; 0]);

@@ -20,7 +20,7 @@ const GROUPS: usize = 100;
 /// Number of fields of a schema, at the top and in the elements of its list: about 30 kB of JSON.
 const FIELDS: usize = 75;
 /// Maximum time until all definitions are established.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// Number of objects of the listed kind.
 const LISTED: usize = 1_000;
 /// Size of a field that makes an object as large as the ConfigMaps of the other stages.
@@ -49,7 +49,7 @@ impl Stages<'_> {
         let cpu = server.cpu_seconds()? - cpu_before;
         tokio::time::sleep(QUIET).await;
         let memory = server.resident_mebibytes() - memory_before;
-        let of_count = count as f64;
+        let of_count = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         let each = |what: &str| format!("{what} of 30 kB, {count} one after another");
         self.fact(
             each("all definitions established, definitions"),
@@ -156,9 +156,10 @@ async fn await_established(connection: &mut Connection, number: usize, begun: In
         let response = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
         let body = response.into_body().collect().await.map_err(|error| format!("{path}: {error}"))?;
         let object: Value = serde_json::from_slice(&body.to_bytes()).map_err(|error| error.to_string())?;
-        let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+        let conditions = object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
+        let is = |one: &Value, field: &str, value: &str| one.get(field).is_some_and(|own| own == value);
         let mut established =
-            conditions.filter(|one| one["type"] == "Established" && one["status"] == "True");
+            conditions.filter(|one| is(one, "type", "Established") && is(one, "status", "True"));
         if established.next().is_some() {
             return Ok(());
         }
