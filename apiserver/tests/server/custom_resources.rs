@@ -224,6 +224,25 @@ async fn a_changed_schema_ends_watches_and_shows_on_old_objects() {
 }
 
 #[tokio::test]
+async fn objects_that_no_version_serves_are_deleted_with_their_definition() {
+    let server = TestServer::start().await;
+    let mut client = Client::of(&server).await;
+    client.define(widgets()).await;
+    client.expect(201, "POST", WIDGETS, widget("a", &json!({ "replicas": 1 }))).await;
+    let definition = format!("{DEFINITIONS}/widgets.example.com");
+    let mut hidden = client.get(&definition).await;
+    hidden["spec"]["versions"][0]["served"] = json!(false);
+    client.expect(200, "PUT", &definition, hidden).await;
+    client.until(WIDGETS, Value::is_null).await;
+
+    client.expect(200, "DELETE", &definition, Value::Null).await;
+    client.until(&definition, |answer| answer["code"] == 404).await;
+    client.define(widgets()).await;
+    assert_eq!(client.get(WIDGETS).await["items"], json!([]));
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn of_two_definitions_with_one_kind_the_second_waits() {
     let server = TestServer::start().await;
     let mut client = Client::of(&server).await;

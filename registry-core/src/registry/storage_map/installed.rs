@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::capabilities;
 use crate::registry::scale::ScaleStore;
+use crate::registry::store::Store;
 use crate::resource::{ResourceType, Versions};
 use crate::storage::StorageError;
 
@@ -20,8 +21,8 @@ pub struct ServedKind {
     pub has_scale: bool,
 }
 
-/// Opens the storage of a kind, and installs the paths of its served versions over it: one list for each version, the
-/// resource itself first, then `status` and `scale`.
+/// Opens the storage of a kind, and installs the paths of its served versions over it. Returns the store, and one list of
+/// paths for each version: the resource itself first, then `status` and `scale`.
 ///
 /// The stored version need not be served. The store is not added to [`Services::stores`](crate::registry::Services), whose
 /// stores remain for the life of the server.
@@ -32,7 +33,7 @@ pub fn install_kinds(
     versions: &Arc<Versions>,
     served: &[ServedKind],
     storage: &dyn OpenStorage,
-) -> Result<Vec<Vec<InstalledPath>>, StorageError> {
+) -> Result<(Arc<Store>, Vec<Vec<InstalledPath>>), StorageError> {
     let store = open_versions(versions, storage)?;
     let services = storage.services();
     let install = |kind: &ServedKind| {
@@ -50,5 +51,6 @@ pub fn install_kinds(
         }
         paths
     };
-    Ok(served.iter().map(install).collect())
+    let paths = served.iter().map(install).collect();
+    Ok((store, paths))
 }

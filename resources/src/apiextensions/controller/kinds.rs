@@ -10,7 +10,7 @@ use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::{FinishHook, InstalledPath, Services, Store, StoreHooks, install_kinds};
 use registry_core::resource::{ResourceType, Versions};
 use registry_core::storage::lazy::LazyStorage;
-use registry_core::storage::{EncodingBudget, Interface, StorageError, StoredObject};
+use registry_core::storage::{EncodingBudget, Interface, Revision, StorageError, StoredObject};
 
 use super::super::custom_resources::CustomKinds;
 use super::super::customresourcedefinitions::definition::{Definition, Names};
@@ -21,8 +21,8 @@ pub(super) struct ServedKind {
     pub(super) identity: KindIdentity,
     /// The resources, one for each served version.
     pub(super) resources: Vec<GroupVersionResource>,
-    /// The store of the objects; `None` if no version is served.
-    pub(super) store: Option<Arc<Store>>,
+    /// The store of the objects, also if no version is served.
+    pub(super) store: Arc<Store>,
     /// Whether the definition is being deleted.
     is_terminating: Arc<AtomicBool>,
 }
@@ -58,25 +58,24 @@ impl KindIdentity {
 
 impl ServedKind {
     /// Installs the kinds of a definition, and returns them with their paths. `stored` is the definition's stored state,
-    /// which the schemas are read from when they are needed.
+    /// which the schemas are read from when they are needed; objects that were written before `schema_since` are brought
+    /// into the form of the present schema when they are read.
     ///
     /// # Errors
     /// Fails if the definition cannot be served, with the reason.
     pub(super) fn install(
         definition: &Definition,
         stored: &StoredObject,
+        schema_since: Revision,
         storage: &Arc<dyn OpenStorage>,
     ) -> Result<(Self, Vec<Vec<InstalledPath>>), String> {
-        let kinds = CustomKinds::new(definition, stored, stored.revision, &storage.services().webhooks)?;
+        let kinds = CustomKinds::new(definition, stored, schema_since, &storage.services().webhooks)?;
         let storage = OpenLazily(storage.clone());
-        let paths = install_kinds(&kinds.versions, &kinds.served, &storage);
-        let paths = paths.map_err(|error| error.to_string())?;
+        let installed = install_kinds(&kinds.versions, &kinds.served, &storage);
+        let (store, paths) = installed.map_err(|error| error.to_string())?;
         let is_terminating = Arc::<AtomicBool>::default();
-        let store = paths.iter().flatten().find_map(|path| path.store.clone());
-        if let Some(store) = &store {
-            let hooks: Arc<dyn StoreHooks> = Arc::new(RefuseNewObjects(is_terminating.clone()));
-            store.attach_hooks(&hooks);
-        }
+        let hooks: Arc<dyn StoreHooks> = Arc::new(RefuseNewObjects(is_terminating.clone()));
+        store.attach_hooks(&hooks);
         let resources = paths.iter().filter_map(|paths| Some(paths.first()?.resource.resource())).collect();
         let identity = KindIdentity::of(definition);
         Ok((Self { identity, resources, store, is_terminating }, paths))

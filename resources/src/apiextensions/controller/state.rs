@@ -15,6 +15,9 @@ use super::cleanup::Instances;
 use super::kinds::{KindIdentity, ServedKind};
 use super::pending::Batch;
 
+/// Number of definitions that are applied before other tasks may run.
+const APPLIED_AT_ONCE: usize = 32;
+
 /// All definitions.
 #[derive(Default)]
 pub(super) struct State {
@@ -25,6 +28,7 @@ pub(super) struct State {
 /// A definition.
 struct Known {
     object: StoredObject,
+    uid: String,
     group: String,
     /// What is served of it.
     served: Option<ServedKind>,
@@ -51,6 +55,8 @@ pub(super) struct Outcome {
     pub(super) tasks: Vec<Task>,
     /// The applied revision of each definition; `None` if it is gone.
     pub(super) revisions: Vec<(String, Option<Revision>)>,
+    /// See [`State::apply`].
+    schema_since: Revision,
 }
 
 // === impl Task ===
@@ -67,9 +73,15 @@ impl Task {
 // === impl State ===
 
 impl State {
-    /// Applies changes of definitions.
-    pub(super) fn apply(&mut self, controller: &CustomResourceController, batch: Batch) -> Outcome {
-        let mut applied = Outcome::default();
+    /// Applies changes of definitions. `schema_since` is the revision since which no object of a changed kind is written
+    /// by an earlier schema, unless the definition itself is newer.
+    pub(super) async fn apply(
+        &mut self,
+        controller: &CustomResourceController,
+        batch: Batch,
+        schema_since: Revision,
+    ) -> Outcome {
+        let mut applied = Outcome { schema_since, ..Outcome::default() };
         let mut recheck = BTreeSet::new();
         if batch.is_complete {
             let gone = self.definitions.keys().filter(|name| !batch.changes.contains_key(*name));
@@ -79,7 +91,10 @@ impl State {
         }
         // Definitions whose names are accepted come first: theirs are in use before others are decided.
         let mut undecided = Vec::new();
-        for (name, object) in batch.changes {
+        for (position, (name, object)) in batch.changes.into_iter().enumerate() {
+            if position % APPLIED_AT_ONCE == APPLIED_AT_ONCE - 1 {
+                tokio::task::yield_now().await;
+            }
             let Some(object) = object else {
                 self.forget(&name, &mut applied, &mut recheck);
                 continue;
@@ -125,14 +140,22 @@ impl State {
         if self.names.update(definition) {
             recheck.extend(self.names.definitions_in(&group).map(str::to_owned));
         }
+        let uid = definition.uid();
         let known = self.definitions.entry(name.to_owned()).or_insert_with(|| Known {
             object: object.clone(),
+            uid: uid.to_owned(),
             group,
             served: None,
             is_cleaning: false,
             checked_generation: None,
         });
         known.object = object.clone();
+        if known.uid != uid {
+            // Another definition of the same name: nothing was done for it yet.
+            uid.clone_into(&mut known.uid);
+            known.is_cleaning = false;
+            known.checked_generation = None;
+        }
     }
 
     fn forget(&mut self, name: &str, applied: &mut Outcome, recheck: &mut BTreeSet<String>) {
@@ -169,7 +192,7 @@ impl State {
                 changes.push(change);
             }
         }
-        serve(controller, known, &definition, &mut applied.served);
+        serve(controller, known, &definition, applied);
         applied.revisions.push((name.clone(), Some(known.object.revision)));
         let uid = definition.uid().to_owned();
         if conditions::needs_cleanup(&definition) && !known.is_cleaning {
@@ -189,8 +212,8 @@ impl State {
 impl Known {
     fn instances(&self) -> Instances {
         match &self.served {
-            Some(ServedKind { store: Some(store), .. }) => Instances::Stored(store.clone()),
-            _ => Instances::NeverServed,
+            Some(served) => Instances::Stored(served.store.clone()),
+            None => Instances::NeverServed,
         }
     }
 }
@@ -200,8 +223,9 @@ fn serve(
     controller: &CustomResourceController,
     known: &mut Known,
     definition: &Object,
-    change: &mut ServedChange,
+    applied: &mut Outcome,
 ) {
+    let change = &mut applied.served;
     let parsed = match Definition::parse(definition) {
         Ok(parsed) if parsed.is_established => parsed,
         Ok(_) => return,
@@ -220,7 +244,8 @@ fn serve(
         change.terminating.extend(served.set_terminating(parsed.is_terminating));
         return;
     }
-    match ServedKind::install(&parsed, &known.object, &controller.storage) {
+    let schema_since = applied.schema_since.max(known.object.revision);
+    match ServedKind::install(&parsed, &known.object, schema_since, &controller.storage) {
         Ok((served, paths)) => {
             let before = known.served.take().map(|served| served.resources).unwrap_or_default();
             let is_replaced = |resource: &GroupVersionResource| served.resources.contains(resource);

@@ -132,7 +132,7 @@ impl Fixture {
 
     fn over(engine: Arc<dyn Mvcc>, definition: &Value, schema_since: Revision) -> Self {
         let kinds = kinds(definition, schema_since);
-        let paths = install_kinds(&kinds.versions, &kinds.served, &InMemory(engine)).unwrap();
+        let (_, paths) = install_kinds(&kinds.versions, &kinds.served, &InMemory(engine)).unwrap();
         Self { paths }
     }
 
