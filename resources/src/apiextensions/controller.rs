@@ -122,7 +122,9 @@ impl CustomResourceController {
             let is_complete = batch.is_complete;
             let schema_since = self.schema_since(is_complete).await;
             let applied = state.apply(&self, batch, schema_since).await;
-            self.served.change(applied.served);
+            if !applied.served.is_empty() {
+                self.served.change(applied.served);
+            }
             self.applied.advance(applied.revisions, is_complete);
             for task in applied.tasks {
                 tasks.spawn(self.clone().perform(task));
