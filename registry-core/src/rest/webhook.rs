@@ -42,7 +42,7 @@ pub struct WebhookCall<'a> {
     pub config: &'a WebhookClientConfig,
     /// The body of the request.
     pub body: Bytes,
-    /// Maximum time for the whole call. The webhook is told as the query parameter `timeout`.
+    /// Maximum time for the whole call. The webhook receives it as the query parameter `timeout`.
     pub timeout: Duration,
     /// Maximum size of the answer.
     pub max_answer_bytes: usize,

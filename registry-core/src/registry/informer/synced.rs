@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// Tells when an informer has handled its first list. Cheap to clone.
+/// Whether an informer has handled its first list. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Synced(watch::Receiver<bool>);
 

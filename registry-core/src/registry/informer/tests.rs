@@ -35,7 +35,7 @@ struct Fixture {
     running: JoinHandle<()>,
 }
 
-/// Records what it is told, as text.
+/// Records its calls, as text.
 #[derive(Default)]
 struct Recorder {
     calls: Mutex<Vec<String>>,

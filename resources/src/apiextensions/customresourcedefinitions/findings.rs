@@ -174,7 +174,7 @@ impl Findings {
         if self.bytes_left == 0 {
             return;
         }
-        // The first error is always told, however long it is.
+        // The first error is always reported, however long it is.
         self.bytes_left = self.bytes_left.saturating_sub(place.bytes + bytes);
         self.errors.push(error());
     }

@@ -77,7 +77,7 @@ fn kinds_and_resources_conflict_by_themselves_and_only_in_a_group() {
     let mut same_kind = definition("gizmos", "Widget", &[]);
     same_kind.set(&["spec", "names", "singular"], "gizmo".into());
     settle(&mut same_kind, &mut in_use);
-    // The last conflict is the one that is told.
+    // The last conflict is the one that is reported.
     assert_eq!(condition(&same_kind, "NamesAccepted")["reason"], "ListKindConflict");
     assert_eq!(condition(&same_kind, "NamesAccepted")["message"], "\"WidgetList\" is already in use");
     let mut elsewhere = definition("widgets", "Widget", &[]);
@@ -125,16 +125,16 @@ fn an_unreadable_bundle_keeps_a_resource_from_being_established() {
 }
 
 #[test]
-fn violations_of_structure_are_told_until_they_are_gone() {
+fn violations_of_structure_are_found_until_they_are_gone() {
     let mut object = definition("widgets", "Widget", &[]);
     assert_eq!(conditions::non_structural_schema(&object), None);
     let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"a": {}}}});
     object.0["spec"]["versions"][0]["schema"] = schema;
     conditions::non_structural_schema(&object).unwrap().apply(&mut object);
-    let told = condition(&object, "NonStructuralSchema");
-    assert_eq!(told["reason"], "Violations");
+    let found = condition(&object, "NonStructuralSchema");
+    assert_eq!(found["reason"], "Violations");
     assert_eq!(
-        told["message"],
+        found["message"],
         "spec.versions[0].schema.openAPIV3Schema.properties[a].type: Required value: must not be empty for \
          specified object fields"
     );
