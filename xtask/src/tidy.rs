@@ -44,7 +44,7 @@ pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
         println!("{files} files are tidy");
         return Ok(());
     }
-    Err(format!("the house rules are broken in {} places\n{}", findings.len(), findings.join("\n")).into())
+    Err(format!("the style rules are broken in {} places\n{}", findings.len(), findings.join("\n")).into())
 }
 
 /// Returns the Rust files below a folder, without generated ones, in order.

@@ -19,10 +19,10 @@ use crate::metrics::InFlightNumbers;
 use crate::request_info::{RequestInfo, Verb};
 use crate::shares::{Held, Holders, Shares};
 
-mod lane;
+mod limit;
 
-use lane::Lane;
-pub(super) use lane::Place;
+use limit::InFlightLimit;
+pub(super) use limit::Place;
 
 /// Maximum number of requests that wait for each place.
 const WAITING_PER_PLACE: usize = 16;
@@ -48,22 +48,22 @@ pub(super) struct InFlight {
 /// Places that are divided between the users of one class.
 struct Class {
     users: Holders<String, UserLoad>,
-    reads: Arc<Lane>,
-    writes: Arc<Lane>,
-    long_running: Arc<Lane>,
+    reads: Arc<InFlightLimit>,
+    writes: Arc<InFlightLimit>,
+    long_running: Arc<InFlightLimit>,
     body_bytes: Arc<Shares>,
 }
 
 /// The shared resources that one user holds.
 #[derive(Default)]
 struct UserLoad {
-    lanes: [LaneLoad; 3],
+    limits: [LimitLoad; 3],
     body_bytes: Held,
 }
 
-/// One user's part of a lane.
+/// One user's part of a limit.
 #[derive(Default)]
-struct LaneLoad {
+struct LimitLoad {
     places: Held,
     queued: Held,
 }
@@ -126,9 +126,9 @@ impl Class {
     fn new(reads: usize, writes: usize) -> Self {
         Self {
             users: Holders::default(),
-            reads: Lane::new(0, reads, WAITING_PER_PLACE),
-            writes: Lane::new(1, writes, WAITING_PER_PLACE),
-            long_running: Lane::new(2, MAX_LONG_RUNNING, 0),
+            reads: InFlightLimit::new(0, reads, WAITING_PER_PLACE),
+            writes: InFlightLimit::new(1, writes, WAITING_PER_PLACE),
+            long_running: InFlightLimit::new(2, MAX_LONG_RUNNING, 0),
             body_bytes: Arc::new(Shares::new(MAX_BODY_BYTES)),
         }
     }
@@ -145,14 +145,14 @@ impl UserShare<'_> {
         if Endpoint::of_path(&info.path).is_some() {
             return Ok(None);
         }
-        let lane = if info.is_long_running() {
+        let limit = if info.is_long_running() {
             &self.class.long_running
         } else if matches!(info.verb, Verb::Get | Verb::List | Verb::Watch | Verb::Head | Verb::Options) {
             &self.class.reads
         } else {
             &self.class.writes
         };
-        lane.enter(&self.load, MAX_WAIT).await.map(Some).ok_or_else(refused)
+        limit.enter(&self.load, MAX_WAIT).await.map(Some).ok_or_else(refused)
     }
 
     /// Begins a reservation of memory for a body.

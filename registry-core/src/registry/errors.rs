@@ -165,7 +165,7 @@ mod tests {
 
     const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
 
-    fn told(verb: Verb, error: StorageError) -> StatusError {
+    fn status_of(verb: Verb, error: StorageError) -> StatusError {
         StoreOperation { verb, resource: PODS, name: "web", key: "/registry/pods/default/web" }
             .interpret(error)
     }
@@ -193,7 +193,7 @@ mod tests {
             ),
         ];
         for (verb, error, code, reason) in table {
-            let status = told(verb, error.clone());
+            let status = status_of(verb, error.clone());
             assert_eq!((status.code, status.reason), (code, reason), "{error:?}");
         }
     }
@@ -205,18 +205,18 @@ mod tests {
             oldest: 9,
             fresh_continue: fresh.map(str::to_owned),
         };
-        let status = told(Verb::ListPage, compacted(Some("next"))).to_value();
+        let status = status_of(Verb::ListPage, compacted(Some("next"))).to_value();
         assert_eq!(status["metadata"]["continue"], "next");
         assert_eq!(status["code"], 410);
         assert_eq!(status["reason"], "Expired");
-        assert_eq!(told(Verb::ListPage, compacted(None)).message, CONTINUE_EXPIRED);
-        assert_eq!(told(Verb::List, compacted(None)).message, LIST_EXPIRED);
-        assert_eq!(told(Verb::Watch, compacted(None)).message, "too old resource version: 3 (9)");
+        assert_eq!(status_of(Verb::ListPage, compacted(None)).message, CONTINUE_EXPIRED);
+        assert_eq!(status_of(Verb::List, compacted(None)).message, LIST_EXPIRED);
+        assert_eq!(status_of(Verb::Watch, compacted(None)).message, "too old resource version: 3 (9)");
     }
 
     #[test]
     fn a_future_revision_says_when_to_retry() {
-        let status = told(Verb::List, StorageError::FutureRevision { requested: 99, current: 7 });
+        let status = status_of(Verb::List, StorageError::FutureRevision { requested: 99, current: 7 });
         assert_eq!(status.code, 504);
         assert_eq!(status.message, "Timeout: Too large resource version: 99, current: 7");
         let details = status.details.unwrap();
@@ -228,7 +228,7 @@ mod tests {
     fn a_failed_precondition_names_the_key() {
         let message = "Precondition failed: UID in precondition: a, UID in object meta: b".to_owned();
         assert_eq!(
-            told(Verb::Update, StorageError::Precondition { message }).message,
+            status_of(Verb::Update, StorageError::Precondition { message }).message,
             "Operation cannot be fulfilled on pods \"web\": StorageError: invalid object, Code: 4, Key: \
              /registry/pods/default/web, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
              precondition: a, UID in object meta: b"

@@ -123,7 +123,7 @@ impl Cacher {
     }
 
     /// Records a revision that was observed outside the cache.
-    fn tell(&self, revision: Revision) {
+    fn observe(&self, revision: Revision) {
         self.observed.fetch_max(revision, Ordering::AcqRel);
     }
 
@@ -147,7 +147,7 @@ impl Cacher {
         match self.options.consistency {
             Consistency::Store => self.catch_up().await,
             Consistency::OwnWrites => {
-                let caught_up = self.catch_up_with_told().await;
+                let caught_up = self.catch_up_with_observed().await;
                 self.state.metrics.read_consistently(caught_up);
                 Ok(caught_up)
             }
@@ -155,7 +155,7 @@ impl Cacher {
     }
 
     /// Like `catch_up`, for a read of any available state: it must not be older than any observed revision.
-    async fn catch_up_with_told(&self) -> bool {
+    async fn catch_up_with_observed(&self) -> bool {
         self.catch_up_to(self.observed.load(Ordering::Acquire)).await
     }
 
@@ -173,7 +173,7 @@ impl Cacher {
             }
             self.state.reach(revision, FRESH_TIMEOUT).await?;
         }
-        Ok(self.catch_up_with_told().await)
+        Ok(self.catch_up_with_observed().await)
     }
 
     async fn catch_up_to(&self, revision: Revision) -> bool {
@@ -216,7 +216,7 @@ impl Interface for Cacher {
         ttl: Option<Duration>,
     ) -> Result<StoredObject, StorageError> {
         let created = self.inner.create(key, value, ttl).await?;
-        self.tell(created.revision);
+        self.observe(created.revision);
         Ok(created)
     }
 
@@ -236,7 +236,7 @@ impl Interface for Cacher {
             return Ok(snapshot.objects.get(key).cloned());
         }
         let got = self.inner.get(key, not_older_than).await?;
-        self.tell(got.as_ref().map_or(0, |object| object.revision));
+        self.observe(got.as_ref().map_or(0, |object| object.revision));
         Ok(got)
     }
 
@@ -245,7 +245,7 @@ impl Interface for Cacher {
             return self.state.page(source, prefix, request);
         }
         let page = self.inner.list(prefix, request).await?;
-        self.tell(page.revision);
+        self.observe(page.revision);
         Ok(page)
     }
 
@@ -262,7 +262,7 @@ impl Interface for Cacher {
     ) -> Result<Updated, StorageError> {
         let hint = hint.or_else(|| self.hint(key));
         let updated = self.inner.guaranteed_update(key, preconditions, update, hint).await?;
-        self.tell(updated.object.revision);
+        self.observe(updated.object.revision);
         Ok(updated)
     }
 
@@ -275,7 +275,7 @@ impl Interface for Cacher {
     ) -> Result<StoredObject, StorageError> {
         let hint = hint.or_else(|| self.hint(key));
         let deleted = self.inner.delete(key, preconditions, validate, hint).await?;
-        self.tell(deleted.revision);
+        self.observe(deleted.revision);
         Ok(deleted)
     }
 

@@ -217,8 +217,8 @@ impl Mvcc for Client {
     /// This client's watches receive progress once the shared watch has reached the newest revision known now.
     async fn request_progress(&self) -> Result<(), MvccError> {
         let shared = self.shared();
-        let told = shared.routes.progress(self.number, shared.newest.known());
-        if told && !self.watches_engine.load(Ordering::Relaxed) {
+        let advanced = shared.routes.progress(self.number, shared.newest.known());
+        if advanced && !self.watches_engine.load(Ordering::Relaxed) {
             return Ok(());
         }
         // The newest revision may be outside the prefix. An etcd too old to report progress reliably refuses: the

@@ -134,7 +134,7 @@ fn check_containers(pod: &Object, limit: &Value, complaints: &mut Vec<String>) {
 
 /// Sets the default requests and limits of a pod's containers, and lists them in an annotation.
 fn fill_in(pod: &mut Object, limit: &Value) {
-    let mut told = Vec::new();
+    let mut applied = Vec::new();
     for (list, word) in [("containers", "container"), ("initContainers", "init container")] {
         let containers =
             pod.0.get_mut("spec").and_then(|spec| spec.get_mut(list)).and_then(Value::as_array_mut);
@@ -144,13 +144,13 @@ fn fill_in(pod: &mut Object, limit: &Value) {
                 let set = fill_in_container(container, of, limit.get(from));
                 if !set.is_empty() {
                     let singular = of.trim_end_matches('s');
-                    told.push(format!("{} {singular} for {word} {name}", set.join(", ")));
+                    applied.push(format!("{} {singular} for {word} {name}", set.join(", ")));
                 }
             }
         }
     }
-    if !told.is_empty() {
-        let text = format!("LimitRanger plugin set: {}", told.join("; "));
+    if !applied.is_empty() {
+        let text = format!("LimitRanger plugin set: {}", applied.join("; "));
         pod.set(&["metadata", "annotations", ANNOTATION], text.into());
     }
 }
@@ -189,8 +189,8 @@ mod tests {
             json!({"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"cpu": "1"}})
         );
         assert_eq!(containers[1]["resources"]["limits"], json!({"cpu": "2"}));
-        let told = "LimitRanger plugin set: cpu, memory request for container a; cpu limit for container a; \
+        let applied = "LimitRanger plugin set: cpu, memory request for container a; cpu limit for container a; \
                     cpu, memory request for container b";
-        assert_eq!(pod.get_str(&["metadata", "annotations", ANNOTATION]), Some(told));
+        assert_eq!(pod.get_str(&["metadata", "annotations", ANNOTATION]), Some(applied));
     }
 }

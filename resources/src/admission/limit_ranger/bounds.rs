@@ -80,7 +80,7 @@ fn too_far_apart(
     requests: &Amounts,
     limits: &Amounts,
 ) -> Option<String> {
-    #[expect(clippy::cast_precision_loss, reason = "a ratio is told with six digits")]
+    #[expect(clippy::cast_precision_loss, reason = "a ratio is shown with six digits")]
     let number = |amounts: &Amounts| {
         amounts.get(name).and_then(Quantity::nanos).filter(|nanos| *nanos != 0).map(|nanos| nanos as f64)
     };
@@ -90,7 +90,7 @@ fn too_far_apart(
     let Some(limit) = number(limits) else {
         return Some(format!("{rule}, but no limit is specified or limit is 0"));
     };
-    #[expect(clippy::cast_precision_loss, reason = "a ratio is told with six digits")]
+    #[expect(clippy::cast_precision_loss, reason = "a ratio is shown with six digits")]
     let most = bound.nanos()? as f64 / 1e9;
     let ratio = limit / request;
     (ratio > most).then(|| format!("{rule}, but provided ratio is {ratio:.6}"))

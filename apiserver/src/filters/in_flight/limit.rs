@@ -10,14 +10,14 @@ use tokio::sync::oneshot;
 use crate::metrics::InFlightNumbers;
 use crate::shares::Shares;
 
-use super::{LaneLoad, UserLoad};
+use super::{LimitLoad, UserLoad};
 
 /// Maximum number of users whose shares are checked in one pass. The next free place continues from there.
 const MAX_TURNS: usize = 16;
 
 /// Places for one class of requests.
-pub(super) struct Lane {
-    /// Index of this lane's load among a user's loads.
+pub(super) struct InFlightLimit {
+    /// Index of this limit's load among a user's loads.
     number: usize,
     places: Shares,
     queued: Shares,
@@ -25,7 +25,7 @@ pub(super) struct Lane {
 }
 
 /// A place among the requests in flight. Dropping it gives it to the next waiting request.
-pub(in crate::filters) struct Place(Option<(Arc<Lane>, Arc<UserLoad>)>);
+pub(in crate::filters) struct Place(Option<(Arc<InFlightLimit>, Arc<UserLoad>)>);
 
 /// The waiting requests, by user.
 #[derive(Default)]
@@ -45,14 +45,14 @@ struct Turn {
 
 /// A queued request. Dropping it removes it from the queue.
 struct Waiting<'a> {
-    lane: &'a Arc<Lane>,
+    limit: &'a Arc<InFlightLimit>,
     user: &'a Arc<UserLoad>,
     ticket: u64,
 }
 
-// === impl Lane ===
+// === impl InFlightLimit ===
 
-impl Lane {
+impl InFlightLimit {
     pub(super) fn new(number: usize, places: usize, waiting_per_place: usize) -> Arc<Self> {
         let places = if places == 0 { usize::MAX } else { places };
         Arc::new(Self {
@@ -83,8 +83,8 @@ impl Lane {
         tokio::time::timeout(max_wait, receiver).await.ok()?.ok()
     }
 
-    fn load<'a>(&self, user: &'a UserLoad) -> Option<&'a LaneLoad> {
-        user.lanes.get(self.number)
+    fn load<'a>(&self, user: &'a UserLoad) -> Option<&'a LimitLoad> {
+        user.limits.get(self.number)
     }
 
     /// Puts a request that is counted as queued into the queue.
@@ -100,7 +100,7 @@ impl Lane {
         // A place may have become free since, while the queue was empty.
         self.hand_out(&mut queue);
         drop(queue);
-        Waiting { lane: self, user, ticket }
+        Waiting { limit: self, user, ticket }
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -163,7 +163,7 @@ fn key_of(user: &Arc<UserLoad>) -> usize {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut queue = self.lane.queue();
+        let mut queue = self.limit.queue();
         let key = key_of(self.user);
         if let Some(turn) = queue.turns.get_mut(&key) {
             turn.waiting.remove(&self.ticket);
@@ -172,8 +172,8 @@ impl Drop for Waiting<'_> {
             }
         }
         drop(queue);
-        if let Some(load) = self.lane.load(self.user) {
-            self.lane.queued.give_back(&load.queued, 1);
+        if let Some(load) = self.limit.load(self.user) {
+            self.limit.queued.give_back(&load.queued, 1);
         }
     }
 }
@@ -182,10 +182,10 @@ impl Drop for Waiting<'_> {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let Some((lane, user)) = self.0.take() else { return };
-        lane.give_back(&user);
-        if lane.queued.used() > 0 {
-            lane.hand_out(&mut lane.queue());
+        let Some((limit, user)) = self.0.take() else { return };
+        limit.give_back(&user);
+        if limit.queued.used() > 0 {
+            limit.hand_out(&mut limit.queue());
         }
     }
 }
@@ -200,9 +200,9 @@ mod tests {
         Arc::default()
     }
 
-    async fn take_all(lane: &Arc<Lane>, user: &Arc<UserLoad>) -> Vec<Place> {
+    async fn take_all(limit: &Arc<InFlightLimit>, user: &Arc<UserLoad>) -> Vec<Place> {
         let mut places = Vec::new();
-        while let Some(place) = lane.enter(user, Duration::ZERO).await {
+        while let Some(place) = limit.enter(user, Duration::ZERO).await {
             places.push(place);
         }
         places
@@ -210,55 +210,55 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_user_who_holds_on_to_its_places_leaves_some_to_others() {
-        let lane = Lane::new(0, 8, 1);
+        let limit = InFlightLimit::new(0, 8, 1);
         let hog = user();
         let other = user();
-        let held = take_all(&lane, &hog).await;
+        let held = take_all(&limit, &hog).await;
         assert_eq!(held.len(), 4);
-        assert_eq!(take_all(&lane, &other).await.len(), 2);
-        assert_eq!(lane.numbers().working, 4);
+        assert_eq!(take_all(&limit, &other).await.len(), 2);
+        assert_eq!(limit.numbers().working, 4);
         drop(held);
-        assert_eq!((lane.numbers().working, lane.numbers().waiting), (0, 0));
+        assert_eq!((limit.numbers().working, limit.numbers().waiting), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
     async fn users_who_wait_take_turns() {
-        let lane = Lane::new(1, 1, 16);
+        let limit = InFlightLimit::new(1, 1, 16);
         let hog = user();
         let other = user();
-        let first = lane.enter(&hog, PATIENCE).await.unwrap();
+        let first = limit.enter(&hog, PATIENCE).await.unwrap();
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = Vec::new();
         for (name, user) in [("hog", &hog), ("hog", &hog), ("hog", &hog), ("other", &other)] {
-            let lane = lane.clone();
+            let limit = limit.clone();
             let user = user.clone();
             let order = order.clone();
             tasks.push(tokio::spawn(async move {
-                let _place = lane.enter(&user, PATIENCE).await.unwrap();
+                let _place = limit.enter(&user, PATIENCE).await.unwrap();
                 order.lock().unwrap().push(name);
             }));
             tokio::task::yield_now().await;
         }
-        assert_eq!(lane.numbers().waiting, 4);
+        assert_eq!(limit.numbers().waiting, 4);
         drop(first);
         for task in tasks {
             task.await.unwrap();
         }
         let position = order.lock().unwrap().iter().position(|name| *name == "other").unwrap();
         assert!(position <= 1, "the other user waits behind all of the hog's requests");
-        assert_eq!((lane.numbers().working, lane.numbers().waiting), (0, 0));
+        assert_eq!((limit.numbers().working, limit.numbers().waiting), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_request_that_gives_up_waiting_leaves_nothing_behind() {
-        let lane = Lane::new(0, 1, 16);
+        let limit = InFlightLimit::new(0, 1, 16);
         let user = user();
-        let place = lane.enter(&user, PATIENCE).await.unwrap();
+        let place = limit.enter(&user, PATIENCE).await.unwrap();
         for _ in 0..100 {
-            assert!(lane.enter(&user, Duration::from_millis(1)).await.is_none());
+            assert!(limit.enter(&user, Duration::from_millis(1)).await.is_none());
         }
-        assert!(lane.queue().turns.is_empty());
+        assert!(limit.queue().turns.is_empty());
         drop(place);
-        assert!(lane.enter(&user, PATIENCE).await.is_some());
+        assert!(limit.enter(&user, PATIENCE).await.is_some());
     }
 }
