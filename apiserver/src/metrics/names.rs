@@ -40,7 +40,7 @@ pub(super) const LONG_RUNNING: Definition = Definition::new(
 
 pub(super) const TERMINATIONS: Definition = Definition::new(
     "apiserver_request_terminations_total",
-    "Number of requests which apiserver terminated in self-defense. All labels but the code are empty, because they are refused before they are read.",
+    "Number of requests which apiserver terminated in self-defense. Only verb, component and code are set, because the requests are refused before their resource is looked up.",
     &["verb", "group", "version", "resource", "subresource", "scope", "component", "code"],
 );
 
