@@ -71,7 +71,7 @@ pub(super) async fn list_answer(
 /// What surrounds the items of a list.
 #[derive(Clone, Copy)]
 struct ListHead<'a> {
-    /// The first bytes of the list in JSON, up to its resource version.
+    /// The first bytes of the list in JSON, including the opening brace of its metadata.
     json: &'a [u8],
     /// Whether it is a list of whole custom resources.
     is_custom: bool,

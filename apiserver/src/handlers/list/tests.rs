@@ -8,7 +8,7 @@ use crate::responses::negotiation::MetaVersion;
 
 use super::*;
 
-const HEAD: &[u8] = br#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":""#;
+const HEAD: &[u8] = br#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"#;
 
 const BUILTIN: ListHead<'_> = ListHead { json: HEAD, is_custom: false };
 
