@@ -96,11 +96,11 @@ impl Api {
         let _ = self.late.set(late);
     }
 
-    /// Waits until a resource that is not served is served, if another server has defined it. Returns whether it is
-    /// served now.
+    /// Waits until the definition of a resource that is not served has been applied, if there is one: another server may
+    /// have received it. Returns whether to look for the route again.
     pub(super) async fn wait_for(&self, request: &ResourceRequest) -> bool {
         match self.late.get() {
-            Some(late) => late.wait_for(&request.group, &request.version, &request.resource).await,
+            Some(late) => late.wait_for(&request.group, &request.resource).await,
             None => false,
         }
     }

@@ -31,9 +31,9 @@ pub trait ServeResources: Send + Sync + 'static {
 /// Knows resources that may have been defined through another server, so that they are not served here yet.
 #[async_trait]
 pub trait LateResources: Send + Sync + 'static {
-    /// Waits until a resource that is not served is served, if its definition says so. Returns whether it is served
-    /// now.
-    async fn wait_for(&self, group: &str, version: &str, resource: &str) -> bool;
+    /// Waits until the definition of a resource that is not served has been applied. Returns whether there is one; it may
+    /// still not serve the requested version.
+    async fn wait_for(&self, group: &str, resource: &str) -> bool;
 }
 
 // === impl ServedChange ===

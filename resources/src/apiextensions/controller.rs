@@ -199,7 +199,7 @@ impl CustomResourceController {
 
 #[async_trait]
 impl LateResources for CustomResourceController {
-    async fn wait_for(&self, group: &str, _version: &str, resource: &str) -> bool {
+    async fn wait_for(&self, group: &str, resource: &str) -> bool {
         if group.is_empty() {
             return false;
         }

@@ -3,7 +3,7 @@
 //!
 //! Kubernetes concept: the controllers in `apiextensions-apiserver/pkg/controller`.
 
-use registry_core::api::Object;
+use registry_core::api::{Object, time};
 use serde_json::{Map, Value};
 
 use super::findings::Place;
@@ -104,7 +104,7 @@ fn set_condition(conditions: &mut Vec<Value>, condition: &Condition) {
     };
     let changes = fields.get("status").and_then(Value::as_str) != Some(condition.status);
     if changes || fields.get("lastTransitionTime").is_none_or(Value::is_null) {
-        fields.insert("lastTransitionTime".to_owned(), now().into());
+        fields.insert("lastTransitionTime".to_owned(), time::now().into());
     }
     fields.insert("type".to_owned(), condition.kind.into());
     fields.insert("status".to_owned(), condition.status.into());
@@ -119,10 +119,6 @@ fn set_condition(conditions: &mut Vec<Value>, condition: &Condition) {
         Some(present) => *present = fields.into(),
         None => conditions.push(fields.into()),
     }
-}
-
-fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 fn find<'a>(definition: &'a Object, kind: &str) -> Option<&'a Value> {

@@ -191,12 +191,6 @@ impl Definition {
     pub fn storage_version(&self) -> Option<&DefinitionVersion> {
         self.versions.iter().find(|version| version.is_storage)
     }
-
-    /// Returns the warning about requests for a version; `None` if it is not deprecated.
-    pub fn deprecation_warning(&self, version: &DefinitionVersion) -> Option<String> {
-        let usual = || format!("{}/{} {} is deprecated", self.group, version.name, self.names.kind);
-        version.is_deprecated.then(|| version.deprecation_warning.clone().unwrap_or_else(usual))
-    }
 }
 
 impl Names {

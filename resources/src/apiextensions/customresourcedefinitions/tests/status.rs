@@ -185,7 +185,7 @@ fn a_definition_is_read_into_types() {
     assert_eq!(second.scale.as_ref().unwrap().spec_replicas_path, ".spec.replicas");
     assert_eq!(second.columns[0].priority, 1);
     assert_eq!(second.selectable_fields, [".spec.color"]);
-    assert_eq!(read.deprecation_warning(second).unwrap(), "example.com/v2 Widget is deprecated");
+    assert!(second.is_deprecated && second.deprecation_warning.is_none());
     let Conversion::Webhook(webhook) = &read.conversion else { panic!("it has a webhook") };
     assert_eq!(webhook.client.ca_bundle, b"a");
     let target =
