@@ -5,9 +5,11 @@
 //! [admission control](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
 mod lifecycle;
+mod order;
 
 pub use lifecycle::NamespaceLifecycle;
+pub use order::{is_on_by_default, ordered_names};
 pub use registry_core::admission::{
-    AdmissionChain, AdmissionPlugin, Attributes, MutatingAdmission, Operation, RequestValidation,
-    ValidatingAdmission,
+    AdmissionChain, AdmissionPlugin, Attributes, MutatingAdmission, Operation, OperationOptions,
+    RequestValidation, ServedKinds, ValidatingAdmission,
 };

@@ -24,6 +24,7 @@ mod delete;
 mod dispatch;
 mod ending;
 mod get;
+mod kinds;
 mod list;
 mod managers;
 mod options;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::body::Body;
+use futures::future::BoxFuture;
 use http::{Request, Response};
 use registry_core::RequestContext;
 use registry_core::context::ClusterPolicy;
@@ -17,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::admission::{AdmissionChain, NamespaceLifecycle};
+use crate::admission::{AdmissionChain, NamespaceLifecycle, ServedKinds};
 use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
@@ -188,7 +189,8 @@ impl ServerBuilder {
         let max_proxied = descriptors.proxied;
         api.connect_by(dependencies.proxy(address, reaches_local, max_proxied, stopping));
         let custom_resources = custom_resources(&installed, &storages, &api, &mut informers);
-        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, informers);
+        let background = background(&api);
+        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, informers, background);
         let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
         if let Some(controller) = &custom_resources {
             let check = Arc::new(CustomResourcesCheck(controller.clone()));
@@ -388,6 +390,12 @@ fn custom_resources(
     api.look_for_late_resources(controller.clone());
     informers.push(controller.informer());
     Some(controller)
+}
+
+/// Returns the work of admission plug-ins beside requests.
+fn background(api: &Arc<Api>) -> Vec<BoxFuture<'static, ()>> {
+    let kinds: Arc<dyn ServedKinds> = api.clone();
+    api.admission().background(&kinds)
 }
 
 /// Returns the API configuration of these options.

@@ -86,6 +86,11 @@ impl Api {
         })
     }
 
+    /// Returns the admission plug-ins.
+    pub(crate) const fn admission(&self) -> &AdmissionChain {
+        &self.admission
+    }
+
     /// Returns the present snapshot of what is served. A request uses one snapshot.
     pub(super) fn served(&self) -> Arc<Served> {
         self.served.load_full()

@@ -2,9 +2,9 @@
 
 use http::HeaderMap;
 use registry_core::RequestContext;
-use registry_core::api::{DryRun, StatusError};
+use registry_core::api::StatusError;
 
-use crate::admission::{Attributes, Operation};
+use crate::admission::{Attributes, Operation, OperationOptions};
 use crate::request_info::Query;
 use crate::responses::negotiation::{Endpoint, Format, Formats, Output};
 
@@ -56,18 +56,22 @@ impl<'a> Call<'a> {
         &self,
         operation: Operation,
         name: &'n str,
-        dry_run: DryRun,
+        options: impl Into<OperationOptions<'n>>,
     ) -> Attributes<'n>
     where
         'a: 'n,
     {
+        let options = options.into();
         Attributes {
             operation,
             resource: self.route.path.resource.resource(),
             subresource: self.route.path.subresource.unwrap_or_default(),
             kind: self.route.kind,
             name,
-            dry_run,
+            dry_run: options.dry_run(),
+            options,
+            kinds: self.api,
+            reinvocation: None,
         }
     }
 }

@@ -6,10 +6,10 @@ use axum::body::Body;
 use http::header::LOCATION;
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
-use registry_core::api::{DryRun, StatusError};
+use registry_core::api::StatusError;
 use registry_core::rest::connect::{ConnectRequest, Connecter, Connection, Destination, Exchange};
 
-use crate::admission::Operation;
+use crate::admission::{Operation, OperationOptions};
 use crate::proxy::ProxiedRequest;
 use crate::request_info::{RequestInfo, decode_component, query_pairs};
 use crate::responses;
@@ -38,7 +38,7 @@ pub(super) async fn connect(
     }
     // For admission, a log is read and not connected to.
     if call.route.kind == accepted.options_kind {
-        let attributes = call.attributes(Operation::Connect, call.name, DryRun::Off);
+        let attributes = call.attributes(Operation::Connect, call.name, OperationOptions::None);
         call.api.admission.admit(call.context, &attributes, Some(&mut options), None).await?;
         let validation = call.api.admission.validation(attributes);
         registry_core::rest::ValidateObject::validate(&validation, call.context, Some(&options), None)

@@ -32,7 +32,7 @@ pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response<Body>
     call.track_update(None, &mut object, &options.field_manager);
 
     let name = if call.name.is_empty() { object.name().to_owned() } else { call.name.to_owned() };
-    let attributes = call.attributes(Operation::Create, &name, options.dry_run);
+    let attributes = call.attributes(Operation::Create, &name, &options);
     call.api.admission.admit(call.context, &attributes, Some(&mut object), None).await?;
     let validation = call.api.admission.validation(attributes);
     let answer = if let (Some(creater), true) = (&capabilities.named_creater, !call.name.is_empty()) {

@@ -19,8 +19,7 @@ pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response<Body>
     let deleter = call.route.path.capabilities.deleter.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Object)?;
     let options = options(call, body).await?;
-    let attributes = call.attributes(Operation::Delete, call.name, options.dry_run);
-    call.api.admission.admit(call.context, &attributes, None, None).await?;
+    let attributes = call.attributes(Operation::Delete, call.name, &options);
     let validation = call.api.admission.validation(attributes);
     let answer = deleter.delete(call.context, call.name, &validation, &options).await?;
     object_answer(call, &output, answer, StatusCode::OK)
@@ -32,8 +31,7 @@ pub(super) async fn delete_collection(call: &Call<'_>, body: Body) -> Result<Res
     let output = call.negotiate(Endpoint::Collection)?;
     let selection = selection(call, ListPurpose::List)?;
     let options = options(call, body).await?;
-    let attributes = call.attributes(Operation::Delete, "", options.dry_run);
-    call.api.admission.admit(call.context, &attributes, None, None).await?;
+    let attributes = call.attributes(Operation::Delete, "", &options);
     let validation = call.api.admission.validation(attributes);
     let page = deleter.delete_collection(call.context, &validation, &options, &selection).await?;
     list_answer(call, &output, page).await

@@ -5,8 +5,8 @@ use axum::body::Body;
 use http::{HeaderMap, Response};
 use registry_core::RequestContext;
 use registry_core::api::{
-    CreateOptions, DryRun, ErrorList, FieldError, FieldPath, FieldValidation, GroupVersionKind, Object,
-    PatchOptions, Reason, StatusError,
+    CreateOptions, ErrorList, FieldError, FieldPath, GroupVersionKind, Object, PatchOptions, Reason,
+    StatusError,
 };
 use registry_core::apply::keep_reset;
 use registry_core::rest::UpdatedObject;
@@ -46,13 +46,11 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
         Kind::Patch(kind) => Update::Patch(Patched {
             call,
             document: PatchDocument::parse(kind, &bytes)?,
-            dry_run,
-            field_validation,
-            manager: field_manager,
+            options: &patch_options,
             pins_version: false,
         }),
     };
-    let attributes = call.attributes(Operation::Update, call.name, dry_run);
+    let attributes = call.attributes(Operation::Update, call.name, &patch_options);
     let mut attempt = 0;
     loop {
         let validation = call.api.admission.validation(attributes);
@@ -144,10 +142,7 @@ fn patch_type(call: &Call<'_>) -> Result<Kind, StatusError> {
 struct Patched<'a> {
     call: &'a Call<'a>,
     document: PatchDocument,
-    dry_run: DryRun,
-    field_validation: FieldValidation,
-    /// The field manager; if it is empty, the user agent is used.
-    manager: &'a str,
+    options: &'a PatchOptions,
     /// Whether the patch has a resource version: the client then has to resolve conflicts.
     pins_version: bool,
 }
@@ -179,8 +174,8 @@ impl UpdatedObject for Patched<'_> {
         settle_namespace(call, &mut object)?;
         check_name(call, &object)?;
         let mut object = with_defaults(call, object);
-        call.track_update(Some(current), &mut object, self.manager);
-        let attributes = call.attributes(Operation::Update, call.name, self.dry_run);
+        call.track_update(Some(current), &mut object, &self.options.field_manager);
+        let attributes = call.attributes(Operation::Update, call.name, self.options);
         call.api.admission.admit(context, &attributes, Some(&mut object), Some(current)).await?;
         Ok(object)
     }
@@ -226,7 +221,7 @@ impl Patched<'_> {
         if !is_strategic {
             bound_issues(&mut issues);
         }
-        settle_issues(call, &issues, self.field_validation).map_err(|strict| strict.to_string())?;
+        settle_issues(call, &issues, self.options.field_validation).map_err(|strict| strict.to_string())?;
         Ok(Object::from_value(value).unwrap_or_default())
     }
 

@@ -1,6 +1,6 @@
 //! A served path, and the checks of a request's form against it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use registry_core::api::{GroupVersionKind, Object, Reason, Scope, StatusError};
@@ -15,7 +15,7 @@ use super::ending::Ending;
 /// A path, with what its handlers need beside the storage.
 pub(crate) struct Route {
     /// The installed path.
-    pub(crate) path: InstalledPath,
+    pub(crate) path: Arc<InstalledPath>,
     /// The kind that the path accepts and returns.
     pub(crate) kind: GroupVersionKind,
     /// `apiVersion` of that kind.
@@ -67,7 +67,7 @@ impl Route {
             ending,
             blank: OnceLock::new(),
             has_protobuf: OnceLock::new(),
-            path,
+            path: Arc::new(path),
         }
     }
 

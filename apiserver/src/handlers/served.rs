@@ -5,11 +5,11 @@
 //!
 //! Kubernetes concept: the handlers that `GenericAPIServer` and `crdHandler` choose from by the request's path.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use registry_core::api::{GroupVersionResource, StatusError};
-use registry_core::registry::{InstalledApi, ServedChange};
+use registry_core::registry::{InstalledApi, InstalledPath, ServedChange};
 
 use crate::metrics::RequestMetrics;
 use crate::request_info::{RequestInfo, ResourceRequest};
@@ -29,6 +29,8 @@ pub(crate) struct Served {
     groups: imbl::HashMap<&'static str, Arc<ServedGroup>>,
     /// The kinds of the storage maps, wherever they are served.
     kinds: Arc<HashSet<(&'static str, &'static str, &'static str)>>,
+    /// The groups of the resources that several groups serve, by storage prefix.
+    shared: Arc<HashMap<&'static str, Vec<&'static str>>>,
     discovery: discovery::ServerDocuments,
     openapi: openapi::ServerDocuments,
 }
@@ -57,7 +59,7 @@ impl Served {
             let origin = if path.resource.is_builtin { Origin::BuiltIn } else { Origin::Author };
             served.group_mut(path.resource.kind.group, origin).add(Arc::new(route));
         }
-        Self { kinds: Arc::new(kinds), ..served }
+        Self { kinds: Arc::new(kinds), shared: Arc::new(shared_between_groups(installed)), ..served }
     }
 
     /// Returns the snapshot after a change, and the routes that are not part of it any more.
@@ -67,7 +69,12 @@ impl Served {
         metrics: &RequestMetrics,
         ending: &Ending,
     ) -> (Self, Vec<Arc<Route>>) {
-        let mut next = Self { groups: self.groups.clone(), kinds: self.kinds.clone(), ..Self::default() };
+        let mut next = Self {
+            groups: self.groups.clone(),
+            kinds: self.kinds.clone(),
+            shared: self.shared.clone(),
+            ..Self::default()
+        };
         let mut ended = Vec::new();
         for resource in change.removed {
             ended.append(&mut next.remove(resource));
@@ -147,9 +154,47 @@ impl Served {
         })
     }
 
-    fn find_version(&self, group: &str, version: &str) -> Option<&Arc<ServedVersion>> {
+    /// Returns every path through which the objects of this one are served, or the same subresource of them.
+    pub(super) fn equivalents(&self, path: &InstalledPath) -> Vec<Arc<InstalledPath>> {
+        let resource = &path.resource;
+        let groups = self.shared.get(resource.storage_prefix).map(Vec::as_slice).unwrap_or(&[]);
+        let own = [resource.kind.group];
+        let groups = if groups.is_empty() { &own } else { groups };
+        let versions =
+            groups.iter().filter_map(|group| self.groups.get(group)).flat_map(|group| group.versions());
+        let routes = versions
+            .filter_map(|version| version.route(resource.plural, path.subresource.unwrap_or_default()));
+        routes
+            .filter(|route| route.path.resource.storage_prefix == resource.storage_prefix)
+            .map(|route| route.path.clone())
+            .collect()
+    }
+
+    /// Returns the groups in the order of discovery, with the names of their versions.
+    pub(super) fn group_versions(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+        let mut groups: Vec<&Arc<ServedGroup>> = self.groups.values().collect();
+        groups.sort_by_key(|group| group.order());
+        let versions = |group: &ServedGroup| group.versions().map(|version| version.name()).collect();
+        groups.into_iter().map(|group| (group.name(), versions(group))).collect()
+    }
+
+    /// Returns a version of a group.
+    pub(super) fn find_version(&self, group: &str, version: &str) -> Option<&Arc<ServedVersion>> {
         self.groups.get(group)?.version(version)
     }
+}
+
+/// Returns the groups of the resources that several groups serve (events), by storage prefix.
+fn shared_between_groups(installed: &InstalledApi) -> HashMap<&'static str, Vec<&'static str>> {
+    let mut groups = HashMap::<&'static str, Vec<&'static str>>::new();
+    for path in &installed.paths {
+        let known = groups.entry(path.resource.storage_prefix).or_default();
+        if path.store.is_some() && !known.contains(&path.resource.kind.group) {
+            known.push(path.resource.kind.group);
+        }
+    }
+    groups.retain(|_, groups| groups.len() > 1);
+    groups
 }
 
 impl openapi::ServedVersions for Served {

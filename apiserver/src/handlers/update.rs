@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use axum::body::Body;
 use http::{Response, StatusCode};
 use registry_core::RequestContext;
-use registry_core::api::{DryRun, Object, Preconditions, StatusError};
+use registry_core::api::{Object, Preconditions, StatusError, UpdateOptions};
 use registry_core::rest::UpdatedObject;
 
 use crate::admission::Operation;
@@ -26,9 +26,8 @@ pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response<Body>
     let object = decode_object(call, &bytes, format, options.field_validation)?;
     check_name(call, &object)?;
 
-    let mut replacement =
-        Replacement { call, object, dry_run: options.dry_run, manager: &options.field_manager };
-    let attributes = call.attributes(Operation::Update, call.name, options.dry_run);
+    let mut replacement = Replacement { call, object, options: &options };
+    let attributes = call.attributes(Operation::Update, call.name, &options);
     let validation = call.api.admission.validation(attributes);
     let (answer, created) =
         updater.update(call.context, call.name, &mut replacement, &validation, &options).await?;
@@ -44,9 +43,7 @@ pub(super) fn updated_status(created: bool) -> StatusCode {
 struct Replacement<'a> {
     call: &'a Call<'a>,
     object: Object,
-    dry_run: DryRun,
-    /// The field manager; if it is empty, the user agent is used.
-    manager: &'a str,
+    options: &'a UpdateOptions,
 }
 
 // === impl Replacement ===
@@ -66,9 +63,9 @@ impl UpdatedObject for Replacement<'_> {
     ) -> Result<Object, StatusError> {
         // Each attempt needs its own copy: admission may depend on the current object.
         let mut object = self.object.clone();
-        self.call.track_update(current, &mut object, self.manager);
+        self.call.track_update(current, &mut object, &self.options.field_manager);
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };
-        let attributes = self.call.attributes(operation, self.call.name, self.dry_run);
+        let attributes = self.call.attributes(operation, self.call.name, self.options);
         self.call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;
         Ok(object)
     }

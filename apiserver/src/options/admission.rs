@@ -8,50 +8,9 @@ use std::str::FromStr;
 
 use clap::{ArgAction, Args};
 
-use crate::admission::AdmissionChain;
+use crate::admission::{AdmissionChain, is_on_by_default, ordered_names};
 
 use super::OptionsError;
-
-/// Every plug-in of kube-apiserver v1.36; other names are errors.
-const KUBERNETES_PLUGINS: &[&str] = &[
-    "AlwaysAdmit",
-    "AlwaysDeny",
-    "AlwaysPullImages",
-    "CertificateApproval",
-    "CertificateSigning",
-    "CertificateSubjectRestriction",
-    "ClusterTrustBundleAttest",
-    "DefaultIngressClass",
-    "DefaultStorageClass",
-    "DefaultTolerationSeconds",
-    "DenyServiceExternalIPs",
-    "EventRateLimit",
-    "ExtendedResourceToleration",
-    "ImagePolicyWebhook",
-    "LimitPodHardAntiAffinityTopology",
-    "LimitRanger",
-    "MutatingAdmissionPolicy",
-    "MutatingAdmissionWebhook",
-    "NamespaceAutoProvision",
-    "NamespaceExists",
-    "NamespaceLifecycle",
-    "NodeDeclaredFeatureValidator",
-    "NodeRestriction",
-    "OwnerReferencesPermissionEnforcement",
-    "PersistentVolumeClaimResize",
-    "PodNodeSelector",
-    "PodSecurity",
-    "PodTolerationRestriction",
-    "PodTopologyLabels",
-    "Priority",
-    "ResourceQuota",
-    "RuntimeClass",
-    "ServiceAccount",
-    "StorageObjectInUseProtection",
-    "TaintNodesByCondition",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionWebhook",
-];
 
 /// Admission of writes.
 #[derive(Args, Clone, Debug, Default)]
@@ -80,8 +39,8 @@ impl FromStr for PluginName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = KUBERNETES_PLUGINS.iter().find(|name| **name == text);
-        known.map(|name| Self(name)).ok_or_else(|| {
+        let known = ordered_names().find(|name| *name == text);
+        known.map(Self).ok_or_else(|| {
             format!("\"{text}\" is no admission plug-in of Kubernetes, as ServiceAccount and LimitRanger are")
         })
     }
@@ -90,7 +49,8 @@ impl FromStr for PluginName {
 // === impl AdmissionOptions ===
 
 impl AdmissionOptions {
-    /// Removes disabled plug-ins from the chain of all built-in ones.
+    /// Removes the plug-ins that are not enabled from the chain of all built-in ones, and sorts the others into the order
+    /// in which they run.
     ///
     /// # Errors
     /// Fails if a plug-in is enabled that is not built in, or enabled and disabled at once: the server would
@@ -109,8 +69,13 @@ impl AdmissionOptions {
                 )));
             }
         }
-        chain.retain(|name| !self.disables(name));
+        chain.retain(|name| !self.disables(name) && (is_on_by_default(name) || self.enables(name)));
+        chain.sort(&ordered_names().collect::<Vec<_>>());
         Ok(())
+    }
+
+    fn enables(&self, name: &str) -> bool {
+        self.enable_admission_plugins.iter().any(|enabled| enabled.0 == name)
     }
 
     fn disables(&self, name: &str) -> bool {

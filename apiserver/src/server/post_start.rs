@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use registry_core::api::GroupResource;
 use registry_core::registry::{InformerTask, InstalledApi, Synced};
 use resources::bootstrap::{PostStartHook, ServerFacts, post_start_hooks};
@@ -26,24 +27,27 @@ pub(super) struct PostStartHooks {
     schemas: Option<FlowSchemaInformer>,
     /// Run as long as the server.
     informers: Vec<InformerTask>,
+    /// Runs as long as the server.
+    background: Vec<BoxFuture<'static, ()>>,
 }
 
 impl PostStartHooks {
     /// Returns the hooks of what is installed, after those in `attached`, and the informers that run with them: the
-    /// given ones and their own.
+    /// given ones and their own. `background` runs beside them.
     pub(super) fn new(
         installed: &InstalledApi,
         server: &ServerFacts,
         attached: Vec<Box<dyn PostStartHook>>,
         schemas: &Arc<FlowSchemas>,
         mut informers: Vec<InformerTask>,
+        background: Vec<BoxFuture<'static, ()>>,
     ) -> Self {
         let schemas = FlowSchemaInformer::new(installed, schemas.clone()).map(|(schemas, tasks)| {
             informers.extend(tasks);
             schemas
         });
         let hooks = attached.into_iter().chain(post_start_hooks(installed, server));
-        Self { hooks: hooks.map(|hook| (hook, Arc::default())).collect(), schemas, informers }
+        Self { hooks: hooks.map(|hook| (hook, Arc::default())).collect(), schemas, informers, background }
     }
 
     /// Returns the hooks by name, as health checks.
@@ -76,6 +80,12 @@ impl PostStartHooks {
             let stopping = stopping.clone();
             tasks.spawn(async move {
                 stopping.run_until_cancelled(informer.run()).await;
+            });
+        }
+        for work in self.background {
+            let stopping = stopping.clone();
+            tasks.spawn(async move {
+                stopping.run_until_cancelled(work).await;
             });
         }
         tasks

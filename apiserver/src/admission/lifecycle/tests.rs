@@ -1,4 +1,4 @@
-use registry_core::api::{DryRun, GroupResource, GroupVersionKind, GroupVersionResource, Reason, Scope};
+use registry_core::api::{GroupResource, GroupVersionKind, GroupVersionResource, Reason, Scope};
 use registry_core::rest::{Getter, Storage};
 use registry_core::schema::Schema;
 
@@ -56,14 +56,9 @@ async fn admit(
     namespace: &str,
     name: &str,
 ) -> Result<(), StatusError> {
-    let attributes = Attributes {
-        operation,
-        resource: GroupVersionResource { group, version: "v1", resource },
-        subresource: "",
-        kind: GroupVersionKind { group, version: "v1", kind: "Any" },
-        name,
-        dry_run: DryRun::Off,
-    };
+    let resource = GroupVersionResource { group, version: "v1", resource };
+    let kind = GroupVersionKind { group, version: "v1", kind: "Any" };
+    let attributes = Attributes::new(operation, resource, kind, name);
     plugin.admit(&RequestContext::system(namespace), &attributes, None, None).await
 }
 

@@ -92,7 +92,7 @@ impl UpdatedObject for Applied<'_> {
         current: Option<&Object>,
     ) -> Result<Object, StatusError> {
         let call = self.call;
-        let PatchOptions { field_manager, force, dry_run, .. } = self.options;
+        let PatchOptions { field_manager, force, .. } = self.options;
         let object =
             call.field_manager().apply(current, &self.configuration, field_manager, *force, &time::now())?;
         self.settle_duplicates()?;
@@ -104,7 +104,7 @@ impl UpdatedObject for Applied<'_> {
         check_name(call, &object)?;
         let mut object = with_defaults(call, object);
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };
-        let attributes = call.attributes(operation, call.name, *dry_run);
+        let attributes = call.attributes(operation, call.name, self.options);
         call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;
         Ok(object)
     }

@@ -24,7 +24,7 @@ pub(super) struct ServedGroup {
 }
 
 /// A served version of a group.
-pub(super) struct ServedVersion {
+pub(in super::super) struct ServedVersion {
     id: GroupVersion,
     /// The routes of each resource.
     resources: HashMap<&'static str, Vec<Arc<Route>>>,
@@ -100,6 +100,11 @@ impl ServedGroup {
         self.versions.is_empty()
     }
 
+    /// Returns the group's name.
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Returns the sort key of groups in discovery.
     pub(super) fn order(&self) -> (usize, &'static str) {
         (self.position, self.name)
@@ -141,14 +146,30 @@ impl ServedVersion {
     }
 
     /// Returns the route of a resource, or of its subresource unless that is empty.
-    pub(super) fn route(&self, resource: &str, subresource: &str) -> Option<&Arc<Route>> {
+    pub(in super::super) fn route(&self, resource: &str, subresource: &str) -> Option<&Arc<Route>> {
         let routes = self.resources.get(resource)?;
         routes.iter().find(|route| route.path.subresource.unwrap_or_default() == subresource)
     }
 
     /// Returns whether a resource of this version has this kind.
     pub(super) fn has_kind(&self, kind: &str) -> bool {
-        self.resources.values().flatten().any(|route| route.path.resource.kind.kind == kind)
+        self.route_of_kind(kind).is_some()
+    }
+
+    /// Returns the route of the resource of this kind.
+    pub(in super::super) fn route_of_kind(&self, kind: &str) -> Option<&Arc<Route>> {
+        let mut main = self.resources.values().filter_map(|routes| routes.first());
+        main.find(|route| route.path.resource.kind.kind == kind)
+    }
+
+    /// Returns the paths of all resources and subresources.
+    pub(in super::super) fn shared_paths(&self) -> Vec<Arc<InstalledPath>> {
+        self.resources.values().flatten().map(|route| route.path.clone()).collect()
+    }
+
+    /// Returns the version's name.
+    pub(super) fn name(&self) -> &'static str {
+        self.id.version
     }
 
     /// Returns the version as discovery describes it.
@@ -173,7 +194,7 @@ impl ServedVersion {
 
     /// Returns the paths, by resource and subresource.
     fn paths(&self) -> Vec<&InstalledPath> {
-        let mut paths: Vec<_> = self.resources.values().flatten().map(|route| &route.path).collect();
+        let mut paths: Vec<_> = self.resources.values().flatten().map(|route| &*route.path).collect();
         paths.sort_by_key(|path| (path.resource.plural, path.subresource));
         paths
     }

@@ -1,4 +1,4 @@
-use registry_core::api::{DeleteOptions, DryRun, GroupVersionResource};
+use registry_core::api::{DeleteOptions, GroupVersionResource};
 use registry_core::registry::SubresourceStore;
 use registry_core::rest::{GracefulDeleter as _, Updater as _};
 use serde_json::{Value, json};
@@ -96,14 +96,8 @@ fn a_quota_is_about_its_scopes() {
 async fn create_map(plugin: &ResourceQuota) -> Result<(), StatusError> {
     let map = object(json!({"metadata": {"name": "m"}}));
     let kind = ConfigMaps::TYPE.kind;
-    let attributes = Attributes {
-        operation: Operation::Create,
-        resource: GroupVersionResource { group: "", version: "v1", resource: "configmaps" },
-        subresource: "",
-        kind,
-        name: "m",
-        dry_run: DryRun::Off,
-    };
+    let resource = GroupVersionResource { group: "", version: "v1", resource: "configmaps" };
+    let attributes = Attributes::new(Operation::Create, resource, kind, "m");
     plugin.validate(&RequestContext::system("default"), &attributes, Some(&map), None).await
 }
 
