@@ -1,12 +1,14 @@
 //! Request-scoped data, passed as an argument and never through globals or task-locals.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::api::{GroupResource, GroupVersionResource};
 
+mod audit;
 mod warnings;
 
+pub use audit::{AuditLevel, AuditRecord, ObjectIdentity, Recorded};
 use warnings::Warnings;
 
 /// The user, target and deadline of a request. Created once and passed by reference down to the store.
@@ -29,6 +31,8 @@ pub struct RequestContext {
     pub user_agent: String,
     /// The policy of this cluster.
     pub policy: ClusterPolicy,
+    /// What the audit log records of the request; `None` if it is not audited.
+    pub audit: Option<Arc<AuditRecord>>,
     warnings: Mutex<Warnings>,
 }
 
@@ -92,7 +96,48 @@ impl RequestContext {
         std::mem::take(&mut *self.warnings()).into_texts()
     }
 
+    /// Returns whether the request is audited at this level or a higher one.
+    pub fn audits(&self, level: AuditLevel) -> bool {
+        self.audit.as_ref().is_some_and(|record| record.level() >= level)
+    }
+
+    /// Adds an annotation to the request's audit events from the next stage on, if the request is audited. The first
+    /// value of a key stays. Number and size of annotations are bounded.
+    ///
+    /// Kubernetes concept: `AddAuditAnnotation` in `k8s.io/apiserver/pkg/audit`.
+    pub fn annotate(&self, key: impl Into<String>, value: impl Into<String>) {
+        if let Some(record) = &self.audit {
+            record.annotate(key.into(), value.into());
+        }
+    }
+
+    /// Adds an annotation as [`annotate`](Self::annotate) does, if the request is audited at this level or a higher one.
+    pub fn annotate_at(&self, level: AuditLevel, key: impl Into<String>, value: impl Into<String>) {
+        if self.audits(level) {
+            self.annotate(key, value);
+        }
+    }
+
     fn warnings(&self) -> MutexGuard<'_, Warnings> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_reach_the_record_of_an_audited_request() {
+        let mut context = RequestContext::system("");
+        context.annotate("example.com/ignored", "the request is not audited");
+        let record = Arc::new(AuditRecord::new(AuditLevel::Metadata, false));
+        context.audit = Some(record.clone());
+        context.annotate("example.com/decision", "allow");
+        context.annotate("example.com/decision", "later");
+        context.annotate_at(AuditLevel::Request, "example.com/patch", "{}");
+        let kept = [("example.com/decision".to_owned(), "allow".to_owned())];
+        record.read(|recorded| assert_eq!(recorded.annotations, kept));
+        assert!(context.audits(AuditLevel::Metadata) && !context.audits(AuditLevel::Request));
     }
 }

@@ -1,0 +1,204 @@
+//! What the audit log records of one request while it is processed.
+//!
+//! Kubernetes concept: `AuditContext` in `k8s.io/apiserver/pkg/audit`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::api::Object;
+
+/// Maximum number of annotations of a request.
+const MAX_ANNOTATIONS: usize = 512;
+/// Maximum size of all keys and values of a request's annotations.
+const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
+
+/// How much of a request is recorded. Every level includes those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AuditLevel {
+    /// Nothing is recorded.
+    #[default]
+    None,
+    /// Who requested what, when, and the outcome.
+    Metadata,
+    /// Also the object in the request.
+    Request,
+    /// Also the object in the response.
+    RequestResponse,
+}
+
+/// The parts of a request's audit event that are known while the request is processed.
+#[derive(Debug, Default)]
+pub struct AuditRecord {
+    level: AuditLevel,
+    omits_managed_fields: bool,
+    recorded: Mutex<Recorded>,
+}
+
+/// The recorded parts.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// The annotations by key, in the order in which they were added.
+    pub annotations: Vec<(String, String)>,
+    /// The identity of the object in the request.
+    pub identity: ObjectIdentity,
+    /// The object in the request, or the patch, in JSON; from level `Request` on.
+    pub request_object: Option<Bytes>,
+    /// The object in the response, in JSON; only at level `RequestResponse`.
+    pub response_object: Option<Bytes>,
+    annotation_bytes: usize,
+}
+
+/// The identity of an object as a request states it. Unknown parts are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectIdentity {
+    /// The namespace.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// The unique id.
+    pub uid: String,
+    /// The resource version.
+    pub resource_version: String,
+}
+
+// === impl AuditLevel ===
+
+impl AuditLevel {
+    /// All levels.
+    pub const ALL: [Self; 4] = [Self::None, Self::Metadata, Self::Request, Self::RequestResponse];
+
+    /// Returns the level's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "None",
+            Self::Metadata => "Metadata",
+            Self::Request => "Request",
+            Self::RequestResponse => "RequestResponse",
+        }
+    }
+}
+
+// === impl AuditRecord ===
+
+impl AuditRecord {
+    /// Creates the record of a request that is audited at this level. If `omits_managed_fields`, recorded objects
+    /// have no managed fields.
+    pub fn new(level: AuditLevel, omits_managed_fields: bool) -> Self {
+        Self { level, omits_managed_fields, recorded: Mutex::default() }
+    }
+
+    /// Returns the level.
+    pub fn level(&self) -> AuditLevel {
+        self.level
+    }
+
+    /// Returns whether recorded objects have no managed fields.
+    pub fn omits_managed_fields(&self) -> bool {
+        self.omits_managed_fields
+    }
+
+    /// Adds an annotation. The first value of a key is kept, and another one is logged; annotations beyond the bounds
+    /// are dropped and logged.
+    pub fn annotate(&self, key: String, value: String) {
+        if self.level == AuditLevel::None {
+            return;
+        }
+        let mut recorded = self.recorded();
+        if let Some((_, present)) = recorded.annotations.iter().find(|(known, _)| *known == key) {
+            if *present != value {
+                tracing::warn!(key, "an audit annotation has a value already, which stays");
+            }
+            return;
+        }
+        let bytes = recorded.annotation_bytes.saturating_add(key.len()).saturating_add(value.len());
+        if recorded.annotations.len() >= MAX_ANNOTATIONS || bytes > MAX_ANNOTATION_BYTES {
+            tracing::warn!(key, "an audit annotation is dropped: the request has too many");
+            return;
+        }
+        recorded.annotation_bytes = bytes;
+        recorded.annotations.push((key, value));
+    }
+
+    /// Records the identity of the object in the request, as far as no earlier one is known.
+    pub fn identify(&self, object: &Object) {
+        let mut recorded = self.recorded();
+        let known = &mut recorded.identity;
+        for (own, stated) in [
+            (&mut known.namespace, object.namespace()),
+            (&mut known.name, object.name()),
+            (&mut known.uid, object.uid()),
+            (&mut known.resource_version, object.resource_version()),
+        ] {
+            if own.is_empty() {
+                stated.clone_into(own);
+            }
+        }
+    }
+
+    /// Records the object in the request, or the patch, in JSON.
+    pub fn set_request_object(&self, json: Bytes) {
+        if self.level >= AuditLevel::Request {
+            self.recorded().request_object = Some(json);
+        }
+    }
+
+    /// Records the object in the response, in JSON.
+    pub fn set_response_object(&self, json: Bytes) {
+        if self.level >= AuditLevel::RequestResponse {
+            self.recorded().response_object = Some(json);
+        }
+    }
+
+    /// Calls `read` with what is recorded so far.
+    pub fn read<T>(&self, read: impl FnOnce(&Recorded) -> T) -> T {
+        read(&self.recorded())
+    }
+
+    fn recorded(&self) -> MutexGuard<'_, Recorded> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn annotations(record: &AuditRecord) -> Vec<(String, String)> {
+        record.read(|recorded| recorded.annotations.clone())
+    }
+
+    #[test]
+    fn the_first_value_of_a_key_stays() {
+        let record = AuditRecord::new(AuditLevel::Metadata, false);
+        for (key, value) in [("a", "1"), ("b", "2"), ("a", "3")] {
+            record.annotate(key.to_owned(), value.to_owned());
+        }
+        let kept = [("a", "1"), ("b", "2")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(annotations(&record), kept);
+    }
+
+    #[test]
+    fn annotations_are_bounded_in_number_and_size() {
+        let record = AuditRecord::new(AuditLevel::Metadata, false);
+        record.annotate("large".to_owned(), "x".repeat(MAX_ANNOTATION_BYTES));
+        assert!(annotations(&record).is_empty());
+        (0..10_000).for_each(|number| record.annotate(number.to_string(), String::new()));
+        assert_eq!(annotations(&record).len(), MAX_ANNOTATIONS);
+    }
+
+    #[test]
+    fn objects_are_recorded_from_their_level_on() {
+        for level in AuditLevel::ALL {
+            let record = AuditRecord::new(level, false);
+            record.annotate("a".to_owned(), String::new());
+            record.set_request_object(Bytes::from_static(b"{}"));
+            record.set_response_object(Bytes::from_static(b"{}"));
+            record.read(|recorded| {
+                assert_eq!(recorded.annotations.len(), usize::from(level >= AuditLevel::Metadata));
+                assert_eq!(recorded.request_object.is_some(), level >= AuditLevel::Request);
+                assert_eq!(recorded.response_object.is_some(), level >= AuditLevel::RequestResponse);
+            });
+        }
+    }
+}
