@@ -11,6 +11,7 @@ pub mod selector;
 pub mod status;
 pub mod time;
 pub mod validation;
+mod version_priority;
 
 pub use identity::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Scope};
 pub use object::Object;
@@ -20,3 +21,4 @@ pub use options::{
 };
 pub use status::{Reason, StatusCause, StatusError};
 pub use validation::{ErrorList, FieldError, FieldPath};
+pub use version_priority::compare_versions;

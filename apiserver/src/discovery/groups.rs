@@ -1,9 +1,8 @@
 //! Served groups and versions, as their documents describe them.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use registry_core::api::GroupVersion;
+use registry_core::api::{GroupVersion, compare_versions};
 use registry_core::registry::InstalledPath;
 
 use crate::request_info;
@@ -37,26 +36,7 @@ pub(crate) struct Version<'a> {
 
 /// Sorts versions by preference: stable before beta before alpha, then the higher number; others by name.
 pub(crate) fn sort_by_preference<T>(versions: &mut [T], name: impl Fn(&T) -> &'static str) {
-    versions.sort_by_key(|version| Reverse(maturity(name(version))));
-}
-
-/// Returns the sort key of a version, in ascending order of preference.
-fn maturity(version: &str) -> (u8, u32, u32, Reverse<&str>) {
-    let other = (0, 0, 0, Reverse(version));
-    let Some(rest) = version.strip_prefix('v') else { return other };
-    let digits = rest.find(|one: char| !one.is_ascii_digit()).unwrap_or(rest.len());
-    let (major, stage) = rest.split_at(digits);
-    let Ok(major) = major.parse() else { return other };
-    let (level, minor) = match stage {
-        "" => (3, ""),
-        _ => match (stage.strip_prefix("beta"), stage.strip_prefix("alpha")) {
-            (Some(minor), _) => (2, minor),
-            (_, Some(minor)) => (1, minor),
-            _ => return other,
-        },
-    };
-    let minor = if level == 3 { Ok(0) } else { minor.parse() };
-    minor.map_or(other, |minor| (level, major, minor, Reverse("")))
+    versions.sort_by(|a, b| compare_versions(name(b), name(a)));
 }
 
 // === impl Version ===

@@ -99,7 +99,15 @@ impl State {
                 self.forget(&name, &mut applied, &mut recheck);
                 continue;
             };
-            let Ok(definition) = controller.definitions.read(&object) else { continue };
+            let definition = match controller.definitions.read(&object) {
+                Ok(definition) => definition,
+                Err(failure) => {
+                    // It stays as it was; no request waits for it.
+                    tracing::warn!(definition = name, "a stored definition cannot be read: {failure}");
+                    applied.revisions.push((name, Some(object.revision)));
+                    continue;
+                }
+            };
             self.remember(&name, &object, &definition, &mut recheck);
             if name_conditions(&definition, &self.names).is_some() {
                 undecided.push(name);

@@ -1,16 +1,8 @@
 //! Warnings about deprecated versions.
 
-use std::cmp::{Ordering, Reverse};
+use registry_core::api::compare_versions;
 
 use crate::apiextensions::customresourcedefinitions::definition::{Definition, DefinitionVersion};
-
-/// How far a version is: alpha, beta, or generally available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Stability {
-    Alpha,
-    Beta,
-    Stable,
-}
 
 /// Returns the warning about requests for a version; `None` if it is not deprecated. Unless the definition says otherwise,
 /// it names the newest served version that is not deprecated.
@@ -24,56 +16,9 @@ pub(super) fn warning(definition: &Definition, version: &DefinitionVersion) -> O
     let Definition { group, names, .. } = definition;
     let warning = format!("{group}/{} {} is deprecated", version.name, names.kind);
     let others = definition.versions.iter().filter(|other| other.is_served && !other.is_deprecated);
-    let newer = others.filter(|other| compare(&other.name, &version.name).is_gt());
-    match newer.max_by(|a, b| compare(&a.name, &b.name)) {
+    let newer = others.filter(|other| compare_versions(&other.name, &version.name).is_gt());
+    match newer.max_by(|a, b| compare_versions(&a.name, &b.name)) {
         Some(newer) => Some(format!("{warning}; use {group}/{} {}", newer.name, names.kind)),
         None => Some(warning),
-    }
-}
-
-/// Compares versions by priority: `v2` > `v1` > `v1beta2` > `v1alpha1` > any other text, the first of them by the alphabet
-/// being the greatest. (`CompareKubeAwareVersionStrings`.)
-fn compare(a: &str, b: &str) -> Ordering {
-    match (parse(a), parse(b)) {
-        (Some(a), Some(b)) => a.cmp(&b),
-        (Some(_), None) => Ordering::Greater,
-        (None, Some(_)) => Ordering::Less,
-        (None, None) => Reverse(a).cmp(&Reverse(b)),
-    }
-}
-
-/// Parses `v1`, `v1beta2`.
-fn parse(version: &str) -> Option<(Stability, u64, u64)> {
-    let rest = version.strip_prefix('v')?;
-    let digits = rest.find(|next: char| !next.is_ascii_digit()).unwrap_or(rest.len());
-    let (major, rest) = rest.split_at_checked(digits)?;
-    let major = number(major)?;
-    if rest.is_empty() {
-        return Some((Stability::Stable, major, 0));
-    }
-    if let Some(minor) = rest.strip_prefix("beta") {
-        return Some((Stability::Beta, major, number(minor)?));
-    }
-    Some((Stability::Alpha, major, number(rest.strip_prefix("alpha")?)?))
-}
-
-/// Parses a positive number without leading zeros.
-fn number(text: &str) -> Option<u64> {
-    let is_number = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number { text.parse().ok() } else { None }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::compare;
-
-    #[test]
-    fn versions_are_ordered_by_priority() {
-        let sorted =
-            ["v10", "v2", "v1", "v11beta2", "v2beta10", "v1beta1", "v12alpha1", "a1", "v01", "v1gamma"];
-        for pair in sorted.windows(2) {
-            assert!(compare(pair[0], pair[1]).is_gt(), "{pair:?}");
-            assert!(compare(pair[1], pair[0]).is_lt(), "{pair:?}");
-        }
     }
 }
