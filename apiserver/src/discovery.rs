@@ -24,10 +24,12 @@ use crate::responses::negotiation::{Endpoint, Format, Formats, Output, clauses};
 mod aggregated;
 mod groups;
 mod legacy;
+mod remote;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use groups::{Group, Version, sort_by_preference};
+pub(crate) use remote::{PublishRemote, RemoteGroups, RemoteVersion};
 
 /// The media type of aggregated discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

@@ -25,6 +25,7 @@
 //! | [`filters`] | the filter chain that every request passes through |
 //! | [`authentication`], [`authorization`] | the user of a request, and what the user may do |
 //! | [`flowcontrol`] | classification of requests by flow schemas |
+//! | `aggregator` | group versions that extension servers serve |
 //! | [`handlers`], [`admission`] | the verbs, and the plug-ins that may change or refuse a write |
 //! | [`discovery`], [`openapi`] | the documents that describe the API |
 //! | `responses` | content negotiation and encoding of responses, tags, warnings |
@@ -42,6 +43,7 @@ compile_error!(
 );
 
 pub mod admission;
+mod aggregator;
 pub mod authentication;
 pub mod authorization;
 pub mod discovery;

@@ -50,6 +50,9 @@ pub(crate) trait ServedVersions: Sync {
 
     /// Returns all of them, in any order.
     fn versions(&self) -> Vec<Version<'_>>;
+
+    /// Returns the paths below the index and the URLs of the documents of extension servers.
+    fn remote(&self) -> Vec<(String, &str)>;
 }
 
 /// The documents of the whole server: the index, and that of OpenAPI v2.
@@ -94,13 +97,16 @@ impl ServerDocuments {
     ) -> Response<Body> {
         let index = self.index.get_or_init(|| {
             let descriptions = LazyCell::new(descriptions);
-            let paths: Map<String, Value> = sorted(served)
+            let mut paths: Map<String, Value> = sorted(served)
                 .iter()
                 .map(|(path, version)| {
                     let url = hashed_url(path, version.tag(&descriptions).hash());
                     (path.clone(), json!({ "serverRelativeURL": url }))
                 })
                 .collect();
+            for (path, url) in served.remote() {
+                paths.insert(path, json!({ "serverRelativeURL": url }));
+            }
             Document::json(&json!({ "paths": paths }))
         });
         // Kubernetes' HTTP library detects this type from the content.

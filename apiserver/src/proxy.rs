@@ -21,14 +21,14 @@ use crate::shares::{SharedPlace, SharedPlaces};
 
 pub(crate) mod dial;
 mod forward;
-mod headers;
+pub(crate) mod headers;
 mod probe;
 mod tls;
-mod tunnel;
+pub(crate) mod tunnel;
 
 pub(crate) use forward::ProxiedRequest;
 pub(crate) use probe::ControlPlane;
-pub(crate) use tls::{KubeletCertificate, KubeletIdentity, PeerTls};
+pub(crate) use tls::{KubeletCertificate, KubeletIdentity, PeerTls, any_certificate};
 
 /// Maximum number of proxied requests at once: streams stay open for hours.
 pub(crate) const MAX_CONNECTIONS: usize = 4096;

@@ -10,7 +10,7 @@ use http::{Request, Response};
 use registry_core::RequestContext;
 use registry_core::context::ClusterPolicy;
 use registry_core::registry::storage_map::{check_declarations, check_together};
-use registry_core::registry::{InformerTask, InstalledApi, StorageMap};
+use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
 use registry_core::storage::shared_watch::SharedWatch;
 use resources::apiextensions::CustomResourceController;
@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle, ServedKinds};
+use crate::aggregator::{Aggregation, Aggregator, Transports};
 use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
@@ -53,7 +54,7 @@ use dependencies::ServerDependencies;
 use descriptors::Descriptors;
 use large_bodies::LargeBodies;
 use listener::Connections;
-use post_start::PostStartHooks;
+use post_start::{PostStartHooks, ServerTasks};
 use renewal::{CertificateRenewal, ServingCertificateCheck, ServingTls};
 
 /// A server whose storage is open and whose port is bound, and that does not serve yet.
@@ -66,7 +67,7 @@ pub struct Server {
     tls: Arc<ServingTls>,
     renewal: Arc<CertificateRenewal>,
     engine: Engine,
-    filters: Arc<Filters<LargeBodies<Api>>>,
+    filters: Arc<Filters<Handler>>,
     hooks: PostStartHooks,
     custom_resources: Option<Arc<CustomResourceController>>,
     lifecycle: Lifecycle,
@@ -88,7 +89,11 @@ pub struct ServerBuilder {
 
 /// Reports whether a server is ready, from within its process.
 #[derive(Clone)]
-pub struct Readiness(Arc<Filters<LargeBodies<Api>>>);
+pub struct Readiness(Arc<Filters<Handler>>);
+
+/// What is behind the filters: the aggregator, and the API of this server. Large bodies are handled on another runtime, below
+/// the filters, so that authentication, bounds and the deadline stay on the connection's.
+type Handler = Aggregator<LargeBodies<Api>>;
 
 /// What the first phase of the assembly creates.
 struct OpenedStores {
@@ -175,7 +180,7 @@ impl ServerBuilder {
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
         let admission = admission(&installed, &self.options)?;
-        let mut informers = admission.informers();
+        let mut tasks = ServerTasks { informers: admission.informers(), background: Vec::new() };
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
         let authenticator = dependencies.authenticator.clone();
@@ -184,13 +189,14 @@ impl ServerBuilder {
         let api = Api::with_config(&installed, admission, lifecycle.stopping.clone(), config);
         let descriptors = Descriptors::of_process();
         descriptors.report();
-        let stopping = lifecycle.stopping.clone();
         let reaches_local = self.reaches_local_workloads;
-        let max_proxied = descriptors.proxied;
+        let (max_proxied, stopping) = (descriptors.proxied, lifecycle.stopping.clone());
+        let transports = Transports::new(dependencies.resolver.clone(), None, address);
         api.connect_by(dependencies.proxy(address, reaches_local, max_proxied, stopping));
-        let custom_resources = custom_resources(&installed, &storages, &api, &mut informers);
-        let background = background(&api);
-        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, informers, background);
+        let custom_resources = custom_resources(&installed, &storages, &api, &mut tasks);
+        tasks.background.extend(background(&api));
+        let handler = handler(&installed, transports, api, &lifecycle, &mut tasks)?;
+        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, tasks);
         let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
         if let Some(controller) = &custom_resources {
             let check = Arc::new(CustomResourcesCheck(controller.clone()));
@@ -198,9 +204,7 @@ impl ServerBuilder {
         }
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
-        // Large bodies: below the filters, so that authentication, bounds and the deadline stay on the connection's runtime.
-        let api = Arc::new(LargeBodies::new(api)?);
-        let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);
+        let filters = Filters::new(handler, authenticator, authorizer, flow_schemas, health, limits, metrics);
         let filters = Arc::new(filters.with_policy(policy));
         let renewal = CertificateRenewal::new(
             self.options.clone(),
@@ -384,12 +388,29 @@ fn custom_resources(
     installed: &InstalledApi,
     storages: &Arc<Storages>,
     api: &Arc<Api>,
-    informers: &mut Vec<InformerTask>,
+    tasks: &mut ServerTasks,
 ) -> Option<Arc<CustomResourceController>> {
     let controller = CustomResourceController::new(installed, storages.clone(), api.clone())?;
     api.look_for_late_resources(controller.clone());
-    informers.push(controller.informer());
+    tasks.informers.push(controller.informer());
     Some(controller)
+}
+
+/// Returns what is behind the filters, and adds the tasks of the aggregator.
+fn handler(
+    installed: &InstalledApi,
+    transports: Transports,
+    api: Arc<Api>,
+    lifecycle: &Lifecycle,
+    tasks: &mut ServerTasks,
+) -> Result<Arc<Handler>, ServerError> {
+    let aggregation = Aggregation::new(installed, transports, &api, lifecycle.stopping.clone());
+    let remote = aggregation.map(|aggregation| {
+        tasks.informers.push(aggregation.informer);
+        tasks.background.extend(aggregation.background);
+        aggregation.remote
+    });
+    Ok(Arc::new(Aggregator::new(Arc::new(LargeBodies::new(api)?), remote)))
 }
 
 /// Returns the work of admission plug-ins beside requests.

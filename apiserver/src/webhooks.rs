@@ -31,6 +31,7 @@ mod tls;
 
 use client::Client;
 pub(crate) use service::ServiceResolver;
+pub(crate) use tls::client_config;
 
 /// Maximum number of webhooks whose connections are kept.
 const MAX_CLIENTS: usize = 256;
@@ -50,8 +51,8 @@ struct Known {
 
 impl Webhooks {
     /// Creates a caller that finds services by this resolver.
-    pub(crate) fn new(resolver: ServiceResolver) -> Self {
-        Self { resolver: Arc::new(resolver), clients: Mutex::default() }
+    pub(crate) fn new(resolver: Arc<ServiceResolver>) -> Self {
+        Self { resolver, clients: Mutex::default() }
     }
 
     /// Returns the client of a webhook.

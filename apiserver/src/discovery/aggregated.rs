@@ -40,6 +40,10 @@ pub(super) fn group_list(groups: &[Group<'_>]) -> impl Serialize {
 }
 
 fn version_entry(version: &Version<'_>) -> Value {
+    if let Some(remote) = version.remote {
+        let freshness = if remote.is_current { "Current" } else { "Stale" };
+        return json!({ "version": version.name, "freshness": freshness, "resources": &*remote.resources });
+    }
     let paths = version.listed();
     let resources: Vec<Value> = (paths.iter())
         .filter(|path| path.subresource.is_none())

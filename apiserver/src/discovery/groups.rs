@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use registry_core::api::{GroupVersion, compare_versions};
+use registry_core::api::compare_versions;
 use registry_core::registry::InstalledPath;
 
-use crate::request_info;
+use super::remote::RemoteVersion;
 
 /// The verbs of custom resources, in the order in which Kubernetes lists them.
 const CUSTOM_VERBS: [&str; 8] =
@@ -17,7 +17,7 @@ const CUSTOM_WRITES: [&str; 3] = ["patch", "create", "update"];
 /// A group with its versions, the preferred one first.
 pub(crate) struct Group<'a> {
     /// The group; empty for the core group.
-    pub(crate) name: &'static str,
+    pub(crate) name: &'a str,
     /// Its versions.
     pub(crate) versions: Vec<Version<'a>>,
 }
@@ -25,13 +25,15 @@ pub(crate) struct Group<'a> {
 /// A version with its paths.
 pub(crate) struct Version<'a> {
     /// The group; empty for the core group.
-    pub(crate) group: &'static str,
+    pub(crate) group: &'a str,
     /// The version.
-    pub(crate) name: &'static str,
+    pub(crate) name: &'a str,
     /// Its paths, by resource and subresource.
     pub(crate) paths: Vec<&'a InstalledPath>,
     /// The resources whose definition is being deleted.
     pub(crate) terminating: &'a BTreeSet<&'static str>,
+    /// What the extension server that serves it says; `None` for this server's own.
+    pub(crate) remote: Option<&'a RemoteVersion>,
 }
 
 /// Sorts versions by preference: stable before beta before alpha, then the higher number; others by name.
@@ -39,21 +41,40 @@ pub(crate) fn sort_by_preference<T>(versions: &mut [T], name: impl Fn(&T) -> &'s
     versions.sort_by(|a, b| compare_versions(name(b), name(a)));
 }
 
+// === impl Group ===
+
+impl<'a> Group<'a> {
+    /// Adds the versions of extension servers; each replaces this server's own of its name.
+    pub(crate) fn merge(&mut self, remote: Vec<Version<'a>>) {
+        self.versions.retain(|own| !remote.iter().any(|other| other.name == own.name));
+        self.versions.extend(remote);
+        self.versions.sort_by(|a, b| compare_versions(b.name, a.name));
+    }
+}
+
 // === impl Version ===
 
-impl Version<'_> {
+impl<'a> Version<'a> {
+    /// Returns a version that an extension server serves.
+    pub(crate) fn of_remote(remote: &'a RemoteVersion) -> Self {
+        const NONE: &BTreeSet<&str> = &BTreeSet::new();
+        let RemoteVersion { group, version, .. } = remote;
+        Self { group, name: version, paths: Vec::new(), terminating: NONE, remote: Some(remote) }
+    }
+
     /// Returns the version's path.
     pub(super) fn path(&self) -> String {
-        request_info::root_of(self.id())
+        let root = if self.group.is_empty() { "api" } else { "apis" };
+        format!("/{root}/{}", self.group_version())
     }
 
     /// Returns the `groupVersion` of documents.
     pub(super) fn group_version(&self) -> String {
-        self.id().api_version()
+        if self.group.is_empty() { self.name.to_owned() } else { format!("{}/{}", self.group, self.name) }
     }
 
     /// Returns the paths in the order of documents: Kubernetes lists `scale` last for custom resources.
-    pub(super) fn listed(&self) -> Vec<&InstalledPath> {
+    pub(super) fn listed(&self) -> Vec<&'a InstalledPath> {
         let mut paths = self.paths.clone();
         let is_last = |path: &InstalledPath| is_custom(path) && path.subresource == Some("scale");
         paths.sort_by_key(|path| (path.resource.plural, is_last(path)));
@@ -69,10 +90,6 @@ impl Version<'_> {
         let is_terminating = self.terminating.contains(path.resource.plural);
         let offered = CUSTOM_VERBS.into_iter().filter(|verb| served.contains(verb));
         offered.filter(|verb| !(is_terminating && CUSTOM_WRITES.contains(verb))).collect()
-    }
-
-    fn id(&self) -> GroupVersion {
-        GroupVersion { group: self.group, version: self.name }
     }
 }
 

@@ -9,6 +9,7 @@ use registry_core::storage::EncodingBudget;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::AdmissionChain;
+use crate::discovery::{PublishRemote, RemoteGroups};
 use crate::metrics::RequestMetrics;
 use crate::openapi::DescriptionsSource;
 use crate::proxy::Proxy;
@@ -122,6 +123,15 @@ impl Api {
     pub(super) fn proxy(&self) -> Result<&Proxy, StatusError> {
         let missing = || StatusError::new(Reason::ServiceUnavailable, "this server passes no connections on");
         self.proxy.get().ok_or_else(missing)
+    }
+}
+
+impl PublishRemote for Api {
+    fn publish(&self, groups: RemoteGroups) {
+        let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = self.served.load().with_remote(groups);
+        self.served.store(Arc::new(next));
+        drop(changing);
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use registry_core::api::{GroupVersionResource, StatusError};
 use registry_core::registry::{InstalledApi, InstalledPath, ServedChange};
 
+use crate::discovery::{RemoteGroups, RemoteVersion};
 use crate::metrics::RequestMetrics;
 use crate::request_info::{RequestInfo, ResourceRequest};
 use crate::{discovery, openapi};
@@ -31,6 +32,8 @@ pub(crate) struct Served {
     kinds: Arc<HashSet<(&'static str, &'static str, &'static str)>>,
     /// The groups of the resources that several groups serve, by storage prefix.
     shared: Arc<HashMap<&'static str, Vec<&'static str>>>,
+    /// The group versions of extension servers.
+    remote: Arc<RemoteGroups>,
     discovery: discovery::ServerDocuments,
     openapi: openapi::ServerDocuments,
 }
@@ -69,12 +72,7 @@ impl Served {
         metrics: &RequestMetrics,
         ending: &Ending,
     ) -> (Self, Vec<Arc<Route>>) {
-        let mut next = Self {
-            groups: self.groups.clone(),
-            kinds: self.kinds.clone(),
-            shared: self.shared.clone(),
-            ..Self::default()
-        };
+        let mut next = self.without_documents();
         let mut ended = Vec::new();
         for resource in change.removed {
             ended.append(&mut next.remove(resource));
@@ -94,6 +92,23 @@ impl Served {
             }
         }
         (next, ended)
+    }
+
+    /// Returns a copy that is to be changed.
+    fn without_documents(&self) -> Self {
+        Self {
+            groups: self.groups.clone(),
+            kinds: self.kinds.clone(),
+            shared: self.shared.clone(),
+            remote: self.remote.clone(),
+            discovery: discovery::ServerDocuments::default(),
+            openapi: openapi::ServerDocuments::default(),
+        }
+    }
+
+    /// Returns the snapshot with these group versions of extension servers.
+    pub(super) fn with_remote(&self, remote: RemoteGroups) -> Self {
+        Self { remote: Arc::new(remote), ..self.without_documents() }
     }
 
     fn remove(&mut self, resource: GroupVersionResource) -> Vec<Arc<Route>> {
@@ -157,7 +172,7 @@ impl Served {
     /// Returns every path through which the objects of this one are served, or the same subresource of them.
     pub(super) fn equivalents(&self, path: &InstalledPath) -> Vec<Arc<InstalledPath>> {
         let resource = &path.resource;
-        let groups = self.shared.get(resource.storage_prefix).map(Vec::as_slice).unwrap_or(&[]);
+        let groups = self.shared.get(resource.storage_prefix).map_or(&[][..], Vec::as_slice);
         let own = [resource.kind.group];
         let groups = if groups.is_empty() { &own } else { groups };
         let versions =
@@ -204,5 +219,11 @@ impl openapi::ServedVersions for Served {
 
     fn versions(&self) -> Vec<openapi::Version<'_>> {
         self.groups.values().flat_map(|group| group.versions()).map(|version| version.openapi()).collect()
+    }
+
+    fn remote(&self) -> Vec<(String, &str)> {
+        let remote = self.remote.versions().iter();
+        let entry = |version: &'_ RemoteVersion| format!("apis/{}/{}", version.group, version.version);
+        remote.filter_map(|version| Some((entry(version), version.openapi.as_deref()?))).collect()
     }
 }

@@ -13,6 +13,10 @@ impl ServedVersions for Nothing {
     fn versions(&self) -> Vec<Version<'_>> {
         Vec::new()
     }
+
+    fn remote(&self) -> Vec<(String, &str)> {
+        Vec::new()
+    }
 }
 
 fn get(documents: &ServerDocuments, url: &str) -> Option<Response<Body>> {

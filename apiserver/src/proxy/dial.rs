@@ -125,7 +125,7 @@ pub(crate) async fn connect(
 
 /// Returns whether a connection to this address may reach a server of this machine that listens on `own`. All
 /// addresses of the machine count, whichever of them the server listens on.
-fn reaches(address: SocketAddr, own: SocketAddr) -> bool {
+pub(crate) fn reaches(address: SocketAddr, own: SocketAddr) -> bool {
     if address.port() != own.port() {
         return false;
     }

@@ -23,7 +23,7 @@ const IDENTITY: [&str; 2] = ["impersonate-", "x-remote-"];
 
 /// Removes headers that apply between the client and this server only: the connection's own, and those that
 /// assert the user. Credentials are removed by the filters.
-pub(super) fn clean_request(headers: &mut HeaderMap) {
+pub(crate) fn clean_request(headers: &mut HeaderMap) {
     remove_hop_by_hop(headers);
     let is_identity = |name: &&HeaderName| IDENTITY.iter().any(|prefix| name.as_str().starts_with(prefix));
     let ours: Vec<HeaderName> = headers.keys().filter(is_identity).cloned().collect();
@@ -34,7 +34,7 @@ pub(super) fn clean_request(headers: &mut HeaderMap) {
 
 /// Removes headers that apply between this server and its peer only, and those that would relax browsers'
 /// rules for this server's own pages.
-pub(super) fn clean_response(headers: &mut HeaderMap) {
+pub(crate) fn clean_response(headers: &mut HeaderMap) {
     remove_hop_by_hop(headers);
     let loosening: Vec<HeaderName> =
         headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();
@@ -58,7 +58,7 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
 }
 
 /// Returns the protocol that a client asks to upgrade to.
-pub(super) fn wanted_upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
+pub(crate) fn wanted_upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
     let connection = headers.get_all(CONNECTION).iter().map(HeaderValue::as_bytes);
     let asks = connection
         .flat_map(|value| value.split(|byte| *byte == b','))
@@ -67,7 +67,7 @@ pub(super) fn wanted_upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
 }
 
 /// Sets the headers of an upgrade.
-pub(super) fn set_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
+pub(crate) fn set_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(UPGRADE, protocol);
 }

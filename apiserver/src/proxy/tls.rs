@@ -66,6 +66,11 @@ impl PeerTls {
     }
 }
 
+/// Returns a verifier that accepts every certificate.
+pub(crate) fn any_certificate() -> Arc<dyn ServerCertVerifier> {
+    Arc::new(AnyCertificate(Arc::new(ring::default_provider())))
+}
+
 fn config(
     provider: &Arc<CryptoProvider>,
     verifier: Arc<dyn ServerCertVerifier>,

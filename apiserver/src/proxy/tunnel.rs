@@ -23,7 +23,7 @@ const BUFFER_BYTES: usize = 32 * 1024;
 ///
 /// # Errors
 /// 400: the client's connection cannot be upgraded.
-pub(super) fn open(
+pub(crate) fn open(
     parts: &Parts,
     answer: &mut Response<Incoming>,
     permit: Permit,

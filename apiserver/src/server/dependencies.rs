@@ -24,6 +24,8 @@ pub(super) struct ServerDependencies {
     pub(super) authenticator: Arc<Authenticator>,
     /// The services that resources can use.
     pub(super) services: Services,
+    /// Finds services of the cluster.
+    pub(super) resolver: Arc<ServiceResolver>,
     service_accounts: Arc<ServiceAccountTokens>,
     peer_tls: PeerTls,
 }
@@ -52,15 +54,16 @@ impl ServerDependencies {
         let authenticator = Authenticator::new(tokens, options.authentication.anonymous_auth);
         let authenticator = Arc::new(authenticator.with_service_accounts(service_accounts.clone()));
         let peer_tls = PeerTls::new(pki::kubelet_identity(options, pki::now())?)?;
+        let resolver = Arc::new(ServiceResolver::new(stores.clone(), reaches_local));
         let services = Services {
             access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer)),
             tokens: service_accounts.clone(),
             components: Arc::new(ControlPlane::new(Arc::new(EngineCheck::new(engine.mvcc())), &peer_tls)),
-            webhooks: Arc::new(Webhooks::new(ServiceResolver::new(stores.clone(), reaches_local))),
+            webhooks: Arc::new(Webhooks::new(resolver.clone())),
             kubelet_address_types: options.kubelet.kubelet_preferred_address_types.clone().into(),
             stores,
         };
-        Ok(Self { authenticator, services, service_accounts, peer_tls })
+        Ok(Self { authenticator, services, resolver, service_accounts, peer_tls })
     }
 
     /// Publishes the URL of the service account keys: at this server, unless the options set another one.

@@ -25,29 +25,33 @@ pub(super) struct PostStartHooks {
     hooks: Vec<(Box<dyn PostStartHook>, Arc<Completion>)>,
     /// Keeps the flow schemas in force as long as the server runs.
     schemas: Option<FlowSchemaInformer>,
-    /// Run as long as the server.
-    informers: Vec<InformerTask>,
-    /// Runs as long as the server.
-    background: Vec<BoxFuture<'static, ()>>,
+    tasks: ServerTasks,
+}
+
+/// What runs as long as the server.
+pub(super) struct ServerTasks {
+    /// The informers, of which each must have its first list before the server is ready.
+    pub(super) informers: Vec<InformerTask>,
+    /// Everything else.
+    pub(super) background: Vec<BoxFuture<'static, ()>>,
 }
 
 impl PostStartHooks {
-    /// Returns the hooks of what is installed, after those in `attached`, and the informers that run with them: the
-    /// given ones and their own. `background` runs beside them.
+    /// Returns the hooks of what is installed, after those in `attached`, and what runs with them: `tasks`, and the
+    /// informers of the hooks.
     pub(super) fn new(
         installed: &InstalledApi,
         server: &ServerFacts,
         attached: Vec<Box<dyn PostStartHook>>,
         schemas: &Arc<FlowSchemas>,
-        mut informers: Vec<InformerTask>,
-        background: Vec<BoxFuture<'static, ()>>,
+        mut tasks: ServerTasks,
     ) -> Self {
-        let schemas = FlowSchemaInformer::new(installed, schemas.clone()).map(|(schemas, tasks)| {
-            informers.extend(tasks);
+        let schemas = FlowSchemaInformer::new(installed, schemas.clone()).map(|(schemas, followed)| {
+            tasks.informers.extend(followed);
             schemas
         });
         let hooks = attached.into_iter().chain(post_start_hooks(installed, server));
-        Self { hooks: hooks.map(|hook| (hook, Arc::default())).collect(), schemas, informers, background }
+        Self { hooks: hooks.map(|hook| (hook, Arc::default())).collect(), schemas, tasks }
     }
 
     /// Returns the hooks by name, as health checks.
@@ -57,7 +61,7 @@ impl PostStartHooks {
 
     /// Returns whether each informer has its first list.
     pub(super) fn synced(&self) -> Vec<(GroupResource, Synced)> {
-        self.informers.iter().map(|informer| (informer.resource(), informer.synced())).collect()
+        self.tasks.informers.iter().map(|informer| (informer.resource(), informer.synced())).collect()
     }
 
     /// Runs the hooks in the background, each until it succeeds or the server stops; those with a period are
@@ -76,13 +80,13 @@ impl PostStartHooks {
                 stopping.run_until_cancelled(feed.follow()).await;
             });
         }
-        for informer in self.informers {
+        for informer in self.tasks.informers {
             let stopping = stopping.clone();
             tasks.spawn(async move {
                 stopping.run_until_cancelled(informer.run()).await;
             });
         }
-        for work in self.background {
+        for work in self.tasks.background {
             let stopping = stopping.clone();
             tasks.spawn(async move {
                 stopping.run_until_cancelled(work).await;

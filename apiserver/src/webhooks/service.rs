@@ -24,12 +24,18 @@ impl ServiceResolver {
         Self { stores, reaches_local }
     }
 
+    /// Whether services may have addresses of this machine.
+    pub(crate) fn reaches_local(&self) -> bool {
+        self.reaches_local
+    }
+
     /// Returns the host of a service: its address in the cluster, or its external name.
     ///
     /// # Errors
     /// Fails with a reason if there is no such service, or if it has no address.
-    pub(super) async fn host(&self, namespace: &str, name: &str, port: u16) -> Result<String, String> {
-        let service = self.service(namespace, name).await?;
+    pub(crate) async fn host(&self, namespace: &str, name: &str, port: u16) -> Result<String, String> {
+        let found = self.find(namespace, name).await?;
+        let service = found.ok_or_else(|| format!("service {name:?} not found"))?;
         let field = |field: &str| service.get_str(&["spec", field]).unwrap_or_default();
         match field("type") {
             "ClusterIP" if field("clusterIP") == "None" => {
@@ -48,19 +54,24 @@ impl ServiceResolver {
         }
     }
 
-    /// Returns a service from the cache; if it is missing there, reads consistently.
-    async fn service(&self, namespace: &str, name: &str) -> Result<Object, String> {
+    /// Returns a service from the cache; if it is missing there, reads consistently. `None` if there is none.
+    ///
+    /// # Errors
+    /// Fails with a reason if services cannot be read.
+    pub(crate) async fn find(&self, namespace: &str, name: &str) -> Result<Option<Object>, String> {
         let store = self.stores.get(Services::TYPE).ok_or("services are not served")?;
         let context = RequestContext::system(namespace);
         for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
             match store.get(&context, name, &options).await {
-                Ok(Answer::Stored(entry)) => return store.read(&entry).map_err(|error| error.to_string()),
-                Ok(Answer::Object(object)) => return Ok(object),
+                Ok(Answer::Stored(entry)) => {
+                    return store.read(&entry).map(Some).map_err(|error| error.to_string());
+                }
+                Ok(Answer::Object(object)) => return Ok(Some(object)),
                 Ok(Answer::Success(_)) => {}
                 Err(failure) if failure.is_not_found() => {}
                 Err(failure) => return Err(failure.to_string()),
             }
         }
-        Err(format!("service {name:?} not found"))
+        Ok(None)
     }
 }

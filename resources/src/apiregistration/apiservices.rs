@@ -1,5 +1,6 @@
 //! `apiregistration.k8s.io/v1 APIService`: APIService represents a server for a particular GroupVersion.
 
+pub mod availability;
 mod strategy;
 
 use registry_core::api::Object;

@@ -17,7 +17,7 @@ impl Served {
     pub(in crate::handlers) fn has_document(&self, path: &str) -> bool {
         let is_discovery = DiscoveryPath::parse(path).is_some_and(|path| match path {
             DiscoveryPath::Root | DiscoveryPath::Core | DiscoveryPath::Named => true,
-            DiscoveryPath::Group(group) => self.groups.contains_key(group),
+            DiscoveryPath::Group(group) => self.has_group(group),
             DiscoveryPath::Version(group, version) => self.find_version(group, version).is_some(),
         });
         is_discovery || openapi::serves(path, self)
@@ -28,7 +28,7 @@ impl Served {
         let mut segments = path.trim_matches('/').split('/');
         match (segments.next(), segments.next()) {
             (Some("api"), Some(_)) => true,
-            (Some("apis"), Some(group)) => self.groups.contains_key(group),
+            (Some("apis"), Some(group)) => self.has_group(group),
             _ => false,
         }
     }
@@ -59,6 +59,12 @@ impl Served {
                 let groups = || self.discovery_groups(|group| !group.is_empty());
                 return self.discovery.list(false, groups, parts, cbor).map(Some);
             }
+            DiscoveryPath::Group(name) if self.remote.versions_of(name).next().is_some() => {
+                let groups = self.discovery_groups(|group| group == name);
+                let Some(group) = groups.first() else { return Ok(None) };
+                let documents = discovery::GroupDocuments::default();
+                return discovery::answer(documents.group(group), parts, cbor).map(Some);
+            }
             DiscoveryPath::Group(group) => {
                 let Some(group) = self.groups.get(group) else { return Ok(None) };
                 group.documents().group(&group.discovery())
@@ -75,6 +81,18 @@ impl Served {
     fn discovery_groups(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<discovery::Group<'_>> {
         let mut groups: Vec<_> = self.groups.values().filter(|group| is_wanted(group.order().1)).collect();
         groups.sort_by_key(|group| group.order());
-        groups.into_iter().map(|group| group.discovery()).collect()
+        let mut groups: Vec<_> = groups.into_iter().map(|group| group.discovery()).collect();
+        for name in self.remote.groups().into_iter().filter(|name| is_wanted(name)) {
+            let remote: Vec<_> = self.remote.versions_of(name).map(discovery::Version::of_remote).collect();
+            match groups.iter_mut().find(|group| group.name == name) {
+                Some(group) => group.merge(remote),
+                None => groups.push(discovery::Group { name, versions: remote }),
+            }
+        }
+        groups
+    }
+
+    fn has_group(&self, group: &str) -> bool {
+        self.groups.contains_key(group) || self.remote.versions_of(group).next().is_some()
     }
 }

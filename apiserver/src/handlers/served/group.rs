@@ -179,6 +179,7 @@ impl ServedVersion {
             name: self.id.version,
             paths: self.paths(),
             terminating: &self.terminating,
+            remote: None,
         }
     }
 

@@ -1,0 +1,170 @@
+//! The aggregator: group versions that extension servers serve.
+//!
+//! An `APIService` with a service claims a group version. Requests for it, which have passed this server's filters, are
+//! forwarded to the service; everything else is served by the handler behind the aggregator.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `remote_service` | what an `APIService` says |
+//! | `transport` | the connections to one extension server |
+//! | `identity` | the headers by which an extension server knows the user |
+//! | `forward` | a request and its response |
+//! | `availability` | the `Available` condition |
+//! | `documents` | what extension servers say in discovery and OpenAPI |
+//!
+//! Without such an `APIService` a request costs one atomic load here.
+//!
+//! Kubernetes concept: `k8s.io/kube-aggregator`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use futures::future::BoxFuture;
+use http::{Request, Response};
+use registry_core::RequestContext;
+use registry_core::Resource as _;
+use registry_core::registry::{Compiled, InformerTask, InstalledApi};
+use resources::apiregistration::apiservices::APIServices;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::discovery::PublishRemote;
+use crate::filters::Dispatch;
+use crate::request_info::RequestInfo;
+
+mod availability;
+mod documents;
+mod forward;
+mod identity;
+mod remote_service;
+mod transport;
+
+pub(crate) use transport::Transports;
+
+use availability::AvailabilityController;
+use documents::DocumentsController;
+use forward::Forwarder;
+use remote_service::RemoteService;
+
+/// Serves the group versions of extension servers, and everything else by `D`.
+pub(crate) struct Aggregator<D> {
+    inner: Arc<D>,
+    remote: Option<Arc<RemoteApis>>,
+}
+
+/// The extension servers.
+pub(crate) struct RemoteApis {
+    /// The APIServices with a service, by name.
+    services: Arc<Compiled<RemoteService>>,
+    forwarder: Forwarder,
+}
+
+/// The extension servers of a server, and what keeps them up to date.
+pub(crate) struct Aggregation {
+    /// The extension servers.
+    pub(crate) remote: Arc<RemoteApis>,
+    /// Follows the APIServices.
+    pub(crate) informer: InformerTask,
+    /// Checks the extension servers, and fetches their documents.
+    pub(crate) background: [BoxFuture<'static, ()>; 2],
+}
+
+// === impl Aggregation ===
+
+impl Aggregation {
+    /// Creates the extension servers of an installed API, whose documents are published to `published`; `None` if it has no
+    /// APIServices. Upgraded connections end when `shutdown` is cancelled.
+    pub(crate) fn new<P: PublishRemote>(
+        installed: &InstalledApi,
+        transports: Transports,
+        published: &Arc<P>,
+        shutdown: CancellationToken,
+    ) -> Option<Self> {
+        let (remote, informer) = RemoteApis::new(installed, transports, shutdown)?;
+        let availability = AvailabilityController::new(installed, remote.clone())?;
+        let documents = DocumentsController::new(remote.clone(), published.clone());
+        let background: [BoxFuture<'static, ()>; 2] =
+            [Box::pin(availability.run()), Box::pin(documents.run())];
+        Some(Self { remote, informer, background })
+    }
+}
+
+// === impl Aggregator ===
+
+impl<D> Aggregator<D> {
+    /// Returns an aggregator in front of `inner`; without `remote` it forwards nothing.
+    pub(crate) fn new(inner: Arc<D>, remote: Option<Arc<RemoteApis>>) -> Self {
+        Self { inner, remote }
+    }
+}
+
+impl<D: Dispatch> Dispatch for Aggregator<D> {
+    async fn dispatch(
+        self: &Arc<Self>,
+        info: RequestInfo,
+        context: RequestContext,
+        request: Request<Body>,
+    ) -> Response<Body> {
+        if let Some(remote) = &self.remote
+            && let Some(service) = remote.service_of(&info.path)
+        {
+            return remote.forwarder.forward(&service, &context.user, request).await;
+        }
+        self.inner.dispatch(info, context, request).await
+    }
+}
+
+// === impl RemoteApis ===
+
+impl RemoteApis {
+    fn new(
+        installed: &InstalledApi,
+        transports: Transports,
+        shutdown: CancellationToken,
+    ) -> Option<(Arc<Self>, InformerTask)> {
+        let store = installed.store(APIServices::TYPE)?;
+        let (services, informer) = Compiled::informer(store, |object| RemoteService::of(&object));
+        let remote = Self { services, forwarder: Forwarder::new(transports, shutdown) };
+        Some((Arc::new(remote), informer.into_task()))
+    }
+
+    /// Returns the extension server of a path: one at or below `/apis/{group}/{version}`, or the document of that group
+    /// version in OpenAPI v3.
+    fn service_of(&self, path: &str) -> Option<Arc<RemoteService>> {
+        let snapshot = self.services.snapshot();
+        // Usually there are none.
+        snapshot.values().next()?;
+        let (group, version) = group_version(path)?;
+        snapshot.get("", &format!("{version}.{group}"))
+    }
+}
+
+/// Returns the group and version of a path.
+fn group_version(path: &str) -> Option<(&str, &str)> {
+    let path = path.strip_prefix("/openapi/v3").unwrap_or(path);
+    let mut segments = path.strip_prefix("/apis/")?.split('/');
+    let group = segments.next().filter(|group| !group.is_empty())?;
+    let version = segments.next().filter(|version| !version.is_empty())?;
+    Some((group, version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::group_version;
+
+    #[test]
+    fn paths_belong_to_group_versions() {
+        for path in [
+            "/apis/g.example.com/v1",
+            "/apis/g.example.com/v1/namespaces/a/x",
+            "/openapi/v3/apis/g.example.com/v1",
+        ] {
+            assert_eq!(group_version(path), Some(("g.example.com", "v1")), "{path}");
+        }
+        for path in
+            ["/apis", "/apis/", "/apis/g.example.com", "/apis/g.example.com/", "/api/v1/pods", "/apis//v1"]
+        {
+            assert_eq!(group_version(path), None, "{path}");
+        }
+    }
+}

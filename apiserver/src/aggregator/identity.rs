@@ -1,0 +1,93 @@
+//! The headers by which an extension server knows the user of a forwarded request.
+//!
+//! Those of the client itself are removed before.
+//!
+//! Kubernetes concept: `SetAuthProxyHeaders` in `k8s.io/client-go/transport`.
+
+use std::fmt::Write as _;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use registry_core::context::UserInfo;
+
+const USER: HeaderName = HeaderName::from_static("x-remote-user");
+const UID: HeaderName = HeaderName::from_static("x-remote-uid");
+const GROUP: HeaderName = HeaderName::from_static("x-remote-group");
+const EXTRA_PREFIX: &str = "x-remote-extra-";
+
+/// Sets the headers of this user.
+///
+/// # Errors
+/// Fails with a reason if a name has characters that no header can have: without them the request would have another user.
+pub(super) fn set(headers: &mut HeaderMap, user: &UserInfo) -> Result<(), String> {
+    let value = |text: &str| {
+        HeaderValue::from_bytes(text.as_bytes())
+            .map_err(|_| format!("the user's attribute {text:?} cannot be sent in a header"))
+    };
+    headers.insert(USER, value(&user.name)?);
+    if !user.uid.is_empty() {
+        headers.insert(UID, value(&user.uid)?);
+    }
+    for group in &user.groups {
+        headers.append(GROUP, value(group)?);
+    }
+    for (key, values) in &user.extra {
+        let name = HeaderName::try_from(format!("{EXTRA_PREFIX}{}", escaped(key)))
+            .map_err(|_| format!("the key {key:?} of the user cannot be sent in a header"))?;
+        for one in values {
+            headers.append(&name, value(one)?);
+        }
+    }
+    Ok(())
+}
+
+/// Returns a key with every character escaped that the name of a header cannot have. Letters become lower case on the way,
+/// as in Kubernetes.
+fn escaped(key: &str) -> String {
+    let mut escaped = String::with_capacity(key.len());
+    for byte in key.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => escaped.push(byte.into()),
+            b'!' | b'#' | b'$' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|'
+            | b'~' => {
+                escaped.push(byte.into());
+            }
+            // Writing to a string cannot fail.
+            _ => {
+                let _ = write!(escaped, "%{byte:02X}");
+            }
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_described_whole() {
+        let mut headers = HeaderMap::new();
+        let user = UserInfo {
+            name: "jane".to_owned(),
+            uid: "u-1".to_owned(),
+            groups: vec!["a".to_owned(), "b".to_owned()],
+            extra: vec![("example.org/Scopes".to_owned(), vec!["x".to_owned(), "y".to_owned()])],
+        };
+        set(&mut headers, &user).unwrap();
+        let all = |name: &str| -> Vec<&str> {
+            headers.get_all(name).iter().map(|value| value.to_str().unwrap()).collect()
+        };
+        assert_eq!(all("x-remote-user"), ["jane"]);
+        assert_eq!(all("x-remote-uid"), ["u-1"]);
+        assert_eq!(all("x-remote-group"), ["a", "b"]);
+        assert_eq!(all("x-remote-extra-example.org%2fscopes"), ["x", "y"]);
+    }
+
+    #[test]
+    fn a_name_that_is_no_header_is_refused() {
+        for name in ["a\nX-Remote-Group: system:masters", "a\r", "a\0"] {
+            let user = UserInfo { name: name.to_owned(), ..UserInfo::default() };
+            assert!(set(&mut HeaderMap::new(), &user).is_err(), "{name:?}");
+        }
+    }
+}

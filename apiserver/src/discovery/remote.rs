@@ -1,0 +1,72 @@
+//! Group versions that extension servers serve, as discovery describes them.
+
+use std::sync::Arc;
+
+use registry_core::api::compare_versions;
+use serde_json::Value;
+
+/// The group versions of extension servers, by priority.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RemoteGroups {
+    versions: Vec<RemoteVersion>,
+}
+
+/// A group version of an extension server, as its documents describe it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RemoteVersion {
+    /// The group.
+    pub(crate) group: String,
+    /// The version.
+    pub(crate) version: String,
+    /// The priority of the group; the greatest comes first.
+    pub(crate) group_priority: i64,
+    /// The priority of the version; the greatest comes first.
+    pub(crate) version_priority: i64,
+    /// Whether the server has responded lately.
+    pub(crate) is_current: bool,
+    /// The resources, as in `APIVersionDiscovery`.
+    pub(crate) resources: Arc<Value>,
+    /// The URL of its OpenAPI v3 document, with the hash, if it has one.
+    pub(crate) openapi: Option<String>,
+}
+
+/// Publishes group versions of extension servers.
+pub(crate) trait PublishRemote: Send + Sync + 'static {
+    /// Replaces the group versions of all extension servers.
+    fn publish(&self, groups: RemoteGroups);
+}
+
+// === impl RemoteGroups ===
+
+impl RemoteGroups {
+    /// Creates a set of group versions, and sorts them by priority.
+    pub(crate) fn new(mut versions: Vec<RemoteVersion>) -> Self {
+        versions.sort_by(|a, b| {
+            let groups = b.group_priority.cmp(&a.group_priority).then_with(|| a.group.cmp(&b.group));
+            let versions = b.version_priority.cmp(&a.version_priority);
+            groups.then(versions).then_with(|| compare_versions(&b.version, &a.version))
+        });
+        Self { versions }
+    }
+
+    /// Returns all group versions, by priority.
+    pub(crate) fn versions(&self) -> &[RemoteVersion] {
+        &self.versions
+    }
+
+    /// Returns the versions of a group, by priority.
+    pub(crate) fn versions_of(&self, group: &str) -> impl Iterator<Item = &RemoteVersion> {
+        self.versions.iter().filter(move |version| version.group == group)
+    }
+
+    /// Returns the groups, by priority.
+    pub(crate) fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = Vec::new();
+        for version in &self.versions {
+            if !groups.contains(&version.group.as_str()) {
+                groups.push(&version.group);
+            }
+        }
+        groups
+    }
+}
