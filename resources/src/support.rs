@@ -2,10 +2,13 @@
 
 pub(crate) mod defaulting;
 pub(crate) mod field;
+pub(crate) mod go_diff;
+mod go_structs;
 pub(crate) mod go_text;
 pub(crate) mod label_selector;
 pub(crate) mod lookup;
 pub(crate) mod printers;
 pub(crate) mod review;
+pub(crate) mod semantic;
 pub(crate) mod system_writer;
 pub(crate) mod webhook_client;

@@ -52,23 +52,37 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
+/// Returns a text without zeros at the beginning of its decimal numbers.
+fn without_leading_zeros(text: &str) -> String {
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty();
+    let shorten = |part| {
+        if is_number(part) {
+            Some(part.trim_start_matches('0')).filter(|rest| !rest.is_empty()).unwrap_or("0")
+        } else {
+            part
+        }
+    };
+    text.split('.').map(shorten).collect::<Vec<_>>().join(".")
+}
+
+/// Whether a text is an address of the sixth version; `None` if it is no address. Leading zeros are ignored.
+pub(crate) fn is_ipv6(text: &str) -> Option<bool> {
+    match without_leading_zeros(text).parse().ok()? {
+        IpAddr::V4(_) => Some(false),
+        IpAddr::V6(six) => Some(six.to_ipv4_mapped().is_none()),
+    }
+}
+
 /// Returns why a text is no address. Leading zeros are refused, because some parsers read them as octal.
 pub(crate) fn complaint(text: &str) -> Option<&'static str> {
-    if text.parse::<IpAddr>().is_ok() {
-        return None;
+    match text.parse::<IpAddr>() {
+        Ok(IpAddr::V6(six)) if six.to_ipv4_mapped().is_some() => {
+            return Some("must not be an IPv4-mapped IPv6 address");
+        }
+        Ok(_) => return None,
+        Err(_) => {}
     }
-    let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty();
-    let shortened: Vec<&str> = text
-        .split('.')
-        .map(|part| {
-            if number(part) {
-                Some(part.trim_start_matches('0')).filter(|rest| !rest.is_empty()).unwrap_or("0")
-            } else {
-                part
-            }
-        })
-        .collect();
-    Some(if shortened.join(".").parse::<IpAddr>().is_ok() {
+    Some(if without_leading_zeros(text).parse::<IpAddr>().is_ok() {
         "must not have leading 0s"
     } else {
         "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
@@ -78,7 +92,7 @@ pub(crate) fn complaint(text: &str) -> Option<&'static str> {
 /// Adds an error if the text is no address.
 pub(crate) fn check_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = complaint(field.text()) {
-        errors.push(field.invalid(complaint));
+        errors.push(field.invalid_text(complaint));
     }
 }
 
@@ -134,6 +148,7 @@ mod tests {
     fn addresses_are_written_plainly() {
         assert_eq!((complaint("10.0.0.1"), complaint("fe80::1")), (None, None));
         assert_eq!(complaint("10.00.0.01"), Some("must not have leading 0s"));
+        assert_eq!(complaint("::ffff:10.0.0.1"), Some("must not be an IPv4-mapped IPv6 address"));
         assert!(complaint("10.0.0").is_some_and(|text| text.starts_with("must be a valid IP address")));
     }
 
