@@ -42,7 +42,7 @@ pub enum Agreement {
 impl Answer {
     /// Reads a recorded answer.
     pub fn recorded(expected: &Value) -> Self {
-        let mut causes = causes(&expected["causes"], |text| text.to_owned());
+        let mut causes = causes(&expected["causes"], str::to_owned);
         causes.sort();
         Self {
             code: expected["code"].as_u64().unwrap(),
@@ -216,17 +216,14 @@ impl Known {
             let found =
                 [("<time>", time_length(rest)), ("<uid>", uid_length(rest)), ("<ip>", ip_length(rest))];
             let found = found.into_iter().find_map(|(mark, length)| Some((mark, rest.get(..length?)?)));
-            match found.filter(|(_, part)| at_word && !self.request.contains(part)) {
-                Some((mark, part)) => {
-                    normal.push_str(mark);
-                    rest = &rest[part.len()..];
-                    before = '>';
-                }
-                None => {
-                    normal.push(next);
-                    rest = &rest[next.len_utf8()..];
-                    before = next;
-                }
+            if let Some((mark, part)) = found.filter(|(_, part)| at_word && !self.request.contains(part)) {
+                normal.push_str(mark);
+                rest = &rest[part.len()..];
+                before = '>';
+            } else {
+                normal.push(next);
+                rest = &rest[next.len_utf8()..];
+                before = next;
             }
         }
         normal
