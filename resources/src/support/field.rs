@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use crate::support::go_text::{self, GoShape};
 
+mod checks;
+
 /// A field, which may be absent, and its path. The value outlives the path.
 #[derive(Clone, Copy)]
 pub(crate) struct Field<'v, 'p> {
@@ -91,6 +93,21 @@ impl<'v> Field<'v, '_> {
         self.value.and_then(Value::as_i64)
     }
 
+    /// Returns its integer; 0 if absent, for fields whose 0 means unset.
+    pub(crate) fn number(&self) -> i64 {
+        self.integer().unwrap_or_default()
+    }
+
+    /// Returns its truth value, if present.
+    pub(crate) fn truth(&self) -> Option<bool> {
+        self.value.and_then(Value::as_bool)
+    }
+
+    /// Returns its text, if present: for fields that distinguish an empty text from none.
+    pub(crate) fn optional_text(&self) -> Option<&'v str> {
+        self.value.and_then(Value::as_str)
+    }
+
     /// Whether it is present and true.
     pub(crate) fn is_true(&self) -> bool {
         self.value.and_then(Value::as_bool).unwrap_or_default()
@@ -100,6 +117,11 @@ impl<'v> Field<'v, '_> {
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&'v str, &'v str)> + use<'v> {
         let entries = self.value.and_then(Value::as_object).into_iter().flatten();
         entries.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
+    }
+
+    /// Whether it is absent, or has no elements or entries.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Returns the number of elements or entries.
@@ -130,6 +152,16 @@ impl Field<'_, '_> {
         FieldError::invalid(self.path(), self.value.cloned().unwrap_or_default(), detail)
     }
 
+    /// Returns the error of a text that violates a rule; an absent one is shown as empty.
+    pub(crate) fn invalid_text(&self, detail: impl Into<String>) -> FieldError {
+        FieldError::invalid(self.path(), self.text(), detail)
+    }
+
+    /// Returns the error of a name that refers to nothing.
+    pub(crate) fn not_found(&self) -> FieldError {
+        FieldError::not_found(self.path(), self.text())
+    }
+
     /// Returns the error of a required field that is unset.
     pub(crate) fn required(&self, detail: impl Into<String>) -> FieldError {
         FieldError::required(self.path(), detail)
@@ -142,12 +174,13 @@ impl Field<'_, '_> {
 
     /// Returns the error of a value that is not an accepted one.
     pub(crate) fn unsupported(&self, accepted: &[&str]) -> FieldError {
-        FieldError::not_supported(self.path(), self.value.cloned().unwrap_or_default(), accepted)
+        let value = self.value.cloned().unwrap_or_else(|| Value::from(""));
+        FieldError::not_supported(self.path(), value, accepted)
     }
 
     /// Returns the error of a duplicate.
     pub(crate) fn duplicate(&self) -> FieldError {
-        FieldError::duplicate(self.path(), self.value.cloned().unwrap_or_default())
+        FieldError::duplicate(self.path(), self.value.cloned().unwrap_or_else(|| Value::from("")))
     }
 
     /// Adds an error if its text is empty; returns whether it is not.
@@ -157,6 +190,20 @@ impl Field<'_, '_> {
             errors.push(self.required(""));
         }
         present
+    }
+
+    /// Adds an error if it has no elements or entries.
+    pub(crate) fn check_not_empty(&self, errors: &mut ErrorList) {
+        if self.is_empty() {
+            errors.push(self.required(""));
+        }
+    }
+
+    /// Adds an error if it is present.
+    pub(crate) fn check_absent(&self, detail: &str, errors: &mut ErrorList) {
+        if self.exists() {
+            errors.push(self.forbidden(detail));
+        }
     }
 
     /// Adds an error for each complaint of a rule if its text is set.
@@ -199,10 +246,31 @@ impl Field<'_, '_> {
         }
     }
 
+    /// Adds an error if its text is empty, or else if it is none of the accepted words.
+    pub(crate) fn check_word(&self, accepted: &[&str], errors: &mut ErrorList) {
+        if self.check_present(errors) && !accepted.contains(&self.text()) {
+            errors.push(self.unsupported(accepted));
+        }
+    }
+
+    /// Adds an error if it is present and violates a rule of optional texts, which may not be empty either.
+    pub(crate) fn check_if_present(&self, rule: impl Fn(&str) -> Vec<String>, errors: &mut ErrorList) {
+        if self.exists() {
+            self.check(rule, errors);
+        }
+    }
+
     /// Adds an error for each complaint of a rule about its text.
     pub(crate) fn check(&self, rule: impl Fn(&str) -> Vec<String>, errors: &mut ErrorList) {
         for complaint in rule(self.text()) {
-            errors.push(self.invalid(complaint));
+            errors.push(self.invalid_text(complaint));
+        }
+    }
+
+    /// Adds an error if its number is not positive; an absent one is 0.
+    pub(crate) fn check_positive(&self, errors: &mut ErrorList) {
+        if self.number() <= 0 {
+            errors.push(FieldError::invalid(self.path(), self.number(), "must be greater than zero"));
         }
     }
 

@@ -21,24 +21,33 @@ pub(crate) fn check_labels(labels: &Field<'_, '_>, errors: &mut ErrorList) {
 
 /// Checks a `metav1.LabelSelector`.
 pub(crate) fn check(selector: &Field<'_, '_>, errors: &mut ErrorList) {
+    check_except_values(selector, errors);
+    for expression in selector.get("matchExpressions").elements() {
+        for value in expression.get("values").elements() {
+            value.check(names::label_value, errors);
+        }
+    }
+}
+
+/// Checks a `metav1.LabelSelector` whose values may be invalid labels, because they were before.
+pub(crate) fn check_except_values(selector: &Field<'_, '_>, errors: &mut ErrorList) {
     check_labels(&selector.get("matchLabels"), errors);
     for expression in selector.get("matchExpressions").elements() {
-        let key = expression.get("key");
         let operator = expression.get("operator");
         let values = expression.get("values");
-        key.check(names::qualified_name, errors);
         match operator.text() {
-            "In" | "NotIn" if values.len() == 0 => {
+            "In" | "NotIn" if values.is_empty() => {
                 errors.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
             }
-            "Exists" | "DoesNotExist" if values.len() > 0 => {
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
                 errors.push(
                     values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
                 );
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            _ => errors.push(operator.invalid("not a valid selector operator")),
+            _ => errors.push(operator.invalid_text("not a valid selector operator")),
         }
+        expression.get("key").check(names::qualified_name, errors);
     }
 }
 
