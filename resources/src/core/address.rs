@@ -143,7 +143,7 @@ pub(crate) fn complaint(text: &str) -> Option<&'static str> {
 /// Adds an error if the text is no address.
 pub(crate) fn check_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = complaint(field.text()) {
-        errors.push(field.invalid(complaint));
+        errors.push(field.invalid_text(complaint));
     }
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn check_new_address(field: &Field<'_, '_>, accepted: &HashSet<&str>,
 /// Adds an error if the text is no address in canonical form.
 pub(crate) fn check_canonical_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = complaint(field.text()) {
-        errors.push(field.invalid(complaint));
+        errors.push(field.invalid_text(complaint));
         return;
     }
     let form = field.text().parse().map(canonical).unwrap_or_default();
@@ -166,7 +166,7 @@ pub(crate) fn check_canonical_address(field: &Field<'_, '_>, errors: &mut ErrorL
 
 fn check_form(field: &Field<'_, '_>, form: &str, errors: &mut ErrorList) {
     if field.text() != form {
-        errors.push(field.invalid(format!("must be in canonical form ({form:?})")));
+        errors.push(field.invalid_text(format!("must be in canonical form ({form:?})")));
     }
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn warn_of_address(path: &FieldPath, text: &str, warnings: &mut Vec<S
 /// Adds an error if the text is no address that another machine can reach.
 pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
     let Some(address) = parse_loosely(field.text()) else {
-        errors.push(field.invalid(NO_ADDRESS));
+        errors.push(field.invalid_text(NO_ADDRESS));
         return;
     };
     let address = address.to_canonical();
@@ -197,16 +197,16 @@ pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
         }
     };
     if address.is_unspecified() {
-        errors.push(field.invalid(format!("may not be unspecified ({})", field.text())));
+        errors.push(field.invalid_text(format!("may not be unspecified ({})", field.text())));
     }
     if address.is_loopback() {
-        errors.push(field.invalid("may not be in the loopback range (127.0.0.0/8, ::1/128)"));
+        errors.push(field.invalid_text("may not be in the loopback range (127.0.0.0/8, ::1/128)"));
     }
     if link_local {
-        errors.push(field.invalid("may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
+        errors.push(field.invalid_text("may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
     }
     if link_local_multicast {
-        errors.push(field.invalid("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
+        errors.push(field.invalid_text("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
     }
 }
 
@@ -227,7 +227,7 @@ fn network_complaint(text: &str) -> Option<&'static str> {
 /// Adds an error if the text is no network: an address without host bits, and the length of its prefix.
 pub(crate) fn check_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = network_complaint(field.text()) {
-        errors.push(field.invalid(complaint));
+        errors.push(field.invalid_text(complaint));
     }
 }
 
@@ -241,7 +241,7 @@ pub(crate) fn check_new_network(field: &Field<'_, '_>, accepted: &HashSet<&str>,
 /// Adds an error if the text is no network in canonical form.
 pub(crate) fn check_canonical_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = network_complaint(field.text()) {
-        errors.push(field.invalid(complaint));
+        errors.push(field.invalid_text(complaint));
         return;
     }
     let form = Network::parse(field.text()).map(Network::canonical).unwrap_or_default();
@@ -251,7 +251,7 @@ pub(crate) fn check_canonical_network(field: &Field<'_, '_>, errors: &mut ErrorL
 /// Adds an error if the text is no address of an interface, with the length of its network's prefix, in canonical form.
 pub(crate) fn check_interface_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
     let Some(network) = Network::parse_loosely(field.text()) else {
-        errors.push(field.invalid(NO_INTERFACE));
+        errors.push(field.invalid_text(NO_INTERFACE));
         return;
     };
     let form = match network.address {

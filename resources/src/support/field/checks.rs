@@ -8,11 +8,17 @@ use registry_core::api::validation::ErrorList;
 
 use super::{Field, PathStep, something};
 use crate::support::equality;
-use crate::support::go_text::internal;
+use crate::support::go_text::{difference, internal};
 
 // === impl Field: going down ===
 
 impl<'v, 'p> Field<'v, 'p> {
+    /// Returns a field of this one, under the name that paths show.
+    pub(crate) fn get_shown_as(&'p self, name: &str, shown: &'p str) -> Self {
+        let value = something(self.value.and_then(|value| value.get(name)));
+        Self { value, parent: Some(self), step: PathStep::Name(shown) }
+    }
+
     /// Returns an entry of this map, under the name that paths show.
     pub(crate) fn entry_shown_as(&'p self, key: &str, shown: &'p str) -> Self {
         let value = something(self.value.and_then(|value| value.get(key)));
@@ -33,6 +39,11 @@ impl<'v> Field<'v, '_> {
         if !equality::same(self.value, old.value) {
             errors.push(self.invalid_as(shape, "field is immutable"));
         }
+    }
+
+    /// Returns the difference from an older value, both shown as Kubernetes' internal type.
+    pub(crate) fn difference_as(&self, shape: &str, old: &Field<'_, '_>) -> String {
+        difference::difference(&internal::text(old.value, shape), &internal::text(self.value, shape))
     }
 
     /// Adds an error if there are more elements or entries than allowed; returns whether there are not.
