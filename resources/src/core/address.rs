@@ -212,7 +212,8 @@ pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
 
 // === networks ===
 
-fn network_complaint(text: &str) -> Option<&'static str> {
+/// Returns why a text is no network.
+pub(crate) fn network_complaint(text: &str) -> Option<&'static str> {
     if Network::parse_loosely(text).is_none() {
         return Some(NO_NETWORK);
     }
