@@ -3,7 +3,6 @@
 use registry_core::RequestContext;
 use registry_core::api::selector::LabelSelector;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
 use registry_core::api::{FieldError, Object};
 
 use crate::core::pod_spec::validation;
@@ -76,12 +75,11 @@ pub(crate) fn check_template(
     workload: Workload,
     errors: &mut ErrorList,
 ) {
-    check_any_template(context, template, errors);
+    validation::check_template(context, template, None, errors);
     let spec = template.get("spec");
     let policy = spec.get("restartPolicy");
-    if !matches!(policy.text(), "Always" | "") {
-        errors.0.retain(|error| error.field != policy.path());
-        errors.push(FieldError::not_supported(policy.path(), policy.text(), &["Always"]));
+    if policy.text() != "Always" {
+        errors.push(policy.unsupported(&["Always"]));
     }
     let deadline = spec.get("activeDeadlineSeconds");
     if deadline.exists() {
@@ -89,25 +87,6 @@ pub(crate) fn check_template(
             deadline.forbidden(format!("activeDeadlineSeconds in {} is not Supported", workload.deadline_of)),
         );
     }
-}
-
-/// Checks a pod template: its labels and its spec.
-pub(crate) fn check_any_template(context: &RequestContext, template: &Field<'_, '_>, errors: &mut ErrorList) {
-    let metadata = template.get("metadata");
-    // The path is that of the template itself, without `metadata`.
-    errors.append(validate_labels(metadata.get("labels").texts(), &template.path().child("labels")));
-    errors.append(validate_annotations(
-        metadata.get("annotations").texts(),
-        &template.path().child("annotations"),
-    ));
-    let spec = template.get("spec");
-    let policy = spec.get("restartPolicy");
-    let mut own = validation::validate(context, &spec);
-    // A template without a spec is reported once, not twice.
-    if !policy.exists() {
-        own.0.retain(|error| error.field != policy.path());
-    }
-    errors.append(own);
 }
 
 /// Checks a count or a percentage.

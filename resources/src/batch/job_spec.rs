@@ -6,7 +6,7 @@ use registry_core::RequestContext;
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 
-use crate::apps::workload;
+use crate::core::pod_spec::validation;
 use crate::support::field::Field;
 use crate::support::go_text::GoShape;
 
@@ -140,7 +140,7 @@ fn check_template(
     errors: &mut ErrorList,
 ) {
     let template = spec.get("template");
-    workload::check_any_template(context, &template, errors);
+    validation::check_template(context, &template, None, errors);
     let pod = template.get("spec");
     let policy = pod.get("restartPolicy");
     let detail = "valid values: \"OnFailure\", \"Never\"";
@@ -152,9 +152,6 @@ fn check_template(
         }
         "OnFailure" => {}
         "" | "Always" => errors.push(policy.required(detail)),
-        other => {
-            errors.0.retain(|error| error.field != policy.path());
-            errors.push(FieldError::not_supported(policy.path(), other, &["OnFailure", "Never"]));
-        }
+        _ => errors.push(policy.unsupported(&["OnFailure", "Never"])),
     }
 }

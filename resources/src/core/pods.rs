@@ -7,12 +7,16 @@ pub mod connect;
 pub mod ephemeral_containers;
 pub mod eviction;
 mod partial_update;
+mod preparation;
+mod quality;
 pub mod resize;
+mod spec_change;
+mod status;
 mod strategy;
 
 use registry_derive::Resource;
 
-pub(crate) use strategy::quality_of_service;
+pub(crate) use quality::quality_of_service;
 
 /// `pods` of `v1`.
 #[derive(Resource)]

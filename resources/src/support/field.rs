@@ -42,6 +42,16 @@ impl<'v, 'p> Field<'v, 'p> {
         Self { value, parent: Some(self), step: PathStep::Name(name) }
     }
 
+    /// Returns this field under another name in errors.
+    pub(crate) fn called(self, name: &'p str) -> Self {
+        Self { step: PathStep::Name(name), ..self }
+    }
+
+    /// Returns this field with another value.
+    pub(crate) fn holding(self, value: &'v Value) -> Self {
+        Self { value: something(Some(value)), ..self }
+    }
+
     /// Returns the elements of this list; none if it is absent.
     pub(crate) fn elements(&'p self) -> impl Iterator<Item = Field<'v, 'p>> {
         let elements = self.value.and_then(Value::as_array).into_iter().flatten();

@@ -8,6 +8,8 @@ use registry_core::api::Object;
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
+use super::validation::is_of_pods;
+
 /// Amounts by resource.
 pub(crate) type Amounts = BTreeMap<String, Quantity>;
 
@@ -57,12 +59,27 @@ fn raise(to: &mut Amounts, floor: &Amounts) {
     }
 }
 
-/// Returns the total of a pod (`requests` or `limits`): containers and sidecars run concurrently, other init containers
-/// run sequentially before them; the overhead is added.
+/// Returns the total of a pod (`requests` or `limits`): that of its containers, or that of the pod as a whole where it is
+/// set; the overhead is added.
 pub(crate) fn of_pod(pod: &Object, kind: &str) -> Amounts {
-    let containers = |list: &str| {
-        pod.get(&["spec", list]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-    };
+    let spec = pod.get(&["spec"]).unwrap_or(&Value::Null);
+    let mut total = of_containers(spec, kind);
+    for (name, amount) in read(spec.pointer(&format!("/resources/{kind}"))) {
+        if is_of_pods(&name) {
+            total.insert(name, amount);
+        }
+    }
+    if !total.is_empty() || kind == "requests" {
+        add(&mut total, &read(spec.get("overhead")));
+    }
+    total
+}
+
+/// Returns the total of the containers in a pod spec: containers and sidecars run concurrently, other init containers run
+/// sequentially before them.
+pub(crate) fn of_containers(spec: &Value, kind: &str) -> Amounts {
+    let containers =
+        |list: &str| spec.get(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let amounts = |container: &Value| read(container.pointer(&format!("/resources/{kind}")));
     let mut total = Amounts::new();
     for container in containers("containers") {
@@ -83,9 +100,6 @@ pub(crate) fn of_pod(pod: &Object, kind: &str) -> Amounts {
         }
     }
     raise(&mut total, &starting);
-    if !total.is_empty() || kind == "requests" {
-        add(&mut total, &read(pod.get(&["spec", "overhead"])));
-    }
     total
 }
 

@@ -14,9 +14,10 @@ use registry_core::registry::{Services, Store, Subresource, SubresourceStore, Up
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
 
-use super::{Pods, partial_update};
+use super::{Pods, partial_update, spec_change};
 use crate::core::pod_spec::validation;
 use crate::support::field::Field;
+use crate::support::{go_diff, semantic};
 
 /// The `ephemeralcontainers` subresource of pods: ephemeral containers may only be added.
 pub struct EphemeralContainers;
@@ -52,22 +53,27 @@ impl UpdateRules for EphemeralContainersRules {
             )
             .into();
         }
+        let mut errors = ErrorList::default();
+        let options = validation::options_of_pod(context, Some(old));
+        validation::check_pod(new, &options, &mut errors);
+        spec_change::check_annotations(new, old, &options, &mut errors);
         let spec = Field::of(new, "spec");
-        let mut errors = validation::validate(context, &spec);
         let containers = spec.get("ephemeralContainers");
         let mut by_name = HashMap::new();
         for container in containers.elements() {
-            by_name.entry(container.get("name").text()).or_insert(container.value());
+            by_name.insert(container.get("name").text(), container.value());
         }
         for before in Field::of(old, "spec").get("ephemeralContainers").elements() {
             let name = before.get("name");
             let now = by_name.get(name.text());
-            let what = match now {
-                None => "removed",
-                Some(now) if *now != before.value() => "changed",
+            let detail = match now {
+                None => format!("existing ephemeral containers {:?} may not be removed\n", name.text()),
+                Some(now) if !semantic::equal(*now, before.value()) => {
+                    let diff = go_diff::of(before.value(), *now, "EphemeralContainer");
+                    format!("existing ephemeral containers {:?} may not be changed\n{diff}", name.text())
+                }
                 Some(_) => continue,
             };
-            let detail = format!("existing ephemeral containers {:?} may not be {what}\n", name.text());
             errors.push(containers.forbidden(detail));
         }
         errors

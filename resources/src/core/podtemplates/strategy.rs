@@ -5,8 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::apps::workload;
-use crate::core::pod_spec::{defaults, warnings};
+use crate::core::pod_spec::{defaults, validation, warnings};
 use crate::support::field::Field;
 
 /// Defaults and validation of the template.
@@ -27,7 +26,14 @@ impl ObjectStrategy for PodTemplateStrategy {
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        workload::check_any_template(context, &Field::of(object, "template"), &mut errors);
+        validation::check_template(context, &Field::of(object, "template"), None, &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let old = Field::of(old, "template");
+        validation::check_template(context, &Field::of(new, "template"), Some(&old), &mut errors);
         errors
     }
 }

@@ -1,258 +1,226 @@
-//! Containers: names, images, ports, environment, mounts.
+//! Containers, init containers and ephemeral containers.
 
 use std::collections::HashSet;
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
-use registry_core::context::ClusterPolicy;
 
+use super::probes::{self, PROBES};
+use super::resource_claims::ClaimNames;
+use super::volumes::Volumes;
+use super::{Options, environment, mounts, resources, restarts, security_context};
 use crate::support::field::Field;
 
-use super::volumes::Volumes;
-use super::{ephemeral, handlers, resources};
-
-const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
+/// How images are pulled.
+pub(super) const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 const MESSAGE_POLICIES: &[&str] = &["File", "FallbackToLogsOnError"];
 const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
+const NOT_EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
 
-/// The fields that the downward API can expose as environment variables.
-const ENVIRONMENT_FIELDS: &[&str] = &[
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
-];
+/// Fields that ephemeral containers do not have, and that other containers have.
+const FIELDS_NOT_EPHEMERAL: [&str; 5] =
+    ["ports", "resizePolicy", "restartPolicy", "restartPolicyRules", "lifecycle"];
 
-/// Checks the containers of a pod spec, init containers included.
-pub(super) fn validate(
-    policy: ClusterPolicy,
-    spec: &Field<'_, '_>,
-    volumes: &Volumes<'_>,
-    errors: &mut ErrorList,
-) {
-    let containers = spec.get("containers");
-    if containers.len() == 0 {
-        errors.push(containers.required(""));
-    }
-    let around = Around { policy, volumes, host_network: spec.get("hostNetwork").is_true() };
-    let mut used = Names::default();
-    for container in containers.elements() {
-        validate_container(&container, &around, &mut used, errors);
-        for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-            handlers::check_probe(&container.get(probe), probe != "readinessProbe", errors);
+/// The parts of a pod that its containers are checked against.
+pub(super) struct Surroundings<'v, 'p> {
+    pub(super) spec: &'p Field<'v, 'p>,
+    pub(super) options: &'p Options,
+    pub(super) volumes: &'p Volumes<'v>,
+    pub(super) claims: &'p ClaimNames<'v>,
+    pub(super) uses_host_users: bool,
+}
+
+// === impl Surroundings ===
+
+impl<'v> Surroundings<'v, '_> {
+    /// Checks all containers.
+    pub(super) fn check(&self, errors: &mut ErrorList) {
+        let containers = self.spec.get("containers");
+        containers.check_not_empty(errors);
+        let mut container_names = HashSet::new();
+        for container in containers.elements() {
+            self.check_common(&container, errors);
+            let name = container.get("name");
+            if !container_names.insert(name.text()) {
+                errors.push(name.duplicate());
+            }
+            probes::check(&container, self.spec, errors);
+            restarts::check(&container, errors);
         }
-        handlers::check_lifecycle(&container.get("lifecycle"), errors);
+        let mut taken = HashSet::new();
+        for container in containers.elements() {
+            check_host_ports(&container.get("ports"), &mut taken, errors);
+        }
+        self.check_init_containers(container_names, errors);
+        self.check_ephemeral_containers(errors);
     }
-    for container in spec.get("initContainers").elements() {
-        validate_container(&container, &around, &mut used, errors);
-        validate_init_container(&container, errors);
+
+    fn check_init_containers(&self, mut container_names: HashSet<&'v str>, errors: &mut ErrorList) {
+        let list = self.spec.get("initContainers");
+        for container in list.elements() {
+            self.check_common(&container, errors);
+            restarts::check_of_init(&container, errors);
+            let name = container.get("name");
+            if container_names.contains(name.text()) {
+                errors.push(name.duplicate());
+            } else if !name.text().is_empty() {
+                container_names.insert(name.text());
+            }
+            // Init containers run one by one, so each may have the same ports. The path is always that of the first.
+            let ports = container.get("ports");
+            check_own_host_ports(&list, &ports, errors);
+            if container.get("restartPolicy").text() == "Always" {
+                probes::check(&container, self.spec, errors);
+                continue;
+            }
+            for field in ["lifecycle"].iter().chain(&PROBES) {
+                let detail = "may not be set for init containers without restartPolicy=Always";
+                container.get(field).check_absent(detail, errors);
+            }
+            restarts::check_resize_of_init(&container, self.options, errors);
+        }
     }
-    let targets = ephemeral::targets(spec);
-    for container in spec.get("ephemeralContainers").elements() {
-        validate_container(&container, &around, &mut used, errors);
-        ephemeral::validate(&container, &targets, errors);
+
+    fn check_ephemeral_containers(&self, errors: &mut ErrorList) {
+        let list = self.spec.get("ephemeralContainers");
+        if list.is_empty() {
+            return;
+        }
+        let (main, init) = (self.spec.get("containers"), self.spec.get("initContainers"));
+        let others: HashSet<&str> =
+            main.elements().chain(init.elements()).map(|one| one.get("name").text()).collect();
+        let mut all = others.clone();
+        for container in list.elements() {
+            self.check_common(&container, errors);
+            check_image_spaces(&container, errors);
+            let name = container.get("name");
+            if !all.insert(name.text()) {
+                errors.push(name.duplicate());
+            }
+            let target = container.get("targetContainerName");
+            if !target.text().is_empty() && !others.contains(target.text()) {
+                errors.push(target.not_found());
+            }
+            check_ephemeral_fields(&container, errors);
+        }
+    }
+
+    /// Checks what all kinds of containers have in common.
+    fn check_common(&self, container: &Field<'v, '_>, errors: &mut ErrorList) {
+        container.get("name").check_named(names::dns_label, errors);
+        container.get("image").check_present(errors);
+        container.get("terminationMessagePolicy").check_word(MESSAGE_POLICIES, errors);
+        check_ports(&container.get("ports"), errors);
+        environment::check_variables(&container.get("env"), errors);
+        environment::check_bulk_sources(&container.get("envFrom"), errors);
+        mounts::check(container, self.volumes, errors);
+        container.get("imagePullPolicy").check_word(PULL_POLICIES, errors);
+        resources::check_container(&container.get("resources"), self.claims, self.options, errors);
+        restarts::check_resize_policies(&container.get("resizePolicy"), self.spec, errors);
+        let context = container.get("securityContext");
+        security_context::check_container(&context, self.options, self.uses_host_users, errors);
     }
 }
 
-/// The parts of the pod that a container is checked against.
-struct Around<'v> {
-    policy: ClusterPolicy,
-    volumes: &'v Volumes<'v>,
-    host_network: bool,
-}
-
-/// Names and host ports found so far.
-#[derive(Default)]
-struct Names<'a> {
-    containers: HashSet<&'a str>,
-    host_ports: HashSet<(&'a str, &'a str, i64)>,
-}
-
-fn validate_init_container(container: &Field<'_, '_>, errors: &mut ErrorList) {
-    let policy = container.get("restartPolicy");
-    policy.check_one_of(&["Always", "Never", "OnFailure"], errors);
-    if policy.text() == "Always" {
-        for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-            handlers::check_probe(&container.get(probe), probe != "readinessProbe", errors);
-        }
-        handlers::check_lifecycle(&container.get("lifecycle"), errors);
-        return;
-    }
-    for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
-        let field = container.get(field);
-        if field.exists() {
-            errors.push(field.forbidden("may not be set for init containers without restartPolicy=Always"));
-        }
-    }
-}
-
-fn validate_container<'a>(
-    container: &Field<'a, '_>,
-    around: &Around<'_>,
-    used: &mut Names<'a>,
-    errors: &mut ErrorList,
-) {
-    let name = container.get("name");
-    if name.check_present(errors) {
-        name.check(names::dns_label, errors);
-        if !used.containers.insert(name.text()) {
-            errors.push(name.duplicate());
-        }
-    }
+/// Checks that the name of an image neither begins nor ends with a space. Templates may have such images, which are
+/// replaced.
+pub(super) fn check_image_spaces(container: &Field<'_, '_>, errors: &mut ErrorList) {
     let image = container.get("image");
-    if image.text().is_empty() {
-        errors.push(image.required(""));
-    } else if image.text().trim() != image.text() {
+    if image.text().trim() != image.text() {
         errors.push(image.invalid("must not have leading or trailing whitespace"));
     }
-    container.get("imagePullPolicy").check_one_of(PULL_POLICIES, errors);
-    container.get("terminationMessagePolicy").check_one_of(MESSAGE_POLICIES, errors);
-    check_ports(&container.get("ports"), around.host_network, used, errors);
-    for variable in container.get("env").elements() {
-        check_variable(&variable, errors);
-    }
-    check_mounts(&container.get("volumeMounts"), around.volumes, errors);
-    resources::validate(&container.get("resources"), errors);
-    check_security_context(around.policy, &container.get("securityContext"), errors);
 }
 
-fn check_ports<'a>(ports: &Field<'a, '_>, host_network: bool, used: &mut Names<'a>, errors: &mut ErrorList) {
+// === ephemeral containers ===
+
+fn check_ephemeral_fields(container: &Field<'_, '_>, errors: &mut ErrorList) {
+    for field in FIELDS_NOT_EPHEMERAL.iter().chain(&PROBES) {
+        container.get(field).check_absent(NOT_EPHEMERAL, errors);
+    }
+    let resources = container.get("resources");
+    if !resources.is_empty() {
+        errors.push(resources.forbidden(NOT_EPHEMERAL));
+    }
+    for mount in container.get("volumeMounts").elements() {
+        for field in ["subPath", "subPathExpr"] {
+            let field = mount.get(field);
+            if !field.text().is_empty() {
+                errors.push(field.forbidden(NOT_EPHEMERAL));
+            }
+        }
+    }
+}
+
+// === ports ===
+
+fn check_ports(ports: &Field<'_, '_>, errors: &mut ErrorList) {
     let mut port_names = HashSet::new();
     for port in ports.elements() {
         let name = port.get("name");
         if !name.text().is_empty() {
-            check_port_name(&name, errors);
-            if !port_names.insert(name.text()) {
+            let complaints = names::port_name(name.text());
+            if complaints.is_empty() && !port_names.insert(name.text()) {
                 errors.push(name.duplicate());
+            }
+            for complaint in complaints {
+                errors.push(name.invalid(complaint));
             }
         }
         let number = port.get("containerPort");
-        match number.integer().unwrap_or_default() {
+        match number.number() {
             0 => errors.push(number.required("")),
-            _ => number.check_between(1, 65_535, errors),
+            _ => number.check_port(errors),
         }
-        port.get("protocol").check_one_of(PROTOCOLS, errors);
         let host_port = port.get("hostPort");
-        let Some(wanted) = host_port.integer().filter(|wanted| *wanted != 0) else { continue };
-        host_port.check_between(1, 65_535, errors);
-        if host_network && Some(wanted) != number.integer() {
-            errors.push(host_port.invalid("must match `containerPort` when `hostNetwork` is true"));
+        if host_port.number() != 0 {
+            host_port.check_port(errors);
         }
-        let taken = (port.get("protocol").text(), port.get("hostIP").text(), wanted);
-        if !used.host_ports.insert(taken) {
-            errors.push(host_port.duplicate());
+        port.get("protocol").check_word(PROTOCOLS, errors);
+    }
+}
+
+/// Checks that no host port is used twice.
+fn check_host_ports<'v>(
+    ports: &Field<'v, '_>,
+    taken: &mut HashSet<(&'v str, &'v str, i64)>,
+    errors: &mut ErrorList,
+) {
+    for port in ports.elements() {
+        let host_port = port.get("hostPort");
+        let (protocol, address) = (port.get("protocol").text(), port.get("hostIP").text());
+        let number = host_port.number();
+        if number != 0 && !taken.insert((protocol, address, number)) {
+            errors.push(FieldError::duplicate(host_port.path(), format!("{protocol}/{address}/{number}")));
         }
     }
 }
 
-fn check_port_name(name: &Field<'_, '_>, errors: &mut ErrorList) {
-    const MAX_CHARACTERS: usize = 15;
-    let text = name.text();
-    if text.len() > MAX_CHARACTERS {
-        errors.push(name.invalid(format!("must be no more than {MAX_CHARACTERS} characters")));
+/// Checks that an init container uses no host port twice. Errors are reported at the first init container.
+fn check_own_host_ports(list: &Field<'_, '_>, ports: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut taken = HashSet::new();
+    for (place, port) in ports.elements().enumerate() {
+        let (protocol, address) = (port.get("protocol").text(), port.get("hostIP").text());
+        let number = port.get("hostPort").number();
+        if number != 0 && !taken.insert((protocol, address, number)) {
+            let path = list.path().index(0).child("ports").index(place).child("hostPort");
+            errors.push(FieldError::duplicate(path, format!("{protocol}/{address}/{number}")));
+        }
+    }
+}
+
+/// Checks that containers in the network of the host use the same port there. In a template, the host's may be unset.
+pub(super) fn check_host_network(spec: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+    if !spec.get("hostNetwork").is_true() {
         return;
     }
-    if !text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
-        errors.push(name.invalid("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"));
-    }
-    if !text.chars().any(|c| c.is_ascii_lowercase()) {
-        errors.push(name.invalid("must contain at least one letter (a-z)"));
-    }
-    if text.contains("--") {
-        errors.push(name.invalid("must not contain consecutive hyphens"));
-    }
-    if text.starts_with('-') || text.ends_with('-') {
-        errors.push(name.invalid("must not begin or end with a hyphen"));
-    }
-}
-
-fn check_variable(variable: &Field<'_, '_>, errors: &mut ErrorList) {
-    let name = variable.get("name");
-    let source = variable.get("valueFrom");
-    if name.check_present(errors) && !name.text().chars().all(|c| (' '..='~').contains(&c) && c != '=') {
-        errors.push(
-            name.invalid("a valid environment variable name must consist only of printable ASCII characters other than '='"),
-        );
-    }
-    if !source.exists() {
-        return;
-    }
-    if !variable.get("value").text().is_empty() {
-        errors.push(FieldError::invalid(source.path(), "", "may not be specified when `value` is not empty"));
-    }
-    match source.len() {
-        0 => errors.push(FieldError::invalid(
-            source.path(),
-            "",
-            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
-        )),
-        1 => {}
-        _ => errors.push(FieldError::invalid(
-            source.path(),
-            "",
-            "may not have more than one field specified at a time",
-        )),
-    }
-    let field_path = source.get("fieldRef");
-    let field_path = field_path.get("fieldPath");
-    if source.get("fieldRef").exists() && field_path.check_present(errors) {
-        check_field_path(&field_path, errors);
-    }
-    for reference in ["configMapKeyRef", "secretKeyRef"] {
-        let reference = source.get(reference);
-        if reference.exists() {
-            reference.get("name").check_present(errors);
-            reference.get("key").check_present(errors);
+    for container in spec.get("containers").elements() {
+        for port in container.get("ports").elements() {
+            let on_host = port.get("hostPort");
+            let number = on_host.number();
+            if (options.is_pod || number != 0) && number != port.get("containerPort").number() {
+                let detail = "must match `containerPort` when `hostNetwork` is true";
+                errors.push(FieldError::invalid(on_host.path(), number, detail));
+            }
         }
-    }
-}
-
-fn check_field_path(path: &Field<'_, '_>, errors: &mut ErrorList) {
-    let text = path.text();
-    let subscripted = ["metadata.labels['", "metadata.annotations['"];
-    if subscripted.iter().any(|prefix| text.starts_with(prefix)) && text.ends_with("']") {
-        return;
-    }
-    if !ENVIRONMENT_FIELDS.contains(&text) {
-        errors.push(path.invalid(format!("error converting fieldPath: field label not supported: {text}")));
-    }
-}
-
-fn check_mounts(mounts: &Field<'_, '_>, volumes: &Volumes<'_>, errors: &mut ErrorList) {
-    let mut paths = HashSet::new();
-    for mount in mounts.elements() {
-        let name = mount.get("name");
-        let path = mount.get("mountPath");
-        if name.check_present(errors) && !volumes.has(name.text()) {
-            errors.push(FieldError::not_found(name.path(), name.text()));
-        }
-        if path.check_present(errors) && !paths.insert(path.text()) {
-            errors.push(path.invalid("must be unique"));
-        }
-        let below = mount.get("subPath");
-        if below.text().starts_with('/') {
-            errors.push(below.invalid("must be a relative path"));
-        } else if below.text().split('/').any(|step| step == "..") {
-            errors.push(below.invalid("must not contain '..'"));
-        }
-    }
-}
-
-fn check_security_context(policy: ClusterPolicy, context: &Field<'_, '_>, errors: &mut ErrorList) {
-    for id in ["runAsUser", "runAsGroup"] {
-        context.get(id).check_between(0, i64::from(i32::MAX), errors);
-    }
-    let escalation = context.get("allowPrivilegeEscalation");
-    if escalation.exists() && !escalation.is_true() && context.get("privileged").is_true() {
-        errors
-            .push(context.invalid("cannot set `allowPrivilegeEscalation` to false and `privileged` to true"));
-    }
-    if context.get("privileged").is_true() && !policy.allows_privileged {
-        errors.push(context.get("privileged").forbidden("disallowed by cluster policy"));
     }
 }

@@ -1,68 +1,308 @@
-//! Resource requests and limits of containers.
+//! Resource requests and limits, of containers and of pods.
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::schema::Quantity;
+use serde_json::Value;
 
+use super::Options;
+use super::resource_claims::ClaimNames;
+use crate::core::pod_spec::totals::{self, Amounts};
 use crate::support::field::Field;
 
-const STANDARD: &[&str] = &["cpu", "memory", "ephemeral-storage", "storage"];
 const OF_CONTAINERS: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 const HUGE_PAGES: &str = "hugepages-";
+const QUOTA_PREFIX: &str = "requests.";
+const NANOS: i128 = 1_000_000_000;
+
+/// Resources that Kubernetes knows, some of them only in quotas. Those of which there are only whole ones come first.
+const STANDARD: &[&str] = &[
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "services.nodeports",
+    "services.loadbalancers",
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "requests.cpu",
+    "requests.memory",
+    "requests.ephemeral-storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+    "storage",
+    "requests.storage",
+];
+const COUNTED: usize = 9;
+
+/// The names of resources that a holder of amounts can have.
+#[derive(Clone, Copy)]
+enum Holder {
+    Container,
+    Pod,
+}
+
+/// Checks the requests and limits of a container, and the claims that it uses.
+pub(super) fn check_container(
+    resources: &Field<'_, '_>,
+    claims: &ClaimNames<'_>,
+    options: &Options,
+    errors: &mut ErrorList,
+) {
+    if resources.is_empty() {
+        return;
+    }
+    check(resources, &resources.get("limits"), Holder::Container, options, errors);
+    claims.check_used(&resources.get("claims"), errors);
+}
+
+/// Checks the overhead of a pod, as if it were the limits of a container.
+pub(super) fn check_overhead(overhead: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+    // Errors are reported as if the overhead had limits.
+    for (name, amount) in overhead.entries() {
+        let path = overhead.path().child("limits").key(name);
+        let mut own = ErrorList::default();
+        check_amount(name, &amount, Holder::Container, options, &mut own);
+        errors.append(own.0.into_iter().map(|error| FieldError { field: path.clone(), ..error }).collect());
+    }
+    let has_pages = overhead.entries().any(|(name, _)| name.starts_with(HUGE_PAGES));
+    if has_pages && !["cpu", "memory"].iter().any(|name| overhead.get(name).exists()) {
+        errors.push(overhead.forbidden("HugePages require cpu or memory"));
+    }
+}
 
 /// Checks requests and limits, alone and against each other.
-pub(super) fn validate(resources: &Field<'_, '_>, errors: &mut ErrorList) {
-    let limits = resources.get("limits");
+fn check(
+    resources: &Field<'_, '_>,
+    limits: &Field<'_, '_>,
+    holder: Holder,
+    options: &Options,
+    errors: &mut ErrorList,
+) {
     let requests = resources.get("requests");
     for (name, limit) in limits.entries() {
-        check_resource(name, &limit, errors);
+        check_amount(name, &limit, holder, options, errors);
     }
     for (name, request) in requests.entries() {
-        check_resource(name, &request, errors);
+        check_amount(name, &request, holder, options, errors);
         let limit = limits.get(name);
-        if limit.exists() && exceeds(request.text(), limit.text()) {
-            let detail = format!("must be less than or equal to {name} limit of {}", limit.text());
-            errors.push(FieldError::invalid(requests.path(), request.text(), detail));
-        } else if !limit.exists() && !may_overcommit(name) {
+        if limit.exists() {
+            check_against_limit(name, (&requests, &request), &limit, errors);
+        } else if !may_overcommit(name) {
             errors.push(limits.required("Limit must be set for non overcommitable resources"));
         }
     }
-    let named = |wanted: &dyn Fn(&str) -> bool| {
+    let has = |wanted: &dyn Fn(&str) -> bool| {
         limits.entries().chain(requests.entries()).any(|(name, _)| wanted(name))
     };
-    if named(&|name| name.starts_with(HUGE_PAGES)) && !named(&|name| name == "cpu" || name == "memory") {
+    if has(&|name| name.starts_with(HUGE_PAGES)) && !has(&|name| matches!(name, "cpu" | "memory")) {
         errors.push(resources.forbidden("HugePages require cpu or memory"));
     }
 }
 
+fn check_against_limit(
+    name: &str,
+    (requests, request): (&Field<'_, '_>, &Field<'_, '_>),
+    limit: &Field<'_, '_>,
+    errors: &mut ErrorList,
+) {
+    let (Some(amount), Some(most)) = (quantity(request), quantity(limit)) else { return };
+    let order = amount.compare(&most);
+    let rule = if order.is_ne() && !may_overcommit(name) {
+        "equal to"
+    } else if order.is_gt() {
+        "less than or equal to"
+    } else {
+        return;
+    };
+    let detail = format!("must be {rule} {name} limit of {most}");
+    errors.push(FieldError::invalid(requests.path(), amount.to_string(), detail));
+}
+
+fn check_amount(
+    name: &str,
+    amount: &Field<'_, '_>,
+    holder: Holder,
+    options: &Options,
+    errors: &mut ErrorList,
+) {
+    check_name(name, amount, holder, errors);
+    let Some(quantity) = quantity(amount) else { return };
+    let mut complain =
+        |detail: String| errors.push(FieldError::invalid(amount.path(), quantity.to_string(), detail));
+    if quantity.compare(&Quantity::whole(0)).is_lt() {
+        complain("must be greater than or equal to 0".to_owned());
+    }
+    if is_counted(name) && has_fraction(&quantity) {
+        complain("must be an integer".to_owned());
+    }
+    if !options.tolerates_split_pages && !is_divisible(name, &quantity) {
+        complain(format!("{quantity} is not positive integer multiple of {name}"));
+    }
+}
+
+// === names ===
+
+fn check_name(name: &str, amount: &Field<'_, '_>, holder: Holder, errors: &mut ErrorList) {
+    let before = errors.0.len();
+    let complain =
+        |detail: &str, errors: &mut ErrorList| errors.push(FieldError::invalid(amount.path(), name, detail));
+    for complaint in names::qualified_name(name) {
+        complain(&complaint, errors);
+    }
+    let is_plain = !name.contains('/');
+    if errors.0.len() == before && is_plain && !is_standard(name) {
+        complain("must be a standard resource type or fully qualified", errors);
+    }
+    match holder {
+        Holder::Container if is_plain => {
+            if !OF_CONTAINERS.contains(&name) && !name.starts_with(HUGE_PAGES) {
+                complain("must be a standard resource for containers", errors);
+            }
+        }
+        Holder::Container => {
+            if !is_native(name) && !is_extended(name) {
+                complain("doesn't follow extended resource name standard", errors);
+            }
+        }
+        Holder::Pod => {
+            if errors.0.len() == before && !is_of_pods(name) {
+                let accepted = ["cpu", HUGE_PAGES, "memory"];
+                errors.push(FieldError::not_supported(amount.path(), name, &accepted));
+            }
+        }
+    }
+}
+
+fn is_standard(name: &str) -> bool {
+    let is_pages = name.strip_prefix(QUOTA_PREFIX).unwrap_or(name).starts_with(HUGE_PAGES);
+    is_pages || STANDARD.contains(&name)
+}
+
+/// Whether it belongs to Kubernetes.
+fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// Whether it is a resource of somebody else's, and can be named in a quota.
+fn is_extended(name: &str) -> bool {
+    !is_native(name)
+        && !name.starts_with(QUOTA_PREFIX)
+        && names::qualified_name(&format!("{QUOTA_PREFIX}{name}")).is_empty()
+}
+
 /// Whether the limit of a resource may exceed its request.
 fn may_overcommit(name: &str) -> bool {
-    let native = !name.contains('/') || name.contains("kubernetes.io/");
-    native && !name.starts_with(HUGE_PAGES)
+    is_native(name) && !name.starts_with(HUGE_PAGES)
 }
 
-fn check_resource(name: &str, quantity: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut complain = |detail: String| errors.push(FieldError::invalid(quantity.path(), name, detail));
-    for complaint in names::qualified_name(name) {
-        complain(complaint);
-    }
-    if !name.contains('/') && !name.starts_with(HUGE_PAGES) {
-        if !STANDARD.contains(&name) {
-            complain("must be a standard resource type or fully qualified".to_owned());
-        }
-        if !OF_CONTAINERS.contains(&name) {
-            complain("must be a standard resource for containers".to_owned());
-        }
-    }
-    if exceeds("0", quantity.text()) {
-        errors.push(quantity.invalid("must be greater than or equal to 0"));
-    }
+/// Whether a pod as a whole can have it.
+pub(crate) fn is_of_pods(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with(HUGE_PAGES)
 }
 
-/// Whether one amount exceeds another. Invalid amounts are reported elsewhere.
-fn exceeds(one: &str, other: &str) -> bool {
-    match (Quantity::parse(one), Quantity::parse(other)) {
-        (Ok(one), Ok(other)) => one.compare(&other).is_gt(),
+/// Whether there are only whole ones.
+fn is_counted(name: &str) -> bool {
+    STANDARD.iter().take(COUNTED).any(|counted| *counted == name) || is_extended(name)
+}
+
+// === amounts ===
+
+fn quantity(amount: &Field<'_, '_>) -> Option<Quantity> {
+    amount.value().and_then(totals::parse)
+}
+
+/// Whether there are thousandths, after rounding up to them.
+pub(in crate::core::pod_spec) fn has_fraction(quantity: &Quantity) -> bool {
+    const NANOS_IN_THOUSANDTH: i128 = NANOS / 1_000;
+    let Some(nanos) = quantity.nanos() else { return false };
+    let rounds_up = nanos > 0 && nanos % NANOS_IN_THOUSANDTH != 0;
+    (nanos / NANOS_IN_THOUSANDTH + i128::from(rounds_up)) % 1_000 != 0
+}
+
+/// Returns the number, rounded up.
+fn rounded_up(quantity: &Quantity) -> Option<i128> {
+    let nanos = quantity.nanos()?;
+    let rounds_up = nanos > 0 && nanos % NANOS != 0;
+    Some(nanos / NANOS + i128::from(rounds_up))
+}
+
+/// Whether an amount of huge pages is that of whole pages.
+fn is_divisible(name: &str, amount: &Quantity) -> bool {
+    let Some(size) = name.strip_prefix(HUGE_PAGES) else { return true };
+    let Some(size) = Quantity::parse(size).ok().filter(|size| !has_fraction(size)) else { return false };
+    match (rounded_up(amount), rounded_up(&size)) {
+        (Some(amount), Some(size)) => size > 0 && amount % size == 0,
         _ => false,
+    }
+}
+
+/// Whether any amount is that of a part of a huge page.
+pub(super) fn splits_pages(spec: &Field<'_, '_>) -> bool {
+    let splits = |amounts: &Field<'_, '_>| {
+        amounts
+            .entries()
+            .filter(|(name, _)| name.starts_with(HUGE_PAGES))
+            .any(|(name, amount)| quantity(&amount).is_some_and(|amount| !is_divisible(name, &amount)))
+    };
+    let mut found = splits(&spec.get("overhead"));
+    super::visit_containers(spec, |container| {
+        let resources = container.get("resources");
+        found = found || splits(&resources.get("limits")) || splits(&resources.get("requests"));
+    });
+    found
+}
+
+// === pods ===
+
+/// Checks the requests and limits of a pod as a whole, alone and against those of its containers.
+pub(super) fn check_pod(spec: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+    let resources = spec.get("resources");
+    if !resources.exists() {
+        return;
+    }
+    if spec.get("os").get("name").text() == "windows" {
+        errors.push(resources.forbidden("may not be set for a windows pod"));
+        return;
+    }
+    let claims = resources.get("claims");
+    claims.check_absent("claims may not be set for Resources at pod-level", errors);
+    check(&resources, &resources.get("limits"), Holder::Pod, options, errors);
+    ClaimNames::of(&spec.get("resourceClaims")).check_used(&claims, errors);
+    check_totals(spec, &resources, errors);
+}
+
+fn check_totals(spec: &Field<'_, '_>, resources: &Field<'_, '_>, errors: &mut ErrorList) {
+    let all = spec.value().unwrap_or(&Value::Null);
+    let exceeded =
+        |kind: &str, total: &Amounts, is_compared: &dyn Fn(&str) -> bool, errors: &mut ErrorList| {
+            let own = resources.get(kind);
+            for (name, amount) in total.iter().filter(|(name, _)| is_compared(name)) {
+                let field = own.get(name);
+                if let Some(most) = quantity(&field).filter(|most| amount.compare(most).is_gt()) {
+                    let detail =
+                        format!("must be greater than or equal to aggregate container {kind} of {amount}");
+                    errors.push(FieldError::invalid(own.path().key(name), most.to_string(), detail));
+                }
+            }
+        };
+    exceeded("requests", &totals::of_containers(all, "requests"), &|_| true, errors);
+    let is_pages = |name: &str| name.starts_with(HUGE_PAGES);
+    exceeded("limits", &totals::of_containers(all, "limits"), &is_pages, errors);
+    let limits = resources.get("limits");
+    for (place, container) in spec.get("containers").elements().enumerate() {
+        for (name, limit) in container.get("resources").get("limits").entries() {
+            let (Some(limit), Some(most)) = (quantity(&limit), quantity(&limits.get(name))) else { continue };
+            if limit.compare(&most).is_gt() {
+                let path = resources.path().child("containers").index(place).key(name).child("limits");
+                let detail = format!("must be less than or equal to pod limits of {most}");
+                errors.push(FieldError::invalid(path, limit.to_string(), detail));
+            }
+        }
     }
 }

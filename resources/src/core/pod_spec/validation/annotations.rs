@@ -1,0 +1,193 @@
+//! Annotations of pods that Kubernetes reads.
+
+use std::collections::HashSet;
+
+use registry_core::api::FieldError;
+use registry_core::api::validation::ErrorList;
+use serde_json::Value;
+
+use super::{Options, scheduling, text_rules, visit_containers};
+use crate::support::field::Field;
+
+/// Marks the mirror pod of a static pod, which a kubelet runs from a file of its node.
+pub(crate) const MIRROR: &str = "kubernetes.io/config.mirror";
+pub(crate) const APPARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
+const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
+const LOCALHOST: &str = "localhost/";
+
+/// Checks the annotations of a pod or of a template.
+pub(crate) fn check(
+    annotations: &Field<'_, '_>,
+    spec: &Field<'_, '_>,
+    options: &Options,
+    errors: &mut ErrorList,
+) {
+    if annotations.is_empty() {
+        return;
+    }
+    let mirror = annotations.get(MIRROR);
+    if mirror.exists() && spec.get("nodeName").text().is_empty() {
+        let detail = "must set spec.nodeName if mirror pod annotation is set";
+        errors.push(FieldError::invalid(annotations.path().key(MIRROR), mirror.text(), detail));
+    }
+    check_tolerations(annotations, options, errors);
+    let cost = annotations.get(DELETION_COST);
+    if !options.tolerates_deletion_cost && !is_cost(&cost) {
+        let path = annotations.path().key(DELETION_COST);
+        errors.push(FieldError::invalid(path, cost.text(), "must be a 32bit integer"));
+    }
+    for (key, profile) in annotations.entries() {
+        if key == SECCOMP_OF_POD || key.starts_with(SECCOMP) {
+            check_seccomp(annotations, key, profile.text(), errors);
+        }
+    }
+    check_apparmor(annotations, spec, errors);
+}
+
+/// Checks tolerations from before they were a field.
+fn check_tolerations(annotations: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+    let annotation = annotations.get(TOLERATIONS);
+    if annotation.text().is_empty() {
+        return;
+    }
+    match serde_json::from_str::<Vec<serde_json::Map<String, Value>>>(annotation.text()) {
+        Ok(tolerations) => {
+            // The names of the fields may be in any case.
+            let lower = |(name, value): (String, Value)| {
+                let mut letters = name.chars();
+                let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+                (first.into_iter().chain(letters).collect::<String>(), value)
+            };
+            let tolerations =
+                tolerations.into_iter().map(|one| Value::Object(one.into_iter().map(lower).collect()));
+            let parsed = Value::Array(tolerations.collect());
+            scheduling::check_tolerations(&annotation.holding(&parsed), options, errors);
+        }
+        Err(error) => {
+            errors.push(FieldError::invalid(annotations.path(), TOLERATIONS, error.to_string()));
+        }
+    }
+}
+
+/// Whether a cost of deletion is valid or absent: a number without a plus and without leading zeros.
+pub(super) fn is_cost(cost: &Field<'_, '_>) -> bool {
+    let text = cost.text();
+    let is_plain = text == "0" || text.starts_with(|first: char| matches!(first, '-' | '1'..='9'));
+    !cost.exists() || is_plain && text.parse::<i32>().is_ok()
+}
+
+/// Whether the cost of deletion in some metadata is valid.
+pub(super) fn has_valid_cost(metadata: &Field<'_, '_>) -> bool {
+    let annotations = metadata.get("annotations");
+    is_cost(&annotations.get(DELETION_COST))
+}
+
+fn check_seccomp(annotations: &Field<'_, '_>, key: &str, profile: &str, errors: &mut ErrorList) {
+    let path = || annotations.path().child(key);
+    match profile {
+        "runtime/default" | "docker/default" | "unconfined" => {}
+        _ => match profile.strip_prefix(LOCALHOST) {
+            Some(file) => {
+                for complaint in text_rules::descending_path(file) {
+                    errors.push(FieldError::invalid(path(), file, complaint));
+                }
+            }
+            None => errors.push(FieldError::invalid(path(), profile, "must be a valid seccomp profile")),
+        },
+    }
+}
+
+fn check_apparmor(annotations: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut containers: Option<HashSet<String>> = None;
+    for (key, profile) in annotations.entries() {
+        let Some(container) = key.strip_prefix(APPARMOR) else { continue };
+        let containers = containers.get_or_insert_with(|| {
+            let mut found = HashSet::new();
+            visit_containers(spec, |container| {
+                found.insert(container.get("name").text().to_owned());
+            });
+            found
+        });
+        if !containers.contains(container) {
+            errors.push(FieldError::invalid(profile.path(), container, "container not found"));
+        }
+        let profile_name = profile.text();
+        let is_known = matches!(profile_name, "" | "runtime/default" | "unconfined");
+        if !is_known && !profile_name.starts_with(LOCALHOST) {
+            errors.push(profile.invalid(format!("invalid AppArmor profile name: {profile_name:?}")));
+        }
+    }
+}
+
+/// Checks that an update neither adds nor changes nor removes annotations that were read when the pod was created.
+pub(crate) fn check_changes(new: &Field<'_, '_>, old: &Field<'_, '_>, errors: &mut ErrorList) {
+    let is_fixed = |key: &str| key == MIRROR || key.starts_with(APPARMOR);
+    let what = |key: &str| if key == MIRROR { "mirror pod annotation" } else { "AppArmor annotations" };
+    for (key, before) in old.entries().filter(|(key, _)| is_fixed(key)) {
+        let now = new.get(key);
+        if now.value() != before.value() {
+            let detail = format!("may not remove or update {}", what(key));
+            errors.push(FieldError::forbidden(new.path().key(key), detail));
+        }
+    }
+    for (key, _) in new.entries().filter(|(key, _)| is_fixed(key) && !old.get(key).exists()) {
+        errors.push(FieldError::forbidden(new.path().key(key), format!("may not add {}", what(key))));
+    }
+}
+
+// === annotations and fields ===
+
+/// Checks that annotations that precede fields for profiles do not contradict the fields.
+pub(crate) fn check_profiles(annotations: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    if annotations.is_empty() {
+        return;
+    }
+    let context = spec.get("securityContext");
+    let of_pod = context.get("seccompProfile");
+    check_match(&annotations.get(SECCOMP_OF_POD), &of_pod, "seccomp", &of_pod, errors);
+    let of_pod = context.get("appArmorProfile");
+    let is_windows = spec.get("os").get("name").text() == "windows";
+    visit_containers(spec, |container| {
+        let context = container.get("securityContext");
+        let name = container.get("name").text();
+        let own = context.get("seccompProfile");
+        check_match(&annotations.get(&format!("{SECCOMP}{name}")), &own, "seccomp", &own, errors);
+        if !is_windows {
+            let own = context.get("appArmorProfile");
+            let effective = if own.exists() { &own } else { &of_pod };
+            let key = format!("{APPARMOR}{name}");
+            check_match(&annotations.get(&key), effective, "apparmor", &own, errors);
+        }
+    });
+}
+
+fn check_match(
+    annotation: &Field<'_, '_>,
+    profile: &Field<'_, '_>,
+    kind: &str,
+    reported: &Field<'_, '_>,
+    errors: &mut ErrorList,
+) {
+    if !annotation.exists() || !profile.exists() {
+        return;
+    }
+    let text = annotation.text();
+    let is_same_type = match profile.get("type").text() {
+        "Unconfined" => text == "unconfined",
+        "RuntimeDefault" => text == "runtime/default" || kind == "seccomp" && text == "docker/default",
+        "Localhost" => text.starts_with(LOCALHOST),
+        _ => return,
+    };
+    if !is_same_type {
+        let detail = format!("{kind} type in annotation and field must match");
+        errors.push(FieldError::forbidden(reported.path().child("type"), detail));
+    } else if profile.get("type").text() == "Localhost"
+        && text.strip_prefix(LOCALHOST) != profile.get("localhostProfile").optional_text()
+    {
+        let detail = format!("{kind} profile in annotation and field must match");
+        errors.push(FieldError::forbidden(reported.path().child("localhostProfile"), detail));
+    }
+}

@@ -1,0 +1,104 @@
+//! References to resource claims, by the pod and by its containers.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{FieldError, FieldPath};
+
+use crate::support::field::Field;
+use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
+
+/// The form of a reference in messages.
+const RESOURCE_CLAIM: GoShape = GoShape::Struct(&[
+    ("Name", "name", TEXT),
+    ("ResourceClaimName", "resourceClaimName", OPTIONAL),
+    ("ResourceClaimTemplateName", "resourceClaimTemplateName", OPTIONAL),
+]);
+
+/// The names of the claims of a pod.
+#[derive(Default)]
+pub(super) struct ClaimNames<'v>(BTreeSet<&'v str>);
+
+// === impl ClaimNames ===
+
+impl<'v> ClaimNames<'v> {
+    /// Returns the names in a list of references.
+    pub(super) fn of(claims: &Field<'v, '_>) -> Self {
+        Self(
+            claims.elements().map(|claim| claim.get("name").text()).filter(|name| !name.is_empty()).collect(),
+        )
+    }
+
+    /// Checks the claims that a container uses. A claim is used as a whole, or some of its requests are.
+    pub(super) fn check_used(&self, claims: &Field<'_, '_>, errors: &mut ErrorList) {
+        let mut whole: HashSet<&str> = HashSet::new();
+        let mut requests: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for claim in claims.elements() {
+            let name = claim.get("name").text();
+            if name.is_empty() {
+                errors.push(claim.required(""));
+                continue;
+            }
+            let request = claim.get("request");
+            let repeated = |value: String| FieldError::duplicate(claim.path(), value);
+            if whole.contains(name) {
+                errors.push(repeated(name.to_owned()));
+            } else if request.text().is_empty() {
+                // Each request that was used before is used again.
+                for _ in requests.get(name).into_iter().flatten() {
+                    errors.push(repeated(name.to_owned()));
+                }
+                whole.insert(name);
+            } else {
+                request.check(names::dns_label, errors);
+                if !requests.entry(name).or_default().insert(request.text()) {
+                    errors.push(repeated(format!("{name}/{}", request.text())));
+                }
+            }
+            if !self.0.contains(name) {
+                errors.push(FieldError::not_found(claim.path(), name).detailed(self.known()));
+            }
+        }
+    }
+
+    fn known(&self) -> String {
+        let text = "must be one of the names in pod.spec.resourceClaims";
+        if self.0.is_empty() {
+            return format!("{text} which is empty");
+        }
+        let known: Vec<&str> = self.0.iter().copied().collect();
+        format!("{text}: {}", known.join(", "))
+    }
+}
+
+/// Checks the claims of a pod.
+pub(super) fn check(claims: &Field<'_, '_>, is_static_pod: bool, errors: &mut ErrorList) {
+    let mut seen = HashSet::new();
+    for claim in claims.elements() {
+        if is_static_pod {
+            let nowhere = FieldPath::root().key("");
+            errors.push(FieldError::forbidden(nowhere, "static pods do not support resource claims"));
+            continue;
+        }
+        let name = claim.get("name");
+        if name.check_present(errors) {
+            if seen.insert(name.text()) {
+                name.check(names::dns_label, errors);
+            } else {
+                errors.push(name.duplicate());
+            }
+        }
+        let sources = [claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")];
+        let detail = match sources.iter().filter(|source| source.exists()).count() {
+            0 => Some("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"),
+            1 => None,
+            _ => Some("at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"),
+        };
+        if let Some(detail) = detail {
+            errors.push(claim.invalid(detail).shown_as(claim.go_text(RESOURCE_CLAIM)));
+        }
+        for source in sources {
+            source.check_if_present(names::dns_subdomain, errors);
+        }
+    }
+}
