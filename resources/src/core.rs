@@ -10,6 +10,7 @@ pub mod events;
 mod kubelet;
 pub mod limitranges;
 pub mod namespaces;
+pub(crate) mod node_selector;
 pub mod nodes;
 pub mod persistentvolumeclaims;
 pub mod persistentvolumes;

@@ -1,6 +1,8 @@
 //! Helpers that the API groups share: reading and writing other objects, defaulting, field errors, and table cells.
 
+pub(crate) mod conditions;
 pub(crate) mod defaulting;
+pub(crate) mod equality;
 pub(crate) mod field;
 pub(crate) mod go_diff;
 mod go_structs;

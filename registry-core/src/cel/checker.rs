@@ -293,7 +293,7 @@ impl Checker<'_> {
                 self.substitutions.is_assignable(&Type::Dyn, &target);
                 Type::Dyn
             }
-            Type::Dyn | Type::Error => Type::Dyn,
+            Type::Dyn | Type::Any | Type::Error => Type::Dyn,
             other => {
                 self.error_at(id, format!("type '{other}' does not support field selection"));
                 Type::Dyn

@@ -11,6 +11,8 @@ use super::syntax::ast::Name;
 pub enum Type {
     /// Any type; checked while evaluating.
     Dyn,
+    /// The same under the name `any`, of values whose type no declaration knows.
+    Any,
     /// The type of what could not be checked.
     Error,
     /// `null`.
@@ -101,6 +103,8 @@ pub struct DeclType {
     pub max_elements: Option<u64>,
     /// Smallest number of bytes that a value takes in JSON.
     pub min_serialized_size: u64,
+    /// Whether expressions may select the entries of this map as fields, with the size of any entry.
+    selects_entries: bool,
     cel_type: Type,
 }
 
@@ -109,6 +113,8 @@ pub struct DeclType {
 pub enum Shape {
     /// By what the JSON value is.
     Dyn,
+    /// The same, for a value of the type `any`.
+    Any,
     /// A boolean.
     Bool,
     /// A whole number.
@@ -172,14 +178,19 @@ impl Type {
         }
     }
 
+    pub(crate) fn is_dyn(&self) -> bool {
+        matches!(self, Self::Dyn | Self::Any)
+    }
+
     pub(crate) fn is_dyn_or_error(&self) -> bool {
-        matches!(self, Self::Dyn | Self::Error)
+        self.is_dyn() || *self == Self::Error
     }
 
     /// The name of the type without its parameters, as `type(x)` has it.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Dyn => "dyn",
+            Self::Any => "any",
             Self::Error => "!error!",
             Self::Null => "null_type",
             Self::Bool => "bool",
@@ -345,6 +356,7 @@ pub(crate) static DYN: DeclType = DeclType {
     nullable: true,
     max_elements: None,
     min_serialized_size: 0,
+    selects_entries: false,
     cel_type: Type::Dyn,
 };
 
@@ -353,6 +365,7 @@ impl DeclType {
     pub fn new(shape: Shape) -> Self {
         let cel_type = match &shape {
             Shape::Dyn | Shape::Preserved => Type::Dyn,
+            Shape::Any => Type::Any,
             Shape::Bool => Type::Bool,
             Shape::Int => Type::Int,
             Shape::Double => Type::Double,
@@ -364,7 +377,14 @@ impl DeclType {
             Shape::Map(value) => Type::map(Type::String, value.cel_type.clone()),
             Shape::Object(object) => Type::Object(Arc::clone(object)),
         };
-        Self { shape, nullable: false, max_elements: None, min_serialized_size: 0, cel_type }
+        Self {
+            shape,
+            nullable: false,
+            max_elements: None,
+            min_serialized_size: 0,
+            selects_entries: false,
+            cel_type,
+        }
     }
 
     /// Sets the maximum number of characters, elements or entries.
@@ -377,6 +397,16 @@ impl DeclType {
     pub fn with_min_serialized_size(mut self, bytes: u64) -> Self {
         self.min_serialized_size = bytes;
         self
+    }
+
+    /// Lets cost estimates know the size of an entry of this map that an expression selects as a field.
+    pub fn with_selectable_entries(mut self) -> Self {
+        self.selects_entries = true;
+        self
+    }
+
+    pub(crate) fn has_selectable_entries(&self) -> bool {
+        self.selects_entries
     }
 
     /// Sets whether the value may be `null`.
@@ -402,7 +432,12 @@ impl DeclType {
             other => other.clone(),
         };
         let renamed = Self::new(shape).with_min_serialized_size(self.min_serialized_size);
-        Self { max_elements: self.max_elements, nullable: self.nullable, ..renamed }
+        Self {
+            max_elements: self.max_elements,
+            nullable: self.nullable,
+            selects_entries: self.selects_entries,
+            ..renamed
+        }
     }
 
     /// The type that expressions see.

@@ -1,10 +1,19 @@
 //! Addresses and networks in objects.
+//!
+//! Kubernetes concept: `k8s.io/apimachinery/pkg/util/validation/ip.go`. Fields from before strict parsing are checked by
+//! [`check_address`] and [`check_network`], which accept forms that are not canonical; a warning names those. Newer
+//! fields must have the canonical form.
 
-use std::net::IpAddr;
+use std::collections::HashSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::{ErrorList, FieldPath};
 
 use crate::support::field::Field;
+
+const NO_ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+const NO_NETWORK: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+const NO_INTERFACE: &str = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)";
 
 /// A network: an address and the number of leading bits that identify the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +26,25 @@ impl Network {
     /// Parses `10.0.0.0/8` and the like; `None` if the text is no network.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (address, length) = text.split_once('/')?;
-        let address: IpAddr = address.parse().ok()?;
+        let leads_with_zero = length.len() > 1 && length.starts_with('0');
+        Self::from_parts(address.parse().ok()?, length).filter(|_| !leads_with_zero)
+    }
+
+    /// Parses a network whose numbers may have leading zeros.
+    fn parse_loosely(text: &str) -> Option<Self> {
+        let (address, length) = text.split_once('/')?;
+        Self::from_parts(parse_loosely(address)?, length)
+    }
+
+    fn from_parts(address: IpAddr, length: &str) -> Option<Self> {
         let is_digits = length.bytes().all(|byte| byte.is_ascii_digit());
         let prefix_bits = length.parse().ok().filter(|bits| is_digits && *bits <= address_bits(address))?;
         Some(Self { address, prefix_bits })
+    }
+
+    /// Whether the addresses are IPv6.
+    pub(crate) fn is_ipv6(self) -> bool {
+        self.address.is_ipv6()
     }
 
     /// Whether the host bits of the address are zero.
@@ -39,6 +63,25 @@ impl Network {
         let free_bits = u32::from(address_bits(self.address) - self.prefix_bits);
         u128::MAX.checked_shl(free_bits).unwrap_or_default() & bits(self.address)
     }
+
+    /// Returns the canonical form of the network, without host bits.
+    fn canonical(self) -> String {
+        match self.address {
+            IpAddr::V4(_) => {
+                let address = Ipv4Addr::from(u32::try_from(self.masked()).unwrap_or_default());
+                format!("{address}/{}", self.prefix_bits)
+            }
+            IpAddr::V6(_) => self.with_address(Ipv6Addr::from(self.masked())),
+        }
+    }
+
+    /// Returns an IPv6 address with the length of the prefix, both as IPv4 if the address stands for one.
+    fn with_address(self, address: Ipv6Addr) -> String {
+        match address.to_ipv4_mapped() {
+            Some(four) => format!("{four}/{}", self.prefix_bits.saturating_sub(96)),
+            None => format!("{address}/{}", self.prefix_bits),
+        }
+    }
 }
 
 fn address_bits(address: IpAddr) -> u8 {
@@ -52,41 +95,49 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
-/// Returns a text without zeros at the beginning of its decimal numbers.
-fn without_leading_zeros(text: &str) -> String {
-    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty();
-    let shorten = |part| {
-        if is_number(part) {
-            Some(part.trim_start_matches('0')).filter(|rest| !rest.is_empty()).unwrap_or("0")
-        } else {
-            part
-        }
-    };
-    text.split('.').map(shorten).collect::<Vec<_>>().join(".")
+/// Parses an address whose IPv4 numbers may have leading zeros.
+pub(crate) fn parse_loosely(text: &str) -> Option<IpAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
+    }
+    let (head, tail) = text.rsplit_once(':').map_or(("", text), |(head, _)| text.split_at(head.len() + 1));
+    let shortened: Vec<&str> = tail
+        .split('.')
+        .map(|part| match part.trim_start_matches('0') {
+            "" if !part.is_empty() => "0",
+            rest => rest,
+        })
+        .collect();
+    if shortened.len() == 1 {
+        return None;
+    }
+    format!("{head}{}", shortened.join(".")).parse().ok()
 }
 
-/// Whether a text is an address of the sixth version; `None` if it is no address. Leading zeros are ignored.
-pub(crate) fn is_ipv6(text: &str) -> Option<bool> {
-    match without_leading_zeros(text).parse().ok()? {
-        IpAddr::V4(_) => Some(false),
-        IpAddr::V6(six) => Some(six.to_ipv4_mapped().is_none()),
-    }
+/// Whether an address is IPv6; one that stands for an IPv4 address is not.
+pub(crate) fn is_ipv6(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V6(six) if six.to_ipv4_mapped().is_none())
 }
+
+/// Returns the canonical form of an address; one that stands for an IPv4 address is written as that.
+fn canonical(address: IpAddr) -> String {
+    address.to_canonical().to_string()
+}
+
+fn is_mapped(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V6(six) if six.to_ipv4_mapped().is_some())
+}
+
+// === addresses ===
 
 /// Returns why a text is no address. Leading zeros are refused, because some parsers read them as octal.
 pub(crate) fn complaint(text: &str) -> Option<&'static str> {
     match text.parse::<IpAddr>() {
-        Ok(IpAddr::V6(six)) if six.to_ipv4_mapped().is_some() => {
-            return Some("must not be an IPv4-mapped IPv6 address");
-        }
-        Ok(_) => return None,
-        Err(_) => {}
+        Ok(address) if is_mapped(address) => Some("must not be an IPv4-mapped IPv6 address"),
+        Ok(_) => None,
+        Err(_) if parse_loosely(text).is_some() => Some("must not have leading 0s"),
+        Err(_) => Some(NO_ADDRESS),
     }
-    Some(if without_leading_zeros(text).parse::<IpAddr>().is_ok() {
-        "must not have leading 0s"
-    } else {
-        "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-    })
 }
 
 /// Adds an error if the text is no address.
@@ -96,47 +147,139 @@ pub(crate) fn check_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Adds an error if the text is no address that another machine can reach.
-pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
-    let Ok(address) = field.text().parse::<IpAddr>() else {
-        errors.push(field.invalid("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
-        return;
-    };
-    let (link_local, link_local_multicast) = match address {
-        IpAddr::V4(four) => (four.is_link_local(), four.octets().starts_with(&[224, 0, 0])),
-        IpAddr::V6(six) => (six.is_unicast_link_local(), six.segments().first() == Some(&0xff02)),
-    };
-    if address.is_unspecified() {
-        errors.push(field.invalid(format!("may not be unspecified ({address})")));
-    }
-    if address.is_loopback() {
-        errors.push(field.invalid("may not be in the loopback range (127.0.0.0/8, ::1/128)"));
-    }
-    if link_local {
-        errors.push(field.invalid("may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
-    }
-    if link_local_multicast {
-        errors.push(field.invalid("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
+/// Adds an error if the text is no address and was not accepted before.
+pub(crate) fn check_new_address(field: &Field<'_, '_>, accepted: &HashSet<&str>, errors: &mut ErrorList) {
+    if !accepted.contains(field.text()) {
+        check_address(field, errors);
     }
 }
 
-/// Adds an error if the text is no network: an address and the length of its prefix.
+/// Adds an error if the text is no address in canonical form.
+pub(crate) fn check_canonical_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
+    if let Some(complaint) = complaint(field.text()) {
+        errors.push(field.invalid_text(complaint));
+        return;
+    }
+    let form = field.text().parse().map(canonical).unwrap_or_default();
+    check_form(field, &form, errors);
+}
+
+fn check_form(field: &Field<'_, '_>, form: &str, errors: &mut ErrorList) {
+    if field.text() != form {
+        errors.push(field.invalid_text(format!("must be in canonical form ({form:?})")));
+    }
+}
+
+/// Warns of an address that is not in canonical form.
+pub(crate) fn warn_of_address(path: &FieldPath, text: &str, warnings: &mut Vec<String>) {
+    let Some(address) = parse_loosely(text) else { return };
+    if text.parse::<IpAddr>().is_err() || is_mapped(address) {
+        let form = canonical(address);
+        warnings.push(format!("{path}: non-standard IP address {text:?} is invalid: use {form:?}"));
+    } else if address.is_ipv6() && address.to_string() != text {
+        let form = address.to_string();
+        warnings
+            .push(format!("{path}: IPv6 address {text:?} should be in RFC 5952 canonical format ({form:?})"));
+    }
+}
+
+/// Adds an error if the text is no address that another machine can reach.
+pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
+    let Some(address) = parse_loosely(field.text()) else {
+        errors.push(field.invalid_text(NO_ADDRESS));
+        return;
+    };
+    let address = address.to_canonical();
+    let (link_local, link_local_multicast) = match address {
+        IpAddr::V4(four) => (four.is_link_local(), four.octets().starts_with(&[224, 0, 0])),
+        IpAddr::V6(six) => {
+            (six.is_unicast_link_local(), six.segments().first().is_some_and(|first| first & 0xff0f == 0xff02))
+        }
+    };
+    if address.is_unspecified() {
+        errors.push(field.invalid_text(format!("may not be unspecified ({})", field.text())));
+    }
+    if address.is_loopback() {
+        errors.push(field.invalid_text("may not be in the loopback range (127.0.0.0/8, ::1/128)"));
+    }
+    if link_local {
+        errors.push(field.invalid_text("may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
+    }
+    if link_local_multicast {
+        errors.push(field.invalid_text("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
+    }
+}
+
+// === networks ===
+
+/// Returns why a text is no network.
+pub(crate) fn network_complaint(text: &str) -> Option<&'static str> {
+    if Network::parse_loosely(text).is_none() {
+        return Some(NO_NETWORK);
+    }
+    match Network::parse(text) {
+        None => Some("must not have leading 0s in IP or prefix length"),
+        Some(network) if is_mapped(network.address) => Some("must not have an IPv4-mapped IPv6 address"),
+        Some(network) if !network.is_masked() => Some("must not have bits set beyond the prefix length"),
+        Some(_) => None,
+    }
+}
+
+/// Adds an error if the text is no network: an address without host bits, and the length of its prefix.
 pub(crate) fn check_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
-    check_parsed(field, Network::parse(field.text()), errors);
+    if let Some(complaint) = network_complaint(field.text()) {
+        errors.push(field.invalid_text(complaint));
+    }
+}
+
+/// Adds an error if the text is no network and was not accepted before.
+pub(crate) fn check_new_network(field: &Field<'_, '_>, accepted: &HashSet<&str>, errors: &mut ErrorList) {
+    if !accepted.contains(field.text()) {
+        check_network(field, errors);
+    }
 }
 
 /// Adds an error if the text is no network in canonical form.
-pub(crate) fn check_strict_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
-    let network = Network::parse(field.text());
-    check_parsed(field, network, errors);
-    if network.is_some_and(|network| !network.is_masked()) {
-        errors.push(field.invalid("must not have bits set beyond the prefix length"));
+pub(crate) fn check_canonical_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
+    if let Some(complaint) = network_complaint(field.text()) {
+        errors.push(field.invalid_text(complaint));
+        return;
     }
+    let form = Network::parse(field.text()).map(Network::canonical).unwrap_or_default();
+    check_form(field, &form, errors);
 }
 
-fn check_parsed(field: &Field<'_, '_>, network: Option<Network>, errors: &mut ErrorList) {
-    if network.is_none() {
-        errors.push(field.invalid("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
+/// Adds an error if the text is no address of an interface, with the length of its network's prefix, in canonical form.
+pub(crate) fn check_interface_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
+    let Some(network) = Network::parse_loosely(field.text()) else {
+        errors.push(field.invalid_text(NO_INTERFACE));
+        return;
+    };
+    let form = match network.address {
+        IpAddr::V4(four) => format!("{four}/{}", network.prefix_bits),
+        IpAddr::V6(six) => network.with_address(six),
+    };
+    check_form(field, &form, errors);
+}
+
+/// Warns of a network that is not in canonical form.
+pub(crate) fn warn_of_network(path: &FieldPath, text: &str, warnings: &mut Vec<String>) {
+    let Some(network) = Network::parse_loosely(text) else { return };
+    let before = warnings.len();
+    let form = network.canonical();
+    if !network.is_masked() {
+        let single = format!("{}/{}", canonical(network.address), address_bits(network.address));
+        warnings.push(format!(
+            "{path}: CIDR value {text:?} is ambiguous in this context (should be {form:?} or {single:?}?)"
+        ));
+    }
+    if Network::parse(text).is_none() || is_mapped(network.address) {
+        warnings.push(format!("{path}: non-standard CIDR value {text:?} is invalid: use {form:?}"));
+    }
+    if warnings.len() == before && network.is_ipv6() && form != text {
+        warnings.push(format!(
+            "{path}: IPv6 CIDR value {text:?} should be in RFC 5952 canonical format ({form:?})"
+        ));
     }
 }
 
@@ -147,15 +290,47 @@ mod tests {
     #[test]
     fn addresses_are_written_plainly() {
         assert_eq!((complaint("10.0.0.1"), complaint("fe80::1")), (None, None));
-        assert_eq!(complaint("10.00.0.01"), Some("must not have leading 0s"));
-        assert_eq!(complaint("::ffff:10.0.0.1"), Some("must not be an IPv4-mapped IPv6 address"));
-        assert!(complaint("10.0.0").is_some_and(|text| text.starts_with("must be a valid IP address")));
+        for text in ["10.00.0.01", "::ffff:010.0.0.1"] {
+            assert_eq!(complaint(text), Some("must not have leading 0s"));
+        }
+        assert_eq!(complaint("::ffff:1.2.3.4"), Some("must not be an IPv4-mapped IPv6 address"));
+        for text in ["10.0.0", "10.0.0.", "", "a.b.c.d", "fe80::1%eth0"] {
+            assert_eq!(complaint(text), Some(NO_ADDRESS), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_forms_are_warned_of() {
+        let warnings = |text: &str| {
+            let mut warnings = Vec::new();
+            warn_of_address(&FieldPath::new("a"), text, &mut warnings);
+            warn_of_network(&FieldPath::new("a"), text, &mut warnings);
+            warnings
+        };
+        assert_eq!(warnings("010.0.0.1"), ["a: non-standard IP address \"010.0.0.1\" is invalid: use \"10.0.0.1\""]);
+        assert_eq!(
+            warnings("::ffff:1.2.3.4"),
+            ["a: non-standard IP address \"::ffff:1.2.3.4\" is invalid: use \"1.2.3.4\""]
+        );
+        assert_eq!(
+            warnings("2001:DB8:0::1"),
+            ["a: IPv6 address \"2001:DB8:0::1\" should be in RFC 5952 canonical format (\"2001:db8::1\")"]
+        );
+        assert_eq!(
+            warnings("10.0.0.1/8"),
+            ["a: CIDR value \"10.0.0.1/8\" is ambiguous in this context (should be \"10.0.0.0/8\" or \"10.0.0.1/32\"?)"]
+        );
+        assert_eq!(
+            warnings("::ffff:10.0.0.0/104"),
+            ["a: non-standard CIDR value \"::ffff:10.0.0.0/104\" is invalid: use \"10.0.0.0/8\""]
+        );
+        assert_eq!(warnings("10.0.0.0/8").len() + warnings("::1").len(), 0);
     }
 
     #[test]
     fn networks_are_read_and_compared() {
         let network = |text| Network::parse(text).unwrap();
-        for text in ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "x/8", "::/129"] {
+        for text in ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "x/8", "::/129", "10.0.0.0/08"] {
             assert_eq!(Network::parse(text), None, "{text}");
         }
         assert!(network("10.0.0.0/8").is_masked() && network("0.0.0.0/0").is_masked());

@@ -1,5 +1,6 @@
 //! `v1 PersistentVolumeClaim`: PersistentVolumeClaim is a user's request for and claim to a persistent volume.
 
+mod sources;
 mod strategy;
 
 use registry_core::api::Object;

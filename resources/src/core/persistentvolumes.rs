@@ -1,5 +1,7 @@
 //! `v1 PersistentVolume`: PersistentVolume (PV) is a storage resource provisioned by an administrator.
 
+pub(crate) mod sources;
+pub(crate) mod spec;
 mod strategy;
 
 use registry_core::api::Object;

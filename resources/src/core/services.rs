@@ -3,12 +3,18 @@
 mod addresses;
 pub(crate) mod allocation;
 mod claim;
+mod cluster_ips;
+mod families;
+mod node_ports;
 pub mod proxy;
 mod range;
 pub(crate) mod repair;
 mod service_type;
 mod strategy;
 mod taken;
+mod transitions;
+mod validation;
+mod warnings;
 #[cfg(test)]
 mod tests;
 

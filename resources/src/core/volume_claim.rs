@@ -1,33 +1,152 @@
-//! Rules that claims and volumes share: access modes and amounts of storage.
+//! Rules that claims, their templates and volumes share: access modes, amounts of storage, the spec of a claim.
 
 use registry_core::api::FieldError;
-use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::{ErrorList, FieldPath, names};
 use registry_core::schema::Quantity;
+use serde_json::{Value, json};
 
 use crate::support::field::Field;
+use crate::support::label_selector;
 
 const ALONE: &str = "ReadWriteOncePod";
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", ALONE];
 
+/// What a claim's spec may have because the claim had it before.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tolerated {
+    /// Values in the selector that are no labels.
+    pub(crate) selector_values: bool,
+    /// Groups of data sources that are no domains.
+    pub(crate) groups: bool,
+}
+
+impl Tolerated {
+    /// Returns what the spec of an older object has.
+    pub(crate) fn of(spec: &Field<'_, '_>) -> Self {
+        let selector = spec.get("selector");
+        let mut errors = ErrorList::default();
+        label_selector::check(&selector, &mut errors);
+        let has_group = |source: &str| spec.get(source).get("apiGroup").exists();
+        Self {
+            selector_values: !errors.is_empty(),
+            groups: has_group("dataSource") || has_group("dataSourceRef"),
+        }
+    }
+}
+
 /// Checks the access modes; one of them must be the only one.
 pub(crate) fn check_access_modes(modes: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut alone = false;
+    let (mut alone, mut others) = (false, false);
     for mode in modes.elements() {
-        alone |= mode.text() == ALONE;
-        if !MODES.contains(&mode.text()) {
+        if mode.text() == ALONE {
+            alone = true;
+        } else if MODES.contains(&mode.text()) {
+            others = true;
+        } else {
             errors.push(FieldError::not_supported(modes.path(), mode.text(), &MODES));
         }
     }
-    if alone && modes.len() > 1 {
+    if alone && others {
         errors.push(modes.forbidden("may not use ReadWriteOncePod with other access modes"));
     }
 }
 
 /// Adds an error if an amount is not positive.
 pub(crate) fn check_positive(amount: &Field<'_, '_>, errors: &mut ErrorList) {
-    if let (Ok(one), Ok(none)) = (Quantity::parse(amount.text()), Quantity::parse("0"))
-        && !one.compare(&none).is_gt()
-    {
+    if is_not_positive(amount) {
         errors.push(amount.invalid("must be greater than zero"));
+    }
+}
+
+fn is_not_positive(amount: &Field<'_, '_>) -> bool {
+    Quantity::parse(amount.text()).is_ok_and(|amount| !amount.compare(&Quantity::whole(0)).is_gt())
+}
+
+/// Checks the spec of a claim or of a template of claims.
+pub(crate) fn check_spec(spec: &Field<'_, '_>, tolerated: Tolerated, errors: &mut ErrorList) {
+    let modes = spec.get("accessModes");
+    if modes.is_empty() {
+        errors.push(modes.required("at least 1 access mode is required"));
+    }
+    let selector = spec.get("selector");
+    if tolerated.selector_values {
+        label_selector::check_except_values(&selector, errors);
+    } else {
+        label_selector::check(&selector, errors);
+    }
+    check_access_modes(&modes, errors);
+    check_request(spec, errors);
+    spec.get("storageClassName").check_if_set(names::dns_subdomain, errors);
+    spec.get("volumeMode").check_one_of(&["Block", "Filesystem"], errors);
+    check_sources(spec, tolerated.groups, errors);
+    spec.get("volumeAttributesClassName").check_if_set(names::dns_subdomain, errors);
+}
+
+fn check_request(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    let resources = spec.get("resources");
+    let requests = resources.get("requests");
+    let storage = requests.get("storage");
+    if !storage.exists() {
+        errors.push(FieldError::required(resources.path().key("storage"), ""));
+    } else if is_not_positive(&storage) {
+        let path = resources.path().key("storage");
+        errors.push(FieldError::invalid(path, storage.text(), "must be greater than zero"));
+    }
+}
+
+fn check_sources(spec: &Field<'_, '_>, tolerates_groups: bool, errors: &mut ErrorList) {
+    let source = spec.get("dataSource");
+    let reference = spec.get("dataSourceRef");
+    if source.exists() {
+        check_source(&source, tolerates_groups, errors);
+    }
+    if !reference.exists() {
+        return;
+    }
+    check_source(&reference, tolerates_groups, errors);
+    let namespace = reference.get("namespace");
+    namespace.check_if_set(names::dns_label, errors);
+    if !source.exists() {
+        return;
+    }
+    let part = |of: &Field<'_, '_>, name: &str| of.get(name).value().cloned();
+    let is_same = ["apiGroup", "kind", "name"].iter().all(|name| part(&source, name) == part(&reference, name));
+    let detail = if !namespace.text().is_empty() {
+        "may not be specified when dataSourceRef.namespace is specified"
+    } else if !is_same {
+        "must match dataSourceRef"
+    } else {
+        return;
+    };
+    errors.push(FieldError::invalid(spec.path(), json!({}), detail));
+}
+
+fn check_source(source: &Field<'_, '_>, tolerates_groups: bool, errors: &mut ErrorList) {
+    source.get("name").check_present(errors);
+    let kind = source.get("kind");
+    kind.check_present(errors);
+    let group = source.get("apiGroup");
+    if group.text().is_empty() {
+        if kind.text() != "PersistentVolumeClaim" {
+            let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+            errors.push(FieldError::invalid(source.path(), kind.text(), detail));
+        }
+    } else if !tolerates_groups {
+        group.check(names::dns_subdomain, errors);
+    }
+}
+
+/// Warns of amounts that are no whole number of bytes.
+pub(crate) fn warn(spec: &Field<'_, '_>, warnings: &mut Vec<String>) {
+    let resources = spec.get("resources");
+    for list in ["requests", "limits"] {
+        let list = resources.get(list);
+        let amount = list.get("storage");
+        let Ok(quantity) = Quantity::parse(amount.text()) else { continue };
+        if !quantity.is_whole() {
+            let path: FieldPath = list.path().key("storage");
+            let value: Value = quantity.to_string().into();
+            warnings.push(format!("{path}: fractional byte value {value} is invalid, must be an integer"));
+        }
     }
 }

@@ -1,13 +1,28 @@
-//! Device requests of claims and claim templates.
+//! Device requests of claims and claim templates, and the configurations of devices.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
 
+use super::{names as device_names, selectors, taints};
 use crate::support::defaulting::{self, Fields};
 use crate::support::field::Field;
+
+/// Maximum number of requests of a claim, and of names in a list of them.
+const MAX_REQUESTS: usize = 32;
+/// Maximum number of constraints of a claim.
+const MAX_CONSTRAINTS: usize = 32;
+/// Maximum number of configurations of a claim or of a class.
+pub(super) const MAX_CONFIGURATIONS: usize = 32;
+/// Maximum number of alternatives of a request.
+const MAX_ALTERNATIVES: usize = 8;
+/// Maximum size of the parameters of a configuration, in bytes.
+const MAX_PARAMETERS_BYTES: usize = 10 << 10;
+
+const NO_SUCH_REQUEST: &str =
+    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
 /// Sets the defaults of each request in `devices`.
 pub(super) fn apply_defaults(devices: &mut Fields) {
@@ -24,97 +39,174 @@ fn default_request(request: &mut Fields) {
     }
 }
 
-/// Checks the requests and the constraints on them.
+// === names of requests ===
+
+/// The names of the requests of a claim, with those of their alternatives.
+pub(super) struct RequestNames<'v>(HashMap<&'v str, HashSet<&'v str>>);
+
+impl<'v> RequestNames<'v> {
+    /// Collects the names of the requests in `devices`.
+    pub(super) fn of(devices: &Field<'v, '_>) -> Self {
+        let mut requests = HashMap::new();
+        for request in devices.get("requests").elements() {
+            let alternatives = request.get("firstAvailable");
+            let alternatives = alternatives.elements().map(|one| one.get("name").text()).collect();
+            requests.insert(request.get("name").text(), alternatives);
+        }
+        Self(requests)
+    }
+
+    fn has(&self, request: &str, alternative: Option<&str>) -> bool {
+        let Some(alternatives) = self.0.get(request) else { return false };
+        alternative.is_none_or(|alternative| alternatives.contains(alternative))
+    }
+
+    /// Checks a reference to a request or to one of its alternatives.
+    pub(super) fn check_reference(&self, name: &Field<'_, '_>, errors: &mut ErrorList) {
+        let mut segments = name.text().split('/');
+        let (request, alternative) = (segments.next().unwrap_or_default(), segments.next());
+        if segments.next().is_some() {
+            errors.push(name.invalid_text(NO_SUCH_REQUEST));
+            return;
+        }
+        for segment in std::iter::once(request).chain(alternative) {
+            for complaint in names::dns_label(segment) {
+                errors.push(FieldError::invalid(name.path(), segment, complaint));
+            }
+        }
+        if !self.has(request, alternative) {
+            errors.push(name.invalid_text(NO_SUCH_REQUEST));
+        }
+    }
+
+    /// Checks a list of references.
+    pub(super) fn check_references(&self, list: &Field<'_, '_>, errors: &mut ErrorList) {
+        if !list.check_count(MAX_REQUESTS, errors) {
+            return;
+        }
+        for name in list.elements() {
+            self.check_reference(&name, errors);
+        }
+        list.check_unique_texts(errors);
+    }
+}
+
+// === claims ===
+
+/// Checks the requests of a claim, the constraints on them, and their configurations.
 pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut seen = HashSet::new();
-    for request in devices.get("requests").elements() {
-        let name = request.get("name");
-        let exactly = request.get("exactly");
-        let first = request.get("firstAvailable");
-        if name.check_present(errors) {
-            name.check(names::dns_label, errors);
+    let requests = devices.get("requests");
+    let constraints = devices.get("constraints");
+    let configurations = devices.get("config");
+    let names = RequestNames::of(devices);
+    if requests.check_count(MAX_REQUESTS, errors) {
+        for request in requests.elements() {
+            check_request(&request, errors);
         }
-        match (exactly.exists(), first.len() > 0) {
-            (true, true) => errors.push(FieldError::invalid(
-                request.path(),
-                Value::Null,
-                "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set",
-            )),
-            (false, false) => {
-                errors.push(request.required("exactly one of `exactly` or `firstAvailable` is required"));
-            }
-            (true, false) => check_request(&exactly, errors),
-            (false, true) => first.elements().for_each(|one| check_request(&one, errors)),
-        }
-        if seen.contains(&name.text()) {
-            errors.push(FieldError::duplicate(request.path(), name.text()));
-        }
-        seen.insert(name.text());
+        check_unique_names(&requests, errors);
     }
-    for configuration in devices.get("config").elements() {
-        check_configuration(&configuration, errors);
+    if constraints.check_count(MAX_CONSTRAINTS, errors) {
+        for constraint in constraints.elements() {
+            check_constraint(&constraint, &names, errors);
+        }
     }
-    for constraint in devices.get("constraints").elements() {
-        for request in constraint.get("requests").elements() {
-            let parent = request.text().split('/').next().unwrap_or_default();
-            if !seen.contains(&parent) {
-                errors.push(request.invalid(
-                    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'",
-                ));
-            }
+    if configurations.check_count(MAX_CONFIGURATIONS, errors) {
+        for configuration in configurations.elements() {
+            names.check_references(&configuration.get("requests"), errors);
+            check_configuration(&configuration, false, errors);
         }
     }
 }
 
-/// Checks device selectors. Expressions are not compiled.
-pub(super) fn check_selectors(selectors: &Field<'_, '_>, errors: &mut ErrorList) {
-    for selector in selectors.elements() {
-        let cel = selector.get("cel");
-        if cel.exists() {
-            cel.get("expression").check_present(errors);
-        } else {
-            errors.push(cel.required(""));
-        }
-    }
-}
-
-/// Checks the configurations that drivers receive for the devices they prepare.
-pub(super) fn check_configuration(configuration: &Field<'_, '_>, errors: &mut ErrorList) {
-    let opaque = configuration.get("opaque");
-    if !opaque.exists() {
-        errors.push(configuration.required("exactly one of `opaque` is required, but no field is set"));
-        return;
-    }
-    opaque.get("driver").check_named(names::dns_subdomain, errors);
-    let parameters = opaque.get("parameters");
-    match parameters.value() {
-        None => errors.push(parameters.required("")),
-        Some(Value::Object(_)) => {}
-        Some(_) => errors.push(FieldError::invalid(
-            parameters.path(),
-            "<value omitted>",
-            "must be a valid JSON object",
-        )),
-    }
+fn check_unique_names(requests: &Field<'_, '_>, errors: &mut ErrorList) {
+    requests.check_unique(
+        |request| request.get("name").text(),
+        |request| FieldError::duplicate(request.path(), request.get("name").text()),
+        errors,
+    );
 }
 
 fn check_request(request: &Field<'_, '_>, errors: &mut ErrorList) {
-    let class = request.get("deviceClassName");
-    if class.check_present(errors) {
-        class.check(names::dns_subdomain, errors);
+    request.get("name").check(names::dns_label, errors);
+    let exactly = request.get("exactly");
+    let alternatives = request.get("firstAvailable");
+    match (exactly.exists(), !alternatives.is_empty()) {
+        (true, true) => errors.push(FieldError::invalid(
+            request.path(),
+            Value::Null,
+            "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set",
+        )),
+        (false, false) => {
+            errors.push(request.required("exactly one of `exactly` or `firstAvailable` is required"));
+        }
+        (true, false) => check_one(&exactly, errors),
+        (false, true) => {
+            if alternatives.check_count(MAX_ALTERNATIVES, errors) {
+                for alternative in alternatives.elements() {
+                    alternative.get("name").check(names::dns_label, errors);
+                    check_one(&alternative, errors);
+                }
+                check_unique_names(&alternatives, errors);
+            }
+        }
     }
-    check_selectors(&request.get("selectors"), errors);
+}
+
+fn check_one(request: &Field<'_, '_>, errors: &mut ErrorList) {
+    request.get("deviceClassName").check_named(names::dns_subdomain, errors);
+    selectors::check(&request.get("selectors"), errors);
     let mode = request.get("allocationMode");
     let count = request.get("count");
     match mode.text() {
-        "ExactCount" if count.integer().is_none_or(|count| count <= 0) => {
-            errors.push(count.invalid("must be greater than zero"));
-        }
-        "ExactCount" => {}
-        "All" if count.integer().is_some_and(|count| count != 0) => {
+        "ExactCount" => count.check_positive(errors),
+        "All" if count.number() != 0 => {
             errors.push(count.invalid("must not be specified when allocationMode is 'All'"));
         }
         "All" => {}
         _ => errors.push(mode.unsupported(&["All", "ExactCount"])),
+    }
+    taints::check_tolerations(&request.get("tolerations"), errors);
+}
+
+fn check_constraint(constraint: &Field<'_, '_>, names: &RequestNames<'_>, errors: &mut ErrorList) {
+    names.check_references(&constraint.get("requests"), errors);
+    let same = constraint.get("matchAttribute");
+    let distinct = constraint.get("distinctAttribute");
+    if same.exists() {
+        device_names::check_fully_qualified(&same, errors);
+    } else if distinct.exists() {
+        device_names::check_fully_qualified(&distinct, errors);
+    } else {
+        errors.push(constraint.required(
+            "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields are set",
+        ));
+    }
+}
+
+/// Checks a configuration that drivers receive for the devices they prepare. One that is stored may be larger than a new
+/// one.
+pub(super) fn check_configuration(configuration: &Field<'_, '_>, is_stored: bool, errors: &mut ErrorList) {
+    let opaque = configuration.get("opaque");
+    if !opaque.exists() {
+        errors.push(opaque.required(""));
+        return;
+    }
+    device_names::check_driver(&opaque.get("driver"), errors);
+    let most_bytes = if is_stored { usize::MAX } else { MAX_PARAMETERS_BYTES };
+    check_raw_object(&opaque.get("parameters"), most_bytes, errors);
+}
+
+/// Checks a JSON object of any form, within a size.
+pub(super) fn check_raw_object(value: &Field<'_, '_>, most_bytes: usize, errors: &mut ErrorList) {
+    match value.value() {
+        None => errors.push(value.required("")),
+        Some(json) if most_bytes < usize::MAX && json.to_string().len() > most_bytes => {
+            errors.push(FieldError::too_long(value.path(), most_bytes));
+        }
+        Some(Value::Object(_)) => {}
+        Some(_) => {
+            let detail = "must be a valid JSON object";
+            errors.push(FieldError::invalid(value.path(), "<value omitted>", detail));
+        }
     }
 }

@@ -1,12 +1,23 @@
 //! Parameters of storage classes and attributes classes for their drivers.
 
 use registry_core::api::FieldError;
-use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::{ErrorList, names};
 
 use crate::support::field::Field;
 
 const MAX_PARAMETERS: usize = 512;
 const MAX_BYTES: usize = 256 * 1024;
+
+/// Checks the name of a provisioner or of a driver: a qualified name in any case.
+pub(super) fn check_provisioner(provisioner: &Field<'_, '_>, errors: &mut ErrorList) {
+    if provisioner.check_present(errors) {
+        // The messages show the name in lower case.
+        let name = provisioner.text().to_lowercase();
+        for complaint in names::qualified_name(&name) {
+            errors.push(FieldError::invalid(provisioner.path(), name.as_str(), complaint));
+        }
+    }
+}
 
 /// Checks number and size; `needed` requires at least one.
 pub(super) fn check(parameters: &Field<'_, '_>, needed: bool, errors: &mut ErrorList) {

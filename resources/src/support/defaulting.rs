@@ -25,6 +25,13 @@ pub(crate) fn fill(fields: &mut Fields, name: &str, default: impl Into<Value>) {
     }
 }
 
+/// Sets a field that is missing or null, for fields whose empty text is a value.
+pub(crate) fn fill_absent(fields: &mut Fields, name: &str, default: impl Into<Value>) {
+    if fields.get(name).is_none_or(Value::is_null) {
+        fields.insert(name.to_owned(), default.into());
+    }
+}
+
 /// Sets a number that is unset or 0, for fields whose 0 means unset.
 pub(crate) fn fill_zero(fields: &mut Fields, name: &str, default: i64) {
     if is_unset(fields.get(name)) || fields.get(name).and_then(Value::as_i64) == Some(0) {

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use crate::support::go_text::{self, GoShape};
 
+mod checks;
+
 /// A field, which may be absent, and its path. The value outlives the path.
 #[derive(Clone, Copy)]
 pub(crate) struct Field<'v, 'p> {

@@ -3,6 +3,9 @@
 
 use serde_json::Value;
 
+pub(crate) mod difference;
+pub(crate) mod internal;
+
 /// The Go type of a value.
 #[derive(Clone, Copy)]
 pub(crate) enum GoShape {

@@ -31,7 +31,7 @@ impl Checker<'_> {
         match found.optional_parameter() {
             Some(unwrapped) => unwrapped.clone(),
             None => {
-                if found != Type::Dyn {
+                if !found.is_dyn() {
                     self.error_at(id, format!("expected type 'optional_type({found})' but found '{found}'"));
                 }
                 found
@@ -112,7 +112,7 @@ impl Checker<'_> {
             Type::List(element) if is_pair => (Type::Int, element.as_ref().clone()),
             Type::List(element) => (element.as_ref().clone(), Type::Dyn),
             Type::Map(entry) => (entry.0.clone(), entry.1.clone()),
-            Type::Dyn | Type::Error | Type::Param(_) => {
+            Type::Dyn | Type::Any | Type::Error | Type::Param(_) => {
                 self.substitutions.is_assignable(&Type::Dyn, &range);
                 (Type::Dyn, Type::Dyn)
             }

@@ -195,10 +195,10 @@ pub(super) fn most_general<'t>(first: &'t Type, second: &'t Type) -> &'t Type {
 }
 
 fn is_equal_or_less_specific(first: &Type, second: &Type) -> bool {
-    if matches!(first, Type::Dyn | Type::Param(_)) {
+    if first.is_dyn() || matches!(first, Type::Param(_)) {
         return true;
     }
-    if matches!(second, Type::Dyn | Type::Param(_)) {
+    if second.is_dyn() || matches!(second, Type::Param(_)) {
         return false;
     }
     match (first, second) {

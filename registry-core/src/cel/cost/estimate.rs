@@ -69,6 +69,7 @@ impl<'e> Path<'e> {
             (Shape::Map(value), "@values" | "@items") => Some(value.as_ref()),
             (Shape::List(item, _), "@values") => Some(item.as_ref()),
             (Shape::Map(_), "@keys") => Some(&*KEY),
+            (Shape::Map(value), _) if declared.has_selectable_entries() => Some(value.as_ref()),
             (Shape::Object(object), name) => object.escaped_field(name).map(|field| &field.declared),
             _ => None,
         }))

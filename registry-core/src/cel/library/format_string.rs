@@ -265,7 +265,7 @@ pub(crate) fn check_literal(template: &str, types: &[Type]) -> Result<(), (Optio
         };
         let found = types.get(index).unwrap_or(&Type::Dyn);
         let fits = match (clause.letter, found) {
-            (_, Type::Dyn | Type::Param(_)) => true,
+            (_, Type::Dyn | Type::Any | Type::Param(_)) => true,
             ('d', _) => matches!(found, Type::Int | Type::Uint),
             ('f' | 'e', _) => matches!(found, Type::Double | Type::String),
             ('b', _) => matches!(found, Type::Int | Type::Uint | Type::Bool),

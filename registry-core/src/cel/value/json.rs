@@ -13,13 +13,13 @@ use crate::cel::value::List;
 pub(crate) fn adapt<'a>(json: &'a Json, declared: &'a DeclType) -> Evaluated<'a> {
     if json.is_null() {
         return match declared.shape {
-            Shape::Dyn | Shape::Preserved => Ok(Value::Null),
+            Shape::Dyn | Shape::Any | Shape::Preserved => Ok(Value::Null),
             _ if declared.nullable => Ok(Value::Null),
             _ => fail("invalid data, got null for schema with nullable=false"),
         };
     }
     match (&declared.shape, json) {
-        (Shape::Dyn | Shape::Preserved, _) => adapt_dyn(json, declared),
+        (Shape::Dyn | Shape::Any | Shape::Preserved, _) => adapt_dyn(json, declared),
         (Shape::Object(_) | Shape::Map(_), Json::Object(fields)) => {
             Ok(Value::Map(Map::Json(fields, declared)))
         }

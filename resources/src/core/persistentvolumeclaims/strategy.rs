@@ -7,123 +7,214 @@ use registry_core::resource::ObjectStrategy;
 use registry_core::schema::Quantity;
 use serde_json::{Value, json};
 
-use crate::core::volume_claim;
+use super::sources;
+use crate::core::persistentvolumes::spec::check_basic_amount;
+use crate::core::volume_claim::{self, Tolerated};
 use crate::support::defaulting::{fill_at, is_empty_at};
+use crate::support::equality;
 use crate::support::field::Field;
-use crate::support::label_selector;
+use crate::support::go_text::{difference, internal};
 
 const IMMUTABLE: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const STORAGE: [&str; 4] = ["spec", "resources", "requests", "storage"];
+const CLASS: [&str; 2] = ["spec", "storageClassName"];
+const ATTRIBUTES_CLASS: [&str; 2] = ["spec", "volumeAttributesClassName"];
+/// The annotation that named the class before there was a field.
+const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// Defaults, validation; a bound claim may be expanded.
 pub(super) struct PersistentVolumeClaimStrategy;
 
 impl ObjectStrategy for PersistentVolumeClaimStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        fill_at(object, &["spec", "volumeMode"], "Filesystem");
+        if object.get(&["spec", "volumeMode"]).is_none_or(Value::is_null) {
+            object.set(&["spec", "volumeMode"], "Filesystem".into());
+        }
+        fill_at(object, &["status", "phase"], "Pending");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
         object.set(&["status"], json!({"phase": "Pending"}));
-        // A data source of an unsupported kind is dropped.
-        if object.get(&["spec", "dataSource"]).is_some_and(|source| !is_known_source(source)) {
-            object.remove(&["spec", "dataSource"]);
-        }
-        align_sources(object);
+        sources::normalize(object, None);
     }
 
-    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, _old: &Object) {
-        align_sources(new);
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        sources::normalize(new, Some(old));
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        let modes = spec.get("accessModes");
-        if modes.len() == 0 {
-            errors.push(modes.required("at least 1 access mode is required"));
-        }
-        label_selector::check(&spec.get("selector"), &mut errors);
-        volume_claim::check_access_modes(&modes, &mut errors);
-        check_request(&spec, &mut errors);
-        let class = spec.get("storageClassName");
-        if !class.text().is_empty() {
-            class.check(names::dns_subdomain, &mut errors);
-        }
-        spec.get("volumeMode").check_one_of(&["Block", "Filesystem"], &mut errors);
+        volume_claim::check_spec(&Field::of(object, "spec"), Tolerated::default(), &mut errors);
         errors
     }
 
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
-        let bound = old.get_str(&["status", "phase"]) == Some("Bound");
-        let mut allowed = new.clone();
-        // The volume name may be set once, also by a user.
-        if is_empty_at(old, &["spec", "volumeName"]) {
-            allowed.copy_field(old, &["spec", "volumeName"]);
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(new, "spec");
+        volume_claim::check_spec(&spec, Tolerated::of(&Field::of(old, "spec")), &mut errors);
+        check_spec_kept(new, old, &mut errors);
+        check_growth(new, old, &mut errors);
+        if !equality::same(new.get(&["spec", "volumeMode"]), old.get(&["spec", "volumeMode"])) {
+            let value = spec.get("volumeMode").value().cloned().unwrap_or_default();
+            // The path is without the spec.
+            errors.push(FieldError::invalid(FieldPath::new("volumeMode"), value, "field is immutable"));
         }
-        if is_empty_at(old, &["spec", "storageClassName"]) {
-            allowed.copy_field(old, &["spec", "storageClassName"]);
-        }
-        if bound {
-            allowed.copy_field(old, &["spec", "resources", "requests"]);
-            allowed.copy_field(old, &["spec", "volumeAttributesClassName"]);
-        }
-        if allowed.0.get("spec") != old.0.get("spec") {
-            errors.push(FieldError::forbidden(FieldPath::new("spec"), IMMUTABLE));
-        }
-        if bound {
-            check_growth(new, old, &mut errors);
-        }
+        check_attributes_class_kept(new, old, &mut errors);
         errors
     }
-}
 
-/// Copies the data source between its older and its newer field.
-fn align_sources(claim: &mut Object) {
-    let old = ["spec", "dataSource"];
-    let new = ["spec", "dataSourceRef"];
-    match (claim.get(&old).cloned(), claim.get(&new).cloned()) {
-        (Some(source), None) if is_known_source(&source) => claim.set(&new, source),
-        (None, Some(source)) if is_known_source(&source) && source.get("namespace").is_none() => {
-            claim.set(&old, source);
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        check_status(&Field::of(new, "status"), &mut errors);
+        errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if annotation(object).is_some() {
+            warnings.push(format!(
+                "metadata.annotations[{CLASS_ANNOTATION}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
+            ));
         }
-        _ => {}
+        volume_claim::warn(&Field::of(object, "spec"), &mut warnings);
+        warnings
+    }
+
+    fn warnings_on_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        self.warnings_on_create(context, new)
     }
 }
 
-fn is_known_source(source: &Value) -> bool {
-    let part = |field: &str| source.get(field).and_then(Value::as_str).unwrap_or_default();
-    matches!(
-        (part("apiGroup"), part("kind")),
-        ("", "PersistentVolumeClaim") | ("snapshot.storage.k8s.io", "VolumeSnapshot")
-    )
+fn annotation(object: &Object) -> Option<&str> {
+    object.annotations().find(|(key, _)| *key == CLASS_ANNOTATION).map(|(_, value)| value)
 }
 
-fn check_request(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let resources = spec.get("resources");
-    let requests = resources.get("requests");
-    let storage = requests.get("storage");
-    let path = resources.path().key("storage");
-    if !storage.exists() {
-        errors.push(FieldError::required(path, ""));
-        return;
+// === changes ===
+
+fn check_spec_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let mut after = Object::default();
+    let mut before = Object::default();
+    after.copy_field(new, &["spec"]);
+    before.copy_field(old, &["spec"]);
+    sources::complete(&mut before);
+    // The volume name may be set once, also by a user.
+    if is_empty_at(old, &["spec", "volumeName"]) {
+        before.copy_field(new, &["spec", "volumeName"]);
     }
-    if let (Ok(amount), Ok(none)) = (Quantity::parse(storage.text()), Quantity::parse("0"))
-        && !amount.compare(&none).is_gt()
-    {
-        errors.push(FieldError::invalid(path, storage.text(), "must be greater than zero"));
+    let class = new.get_str(&CLASS);
+    let had_class = old.get_str(&CLASS).is_some();
+    let (old_annotation, new_annotation) = (annotation(old), annotation(new));
+    let replaces_annotation = old_annotation.is_some()
+        && !had_class
+        && class == old_annotation
+        && new_annotation.is_none_or(|new| Some(new) == old_annotation);
+    if replaces_annotation {
+        after.remove(&CLASS);
+    } else {
+        if old_annotation.unwrap_or_default() != new_annotation.unwrap_or_default() {
+            errors.push(FieldError::invalid(
+                FieldPath::new("metadata").child("annotations").child(CLASS_ANNOTATION),
+                new_annotation.unwrap_or_default(),
+                "field is immutable",
+            ));
+        }
+        if class.is_some() && !had_class && old_annotation.is_none_or(|old| class == Some(old)) {
+            after.remove(&CLASS);
+        }
+    }
+    if new.get_str(&["status", "phase"]) == Some("Bound") {
+        if after.get(&STORAGE[..3]).is_some() {
+            after.copy_field(&before, &STORAGE);
+        }
+        after.copy_field(&before, &ATTRIBUTES_CLASS);
+    }
+    if !equality::same(after.0.get("spec"), before.0.get("spec")) {
+        let shown = |object: &Object| internal::text(object.0.get("spec"), "<core.PersistentVolumeClaimSpec>");
+        let difference = difference::difference(&shown(&before), &shown(&after));
+        errors.push(FieldError::forbidden(FieldPath::new("spec"), format!("{IMMUTABLE}\n{difference}")));
     }
 }
 
 fn check_growth(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let amount = |object: &Object, path: &[&str]| Quantity::parse(object.get_str(path)?).ok();
-    let (Some(wanted), Some(before)) = (amount(new, &STORAGE), amount(old, &STORAGE)) else { return };
+    let amount = |object: &Object, path: &[&str]| {
+        let amount = object.get_str(path).and_then(|text| Quantity::parse(text).ok());
+        amount.unwrap_or_else(|| Quantity::whole(0))
+    };
+    let wanted = amount(new, &STORAGE);
+    if !wanted.compare(&amount(old, &STORAGE)).is_lt() {
+        return;
+    }
     // After a failed expansion the request may be reduced, but not below the volume's capacity.
-    let capacity = amount(old, &["status", "capacity", "storage"]);
-    let fits = capacity.is_none_or(|capacity| wanted.compare(&capacity).is_gt());
-    if wanted.compare(&before).is_lt() && !fits {
+    if !wanted.compare(&amount(old, &["status", "capacity", "storage"])).is_gt() {
         let path = FieldPath::new("spec").child("resources").child("requests").child("storage");
         errors.push(FieldError::forbidden(path, "field can not be less than status.capacity"));
+    }
+}
+
+fn check_attributes_class_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let class = new.get(&ATTRIBUTES_CLASS);
+    if class == old.get(&ATTRIBUTES_CLASS)
+        || old.get(&["status", "currentVolumeAttributesClassName"]).is_none()
+    {
+        return;
+    }
+    let what = match class.and_then(Value::as_str) {
+        None => "nil",
+        Some("") => "empty string",
+        Some(_) => return,
+    };
+    let detail =
+        format!("update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil");
+    errors.push(FieldError::forbidden(FieldPath::new("spec").child("volumeAttributesClassName"), detail));
+}
+
+// === status ===
+
+fn check_status(status: &Field<'_, '_>, errors: &mut ErrorList) {
+    const RESIZES: [&str; 5] = [
+        "ControllerResizeInProgress",
+        "ControllerResizeInfeasible",
+        "NodeResizeInProgress",
+        "NodeResizeInfeasible",
+        "NodeResizePending",
+    ];
+    for (_, amount) in status.get("capacity").entries() {
+        check_basic_amount(&amount, errors);
+    }
+    let statuses = status.get("allocatedResourceStatuses");
+    for (resource, state) in statuses.entries() {
+        check_resource(&statuses, resource, errors);
+        if !RESIZES.contains(&state.text()) {
+            let mut sorted = RESIZES;
+            sorted.sort_unstable();
+            errors.push(FieldError::not_supported(statuses.path(), resource, &sorted));
+        }
+    }
+    let allocated = status.get("allocatedResources");
+    for (resource, amount) in allocated.entries() {
+        let before = errors.0.len();
+        check_resource(&allocated, resource, errors);
+        if errors.0.len() > before {
+            continue;
+        }
+        check_basic_amount(&amount, errors);
+        if errors.0.len() == before
+            && Quantity::parse(amount.text()).is_ok_and(|amount| amount.nanos() < Some(0))
+        {
+            errors.push(amount.invalid("must be greater than or equal to 0"));
+        }
+    }
+}
+
+/// Checks the name of a resource: of Kubernetes' own ones only storage can be allocated to a claim.
+fn check_resource(map: &Field<'_, '_>, resource: &str, errors: &mut ErrorList) {
+    let complaints = names::qualified_name(resource);
+    let is_good = complaints.is_empty();
+    for complaint in complaints {
+        errors.push(FieldError::invalid(map.path(), resource, complaint));
+    }
+    let is_own = !resource.contains('/') || resource.contains("kubernetes.io/");
+    if is_good && is_own && resource != "storage" {
+        errors.push(FieldError::not_supported(map.path(), resource, &["storage"]));
     }
 }

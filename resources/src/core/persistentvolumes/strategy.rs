@@ -1,43 +1,47 @@
 //! Rules of PersistentVolumes.
 
 use registry_core::RequestContext;
-use registry_core::api::validation::{ErrorList, names};
-use registry_core::api::{FieldError, Object, time};
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, FieldPath, Object, time};
 use registry_core::resource::ObjectStrategy;
-use registry_core::schema::Quantity;
 use serde_json::{Value, json};
 
-use crate::core::volume_claim;
-use crate::support::defaulting::{fill_at, with};
+use super::{sources, spec};
+use crate::core::node_selector;
+use crate::support::defaulting::{self, fill_at, with};
+use crate::support::equality;
 use crate::support::field::Field;
+use crate::support::go_text::{difference, internal};
 
-/// Nanounits per unit.
-const NANOS: i128 = 1_000_000_000;
-const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
-/// The volume source fields of a volume's spec.
-const SOURCES: [&str; 22] = [
-    "awsElasticBlockStore",
-    "azureDisk",
-    "azureFile",
-    "cephfs",
-    "cinder",
-    "csi",
-    "fc",
-    "flexVolume",
-    "flocker",
-    "gcePersistentDisk",
-    "glusterfs",
-    "hostPath",
-    "iscsi",
-    "local",
-    "nfs",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "quobyte",
-    "rbd",
-    "scaleIO",
-    "storageos",
-    "vsphereVolume",
+const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
+const SOURCE: &str = "<core.PersistentVolumeSource>";
+
+/// Annotations that were replaced by fields, and what to say about them.
+const DEPRECATED_ANNOTATIONS: [(&str, &str); 2] = [
+    (
+        "volume.beta.kubernetes.io/storage-class",
+        "deprecated since v1.8; use \"storageClassName\" attribute instead",
+    ),
+    (MOUNT_OPTIONS, "deprecated since v1.31; use \"mountOptions\" attribute instead"),
+];
+
+/// Sources that no kubelet mounts any more, their names in warnings, and what to say about them.
+const DEPRECATED_SOURCES: [(&str, &str, &str); 6] = [
+    ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+    ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+    ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
+];
+
+/// Labels of nodes that were replaced by others.
+const RENAMED_LABELS: [(&str, &str); 5] = [
+    ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
+    ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"),
+    ("beta.kubernetes.io/os", "kubernetes.io/os"),
+    ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
+    ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
 ];
 
 /// Defaults, phases, validation.
@@ -50,10 +54,13 @@ impl ObjectStrategy for PersistentVolumeStrategy {
 
     fn apply_defaults(&self, object: &mut Object) {
         fill_at(object, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
-        fill_at(object, &["spec", "volumeMode"], "Filesystem");
+        if object.get(&["spec", "volumeMode"]).is_none_or(Value::is_null) {
+            object.set(&["spec", "volumeMode"], "Filesystem".into());
+        }
         with(&mut object.0, "spec", |spec| {
-            with(spec, "hostPath", |path| crate::support::defaulting::fill(path, "type", ""));
+            with(spec, "hostPath", |path| defaulting::fill(path, "type", ""));
         });
+        fill_at(object, &["status", "phase"], "Pending");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -62,100 +69,139 @@ impl ObjectStrategy for PersistentVolumeStrategy {
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         const TRANSITION: [&str; 2] = ["status", "lastPhaseTransitionTime"];
-        let phase = |object: &Object| object.get(&["status", "phase"]).cloned();
-        if phase(new) != phase(old) && new.get(&TRANSITION) == old.get(&TRANSITION) {
-            new.set(&TRANSITION, time::now().into());
-        } else if new.get(&TRANSITION).is_none() {
+        let has_moved = new.get(&["status", "phase"]) != old.get(&["status", "phase"]);
+        let given = new.get(&TRANSITION);
+        if !has_moved && given.is_none() {
             new.copy_field(old, &TRANSITION);
+        } else if has_moved && (given.is_none() || given == old.get(&TRANSITION)) {
+            new.set(&TRANSITION, time::now().into());
         }
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        let modes = spec.get("accessModes");
-        if modes.len() == 0 {
-            errors.push(modes.required(""));
-        }
-        volume_claim::check_access_modes(&modes, &mut errors);
-        check_capacity(&spec.get("capacity"), &mut errors);
-        check_sources(&spec, &mut errors);
-        spec.get("persistentVolumeReclaimPolicy").check_one_of(&RECLAIM_POLICIES, &mut errors);
-        let class = spec.get("storageClassName");
-        if !class.text().is_empty() {
-            class.check(names::dns_subdomain, &mut errors);
-        }
-        spec.get("volumeMode").check_one_of(&["Block", "Filesystem"], &mut errors);
+        check(object, None)
+    }
+
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let before = Field::of(old, "spec");
+        let mut errors = check(new, Some(&before));
+        let after = Field::of(new, "spec");
+        // Kubernetes checks the spec with the object and again with the update.
+        spec::check(&after, new.name(), Some(&before), &mut errors);
+        check_source_kept(new, old, &mut errors);
+        let top = Field::of(new, "spec");
+        check_kept(&top, &before, &mut errors);
         errors
     }
 
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
-        let new = Field::of(new, "spec");
-        let old = Field::of(old, "spec");
-        let differs = |field: &&&str| new.get(field).value() != old.get(field).value();
-        if SOURCES.iter().any(|field| differs(&field)) {
-            let detail = "spec.persistentvolumesource is immutable after creation";
-            errors.push(FieldError::forbidden(new.path().child("persistentvolumesource"), detail));
-        }
-        new.get("volumeMode").check_immutable(&old.get("volumeMode"), &mut errors);
-        if old.get("nodeAffinity").exists() {
-            new.get("nodeAffinity").check_immutable(&old.get("nodeAffinity"), &mut errors);
-        }
-        errors
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        warnings(new)
     }
 }
 
-fn check_capacity(capacity: &Field<'_, '_>, errors: &mut ErrorList) {
-    if capacity.len() == 0 {
-        errors.push(capacity.required(""));
+fn check(object: &Object, old: Option<&Field<'_, '_>>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let volume = Field::of(object, "spec");
+    spec::check(&volume, object.name(), old, &mut errors);
+    let has_options = object.annotations().any(|(key, _)| key == MOUNT_OPTIONS);
+    if has_options && !sources::takes_mount_options(&volume) {
+        let path = FieldPath::new("metadata").child("annotations").child(MOUNT_OPTIONS);
+        errors.push(FieldError::forbidden(path, "may not specify mount options for this volume type"));
     }
-    let storage = capacity.get("storage");
-    if !storage.exists() || capacity.len() > 1 {
-        errors.push(capacity.unsupported(&["storage"]));
+    errors
+}
+
+// === changes ===
+
+/// Checks that the source is the same; the secret for expansions may be added.
+fn check_source_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
+    const EXPANSION: [&str; 3] = ["spec", "csi", "controllerExpandSecretRef"];
+    let mut comparable = None;
+    if old.get(&["spec", "csi"]).is_some() && old.get(&EXPANSION).is_none() && new.get(&EXPANSION).is_some() {
+        let mut without = new.clone();
+        without.remove(&EXPANSION);
+        comparable = Some(without);
     }
-    for (_, amount) in capacity.entries() {
-        let negative =
-            Quantity::parse(amount.text()).ok().and_then(|amount| amount.nanos()).filter(|nanos| *nanos < 0);
-        if let Some(nanos) = negative {
-            let whole = i64::try_from(nanos / NANOS).unwrap_or(i64::MIN);
-            errors.push(FieldError::invalid(amount.path(), whole, "must be a valid resource quantity"));
-        }
-        volume_claim::check_positive(&amount, errors);
+    let after = comparable.as_ref().unwrap_or(new);
+    let shown = |object: &Object| internal::text(object.0.get("spec"), SOURCE);
+    let (before, after) = (shown(old), shown(after));
+    if before != after {
+        let difference = difference::difference(&before, &after);
+        errors.push(FieldError::forbidden(
+            FieldPath::new("spec").child("persistentvolumesource"),
+            format!("spec.persistentvolumesource is immutable after creation\n{difference}"),
+        ));
     }
 }
 
-fn check_sources(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let present =
-        SOURCES.iter().filter(|source| spec.get(source).value().is_some_and(|one| *one != Value::Null));
-    let mut found = 0;
-    // Kubernetes checks `hostPath` first.
-    let mut present: Vec<_> = present.collect();
-    present.sort_by_key(|source| **source != "hostPath");
-    for source in present {
-        let source = spec.get(source);
-        found += 1;
-        if found > 1 {
-            errors.push(source.forbidden("may not specify more than 1 volume type"));
+fn check_kept(spec: &Field<'_, '_>, old: &Field<'_, '_>, errors: &mut ErrorList) {
+    // The paths of these two are without the spec.
+    if !equality::same(spec.get("volumeMode").value(), old.get("volumeMode").value()) {
+        let value = spec.get("volumeMode").value().cloned().unwrap_or_default();
+        errors.push(FieldError::invalid(FieldPath::new("volumeMode"), value, "field is immutable"));
+    }
+    let (affinity, before) = (spec.get("nodeAffinity"), old.get("nodeAffinity"));
+    if before.exists() && !is_same_affinity(affinity.value(), before.value()) {
+        let shown = internal::text(affinity.value(), "*<core.VolumeNodeAffinity>");
+        let detail = "field is immutable, except for updating from beta label to GA";
+        let error = FieldError::invalid(FieldPath::new("nodeAffinity"), Value::Null, detail);
+        errors.push(error.shown_as(shown));
+    }
+    let class = spec.get("volumeAttributesClassName");
+    if old.get("volumeAttributesClassName").exists() && !class.exists() {
+        errors.push(class.forbidden("update from non-nil value to nil is forbidden"));
+    }
+}
+
+/// Whether affinities are the same apart from labels that were replaced by their successors.
+fn is_same_affinity(new: Option<&Value>, old: Option<&Value>) -> bool {
+    let (Some(new), Some(old)) = (new, old) else { return new.is_none() && old.is_none() };
+    let mut old = old.clone();
+    let terms = |value: &Value| value.pointer("/required/nodeSelectorTerms").and_then(Value::as_array).cloned();
+    let new_terms = terms(new).unwrap_or_default();
+    let old_terms = old.pointer_mut("/required/nodeSelectorTerms").and_then(Value::as_array_mut);
+    for (old, new) in old_terms.into_iter().flatten().zip(&new_terms) {
+        for list in ["matchExpressions", "matchFields"] {
+            let new = new.get(list).and_then(Value::as_array).into_iter().flatten();
+            let old = old.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+            for (old, new) in old.zip(new) {
+                let keys = (old.get("key").and_then(Value::as_str), new.get("key").and_then(Value::as_str));
+                let renamed = RENAMED_LABELS.iter().find(|(from, to)| keys == (Some(*from), Some(*to)));
+                if let (Some((_, to)), Some(old)) = (renamed, old.as_object_mut()) {
+                    old.insert("key".to_owned(), Value::from(*to));
+                }
+            }
         }
     }
-    if found == 0 {
-        errors.push(spec.required("must specify a volume type"));
-    }
-    let host = spec.get("hostPath");
-    let path = host.get("path");
-    if host.exists() && path.check_present(errors) && path.text().split('/').any(|step| step == "..") {
-        errors.push(path.invalid("must not contain '..'"));
-    }
-    if spec.get("local").exists() && !spec.get("nodeAffinity").exists() {
-        errors.push(spec.get("nodeAffinity").required("Local volume requires node affinity"));
-    }
-    let needs: [(&str, &[&str]); 3] =
-        [("csi", &["driver", "volumeHandle"]), ("nfs", &["server", "path"]), ("local", &["path"])];
-    for (source, fields) in needs {
-        let source = spec.get(source);
-        for field in fields.iter().filter(|_| source.exists()) {
-            source.get(field).check_present(errors);
+    equality::same(Some(new), Some(&old))
+}
+
+// === warnings ===
+
+fn warnings(object: &Object) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (key, text) in DEPRECATED_ANNOTATIONS {
+        if object.annotations().any(|(annotation, _)| annotation == key) {
+            warnings.push(format!("metadata.annotations[{key}]: {text}"));
         }
     }
+    let spec = Field::of(object, "spec");
+    let policy = spec.get("persistentVolumeReclaimPolicy");
+    if policy.text() == "Recycle" {
+        warnings.push(format!(
+            "{}: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.",
+            policy.path()
+        ));
+    }
+    node_selector::warn(&spec.get("nodeAffinity").get("required"), &mut warnings);
+    for (field, shown, text) in DEPRECATED_SOURCES {
+        if spec.get(field).exists() {
+            warnings.push(format!("spec.{shown}: {text}"));
+        }
+    }
+    warnings
 }

@@ -22,10 +22,13 @@ use super::Services;
 use super::addresses::{AddressObjects, Holder};
 use super::claim::Claim;
 use super::range::ServiceRange;
-use super::service_type::{has_cluster_ip, has_node_ports, kind};
-use super::taken::{FIRST_NODE_PORT, LAST_NODE_PORT, Taken, Uses, node_port};
+use super::service_type::{has_cluster_ip, is_external_name};
+use super::taken::{Taken, Uses};
+use super::{families, node_ports};
+use crate::core::address;
 use crate::networking::ipaddresses::IPAddresses;
 use crate::support::defaulting::is_empty_at;
+use crate::support::equality;
 use crate::support::system_writer::SystemWriter;
 
 /// Maximum number of addresses that are tried for one service if other servers claim them first.
@@ -80,28 +83,28 @@ impl Allocator {
         }
     }
 
-    /// Allocates what a service needs; requested addresses and ports are claimed for it.
+    /// Allocates what a service needs; requested addresses and ports are claimed for it. `old` is the service before an
+    /// update.
     fn allocate(
         self: &Arc<Self>,
         service: &mut Object,
         holder: &Holder,
-        before: &Uses,
+        old: Option<&Object>,
+        dry_run: bool,
     ) -> Result<Claim, StatusError> {
         let mut claim = Claim::new(self.clone(), holder.clone());
-        let mut errors = ErrorList::default();
+        let errors = families::set(service, old, self.range);
+        if !errors.is_empty() {
+            return Err(invalid(service, &errors));
+        }
         let mut taken = self.taken();
-        if has_cluster_ip(service) {
-            set_families(service, self.range, &mut errors);
-            self.take_address(service, before, &mut taken, &mut claim.uses, &mut errors);
+        if has_cluster_ip(service) && old.is_none_or(is_external_name) {
+            self.take_address(service, dry_run, &mut taken, &mut claim.uses)?;
         }
-        if has_node_ports(service) {
-            take_node_ports(service, before, &mut taken, &mut claim.uses, &mut errors);
-        }
+        let mut claims = node_ports::Claims { taken: &mut taken, uses: &mut claim.uses, dry_run };
+        let outcome = node_ports::allocate(service, old, &mut claims);
         drop(taken);
-        if errors.is_empty() {
-            return Ok(claim);
-        }
-        Err(StatusError::invalid(Services::TYPE.kind, service.name(), &errors))
+        outcome.map(|()| claim)
     }
 
     /// Allocates, and creates the address objects: if another server created one, this server did not know of that
@@ -110,19 +113,17 @@ impl Allocator {
         self: &Arc<Self>,
         service: &mut Object,
         holder: &Holder,
-        before: &Uses,
+        old: Option<&Object>,
     ) -> Result<Claim, StatusError> {
         let asked = service.clone();
         for _ in 0..ADDRESS_ATTEMPTS {
-            let claim = self.allocate(service, holder, before)?;
+            let claim = self.allocate(service, holder, old, false)?;
             let (claim, foreign) = claim.make_objects().await?;
             let Some(address) = foreign else { return Ok(claim) };
             let was_chosen = asked.get(&["spec", "clusterIP"]) != service.get(&["spec", "clusterIP"]);
             self.taken().add_foreign(address);
             if !was_chosen {
-                let mut errors = ErrorList::default();
-                already_allocated(&address.to_string(), service.get(&["spec", "clusterIPs"]), &mut errors);
-                return Err(StatusError::invalid(Services::TYPE.kind, service.name(), &errors));
+                return Err(not_allocated(service, &format!(" {address}"), "provided IP is already allocated"));
             }
             service.clone_from(&asked);
         }
@@ -140,61 +141,56 @@ impl Allocator {
     fn take_address(
         &self,
         service: &mut Object,
-        before: &Uses,
+        dry_run: bool,
         taken: &mut Taken,
         claimed: &mut Uses,
-        errors: &mut ErrorList,
-    ) {
-        mirror_address(service);
-        let path = FieldPath::new("spec").child("clusterIPs");
-        let wanted = service.get(&["spec", "clusterIPs"]).cloned().unwrap_or_default();
-        let Some(first) = wanted.get(0).and_then(Value::as_str) else {
+    ) -> Result<(), StatusError> {
+        let wanted = service.get(&["spec", "clusterIPs"]).and_then(|ips| ips.get(0)).and_then(Value::as_str);
+        let Some(wanted) = wanted else {
             let Some(address) = self.free_address(taken).filter(|address| taken.claim_address(*address))
             else {
-                errors.push(FieldError::invalid(path, Value::Null, "failed to allocate IP: range is full"));
-                return;
+                return Err(not_allocated(service, "", "range is full"));
             };
             claimed.addresses.insert(address);
             service.set(&["spec", "clusterIP"], address.to_string().into());
             service.set(&["spec", "clusterIPs"], json!([address.to_string()]));
-            return;
+            return Ok(());
         };
-        // Validation reports invalid addresses.
-        let Ok(address) = first.parse::<IpAddr>() else { return };
-        if before.addresses.contains(&address) {
-            return;
-        }
+        // A headless service has none.
+        let Some(address) = address::parse_loosely(wanted) else { return Ok(()) };
+        let what = format!(" {wanted}");
         if !self.range.gives(address) {
-            let detail = format!(
-                "failed to allocate IP {first}: the provided network does not match the current range"
-            );
-            errors.push(FieldError::invalid(path, wanted, detail));
-        } else if taken.claim_address(address) {
-            claimed.addresses.insert(address);
-        } else {
-            already_allocated(first, Some(&wanted), errors);
+            let detail = if dry_run {
+                format!(
+                    "the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {}",
+                    self.range
+                )
+            } else {
+                "the provided network does not match the current range".to_owned()
+            };
+            return Err(not_allocated(service, &what, &detail));
         }
+        // A dry run does not look whether the address is in use.
+        if dry_run {
+            return Ok(());
+        }
+        if !taken.claim_address(address) {
+            return Err(not_allocated(service, &what, "provided IP is already allocated"));
+        }
+        claimed.addresses.insert(address);
+        Ok(())
     }
 }
 
-/// Sets the IP families: a single one; only a headless service without a selector may have both.
-fn set_families(service: &mut Object, range: ServiceRange, errors: &mut ErrorList) {
-    let headless = service.get_str(&["spec", "clusterIP"]) == Some("None");
-    let free = headless && is_empty_at(service, &["spec", "selector"]);
-    let (policy, families) = if free {
-        ("RequireDualStack", range.families().to_vec())
-    } else {
-        ("SingleStack", vec![range.family()])
-    };
-    if service.get_str(&["spec", "ipFamilyPolicy"]) == Some("RequireDualStack") && !free {
-        let path = FieldPath::new("spec").child("ipFamilyPolicy");
-        let detail = "this cluster is not configured for dual-stack services";
-        errors.push(FieldError::invalid(path, "RequireDualStack", detail));
-    }
-    crate::support::defaulting::fill_at(service, &["spec", "ipFamilyPolicy"], policy);
-    if is_empty_at(service, &["spec", "ipFamilies"]) {
-        service.set(&["spec", "ipFamilies"], json!(families));
-    }
+fn invalid(service: &Object, errors: &ErrorList) -> StatusError {
+    StatusError::invalid(Services::TYPE.kind, service.name(), errors)
+}
+
+fn not_allocated(service: &Object, what: &str, why: &str) -> StatusError {
+    let wanted = service.get(&["spec", "clusterIPs"]).cloned().unwrap_or_default();
+    let path = FieldPath::new("spec").child("clusterIPs");
+    let error = FieldError::invalid(path, wanted, format!("failed to allocate IP{what}: {why}"));
+    invalid(service, &error.into())
 }
 
 /// Copies the older field to the newer, plural one.
@@ -205,95 +201,31 @@ fn mirror_address(service: &mut Object) {
     }
 }
 
-fn already_allocated(address: &str, wanted: Option<&Value>, errors: &mut ErrorList) {
-    let path = FieldPath::new("spec").child("clusterIPs");
-    let detail = format!("failed to allocate IP {address}: provided IP is already allocated");
-    errors.push(FieldError::invalid(path, wanted.cloned().unwrap_or_default(), detail));
-}
-
-fn take_node_ports(
-    service: &mut Object,
-    before: &Uses,
-    taken: &mut Taken,
-    claimed: &mut Uses,
-    errors: &mut ErrorList,
-) {
-    let wants = kind(service) == "NodePort"
-        || service.get(&["spec", "allocateLoadBalancerNodePorts"]) != Some(&Value::Bool(false));
-    let ports = service.0.get_mut("spec").and_then(|spec| spec.get_mut("ports"));
-    let ports = ports.and_then(Value::as_array_mut).into_iter().flatten();
-    for (index, port) in ports.enumerate() {
-        let path = FieldPath::new("spec").child("ports").index(index).child("nodePort");
-        let Some((protocol, number)) = node_port(port) else {
-            if !wants {
-                continue;
-            }
-            let Some(number) = taken.free_node_port() else {
-                errors.push(FieldError::invalid(path, 0, "failed to allocate a nodePort: range is full"));
-                continue;
-            };
-            let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP").to_owned();
-            if let Some(port) = port.as_object_mut() {
-                port.insert("nodePort".to_owned(), number.into());
-            }
-            let key = (protocol, number);
-            if taken.claim_node_port(&key) {
-                claimed.node_ports.insert(key);
-            }
-            continue;
-        };
-        let key = (protocol, number);
-        if before.node_ports.contains(&key) {
-            continue;
-        }
-        if !(FIRST_NODE_PORT..=LAST_NODE_PORT).contains(&number) {
-            let detail = format!(
-                "provided port is not in the valid range. The range of valid ports is {FIRST_NODE_PORT}-{LAST_NODE_PORT}"
-            );
-            errors.push(FieldError::invalid(path, number, detail));
-        } else if taken.claim_node_port(&key) {
-            claimed.node_ports.insert(key);
-        } else {
-            errors.push(FieldError::invalid(path, number, "provided port is already allocated"));
-        }
-    }
-}
-
-/// Keeps the allocated values that an update leaves out.
+/// Keeps the allocated values that an update leaves out, and makes the older and the newer field for addresses agree.
 fn keep_allocated(new: &mut Object, old: &Object) {
-    if has_cluster_ip(old) && has_cluster_ip(new) {
-        let ip = ["spec", "clusterIP"];
-        let cleared = is_empty_at(new, &ip) && is_empty_at(new, &["spec", "clusterIPs"]);
-        if cleared {
-            new.copy_field(old, &ip);
-            new.copy_field(old, &["spec", "clusterIPs"]);
-        } else if new.get(&ip) != old.get(&ip)
-            && new.get(&["spec", "clusterIPs"]) == old.get(&["spec", "clusterIPs"])
-        {
-            // Only the older field changed: the newer one follows.
-            new.remove(&["spec", "clusterIPs"]);
-        }
-        for field in ["ipFamilies", "ipFamilyPolicy"] {
-            if is_empty_at(new, &["spec", field]) {
-                new.copy_field(old, &["spec", field]);
+    const ONE: [&str; 2] = ["spec", "clusterIP"];
+    const ALL: [&str; 2] = ["spec", "clusterIPs"];
+    if !is_external_name(old) && !is_external_name(new) {
+        for path in [ONE, ALL] {
+            if is_empty_at(new, &path) && !is_empty_at(old, &path) {
+                new.copy_field(old, &path);
             }
         }
     }
-    if has_node_ports(old) && has_node_ports(new) {
-        keep_node_ports(new, old);
-    }
-}
-
-fn keep_node_ports(new: &mut Object, old: &Object) {
-    let same = |one: &Value, other: &Value| {
-        ["port", "protocol"].iter().all(|field| one.get(field) == other.get(field))
-    };
-    let before = old.get(&["spec", "ports"]).and_then(Value::as_array).cloned().unwrap_or_default();
-    let ports = new.0.get_mut("spec").and_then(|spec| spec.get_mut("ports"));
-    for port in ports.and_then(Value::as_array_mut).into_iter().flatten() {
-        let given = before.iter().find(|old| same(old, port)).and_then(node_port);
-        if let (None, Some((_, number)), Some(port)) = (node_port(port), given, port.as_object_mut()) {
-            port.insert("nodePort".to_owned(), number.into());
+    node_ports::keep(new, old);
+    let text = |object: &Object| object.get_str(&ONE).unwrap_or_default().to_owned();
+    let (before, now) = (text(old), text(new));
+    let are_same = |new: &Object| equality::same(new.get(&ALL), old.get(&ALL));
+    if before == now {
+        if is_empty_at(new, &ALL) && !is_empty_at(old, &ALL) {
+            new.copy_field(old, &ALL);
+        }
+    } else if are_same(new) {
+        // Only the older field changed: the newer one follows.
+        if now.is_empty() {
+            new.remove(&ALL);
+        } else {
+            new.set(&ALL, json!([now]));
         }
     }
 }
@@ -308,13 +240,12 @@ impl StoreHooks for Allocation {
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.0.learn().await?;
         mirror_address(object);
-        let before = Uses::default();
         let holder = Holder { namespace: context.namespace.clone(), name: object.name().to_owned() };
         if dry_run {
-            drop(self.0.allocate(object, &holder, &before)?);
+            drop(self.0.allocate(object, &holder, None, true)?);
             return Ok(None);
         }
-        let claim = self.0.allocate_objects(object, &holder, &before).await?;
+        let claim = self.0.allocate_objects(object, &holder, None).await?;
         Ok(Some(Box::new(claim)))
     }
 
@@ -327,22 +258,14 @@ impl StoreHooks for Allocation {
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.0.learn().await?;
         keep_allocated(new, old);
-        let before = Uses::of(old);
         let holder = Holder::of(old);
         if dry_run {
-            drop(self.0.allocate(new, &holder, &before)?);
+            drop(self.0.allocate(new, &holder, Some(old), true)?);
             return Ok(None);
         }
-        let claim = self.0.allocate_objects(new, &holder, &before).await?;
-        // The strategy drops what the new type does not use.
-        let mut after = Uses::of(new);
-        if !has_cluster_ip(new) {
-            after.addresses.clear();
-        }
-        if !has_node_ports(new) {
-            after.node_ports.clear();
-        }
-        Ok(Some(Box::new(claim.giving_up(before.without(&after)))))
+        let claim = self.0.allocate_objects(new, &holder, Some(old)).await?;
+        let given_up = Uses::of(old).without(&Uses::after_change(new));
+        Ok(Some(Box::new(claim.giving_up(given_up))))
     }
 
     fn after_delete(&self, object: &StoredObject) {

@@ -118,7 +118,7 @@ impl Allocator {
         let mut listed = Uses::default();
         for service in &services {
             listed.addresses.extend(&service.uses.addresses);
-            listed.node_ports.extend(service.uses.node_ports.iter().cloned());
+            listed.node_ports.extend(&service.uses.node_ports);
         }
         let others = addresses.iter().map(|known| known.address);
         let foreign: HashSet<IpAddr> = others

@@ -1,6 +1,7 @@
 //! Properties of a Service that follow from its type.
 
 use registry_core::api::Object;
+use serde_json::Value;
 
 /// The type.
 pub(super) fn kind(service: &Object) -> &str {
@@ -20,4 +21,18 @@ pub(super) fn has_cluster_ip(service: &Object) -> bool {
 /// Whether it has node ports.
 pub(super) fn has_node_ports(service: &Object) -> bool {
     matches!(kind(service), "NodePort" | "LoadBalancer")
+}
+
+/// Whether clients outside of the cluster reach it.
+pub(super) fn is_externally_accessible(service: &Object) -> bool {
+    let has_addresses = || {
+        let addresses = service.get(&["spec", "externalIPs"]).and_then(Value::as_array);
+        addresses.is_some_and(|addresses| !addresses.is_empty())
+    };
+    has_node_ports(service) || kind(service) == "ClusterIP" && has_addresses()
+}
+
+/// Whether nodes answer health checks for it.
+pub(super) fn needs_health_check(service: &Object) -> bool {
+    kind(service) == "LoadBalancer" && service.get_str(&["spec", "externalTrafficPolicy"]) == Some("Local")
 }

@@ -9,14 +9,15 @@ use registry_core::api::Object;
 use serde_json::Value;
 
 use super::range::ServiceRange;
+use super::service_type::{has_cluster_ip, has_node_ports, needs_health_check};
 
 pub(super) const FIRST_NODE_PORT: i64 = 30_000;
 pub(super) const LAST_NODE_PORT: i64 = 32_767;
 /// Node ports below this one are only allocated on request.
 const FIRST_FREE_NODE_PORT: i64 = 30_086;
 
-/// A node port: protocol and number.
-pub(super) type NodePort = (String, i64);
+/// A node port. One number is one port for all protocols.
+pub(super) type NodePort = i64;
 
 /// The addresses and node ports of one service, or of many.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,15 +56,31 @@ impl Uses {
         let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
         Self {
             addresses: ips.filter_map(|ip| ip.as_str()?.parse().ok()).collect(),
-            node_ports: ports.filter_map(node_port).collect(),
+            node_ports: ports.filter_map(node_port).chain(health_check_port(service)).collect(),
         }
+    }
+
+    /// Returns what a service uses after a change of its type, which drops what the new type does not have.
+    pub(super) fn after_change(service: &Object) -> Self {
+        let mut uses = Self::of(service);
+        if !has_cluster_ip(service) {
+            uses.addresses.clear();
+        }
+        if !has_node_ports(service) {
+            uses.node_ports.clear();
+        } else if !needs_health_check(service)
+            && let Some(port) = health_check_port(service)
+        {
+            uses.node_ports.remove(&port);
+        }
+        uses
     }
 
     /// Returns the elements that are not in `other`.
     pub(super) fn without(&self, other: &Self) -> Self {
         Self {
             addresses: self.addresses.difference(&other.addresses).copied().collect(),
-            node_ports: self.node_ports.difference(&other.node_ports).cloned().collect(),
+            node_ports: self.node_ports.difference(&other.node_ports).copied().collect(),
         }
     }
 
@@ -73,7 +90,7 @@ impl Uses {
 
     fn add(&mut self, other: &Self) {
         self.addresses.extend(&other.addresses);
-        self.node_ports.extend(other.node_ports.iter().cloned());
+        self.node_ports.extend(&other.node_ports);
     }
 
     fn remove(&mut self, other: &Self) {
@@ -88,9 +105,11 @@ impl Uses {
 
 /// Returns the node port of a service's port.
 pub(super) fn node_port(port: &Value) -> Option<NodePort> {
-    let number = port.get("nodePort")?.as_i64().filter(|number| *number != 0)?;
-    let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
-    Some((protocol.to_owned(), number))
+    port.get("nodePort")?.as_i64().filter(|number| *number != 0)
+}
+
+fn health_check_port(service: &Object) -> Option<NodePort> {
+    service.get_i64(&["spec", "healthCheckNodePort"]).filter(|number| *number != 0)
 }
 
 // === impl Taken ===
@@ -108,8 +127,8 @@ impl Taken {
     }
 
     /// Claims a node port for a write; `false` if it is in use.
-    pub(super) fn claim_node_port(&mut self, port: &NodePort) -> bool {
-        !self.stored.node_ports.contains(port) && self.claimed.node_ports.insert(port.clone())
+    pub(super) fn claim_node_port(&mut self, port: NodePort) -> bool {
+        !self.stored.node_ports.contains(&port) && self.claimed.node_ports.insert(port)
     }
 
     /// Releases the claims of a write.
@@ -190,15 +209,13 @@ impl Taken {
         avoided
     }
 
-    /// Returns a node port that is free for every protocol.
+    /// Returns a free node port.
     pub(super) fn free_node_port(&self) -> Option<i64> {
         let span = LAST_NODE_PORT - FIRST_FREE_NODE_PORT + 1;
         let start = i64::from(random()) % span;
-        let taken: HashSet<i64> =
-            [&self.stored, &self.claimed].iter().flat_map(|uses| &uses.node_ports).map(|(_, n)| *n).collect();
-        (0..span)
-            .map(|step| FIRST_FREE_NODE_PORT + (start + step) % span)
-            .find(|number| !taken.contains(number))
+        let is_taken =
+            |number: &i64| [&self.stored, &self.claimed].iter().any(|uses| uses.node_ports.contains(number));
+        (0..span).map(|step| FIRST_FREE_NODE_PORT + (start + step) % span).find(|number| !is_taken(number))
     }
 
     fn has_address(&self, address: IpAddr) -> bool {

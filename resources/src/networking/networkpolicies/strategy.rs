@@ -95,10 +95,10 @@ fn check_block(block: &Field<'_, '_>, errors: &mut ErrorList) {
     if !cidr.check_present(errors) {
         return;
     }
-    address::check_strict_network(&cidr, errors);
+    address::check_network(&cidr, errors);
     let Some(network) = Network::parse(cidr.text()) else { return };
     for except in block.get("except").elements() {
-        address::check_strict_network(&except, errors);
+        address::check_network(&except, errors);
         if Network::parse(except.text()).is_some_and(|inner| !network.strictly_contains(inner)) {
             errors.push(except.invalid("must be a strict subset of `cidr`"));
         }

@@ -2,40 +2,52 @@
 
 use registry_core::RequestContext;
 use registry_core::api::Object;
-use registry_core::api::validation::{ErrorList, FieldError, names};
+use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
 
-use crate::resource::requests;
+use crate::resource::{requests, selectors};
+use crate::support::equality;
 use crate::support::field::Field;
-
-/// Maximum number of selectors, and of configurations, of a class.
-const MOST: usize = 32;
 
 /// Validation of selectors and configurations.
 pub(super) struct DeviceClassStrategy;
 
 impl ObjectStrategy for DeviceClassStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        let selectors = spec.get("selectors");
-        let configurations = spec.get("config");
-        for list in [&selectors, &configurations] {
-            if list.len() > MOST {
-                errors.push(FieldError::too_many(list.path(), list.len(), MOST));
-            }
-        }
-        requests::check_selectors(&selectors, &mut errors);
-        for configuration in configurations.elements() {
-            requests::check_configuration(&configuration, &mut errors);
-        }
-        let extended = spec.get("extendedResourceName");
-        extended.check_if_set(names::qualified_name, &mut errors);
-        if extended.exists() && !extended.text().contains('/') {
-            errors.push(extended.invalid("must be a domain-prefixed path (such as \"acme.io/foo\")"));
-        }
-        errors
+        check(object, None)
     }
+
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        check(new, Some(old))
+    }
+}
+
+fn check(object: &Object, old: Option<&Object>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let spec = Field::of(object, "spec");
+    selectors::check(&spec.get("selectors"), &mut errors);
+    let configurations = spec.get("config");
+    let is_stored = old.is_some_and(|old| {
+        equality::same(configurations.value(), Field::of(old, "spec").get("config").value())
+    });
+    if configurations.check_count(requests::MAX_CONFIGURATIONS, &mut errors) {
+        for configuration in configurations.elements() {
+            requests::check_configuration(&configuration, is_stored, &mut errors);
+        }
+    }
+    let extended = spec.get("extendedResourceName");
+    if extended.exists() && !is_extended_resource(extended.text()) {
+        errors.push(extended.invalid("must be a valid extended resource name"));
+    }
+    errors
+}
+
+/// Whether a name is one of a resource that is not Kubernetes' own, and that quotas can name.
+fn is_extended_resource(name: &str) -> bool {
+    let is_own = !name.contains('/') || name.contains("kubernetes.io/");
+    !is_own
+        && !name.starts_with("requests.")
+        && names::qualified_name(&format!("requests.{name}")).is_empty()
 }
 
 #[cfg(test)]
@@ -59,7 +71,7 @@ mod tests {
         assert_eq!(causes(json!({"selectors": [{}]})), ["spec.selectors[0].cel"]);
         assert_eq!(causes(json!({"selectors": [{"cel": {}}]})), ["spec.selectors[0].cel.expression"]);
         assert_eq!(causes(json!({"config": [opaque("Bad!")]})), ["spec.config[0].opaque.driver"]);
-        assert_eq!(causes(json!({"config": [{}]})), ["spec.config[0]"]);
-        assert_eq!(causes(json!({"config": vec![opaque("a.b"); MOST + 1]})), ["spec.config"]);
+        assert_eq!(causes(json!({"config": [{}]})), ["spec.config[0].opaque"]);
+        assert_eq!(causes(json!({"config": vec![opaque("a.b"); 33]})), ["spec.config"]);
     }
 }

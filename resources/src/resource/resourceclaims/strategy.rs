@@ -5,20 +5,16 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
-use crate::resource::requests;
+use crate::resource::{allocation, requests};
 use crate::support::defaulting;
 use crate::support::field::Field;
 
-/// The spec is immutable.
+/// The spec is immutable, and an allocation while it lasts.
 pub(super) struct ResourceClaimStrategy;
 
 impl ObjectStrategy for ResourceClaimStrategy {
     fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["metadata"]]
-    }
-
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
     }
 
     fn apply_defaults(&self, object: &mut Object) {
@@ -31,9 +27,21 @@ impl ObjectStrategy for ResourceClaimStrategy {
         errors
     }
 
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
-        Field::of(new, "spec").check_immutable(&Field::of(old, "spec"), &mut errors);
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let before = Field::of(old, "spec");
+        Field::of(new, "spec").check_immutable_as("<resource.ResourceClaimSpec>", &before, &mut errors);
+        errors
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        defaulting::keep_metadata(new, old);
+        allocation::drop_deallocated_devices(new, old);
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        allocation::check_status(new, old, &mut errors);
         errors
     }
 }

@@ -3,6 +3,7 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
 use registry_core::resource::ObjectStrategy;
 
 use crate::resource::requests;
@@ -18,15 +19,21 @@ impl ObjectStrategy for ResourceClaimTemplateStrategy {
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
+        let metadata = spec.get("metadata");
+        let labels = metadata.get("labels");
+        let annotations = metadata.get("annotations");
+        let mut errors = validate_labels(labels.texts(), &labels.path());
+        errors.append(validate_annotations(annotations.texts(), &annotations.path()));
         requests::check(&spec.get("spec").get("devices"), &mut errors);
         errors
     }
 
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
-        Field::of(new, "spec").check_immutable(&Field::of(old, "spec"), &mut errors);
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let before = Field::of(old, "spec");
+        let spec = Field::of(new, "spec");
+        spec.check_immutable_as("<resource.ResourceClaimTemplateSpec>", &before, &mut errors);
         errors
     }
 }

@@ -7,6 +7,7 @@ use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 use registry_core::schema::Quantity;
 
+use crate::core::node_selector;
 use crate::support::field::Field;
 use crate::support::label_selector;
 
@@ -19,22 +20,42 @@ impl ObjectStrategy for CSIStorageCapacityStrategy {
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        Field::of(object, "storageClassName").check(names::dns_subdomain, &mut errors);
-        label_selector::check(&Field::of(object, "nodeTopology"), &mut errors);
-        for amount in ["capacity", "maximumVolumeSize"] {
-            let amount = Field::of(object, amount);
-            if Quantity::parse(amount.text()).is_ok_and(|quantity| quantity.nanos() < Some(0)) {
-                errors.push(amount.invalid("must be greater than or equal to 0"));
-            }
-        }
-        errors
+        check(object, false)
     }
 
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
-        Field::of(new, "nodeTopology").check_immutable(&Field::of(old, "nodeTopology"), &mut errors);
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let topology = Field::of(old, "nodeTopology");
+        let mut errors = ErrorList::default();
+        label_selector::check(&topology, &mut errors);
+        let mut errors = check(new, !errors.is_empty());
+        Field::of(new, "nodeTopology").check_immutable(&topology, &mut errors);
         Field::of(new, "storageClassName").check_immutable(&Field::of(old, "storageClassName"), &mut errors);
         errors
     }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        let mut warnings = Vec::new();
+        node_selector::warn_of_labels(&Field::of(object, "nodeTopology"), &mut warnings);
+        warnings
+    }
+
+    fn warnings_on_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        self.warnings_on_create(context, new)
+    }
+}
+
+fn check(object: &Object, tolerates_values: bool) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let topology = Field::of(object, "nodeTopology");
+    if tolerates_values {
+        label_selector::check_except_values(&topology, &mut errors);
+    } else {
+        label_selector::check(&topology, &mut errors);
+    }
+    Field::of(object, "storageClassName").check(names::dns_subdomain, &mut errors);
+    let amount = Field::of(object, "capacity");
+    if Quantity::parse(amount.text()).is_ok_and(|quantity| quantity.nanos() < Some(0)) {
+        errors.push(amount.invalid("must be greater than or equal to 0"));
+    }
+    errors
 }

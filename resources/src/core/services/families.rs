@@ -1,0 +1,153 @@
+//! The families of a Service's addresses, on a cluster with one range of addresses.
+//!
+//! Kubernetes concept: `initIPFamilyFields` of `pkg/registry/core/service/storage/alloc.go`.
+
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, Object};
+use serde_json::{Value, json};
+
+use super::cluster_ips::{self, family_of};
+use super::range::ServiceRange;
+use super::service_type::is_external_name;
+use crate::support::defaulting::{is_empty_at, is_unset};
+use crate::support::equality;
+use crate::support::field::Field;
+
+const POLICY: [&str; 2] = ["spec", "ipFamilyPolicy"];
+const FAMILIES: [&str; 2] = ["spec", "ipFamilies"];
+const ADDRESSES: [&str; 2] = ["spec", "clusterIPs"];
+const SINGLE: &str = "SingleStack";
+
+/// Sets the policy and the families where they are unset, and checks that this cluster has them.
+pub(super) fn set(service: &mut Object, old: Option<&Object>, range: ServiceRange) -> ErrorList {
+    let mut errors = ErrorList::default();
+    if is_external_name(service) || old.is_some_and(|old| prefers_both_still(service, old)) {
+        return errors;
+    }
+    let is_free = service.get_str(&["spec", "clusterIP"]) == Some("None")
+        && is_empty_at(service, &["spec", "selector"]);
+    set_policy(service, old, is_free);
+    cluster_ips::check(service, old, &mut errors);
+    if !errors.is_empty() {
+        return errors;
+    }
+    check_policy(service, old, &mut errors);
+    add_families(service, range, &mut errors);
+    if !errors.is_empty() {
+        return errors;
+    }
+    let mut families = families_of(service);
+    if is_free {
+        // A headless service whose endpoints are given by others may have families that the cluster has not.
+        if families.is_empty() {
+            families.push(range.family().to_owned());
+        }
+        if families.len() < 2 && policy(service) != SINGLE {
+            let other = if families.iter().any(|family| family == "IPv4") { "IPv6" } else { "IPv4" };
+            families.push(other.to_owned());
+        }
+    } else {
+        check_configured(service, range, &mut errors);
+        if families.is_empty() {
+            families.push(range.family().to_owned());
+        }
+    }
+    service.set(&FAMILIES, json!(families));
+    errors
+}
+
+fn policy(service: &Object) -> &str {
+    service.get_str(&POLICY).unwrap_or_default()
+}
+
+fn families_of(service: &Object) -> Vec<String> {
+    let families = service.get(&FAMILIES).and_then(Value::as_array).into_iter().flatten();
+    families.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Whether a service preferred both families before and does so with the same addresses and families.
+fn prefers_both_still(service: &Object, old: &Object) -> bool {
+    const PREFERS: &str = "PreferDualStack";
+    let is_same = |path: &[&str]| equality::same(service.get(path), old.get(path));
+    policy(service) == PREFERS
+        && matches!(policy(old), "" | PREFERS)
+        && is_same(&["spec", "type"])
+        && is_same(&ADDRESSES)
+        && is_same(&FAMILIES)
+}
+
+fn set_policy(service: &mut Object, old: Option<&Object>, is_free: bool) {
+    if !is_unset(service.get(&POLICY)) {
+        return;
+    }
+    let before = old.and_then(|old| old.get(&POLICY)).cloned();
+    let default = if is_free { "RequireDualStack" } else { SINGLE };
+    service.set(&POLICY, before.unwrap_or_else(|| default.into()));
+}
+
+/// Checks that the policy fits the number of addresses and families; gives up secondary ones for a single family.
+fn check_policy(service: &mut Object, old: Option<&Object>, errors: &mut ErrorList) {
+    let is_single = policy(service) == SINGLE;
+    for (path, released, several) in
+        [(ADDRESSES, "cluster IP", "cluster IPs"), (FAMILIES, "IP family", "IP families")]
+    {
+        let count = |object: &Object| object.get(&path).and_then(Value::as_array).map_or(0, Vec::len);
+        let now = count(service);
+        if let Some(old) = old {
+            let is_kept = equality::same(service.get(&path), old.get(&path));
+            if is_single && is_kept && now > 1 {
+                if let Some(list) = service.get(&path).and_then(Value::as_array) {
+                    let first: Vec<Value> = list.iter().take(1).cloned().collect();
+                    service.set(&path, first.into());
+                }
+            } else if !is_single && now > 0 && now < count(old) {
+                let detail = format!("must be 'SingleStack' to release the secondary {released}");
+                errors.push(Field::of(service, "spec").get("ipFamilyPolicy").invalid(detail));
+            }
+        }
+        if is_single && count(service) == 2 {
+            let detail =
+                format!("must be 'RequireDualStack' or 'PreferDualStack' when multiple {several} are specified");
+            errors.push(Field::of(service, "spec").get("ipFamilyPolicy").invalid(detail));
+        }
+    }
+}
+
+/// Adds the families of addresses that have none.
+fn add_families(service: &mut Object, range: ServiceRange, errors: &mut ErrorList) {
+    let mut families = families_of(service);
+    let spec = Field::of(service, "spec");
+    let ips = spec.get("clusterIPs");
+    for (index, ip) in ips.elements().enumerate() {
+        if ip.text() == "None" {
+            break;
+        }
+        let family = family_of(ip.text()).unwrap_or_default();
+        if index < families.len() {
+            continue;
+        }
+        if family == range.family() {
+            families.push(family.to_owned());
+        } else {
+            let detail = format!("{family} is not configured on this cluster");
+            let value = ips.value().cloned().unwrap_or_default();
+            errors.push(FieldError::invalid(ip.path(), value, detail));
+        }
+    }
+    if !families.is_empty() {
+        service.set(&FAMILIES, json!(families));
+    }
+}
+
+fn check_configured(service: &Object, range: ServiceRange, errors: &mut ErrorList) {
+    let spec = Field::of(service, "spec");
+    let policy = spec.get("ipFamilyPolicy");
+    if policy.text() == "RequireDualStack" {
+        errors.push(policy.invalid("this cluster is not configured for dual-stack services"));
+    }
+    for family in spec.get("ipFamilies").elements() {
+        if family.text() != range.family() {
+            errors.push(family.invalid("not configured on this cluster"));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The policies by which the capacity of a device is shared.
+
+use registry_core::api::FieldError;
+use registry_core::api::validation::ErrorList;
+use registry_core::schema::Quantity;
+
+use crate::support::field::Field;
+
+/// Maximum number of values that a policy lists.
+const MAX_VALUES: usize = 10;
+const NANOS: i128 = 1_000_000_000;
+
+/// Checks the request policy of a capacity; only a device that can be allocated several times may have one.
+pub(super) fn check(capacity: &Field<'_, '_>, is_shared: bool, errors: &mut ErrorList) {
+    let policy = capacity.get("requestPolicy");
+    if !policy.exists() {
+        return;
+    }
+    if !is_shared {
+        errors.push(policy.forbidden("allowMultipleAllocations must be true"));
+        return;
+    }
+    let values = policy.get("validValues");
+    let range = policy.get("validRange");
+    let default = policy.get("default");
+    let (chosen, name) = match (!values.is_empty(), range.exists()) {
+        (true, true) => {
+            let detail = "exactly one policy can be specified, cannot specify \"validValues\" and \"validRange\" at the same time";
+            errors.push(policy.forbidden(detail));
+            return;
+        }
+        (true, false) => (&values, "validValues"),
+        (false, true) => (&range, "validRange"),
+        (false, false) => return,
+    };
+    let total = capacity.get("value");
+    match (quantity(&default), quantity(&total)) {
+        (None, _) => errors.push(default.required(format!("required when {name} is defined"))),
+        (Some(default), total) => {
+            let total = total.unwrap_or_else(|| Quantity::whole(0));
+            if range.exists() {
+                check_range(&default, &total, chosen, errors);
+            } else {
+                check_values(&default, &total, chosen, errors);
+            }
+        }
+    }
+}
+
+fn quantity(field: &Field<'_, '_>) -> Option<Quantity> {
+    Quantity::parse(field.text()).ok()
+}
+
+fn shown(field: &Field<'_, '_>, value: &Quantity, detail: String) -> FieldError {
+    FieldError::invalid(field.path(), value.to_string(), detail)
+}
+
+/// Returns the value as an integer, rounded up, as it is compared.
+fn whole(value: &Quantity) -> i128 {
+    value.nanos().map_or(i128::MAX, |nanos| nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0))
+}
+
+fn check_values(default: &Quantity, total: &Quantity, values: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut previous: Option<Quantity> = None;
+    for value in values.elements() {
+        let Some(this) = quantity(&value) else { continue };
+        if previous.is_some_and(|previous| previous.compare(&this).is_gt()) {
+            errors.push(shown(&value, &this, "values must be sorted in ascending order".to_owned()));
+        }
+        previous = Some(this);
+    }
+    let mut has_default = false;
+    if values.check_count(MAX_VALUES, errors) {
+        for value in values.elements() {
+            let Some(this) = quantity(&value) else { continue };
+            if this.compare(total).is_gt() {
+                let detail = format!("option is larger than capacity value: {total}");
+                errors.push(shown(&value, &this, detail));
+            }
+            has_default |= this.compare(default).is_eq();
+        }
+        let key = |value: &Field<'_, '_>| quantity(value).map(|value| whole(&value)).unwrap_or_default();
+        values.check_unique(
+            key,
+            |value| FieldError::duplicate(value.path(), key(value).to_string()),
+            errors,
+        );
+    }
+    if !has_default {
+        let detail = "default value is not valid according to the requestPolicy".to_owned();
+        errors.push(shown(values, default, detail));
+    }
+}
+
+fn check_range(default: &Quantity, total: &Quantity, range: &Field<'_, '_>, errors: &mut ErrorList) {
+    let (least, most, step) = (range.get("min"), range.get("max"), range.get("step"));
+    let Some(min) = quantity(&least) else {
+        errors.push(least.required("required when validRange is defined"));
+        return;
+    };
+    if min.compare(total).is_gt() {
+        errors.push(shown(&least, &min, format!("min is larger than capacity value: {total}")));
+    }
+    if default.compare(&min).is_lt() {
+        errors.push(shown(&least, default, format!("default is less than min: {min}")));
+    }
+    let max = quantity(&most);
+    if let Some(max) = &max {
+        if min.compare(max).is_gt() {
+            errors.push(shown(&most, &min, format!("min is larger than max: {max}")));
+        }
+        if max.compare(total).is_gt() {
+            errors.push(shown(&most, max, format!("max is larger than capacity value: {total}")));
+        }
+        if default.compare(max).is_gt() {
+            errors.push(shown(&most, default, format!("default is more than max: {max}")));
+        }
+    }
+    if let Some(size) = quantity(&step) {
+        let sum = min.nanos().zip(size.nanos()).and_then(|(min, size)| min.checked_add(size));
+        let added = min.with_nanos(sum.unwrap_or(i128::MAX));
+        if added.compare(total).is_gt() {
+            let detail = format!("one step {added} is larger than capacity value: {total}");
+            errors.push(shown(&step, &size, detail));
+        }
+        check_step(default, &min, &size, &step, errors);
+        if let Some(max) = &max {
+            check_step(max, &min, &size, &step, errors);
+        }
+    }
+}
+
+fn check_step(
+    value: &Quantity,
+    min: &Quantity,
+    size: &Quantity,
+    step: &Field<'_, '_>,
+    errors: &mut ErrorList,
+) {
+    let added = whole(value).saturating_sub(whole(min));
+    // Upstream divides by zero for a step of zero.
+    if whole(size) == 0 || added % whole(size) != 0 {
+        let detail = format!("value is not a multiple of a given step ({size}) from ({min})");
+        errors.push(shown(step, value, detail));
+    }
+}
