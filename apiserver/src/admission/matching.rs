@@ -31,8 +31,7 @@ use namespaces::Namespaces;
 pub(crate) use rules::Rule;
 use rules::Target;
 #[expect(unused_imports, reason = "webhooks and policies, which are added next, use it")]
-pub(crate) use versions::VersionedObject;
-pub(crate) use versions::VersionedObjects;
+pub(crate) use versions::{VersionedObject, VersionedObjects};
 
 /// The resource of namespaces.
 const NAMESPACES: GroupResource = GroupResource { group: "", resource: "namespaces" };
