@@ -30,7 +30,6 @@ mod versions;
 use namespaces::Namespaces;
 pub(crate) use rules::Rule;
 use rules::Target;
-#[expect(unused_imports, reason = "webhooks and policies, which are added next, use it")]
 pub(crate) use versions::{VersionedObject, VersionedObjects};
 
 /// The resource of namespaces.
@@ -162,6 +161,7 @@ impl Matcher {
         Ok((is_in && selects?).then_some(matched))
     }
 
+    #[expect(dead_code, reason = "the variable `namespaceObject` of policies")]
     /// Returns a namespace, from the cache, or else consistently.
     ///
     /// # Errors
