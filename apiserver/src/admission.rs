@@ -4,8 +4,11 @@
 //! Kubernetes concept:
 //! [admission control](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
+mod authorizer;
 mod lifecycle;
+mod matching;
 mod order;
+pub(crate) mod webhooks;
 
 pub use lifecycle::NamespaceLifecycle;
 pub use order::{is_on_by_default, ordered_names};

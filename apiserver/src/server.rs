@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::admission::{AdmissionChain, NamespaceLifecycle, ServedKinds};
+use crate::admission::{AdmissionChain, NamespaceLifecycle, ServedKinds, webhooks};
 use crate::aggregator::{Aggregation, Aggregator, Transports};
 use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
@@ -179,7 +179,8 @@ impl ServerBuilder {
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
-        let admission = admission(&installed, &self.options)?;
+        let webhooks = webhooks::plugins(&installed, &dependencies.services, metrics.admission());
+        let admission = admission(&installed, webhooks, &self.options)?;
         let mut tasks = ServerTasks { informers: admission.informers(), background: Vec::new() };
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
@@ -370,14 +371,19 @@ impl Dispatch for Api {
 }
 
 /// Returns the admission plug-ins that are installed and not disabled, in the order in which they are called.
-fn admission(installed: &InstalledApi, options: &Options) -> Result<AdmissionChain, OptionsError> {
+fn admission(
+    installed: &InstalledApi,
+    webhooks: AdmissionChain,
+    options: &Options,
+) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
-    let plugins = resources::admission::plugins(installed);
-    chain.mutating.extend(plugins.mutating);
-    chain.validating.extend(plugins.validating);
+    for plugins in [resources::admission::plugins(installed), webhooks] {
+        chain.mutating.extend(plugins.mutating);
+        chain.validating.extend(plugins.validating);
+    }
     options.admission.apply(&mut chain)?;
     Ok(chain)
 }

@@ -142,3 +142,52 @@ pub(super) const HEALTH_CHECKS: Definition = Definition::new(
     "This metric records the results of all healthcheck.",
     &["name", "type", "status"],
 );
+
+/// From 5 milliseconds to 25 seconds: the timeout of a webhook is at most 30.
+const WEBHOOK_SECONDS: &[f64] = &[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
+/// From one millisecond to a quarter of a second.
+const MATCH_CONDITION_SECONDS: &[f64] = &[0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
+
+pub(super) const WEBHOOK_DURATION: Definition = Definition::new(
+    "apiserver_admission_webhook_admission_duration_seconds",
+    "Admission webhook latency histogram in seconds, identified by name and broken out for each operation and API resource and type (validate or admit).",
+    &["name", "type", "operation", "rejected"],
+)
+.with_buckets(WEBHOOK_SECONDS);
+
+pub(super) const WEBHOOK_REQUESTS: Definition = Definition::new(
+    "apiserver_admission_webhook_request_total",
+    "Admission webhook request total, identified by name and broken out for each admission type (validating or admit) and operation. Additional labels specify whether the request was rejected or not and an HTTP status code. Codes greater than 600 are truncated to 600, to keep the metrics cardinality bounded.",
+    &["name", "type", "operation", "code", "rejected"],
+);
+
+pub(super) const WEBHOOK_REJECTIONS: Definition = Definition::new(
+    "apiserver_admission_webhook_rejection_count",
+    "Admission webhook rejection count, identified by name and broken out for each admission type (validating or admit) and operation. Additional labels specify an error type (calling_webhook_error or apiserver_internal_error if an error occurred; no_error otherwise) and optionally a non-zero rejection code if the webhook rejects the request with an HTTP status code (honored by the apiserver when the code is greater or equal to 400). Codes greater than 600 are truncated to 600, to keep the metrics cardinality bounded.",
+    &["name", "type", "operation", "error_type", "rejection_code"],
+);
+
+pub(super) const WEBHOOK_FAIL_OPEN: Definition = Definition::new(
+    "apiserver_admission_webhook_fail_open_count",
+    "Admission webhook fail open count, identified by name and broken out for each admission type (validating or admit).",
+    &["name", "type"],
+);
+
+pub(super) const MATCH_CONDITION_ERRORS: Definition = Definition::new(
+    "apiserver_admission_match_condition_evaluation_errors_total",
+    "Admission match condition evaluation errors count, identified by name of resource containing the match condition and broken out for each kind containing matchConditions (webhook or policy), operation and admission type (validate or admit).",
+    &["name", "kind", "type", "operation"],
+);
+
+pub(super) const MATCH_CONDITION_EXCLUSIONS: Definition = Definition::new(
+    "apiserver_admission_match_condition_exclusions_total",
+    "Admission match condition evaluation exclusions count, identified by name of resource containing the match condition and broken out for each kind containing matchConditions (webhook or policy), operation and admission type (validate or admit).",
+    &["name", "kind", "type", "operation"],
+);
+
+pub(super) const MATCH_CONDITION_DURATION: Definition = Definition::new(
+    "apiserver_admission_match_condition_evaluation_seconds",
+    "Admission match condition evaluation time in seconds, identified by name and broken out for each kind containing matchConditions (webhook or policy), operation and type (validate or admit).",
+    &["name", "kind", "type", "operation"],
+)
+.with_buckets(MATCH_CONDITION_SECONDS);

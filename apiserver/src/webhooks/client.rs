@@ -28,6 +28,8 @@ const MAX_CALLS: usize = 64;
 const MAX_IDLE: usize = 16;
 /// Time for which an unused connection is kept.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
+/// What a time is rounded up to whole seconds with.
+const ALMOST_A_SECOND: Duration = Duration::from_nanos(999_999_999);
 /// The port of webhooks whose URL names none.
 const DEFAULT_PORT: u16 = 443;
 
@@ -112,7 +114,8 @@ impl Client {
         max_answer_bytes: usize,
     ) -> Result<Bytes, WebhookError> {
         let deadline = Instant::now() + timeout;
-        let query = format!("timeout={}s", timeout.as_secs());
+        // Rounded up, so that it is never 0.
+        let query = format!("timeout={}s", timeout.saturating_add(ALMOST_A_SECOND).as_secs());
         let failed = |reason: String| WebhookError(format!("Post \"{}?{query}\": {reason}", self.url));
         let Ok(Ok(_permit)) = timeout_at(deadline, self.calls.acquire()).await else {
             let text = format!("there are {MAX_CALLS} calls of this webhook already, and none ended in time");

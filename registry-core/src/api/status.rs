@@ -23,6 +23,8 @@ pub struct StatusError {
     /// `metadata.continue`: with a 410 for an expired page, the token that continues at the same key in the newest
     /// state.
     pub continue_token: Option<Box<str>>,
+    /// A reason that a service outside of this process gave and that is none of [`Reason`], which is `Unknown` then.
+    pub foreign_reason: Option<Box<str>>,
 }
 
 /// The subject of an error.
@@ -59,7 +61,7 @@ struct FailureBody<'a> {
     status: &'static str,
     message: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
-    reason: &'static str,
+    reason: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'a StatusDetails>,
     code: u16,
@@ -132,6 +134,34 @@ pub enum Reason {
 // === impl Reason ===
 
 impl Reason {
+    /// All reasons.
+    const ALL: [Self; 19] = [
+        Self::BadRequest,
+        Self::Unauthorized,
+        Self::Forbidden,
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::NotAcceptable,
+        Self::AlreadyExists,
+        Self::Conflict,
+        Self::Gone,
+        Self::Expired,
+        Self::RequestEntityTooLarge,
+        Self::UnsupportedMediaType,
+        Self::Invalid,
+        Self::TooManyRequests,
+        Self::InternalError,
+        Self::ServerTimeout,
+        Self::ServiceUnavailable,
+        Self::Timeout,
+        Self::Unknown,
+    ];
+
+    /// Returns the reason with this name.
+    fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == name)
+    }
+
     /// Returns the default HTTP status code of the reason.
     pub const fn code(self) -> u16 {
         match self {
@@ -187,7 +217,22 @@ const MAX_ERROR_BYTES: usize = 4 << 20;
 impl StatusError {
     /// Creates an error with the reason's default code and no details.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { code: reason.code(), reason, message: message.into(), details: None, continue_token: None }
+        Self {
+            code: reason.code(),
+            reason,
+            message: message.into(),
+            details: None,
+            continue_token: None,
+            foreign_reason: None,
+        }
+    }
+
+    /// Sets the reason by its name, which may be unknown to this server. The code stays.
+    pub fn with_reason(mut self, name: &str) -> Self {
+        self.reason = Reason::of(name).unwrap_or(Reason::Unknown);
+        let is_foreign = self.reason == Reason::Unknown && !name.is_empty();
+        self.foreign_reason = is_foreign.then(|| name.into());
+        self
     }
 
     /// Adds the resource and the name to the details.
@@ -334,7 +379,7 @@ impl Serialize for StatusError {
             metadata: StatusMetadata { continue_token: self.continue_token.as_deref() },
             status: "Failure",
             message: &self.message,
-            reason: self.reason.as_str(),
+            reason: self.foreign_reason.as_deref().unwrap_or(self.reason.as_str()),
             details: self.details.as_deref(),
             code: self.code,
         }

@@ -1,0 +1,81 @@
+//! `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`: services outside of this process that may change or refuse
+//! a write.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `configuration` | the registered webhooks, compiled once per change |
+//! | `conditions` | match conditions |
+//! | `selection` | which webhooks a write is sent to |
+//! | `review` | the request that a webhook receives |
+//! | `answer` | what it answers |
+//! | `call` | one call, and how it fails |
+//! | `patch` | the change that a mutating webhook asks for |
+//! | `mutating`, `validating` | the plug-ins |
+//!
+//! A server without webhooks spends one atomic read on a write. While the registered webhooks are not known yet, writes wait,
+//! and are refused if that takes too long: a server that has just started skips no webhook.
+//!
+//! What a webhook does wrong (hangs, answers something else, asks for an impossible change) fails the one write, or is ignored
+//! if its `failurePolicy` says so. Time, size and number of calls are bounded by [`WebhookCaller`].
+//!
+//! Kubernetes concept: [dynamic admission control](https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/).
+
+use std::sync::Arc;
+
+use registry_core::registry::{InstalledApi, Services};
+use registry_core::resource::Resource as _;
+use registry_core::rest::access::AccessReviewer;
+use registry_core::rest::webhook::WebhookCaller;
+use resources::admissionregistration::mutatingwebhookconfigurations::MutatingWebhookConfigurations;
+use resources::admissionregistration::validatingwebhookconfigurations::ValidatingWebhookConfigurations;
+
+use crate::metrics::AdmissionMetrics;
+
+use super::AdmissionChain;
+use super::matching::Matcher;
+
+mod answer;
+mod call;
+mod conditions;
+mod configuration;
+mod mutating;
+mod patch;
+mod review;
+mod selection;
+mod validating;
+
+use configuration::Configurations;
+use mutating::MutatingAdmissionWebhook;
+use validating::ValidatingAdmissionWebhook;
+
+/// What both plug-ins use.
+struct Dependencies {
+    matcher: Matcher,
+    caller: Arc<dyn WebhookCaller>,
+    access: Arc<dyn AccessReviewer>,
+    metrics: AdmissionMetrics,
+}
+
+/// Returns both plug-ins, unless their configurations are not served.
+pub(crate) fn plugins(
+    installed: &InstalledApi,
+    services: &Services,
+    metrics: &AdmissionMetrics,
+) -> AdmissionChain {
+    let dependencies = Arc::new(Dependencies {
+        matcher: Matcher::new(installed),
+        caller: services.webhooks.clone(),
+        access: services.access.clone(),
+        metrics: metrics.clone(),
+    });
+    let mut chain = AdmissionChain::default();
+    if let Some(store) = installed.store(MutatingWebhookConfigurations::TYPE) {
+        let configurations = Configurations::of(store);
+        chain.mutating.push(Arc::new(MutatingAdmissionWebhook::new(configurations, dependencies.clone())));
+    }
+    if let Some(store) = installed.store(ValidatingWebhookConfigurations::TYPE) {
+        let configurations = Configurations::of(store);
+        chain.validating.push(Arc::new(ValidatingAdmissionWebhook::new(configurations, dependencies)));
+    }
+    chain
+}

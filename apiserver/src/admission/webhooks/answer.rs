@@ -1,0 +1,272 @@
+//! What a webhook answers.
+//!
+//! Kubernetes concept: `VerifyAdmissionResponse` in `k8s.io/apiserver/pkg/admission/plugin/webhook/request`, and `ToStatusErr`
+//! in `webhook/errors`.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use registry_core::api::status::StatusDetails;
+use registry_core::api::{Reason, StatusError};
+use serde::{Deserialize, Deserializer};
+
+use super::review::ReviewVersion;
+
+/// The codes of a refusal. Others cannot be the status of a response that refuses.
+const REFUSAL_CODES: std::ops::Range<i64> = 400..600;
+
+/// An answer that was checked.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// Whether the write is allowed.
+    pub(super) is_allowed: bool,
+    /// Why it is not.
+    pub(super) result: Option<Refusal>,
+    /// The change that the webhook asks for, a JSON patch; empty if it asks for none.
+    pub(super) patch: Vec<u8>,
+    /// The type of the patch, if it is no JSON patch.
+    pub(super) unknown_patch_type: Option<String>,
+    /// Annotations of the request's audit events.
+    pub(super) audit_annotations: BTreeMap<String, String>,
+    /// Warnings for the client.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Why a write is refused: the fields of a `Status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Refusal {
+    #[serde(deserialize_with = "or_default")]
+    code: i64,
+    #[serde(deserialize_with = "or_default")]
+    message: String,
+    #[serde(deserialize_with = "or_default")]
+    reason: String,
+    details: Option<StatusDetails>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct Review {
+    #[serde(deserialize_with = "or_default")]
+    kind: String,
+    #[serde(deserialize_with = "or_default")]
+    api_version: String,
+    response: Option<Response>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Response {
+    #[serde(deserialize_with = "or_default")]
+    uid: String,
+    #[serde(deserialize_with = "or_default")]
+    allowed: bool,
+    status: Option<Refusal>,
+    #[serde(deserialize_with = "or_default")]
+    patch: String,
+    patch_type: Option<String>,
+    #[serde(deserialize_with = "or_default")]
+    audit_annotations: BTreeMap<String, String>,
+    #[serde(deserialize_with = "or_default")]
+    warnings: Vec<String>,
+}
+
+/// Why an answer cannot be used.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is no review.
+    Undecodable(String),
+    /// It is no answer to the question.
+    Invalid(String),
+}
+
+/// Reads `null` as a missing value.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(value: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or_default())
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// Reads and checks the answer to the review with this uid. Only mutating webhooks may ask for a change.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' text if it is no such answer.
+    pub(super) fn read(
+        body: &[u8],
+        version: ReviewVersion,
+        uid: &str,
+        is_mutating: bool,
+    ) -> Result<Self, Fault> {
+        let review: Review =
+            serde_json::from_slice(body).map_err(|error| Fault::Undecodable(undecodable(body, &error)))?;
+        let missing = || Fault::Invalid("webhook response was absent".to_owned());
+        let mut response = review.response.ok_or_else(missing)?;
+        let patch = STANDARD.decode(&response.patch);
+        let mut patch = patch.map_err(|error| {
+            Fault::Undecodable(format!("v1.AdmissionReview.Response: Patch: illegal base64 data: {error}"))
+        })?;
+        if version == ReviewVersion::V1 {
+            check_identity(&response, (&review.api_version, &review.kind), uid).map_err(Fault::Invalid)?;
+            check_patch(&response, is_mutating).map_err(|text| Fault::Invalid(text.to_owned()))?;
+        } else {
+            // Such answers were never checked further.
+            response.patch_type = None;
+            if !is_mutating {
+                patch.clear();
+            }
+        }
+        Ok(Self {
+            is_allowed: response.allowed,
+            result: response.status,
+            patch,
+            unknown_patch_type: response.patch_type.filter(|name| name != "JSONPatch"),
+            audit_annotations: response.audit_annotations,
+            warnings: response.warnings,
+        })
+    }
+}
+
+fn undecodable(body: &[u8], error: &serde_json::Error) -> String {
+    if error.is_data() {
+        return format!("unable to decode the answer: {error}");
+    }
+    let start = body.first().map(|byte| char::from(*byte));
+    match start {
+        None => "couldn't get version/kind; json parse error: unexpected end of JSON input".to_owned(),
+        Some(start) if !matches!(start, '{' | ' ' | '\n' | '\r' | '\t') => {
+            format!(
+                "couldn't get version/kind; json parse error: invalid character {start:?} looking for beginning of value"
+            )
+        }
+        Some(_) => format!("couldn't get version/kind; json parse error: {error}"),
+    }
+}
+
+fn check_identity(response: &Response, (api_version, kind): (&str, &str), uid: &str) -> Result<(), String> {
+    if response.uid != uid {
+        return Err(format!("expected response.uid={uid:?}, got {:?}", response.uid));
+    }
+    let expected = ReviewVersion::V1.api_version();
+    if (api_version, kind) != (expected, "AdmissionReview") {
+        let (found, separator) = if api_version.is_empty() { ("", "/") } else { (api_version, "") };
+        return Err(format!(
+            "expected webhook response of {expected}, Kind=AdmissionReview, got {found}{separator}, Kind={kind}"
+        ));
+    }
+    Ok(())
+}
+
+fn check_patch(response: &Response, is_mutating: bool) -> Result<(), &'static str> {
+    let has_patch = !response.patch.is_empty();
+    match &response.patch_type {
+        _ if has_patch && !is_mutating => Err("validating webhook may not return response.patch"),
+        Some(_) if !is_mutating => Err("validating webhook may not return response.patchType"),
+        None if has_patch => Err("webhook returned response.patch but not response.patchType"),
+        Some(_) if !has_patch => Err("webhook returned response.patchType but not response.patch"),
+        Some(name) if name.is_empty() => Err("webhook returned invalid response.patchType of \"\""),
+        _ => Ok(()),
+    }
+}
+
+// === impl Refusal ===
+
+impl Refusal {
+    /// Returns the error for the client. Without a code, and with one that does not refuse, it is a 400.
+    pub(super) fn into_error(self, webhook: &str) -> StatusError {
+        let denied = format!("admission webhook {webhook:?} denied the request");
+        let message = match (self.message.as_str(), self.reason.as_str()) {
+            ("", "") => format!("{denied} without explanation"),
+            ("", reason) => format!("{denied}: {reason}"),
+            (message, _) => format!("{denied}: {message}"),
+        };
+        let code = if REFUSAL_CODES.contains(&self.code) { self.code } else { 400 };
+        let mut error = StatusError::new(Reason::Unknown, message).with_reason(&self.reason);
+        error.code = u16::try_from(code).unwrap_or(400);
+        error.details = self.details.map(Box::new);
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(review: &Value, is_mutating: bool) -> Result<Answer, Fault> {
+        Answer::read(review.to_string().as_bytes(), ReviewVersion::V1, "u", is_mutating)
+    }
+
+    fn review(response: Value) -> Value {
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+    }
+
+    fn invalid(text: &str) -> Result<Answer, Fault> {
+        Err(Fault::Invalid(text.to_owned()))
+    }
+
+    #[test]
+    fn an_answer_is_checked() {
+        let allowed =
+            review(json!({"uid": "u", "allowed": true, "warnings": null, "auditAnnotations": null}));
+        assert_eq!(read(&allowed, true), Ok(Answer { is_allowed: true, ..Answer::default() }));
+        assert_eq!(read(&json!({"response": null}), true), invalid("webhook response was absent"));
+        let other = review(json!({"uid": "v", "allowed": true}));
+        assert_eq!(read(&other, true), invalid(r#"expected response.uid="u", got "v""#));
+        let mut untyped = allowed.clone();
+        untyped["apiVersion"] = Value::Null;
+        untyped["kind"] = Value::Null;
+        let expected = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=";
+        assert_eq!(read(&untyped, true), invalid(expected));
+        for garbage in ["", "x", "[1]", "{", "{\"response\": 1}", "{\"response\": {\"allowed\": \"yes\"}}"] {
+            let read = Answer::read(garbage.as_bytes(), ReviewVersion::V1, "u", true);
+            assert!(matches!(read, Err(Fault::Undecodable(_))), "{garbage}: {read:?}");
+        }
+        let deep = format!("{}{}", "{\"response\":".repeat(100_000), "}".repeat(100_000));
+        assert!(Answer::read(deep.as_bytes(), ReviewVersion::V1, "u", true).is_err());
+    }
+
+    #[test]
+    fn only_mutating_webhooks_may_ask_for_a_change() {
+        let patched = review(json!({"uid": "u", "patch": "W10=", "patchType": "JSONPatch"}));
+        assert_eq!(read(&patched, true).unwrap().patch, b"[]");
+        assert_eq!(read(&patched, false), invalid("validating webhook may not return response.patch"));
+        let untyped = review(json!({"uid": "u", "patch": "W10="}));
+        assert_eq!(
+            read(&untyped, true),
+            invalid("webhook returned response.patch but not response.patchType")
+        );
+        let empty = review(json!({"uid": "u", "patchType": "JSONPatch"}));
+        assert_eq!(read(&empty, true), invalid("webhook returned response.patchType but not response.patch"));
+        assert_eq!(read(&empty, false), invalid("validating webhook may not return response.patchType"));
+        let illegal = review(json!({"uid": "u", "patch": "?", "patchType": "JSONPatch"}));
+        assert!(matches!(read(&illegal, true), Err(Fault::Undecodable(_))));
+        let merge = review(json!({"uid": "u", "patch": "W10=", "patchType": "MergePatch"}));
+        assert_eq!(read(&merge, true).unwrap().unknown_patch_type.as_deref(), Some("MergePatch"));
+        let old = Answer::read(untyped.to_string().as_bytes(), ReviewVersion::V1Beta1, "other", true);
+        assert_eq!(old.unwrap().patch, b"[]", "answers of v1beta1 are not checked");
+    }
+
+    #[test]
+    fn a_refusal_has_a_code_a_reason_and_a_message() {
+        let error = |status: Value| {
+            let refusal: Refusal = serde_json::from_value(status).unwrap();
+            let error = refusal.into_error("w.example.com");
+            let body = error.to_value();
+            (error.code, body["reason"].clone(), error.message)
+        };
+        let denied = "admission webhook \"w.example.com\" denied the request";
+        let nothing = error(json!({}));
+        assert_eq!(nothing, (400, Value::Null, format!("{denied} without explanation")));
+        let own = error(json!({"code": 418, "reason": "Teapot", "message": "short and stout"}));
+        assert_eq!(own, (418, json!("Teapot"), format!("{denied}: short and stout")));
+        let forbidden = error(json!({"code": 403, "reason": "Forbidden"}));
+        assert_eq!(forbidden, (403, json!("Forbidden"), format!("{denied}: Forbidden")));
+        assert_eq!(error(json!({"code": 200, "status": "Success"})).0, 400);
+        assert_eq!(error(json!({"code": 70_000})).0, 400);
+    }
+}

@@ -1,0 +1,258 @@
+//! The registered webhooks, compiled once per change.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/admission/configuration`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::{
+    Compiled, Informer, InformerChange, InformerHandler, InformerTask, Store, Synced,
+};
+use registry_core::rest::webhook::{WebhookClientConfig, WebhookTarget};
+use registry_core::storage::{Revision, StoredObject};
+use serde_json::Value;
+
+use crate::admission::Attributes;
+use crate::admission::matching::MatchCriteria;
+
+use super::conditions::Conditions;
+use super::review::ReviewVersion;
+
+/// Maximum time for which a write waits for the first list of configurations.
+const SYNC_TIMEOUT: Duration = Duration::from_secs(10);
+/// The timeout of webhooks that have none, in seconds.
+const DEFAULT_TIMEOUT_SECONDS: u64 = 10;
+/// The port of services that have none.
+const DEFAULT_PORT: u16 = 443;
+
+/// A registered webhook.
+pub(super) struct Webhook {
+    /// Its name.
+    pub(super) name: String,
+    /// The name of the configuration.
+    pub(super) configuration: String,
+    /// Identifies it among all webhooks.
+    pub(super) id: String,
+    /// Where it is; an error if this cannot be read.
+    pub(super) client: Result<WebhookClientConfig, String>,
+    /// Which writes it is called for; `None` for none, because it has no rules.
+    pub(super) criteria: Option<MatchCriteria>,
+    /// Which of these it is called for.
+    pub(super) conditions: Conditions,
+    /// Whether a write goes on if the call fails.
+    pub(super) ignores_failures: bool,
+    /// Maximum time for a call.
+    pub(super) timeout: Duration,
+    /// Whether it can be called for a dry run.
+    pub(super) side_effects: SideEffects,
+    /// The first known version of reviews that it accepts.
+    pub(super) review_version: Option<ReviewVersion>,
+    /// Whether it is called again if a later plug-in changes the object.
+    pub(super) is_reinvoked: bool,
+}
+
+/// Whether a webhook has effects beside its answer, as it says itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SideEffects {
+    /// Not for a dry run.
+    NotOnDryRun,
+    /// Always, or it does not know.
+    Some,
+    /// It does not say.
+    Unspecified,
+}
+
+/// All webhooks of one kind of configuration, in the order in which they are called.
+pub(super) struct Configurations {
+    webhooks: Arc<Webhooks>,
+    synced: Synced,
+    informer: Mutex<Option<Informer<Webhooks>>>,
+}
+
+/// The handler of the informer: keeps the webhooks of all configurations as one list.
+struct Webhooks {
+    compiled: Compiled<Vec<Arc<Webhook>>>,
+    /// `None` before the first list of configurations.
+    all: ArcSwapOption<Vec<Arc<Webhook>>>,
+}
+
+// === impl Configurations ===
+
+impl Configurations {
+    /// Creates the webhooks of the configurations in a store.
+    pub(super) fn of(store: Arc<Store>) -> Self {
+        let compiled = Compiled::new(store.clone(), |object| Some(webhooks_of(&object)));
+        let webhooks = Arc::new(Webhooks { compiled, all: ArcSwapOption::empty() });
+        let informer = Informer::new(store, webhooks.clone());
+        Self { webhooks, synced: informer.synced(), informer: Mutex::new(Some(informer)) }
+    }
+
+    /// Returns the informer, the first time it is called.
+    pub(super) fn informer(&self) -> Option<InformerTask> {
+        let mut informer = self.informer.lock().unwrap_or_else(PoisonError::into_inner);
+        informer.take().map(Informer::into_task)
+    }
+
+    /// Returns the webhooks; `None` if there are none.
+    ///
+    /// # Errors
+    /// 403 if they are not known yet, and do not become known in time.
+    pub(super) async fn webhooks(
+        &self,
+        attributes: &Attributes<'_>,
+    ) -> Result<Option<Arc<Vec<Arc<Webhook>>>>, StatusError> {
+        if let Some(all) = &*self.webhooks.all.load() {
+            return Ok((!all.is_empty()).then(|| all.clone()));
+        }
+        let _ = tokio::time::timeout(SYNC_TIMEOUT, self.synced.wait()).await;
+        let all = self.webhooks.all.load_full().ok_or_else(|| {
+            let why = "not yet ready to handle request";
+            StatusError::forbidden(attributes.resource.group_resource(), attributes.name, why)
+        })?;
+        Ok((!all.is_empty()).then_some(all))
+    }
+}
+
+// === impl Webhooks ===
+
+impl InformerHandler for Webhooks {
+    fn replaced(&self, objects: Vec<StoredObject>) {
+        self.compiled.replaced(objects);
+    }
+
+    fn changed(&self, change: InformerChange) {
+        self.compiled.changed(change);
+    }
+
+    fn publish(&self) {
+        self.compiled.publish();
+        // By the names of the configurations, and in each in its order.
+        let all = self.compiled.snapshot().values().flat_map(|webhooks| webhooks.iter().cloned()).collect();
+        self.all.store(Some(Arc::new(all)));
+    }
+
+    fn reached(&self, revision: Revision) {
+        self.compiled.reached(revision);
+    }
+}
+
+/// Compiles the webhooks of a configuration.
+fn webhooks_of(configuration: &Object) -> Vec<Arc<Webhook>> {
+    let webhooks = configuration.get(&["webhooks"]).and_then(Value::as_array).into_iter().flatten();
+    let mut of_name: HashMap<&str, usize> = HashMap::new();
+    let mut all = Vec::new();
+    for webhook in webhooks {
+        let same = of_name.entry(text(webhook, "name")).or_default();
+        let id = format!("{}/{}/{same}", configuration.name(), text(webhook, "name"));
+        *same += 1;
+        all.push(Arc::new(Webhook::new(configuration.name(), id, webhook)));
+    }
+    all
+}
+
+// === impl Webhook ===
+
+impl Webhook {
+    fn new(configuration: &str, id: String, webhook: &Value) -> Self {
+        let versions = webhook.get("admissionReviewVersions").and_then(Value::as_array);
+        let mut versions = versions.into_iter().flatten().filter_map(Value::as_str);
+        let has_rules = webhook.get("rules").and_then(Value::as_array).is_some_and(|rules| !rules.is_empty());
+        let ignores_failures = text(webhook, "failurePolicy") == "Ignore";
+        let seconds = webhook.get("timeoutSeconds").and_then(Value::as_u64);
+        Self {
+            name: text(webhook, "name").to_owned(),
+            configuration: configuration.to_owned(),
+            id,
+            client: client_config(webhook.get("clientConfig").unwrap_or(&Value::Null)),
+            criteria: has_rules.then(|| MatchCriteria::of_webhook(webhook)),
+            conditions: Conditions::compile(webhook.get("matchConditions")),
+            ignores_failures,
+            timeout: Duration::from_secs(seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS)),
+            side_effects: SideEffects::of(webhook.get("sideEffects").and_then(Value::as_str)),
+            review_version: versions.find_map(ReviewVersion::of),
+            is_reinvoked: text(webhook, "reinvocationPolicy") == "IfNeeded",
+        }
+    }
+}
+
+fn client_config(client: &Value) -> Result<WebhookClientConfig, String> {
+    let bundle = STANDARD.decode(text(client, "caBundle"));
+    let ca_bundle = bundle.map_err(|error| format!("the caBundle is not base64: {error}"))?;
+    let target = match (client.get("url").and_then(Value::as_str), client.get("service")) {
+        (Some(url), _) => WebhookTarget::Url(url.to_owned()),
+        (None, Some(service)) => WebhookTarget::Service {
+            namespace: text(service, "namespace").to_owned(),
+            name: text(service, "name").to_owned(),
+            path: text(service, "path").to_owned(),
+            port: service
+                .get("port")
+                .and_then(Value::as_u64)
+                .and_then(|port| port.try_into().ok())
+                .unwrap_or(DEFAULT_PORT),
+        },
+        (None, None) => return Err("webhook configuration must have either service or URL".to_owned()),
+    };
+    Ok(WebhookClientConfig { target, ca_bundle })
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+// === impl SideEffects ===
+
+impl SideEffects {
+    fn of(class: Option<&str>) -> Self {
+        match class {
+            Some("None" | "NoneOnDryRun") => Self::NotOnDryRun,
+            Some(_) => Self::Some,
+            None => Self::Unspecified,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn webhooks(webhooks: Value) -> Vec<Arc<Webhook>> {
+        let configuration = json!({"metadata": {"name": "c"}, "webhooks": webhooks});
+        webhooks_of(&Object::from_value(configuration).unwrap())
+    }
+
+    #[test]
+    fn webhooks_are_compiled_in_order_and_identified() {
+        let rules = json!([{"operations": ["*"]}]);
+        let service = json!({"service": {"namespace": "n", "name": "s", "path": "/p", "port": 8443}});
+        let all = webhooks(json!([
+            {"name": "a.example.com", "rules": rules, "clientConfig": service, "timeoutSeconds": 3},
+            {"name": "never.example.com", "clientConfig": service},
+            {"name": "a.example.com", "rules": rules, "clientConfig": {"url": "https://x", "caBundle": "?"}},
+        ]));
+        let ids: Vec<&str> = all.iter().map(|webhook| webhook.id.as_str()).collect();
+        assert_eq!(ids, ["c/a.example.com/0", "c/never.example.com/0", "c/a.example.com/1"]);
+        assert!(all[0].criteria.is_some() && all[1].criteria.is_none());
+        let target = all[0].client.as_ref().unwrap().target.to_string();
+        assert_eq!((target.as_str(), all[0].timeout.as_secs()), ("https://s.n.svc:8443/p", 3));
+        assert!(all[2].client.as_ref().unwrap_err().contains("not base64"));
+        assert_eq!(all[2].timeout.as_secs(), 10);
+    }
+
+    #[test]
+    fn the_first_known_review_version_is_used() {
+        let of = |versions: Value| {
+            let rules = json!([{"operations": ["*"]}]);
+            webhooks(json!([{"rules": rules, "admissionReviewVersions": versions}]))[0].review_version
+        };
+        assert_eq!(of(json!(["v2", "v1", "v1beta1"])), Some(ReviewVersion::V1));
+        assert_eq!(of(json!(["v1beta1", "v1"])), Some(ReviewVersion::V1Beta1));
+        assert_eq!(of(json!(["v2"])), None);
+    }
+}

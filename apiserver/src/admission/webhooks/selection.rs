@@ -1,0 +1,110 @@
+//! Which webhooks a write is sent to.
+//!
+//! Kubernetes concept: `ShouldCallHook` in `k8s.io/apiserver/pkg/admission/plugin/webhook/generic`.
+
+use std::time::Instant;
+
+use registry_core::RequestContext;
+use registry_core::api::{Object, StatusError};
+
+use crate::admission::Attributes;
+use crate::admission::matching::{Matched, VersionedObject, VersionedObjects};
+use crate::metrics::WebhookKind;
+
+use super::Dependencies;
+use super::conditions::Outcome;
+use super::configuration::Webhook;
+use super::review::Subject;
+
+/// A write, as the plug-ins receive it.
+#[derive(Clone, Copy)]
+pub(super) struct Write<'a> {
+    pub(super) context: &'a RequestContext,
+    pub(super) attributes: &'a Attributes<'a>,
+    pub(super) kind: WebhookKind,
+}
+
+/// The objects of a write in the version that a webhook's rules match.
+pub(super) struct MatchedObjects<'o> {
+    pub(super) object: Option<VersionedObject<'o>>,
+    pub(super) old: Option<VersionedObject<'o>>,
+}
+
+// === impl Write ===
+
+impl Write<'_> {
+    /// Returns in which version a webhook is called for the write; `None` if it is not.
+    ///
+    /// # Errors
+    /// Fails if this cannot be decided: the namespace is missing, or a condition cannot be evaluated.
+    pub(super) async fn selects(
+        &self,
+        dependencies: &Dependencies,
+        webhook: &Webhook,
+        versions: &mut VersionedObjects<'_>,
+        object: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<Option<Matched>, StatusError> {
+        let Self { context, attributes, .. } = *self;
+        let Some(criteria) = &webhook.criteria else { return Ok(None) };
+        let matched = dependencies.matcher.matches(criteria, context, attributes, object, old).await?;
+        let Some(matched) = matched else { return Ok(None) };
+        if webhook.conditions.is_empty() {
+            return Ok(Some(matched));
+        }
+        let objects = objects_of(versions, &matched, object, old).await?;
+        let outcome = self.conditions_of(dependencies, webhook, &matched, &objects);
+        match outcome {
+            Outcome::Matches => Ok(Some(matched)),
+            Outcome::Excluded => Ok(None),
+            Outcome::Failed(_) if webhook.ignores_failures => Ok(None),
+            Outcome::Failed(why) => {
+                let resource = attributes.resource.group_resource();
+                Err(StatusError::forbidden(resource, attributes.name, why))
+            }
+        }
+    }
+
+    fn conditions_of(
+        &self,
+        dependencies: &Dependencies,
+        webhook: &Webhook,
+        matched: &Matched,
+        objects: &MatchedObjects<'_>,
+    ) -> Outcome {
+        let subject = Subject { context: self.context, attributes: self.attributes, matched };
+        let began = Instant::now();
+        let (object, old) = (objects.object.as_deref(), objects.old.as_deref());
+        let outcome = webhook.conditions.evaluate(&subject, object, old, &dependencies.access);
+        let metrics = &dependencies.metrics;
+        let operation = self.attributes.operation.as_str();
+        let is_excluded =
+            outcome == Outcome::Excluded || matches!(outcome, Outcome::Failed(_)) && webhook.ignores_failures;
+        let has_failed = matches!(outcome, Outcome::Failed(_));
+        metrics.evaluated_conditions(
+            (&webhook.name, self.kind, operation),
+            began.elapsed(),
+            is_excluded,
+            has_failed,
+        );
+        outcome
+    }
+}
+
+/// Returns the objects of a write in the version that matched.
+pub(super) async fn objects_of<'o>(
+    versions: &mut VersionedObjects<'_>,
+    matched: &Matched,
+    object: Option<&'o Object>,
+    old: Option<&'o Object>,
+) -> Result<MatchedObjects<'o>, StatusError> {
+    let object = match object {
+        Some(object) => Some(versions.object(matched, object).await?),
+        None => None,
+    };
+    let old = match old {
+        Some(old) => Some(versions.old_object(matched, old).await?),
+        None => None,
+    };
+    Ok(MatchedObjects { object, old })
+}
