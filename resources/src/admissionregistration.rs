@@ -1,5 +1,6 @@
 //! The resources of `admissionregistration.k8s.io`.
 
+mod expressions;
 mod matching;
 pub mod mutatingadmissionpolicies;
 pub mod mutatingadmissionpolicybindings;
