@@ -4,17 +4,18 @@
 //! Kubernetes concept:
 //! [admission control](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
-#[expect(dead_code, reason = "webhooks and policies, which are added next, use it")]
+#[expect(dead_code, reason = "webhooks, which are added next, use it")]
 mod conditions;
-#[expect(dead_code, reason = "webhooks and policies, which are added next, use it")]
 mod expressions;
 mod lifecycle;
-#[expect(dead_code, reason = "webhooks and policies, which are added next, use it")]
+#[expect(dead_code, reason = "webhooks, which are added next, use it")]
 mod matching;
 mod order;
+mod policies;
 
 pub use lifecycle::NamespaceLifecycle;
 pub use order::{is_on_by_default, ordered_names};
+pub(crate) use policies::add_to as add_policies;
 pub use registry_core::admission::{
     AdmissionChain, AdmissionPlugin, Attributes, MutatingAdmission, Operation, OperationOptions,
     RequestValidation, ServedKinds, ValidatingAdmission,

@@ -12,13 +12,14 @@ use registry_core::context::ClusterPolicy;
 use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InformerTask, InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
+use registry_core::rest::access::AccessReviewer;
 use registry_core::storage::shared_watch::SharedWatch;
 use resources::apiextensions::CustomResourceController;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::admission::{AdmissionChain, NamespaceLifecycle, ServedKinds};
+use crate::admission::{AdmissionChain, NamespaceLifecycle, ServedKinds, add_policies};
 use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
@@ -174,7 +175,8 @@ impl ServerBuilder {
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
-        let admission = admission(&installed, &self.options)?;
+        let access = &dependencies.services.access;
+        let admission = admission(&installed, access, &self.options)?;
         let mut informers = admission.informers();
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
@@ -366,7 +368,11 @@ impl Dispatch for Api {
 }
 
 /// Returns the admission plug-ins that are installed and not disabled, in the order in which they are called.
-fn admission(installed: &InstalledApi, options: &Options) -> Result<AdmissionChain, OptionsError> {
+fn admission(
+    installed: &InstalledApi,
+    access: &Arc<dyn AccessReviewer>,
+    options: &Options,
+) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
@@ -374,6 +380,7 @@ fn admission(installed: &InstalledApi, options: &Options) -> Result<AdmissionCha
     let plugins = resources::admission::plugins(installed);
     chain.mutating.extend(plugins.mutating);
     chain.validating.extend(plugins.validating);
+    add_policies(&mut chain, installed, access);
     options.admission.apply(&mut chain)?;
     Ok(chain)
 }

@@ -6,6 +6,7 @@ pub mod mutatingadmissionpolicies;
 pub mod mutatingadmissionpolicybindings;
 pub mod mutatingwebhookconfigurations;
 mod policy_printers;
+pub mod policy_status;
 pub mod validatingadmissionpolicies;
 pub mod validatingadmissionpolicybindings;
 pub mod validatingwebhookconfigurations;
