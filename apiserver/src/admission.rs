@@ -5,13 +5,17 @@
 //! [admission control](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
 mod authorizer;
+mod conditions;
+mod expressions;
 mod lifecycle;
 mod matching;
 mod order;
+mod policies;
 pub(crate) mod webhooks;
 
 pub use lifecycle::NamespaceLifecycle;
 pub use order::{is_on_by_default, ordered_names};
+pub(crate) use policies::add_to as add_policies;
 pub use registry_core::admission::{
     AdmissionChain, AdmissionPlugin, Attributes, MutatingAdmission, Operation, OperationOptions,
     RequestValidation, ServedKinds, ValidatingAdmission,

@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::admission::{AdmissionChain, NamespaceLifecycle, ServedKinds, webhooks};
+use crate::admission::ServedKinds;
 use crate::aggregator::{Aggregation, Aggregator, Transports};
 use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
@@ -28,10 +28,11 @@ use crate::health::{
     CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
 };
 use crate::metrics::ServerMetrics;
-use crate::options::{Feature, Options, OptionsError};
+use crate::options::{Feature, Options};
 use crate::request_info::RequestInfo;
 use crate::storage::{Engine, Storages};
 
+mod admission;
 mod coalesced;
 mod connection;
 pub mod data_directory;
@@ -179,8 +180,8 @@ impl ServerBuilder {
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
-        let webhooks = webhooks::plugins(&installed, &dependencies.services, metrics.admission());
-        let admission = admission(&installed, webhooks, &self.options)?;
+        let admission =
+            admission::chain(&installed, &dependencies.services, metrics.admission(), &self.options)?;
         let mut tasks = ServerTasks { informers: admission.informers(), background: Vec::new() };
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
@@ -368,24 +369,6 @@ impl Dispatch for Api {
     ) -> Response<Body> {
         Self::dispatch(self, info, context, request).await
     }
-}
-
-/// Returns the admission plug-ins that are installed and not disabled, in the order in which they are called.
-fn admission(
-    installed: &InstalledApi,
-    webhooks: AdmissionChain,
-    options: &Options,
-) -> Result<AdmissionChain, OptionsError> {
-    let mut chain = AdmissionChain::default();
-    if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
-        chain.mutating.push(Arc::new(lifecycle));
-    }
-    for plugins in [resources::admission::plugins(installed), webhooks] {
-        chain.mutating.extend(plugins.mutating);
-        chain.validating.extend(plugins.validating);
-    }
-    options.admission.apply(&mut chain)?;
-    Ok(chain)
 }
 
 /// Returns the controller that serves custom resources through the API, and adds its informer; `None` if their definitions

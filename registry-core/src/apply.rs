@@ -14,6 +14,7 @@
 //! | `check` | whether an applied configuration fits its type |
 //! | `managers`, `conflict` | the entries of `managedFields`; the conflict error |
 //! | `last_applied` | migration from client-side apply |
+//! | `mutation` | merging without managers, as policies do |
 //! | `scale` | the managers of the replica count in a scale |
 //!
 //! Kubernetes concept: [server-side apply](https://kubernetes.io/docs/reference/using-api/server-side-apply/);
@@ -37,6 +38,7 @@ mod fields_v1;
 mod last_applied;
 mod managers;
 mod merge;
+mod mutation;
 pub mod scale;
 mod set;
 mod shape;
@@ -46,6 +48,7 @@ mod versions;
 mod tests;
 
 pub use element::{ElementError, PathElement};
+pub use mutation::merge_configuration;
 pub use set::FieldSet;
 
 use check::Mismatches;

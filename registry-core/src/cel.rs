@@ -19,10 +19,12 @@
     reason = "functions of one table have one signature, and both cases of a look-up stand side by side"
 )]
 
+pub mod admission;
 mod checker;
 mod cost;
 mod declarations;
 mod environment;
+mod kinds;
 mod library;
 mod program;
 mod rules;
@@ -34,10 +36,13 @@ mod value;
 pub use cost::CostEstimate;
 pub use declarations::{Libraries, Library};
 pub use environment::{CompileFailure, Environment, overloads};
+pub use kinds::declare_kind;
 pub use library::Foreign;
 pub use library::authorizer::{Authorizer, AuthorizerValue, Check, Decision};
 pub use library::regex::compile as compile_pattern;
-pub use program::{Activation, CostBudget, PER_CALL_LIMIT, Program, RUNTIME_COST_BUDGET};
+pub use program::{
+    Activation, CompositedVariables, CostBudget, OutOfBudget, PER_CALL_LIMIT, Program, RUNTIME_COST_BUDGET,
+};
 pub use rules::{DefinitionCheck, RuleBudget, StoredExpressions, ValidationRules, check_definition};
 pub use schema::{declare, escape, max_cardinality, unescape};
 pub use syntax::{CompileError, CompileErrors, Location};

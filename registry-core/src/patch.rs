@@ -15,9 +15,12 @@ pub enum PatchError {
     /// The patch is malformed: 400.
     #[error("{0}")]
     Malformed(String),
-    /// The patch is well-formed but does not apply to this value (a missing path, a failed `test`): 422.
+    /// The patch is well-formed but does not apply to this value (a missing path): 422.
     #[error("{0}")]
     Inapplicable(String),
+    /// A `test` of the patch fails: 422.
+    #[error("{0}")]
+    TestFailed(String),
     /// A strategic merge patch is inconsistent with itself or with the lists that it changes. Kubernetes returns a 500
     /// without a reason, with this text.
     #[error("{0}")]

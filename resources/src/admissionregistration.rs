@@ -1,10 +1,12 @@
 //! The resources of `admissionregistration.k8s.io`.
 
+mod expressions;
 mod matching;
 pub mod mutatingadmissionpolicies;
 pub mod mutatingadmissionpolicybindings;
 pub mod mutatingwebhookconfigurations;
 mod policy_printers;
+pub mod policy_status;
 pub mod validatingadmissionpolicies;
 pub mod validatingadmissionpolicybindings;
 pub mod validatingwebhookconfigurations;

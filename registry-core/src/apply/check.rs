@@ -20,6 +20,8 @@ const MAX_TEXT_BYTES: usize = 1024 * 1024;
 pub(super) struct Mismatches {
     lines: Vec<String>,
     bytes: usize,
+    /// Whether a null is a value of the wrong type, instead of none.
+    refuses_null: bool,
 }
 
 /// The path of the value being checked. Kept on the stack; it is formatted only for a mismatch.
@@ -41,6 +43,13 @@ impl Mismatches {
         mismatches
     }
 
+    /// Checks a value that an expression made: its nulls are values for Kubernetes.
+    pub(super) fn of_expression(ty: TypeRef<'_>, fields: &Map<String, Value>) -> Self {
+        let mut mismatches = Self { refuses_null: true, ..Self::default() };
+        mismatches.check_fields(ty, fields, Path::Root);
+        mismatches
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -56,7 +65,13 @@ impl Mismatches {
     }
 
     fn check(&mut self, ty: TypeRef<'_>, value: &Value, path: Path<'_>) {
-        if value.is_null() || ty.schema_or().is_some() {
+        if ty.schema_or().is_some() {
+            return;
+        }
+        if value.is_null() {
+            if self.refuses_null {
+                self.refuse_null(ty, path);
+            }
             return;
         }
         if let Some(scalar) = ty.scalar() {
@@ -72,6 +87,22 @@ impl Mismatches {
                 other => self.add(path, format_args!("expected map, got &{{{}}}", Plain(other))),
             }
         }
+    }
+
+    fn refuse_null(&mut self, ty: TypeRef<'_>, path: Path<'_>) {
+        let text = match ty.scalar() {
+            Some(Scalar::Any | Scalar::Raw) => return,
+            Some(Scalar::Bool) => "expected boolean, got &{NULL_VALUE}",
+            Some(Scalar::Int32 | Scalar::Int64 | Scalar::Double) => {
+                "expected numeric (int or float), got structpb.NullValue"
+            }
+            Some(Scalar::String | Scalar::Bytes) => "expected string, got &value.valueUnstructured{Value:0}",
+            Some(_) => "expected any scalar, got &{NULL_VALUE}",
+            None if ty.element().is_some() => "expected list, got &{NULL_VALUE}",
+            None if ty.is_open() => return,
+            None => "expected map, got &{NULL_VALUE}",
+        };
+        self.add(path, text);
     }
 
     fn check_fields(&mut self, ty: TypeRef<'_>, fields: &Map<String, Value>, path: Path<'_>) {

@@ -64,6 +64,21 @@ impl Environment {
         self
     }
 
+    /// Makes a variable unknown to expressions. The places of the others stay, so that programs of both environments can be
+    /// evaluated with the same activation.
+    #[must_use]
+    pub(crate) fn hiding(mut self, name: &str) -> Self {
+        self.variables.retain(|(other, _)| other.as_ref() != name);
+        self
+    }
+
+    /// Sets the type of a variable that is declared. Its place stays.
+    pub(crate) fn set_type(&mut self, name: &str, of: Type) {
+        if let Some((_, own)) = self.variables.iter_mut().find(|(other, _)| other.as_ref() == name) {
+            *own = of;
+        }
+    }
+
     /// Sets the types of all variables, in the order of their declaration. Their names stay shared.
     pub(crate) fn with_types_of_variables(&self, types: impl IntoIterator<Item = Type>) -> Self {
         let mut environment = self.clone();
@@ -84,6 +99,13 @@ impl Environment {
     #[must_use]
     pub fn with_open_object_types(mut self, prefix: &str) -> Self {
         self.object_prefix = Some(Name::from(prefix));
+        self
+    }
+
+    /// Adds a library.
+    #[must_use]
+    pub(crate) fn with_library(mut self, library: Library) -> Self {
+        self.libraries = self.libraries.with(library);
         self
     }
 

@@ -12,6 +12,7 @@ use runtime_cost::CallCost;
 mod activation;
 mod attributes;
 mod budget;
+mod composed;
 mod evaluate;
 mod fold;
 mod operators;
@@ -20,6 +21,7 @@ mod runtime_cost;
 
 pub use activation::Activation;
 pub use budget::{CostBudget, PER_CALL_LIMIT, RUNTIME_COST_BUDGET};
+pub use composed::{CompositedVariables, OutOfBudget};
 pub(crate) use plan::plan;
 
 /// The place of a node in a plan.
@@ -149,6 +151,8 @@ pub struct Program {
     pub(crate) nodes: Vec<Node>,
     pub(crate) root: NodeId,
     pub(crate) slots: usize,
+    /// The number of nodes on the longest way from the root.
+    pub(crate) depth: u32,
     pub(crate) output: Type,
     pub(crate) variables: Arc<[Name]>,
     /// The variables that occur, by place.

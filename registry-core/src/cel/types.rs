@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use imbl::OrdMap;
+
 use super::syntax::ast::Name;
 
 /// A type of an expression, as the checker computes it.
@@ -77,6 +79,8 @@ pub struct ObjectType {
 enum Fields {
     /// Exactly these, by name as expressions write it.
     Declared(BTreeMap<Name, Field>),
+    /// Exactly these; types with more fields share them.
+    Growing(OrdMap<Name, Field>),
     /// Any field, of unknown type.
     Any,
     /// None that expressions can select.
@@ -295,6 +299,17 @@ impl ObjectType {
         Self { name: Name::from(name), fields: Fields::Any }
     }
 
+    /// A type with the fields of another and one more, without copying them.
+    pub(crate) fn with_further_field(&self, name: &str, declared: DeclType) -> Self {
+        let mut fields = match &self.fields {
+            Fields::Growing(fields) => fields.clone(),
+            Fields::Declared(fields) => fields.clone().into_iter().collect(),
+            Fields::Any | Fields::None => OrdMap::new(),
+        };
+        fields.insert(Name::from(name), Field { json_name: Name::from(name), declared });
+        Self { name: Name::clone(&self.name), fields: Fields::Growing(fields) }
+    }
+
     /// A type whose values only functions can look into.
     pub fn without_fields(name: &str) -> Self {
         Self { name: Name::from(name), fields: Fields::None }
@@ -309,7 +324,7 @@ impl ObjectType {
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Field)> {
         let declared = match &self.fields {
             Fields::Declared(fields) => Some(fields),
-            Fields::Any | Fields::None => None,
+            Fields::Growing(_) | Fields::Any | Fields::None => None,
         };
         declared.into_iter().flatten().map(|(name, field)| (name.as_ref(), field))
     }
@@ -321,6 +336,7 @@ impl ObjectType {
                 let escaped = super::schema::escape_keyword(name)?;
                 fields.get(escaped.as_str())
             }),
+            Fields::Growing(fields) => fields.get(name),
             Fields::Any | Fields::None => None,
         }
     }
@@ -329,6 +345,7 @@ impl ObjectType {
     pub(crate) fn escaped_field(&self, name: &str) -> Option<&Field> {
         match &self.fields {
             Fields::Declared(fields) => fields.get(name),
+            Fields::Growing(fields) => fields.get(name),
             Fields::Any | Fields::None => None,
         }
     }
@@ -341,7 +358,9 @@ impl ObjectType {
     /// The type of a field, if there is such a field.
     pub(crate) fn field_type(&self, name: &str) -> Option<Type> {
         match &self.fields {
-            Fields::Declared(_) => self.field(name).map(|field| field.declared.cel_type.clone()),
+            Fields::Declared(_) | Fields::Growing(_) => {
+                self.field(name).map(|field| field.declared.cel_type.clone())
+            }
             Fields::Any => Some(Type::Dyn),
             Fields::None => None,
         }
@@ -385,6 +404,11 @@ impl DeclType {
             selects_entries: false,
             cel_type,
         }
+    }
+
+    /// Declares a value that is read by what it is, of a type that is known otherwise.
+    pub(crate) fn of_type(cel_type: Type) -> Self {
+        Self { cel_type, nullable: true, ..Self::new(Shape::Dyn) }
     }
 
     /// Sets the maximum number of characters, elements or entries.

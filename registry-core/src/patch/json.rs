@@ -153,50 +153,73 @@ fn unknown_fields(operations: &[Value]) -> Vec<String> {
 impl Application {
     fn run(&mut self, operation: &PatchOperation) -> Result<(), PatchError> {
         match operation.kind.as_str() {
-            "add" => self.add(operation.path()?, operation.value.clone()),
-            "remove" => self.remove(operation.path()?).map(drop),
+            "add" => self.add(operation.path()?, operation.value.clone(), "add"),
+            "remove" => self.remove(operation.path()?, "remove").map(drop),
             "replace" => self.replace(operation.path()?, operation.value.clone()),
             "move" => {
-                let moved = self.remove(operation.from()?)?;
-                self.add(operation.path()?, moved)
+                let moved = self.remove(operation.from()?, "move")?;
+                self.add(operation.path()?, moved, "move")
             }
             "copy" => {
                 let copy = self.copy(operation.from()?)?;
-                self.add(operation.path()?, copy)
+                self.add(operation.path()?, copy, "copy")
             }
             "test" => self.test(operation.path()?, &operation.value),
             other => Err(inapplicable(format!("Unexpected kind: {other}"))),
         }
     }
 
-    fn add(&mut self, path: &Pointer, value: Value) -> Result<(), PatchError> {
+    fn add(&mut self, path: &Pointer, value: Value, operation: &str) -> Result<(), PatchError> {
         self.check_depth(path, &value)?;
-        let (parent, key) = path.parent_mut(&mut self.value)?;
+        let missing = || match operation {
+            "add" => absent(format!("add operation does not apply: doc is missing path: \"{path}\"")),
+            other => {
+                absent(format!("{other} operation does not apply: doc is missing destination path: {path}"))
+            }
+        };
+        let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
         match parent {
             Value::Object(map) => {
                 map.insert(key.to_owned(), value);
             }
             Value::Array(list) if key == "-" => list.push(value),
             Value::Array(list) => {
-                let index = path.index(key, list.len() + 1)?;
+                let index = pointer::index(key, list.len() + 1).map_err(|why| {
+                    let hint = if why.starts_with("strconv") {
+                        format!("value was not a proper array index: '{key}': ")
+                    } else {
+                        String::new()
+                    };
+                    inapplicable(format!("error in {operation} for path: '{path}': {hint}{why}"))
+                })?;
                 self.steps += list.len() - index;
                 list.insert(index, value);
             }
-            _ => return Err(path.missing()),
+            _ => return Err(missing()),
         }
         self.check_steps()
     }
 
-    fn remove(&mut self, path: &Pointer) -> Result<Value, PatchError> {
-        let (parent, key) = path.parent_mut(&mut self.value)?;
+    fn remove(&mut self, path: &Pointer, operation: &str) -> Result<Value, PatchError> {
+        let missing = || match operation {
+            "remove" => absent(format!("remove operation does not apply: doc is missing path: \"{path}\"")),
+            other => absent(format!("{other} operation does not apply: doc is missing from path: {path}")),
+        };
+        let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
+        // The library names the key only in moves.
+        let named: &dyn std::fmt::Display = if operation == "remove" { path } else { &key };
+        let failed = |why: String| inapplicable(format!("error in {operation} for path: '{named}': {why}"));
         let removed = match parent {
-            Value::Object(map) => map.remove(key).ok_or_else(|| path.missing())?,
+            Value::Object(map) => {
+                let absent = || failed(format!("Unable to remove nonexistent key: {key}: missing value"));
+                map.remove(key).ok_or_else(absent)?
+            }
             Value::Array(list) => {
-                let index = path.index(key, list.len())?;
+                let index = pointer::index(key, list.len()).map_err(failed)?;
                 self.steps += list.len() - index;
                 list.remove(index)
             }
-            _ => return Err(path.missing()),
+            _ => return Err(missing()),
         };
         self.check_steps()?;
         Ok(removed)
@@ -204,14 +227,25 @@ impl Application {
 
     fn replace(&mut self, path: &Pointer, value: Value) -> Result<(), PatchError> {
         self.check_depth(path, &value)?;
-        let (parent, key) = path.parent_mut(&mut self.value)?;
-        *path.child_mut(parent, key)?.ok_or_else(|| path.missing())? = value;
+        let missing =
+            |what: &str| absent(format!("replace operation does not apply: doc is missing {what}: {path}"));
+        let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(|| missing("path"))?;
+        // The library sets keys that are absent too.
+        if let Value::Object(map) = parent {
+            map.insert(key.to_owned(), value);
+            return Ok(());
+        }
+        let target = pointer::child_mut(parent, key).ok().flatten();
+        *target.ok_or_else(|| missing("key"))? = value;
         Ok(())
     }
 
     fn copy(&mut self, from: &Pointer) -> Result<Value, PatchError> {
-        let (parent, key) = from.parent_mut(&mut self.value)?;
-        let source = from.child_mut(parent, key)?.ok_or_else(|| from.missing())?;
+        let missing = || absent(format!("copy operation does not apply: doc is missing from path: {from}"));
+        let (parent, key) = from.parent_mut(&mut self.value).ok_or_else(missing)?;
+        let source = pointer::child_mut(parent, key)
+            .map_err(|why| inapplicable(format!("error in copy for from: '{from}': {why}")))?;
+        let source = source.ok_or_else(missing)?;
         let mut counter = ByteCounter { left: MAX_COPIED_BYTES.saturating_sub(self.copied_bytes) };
         let allowed = counter.left;
         if serde_json::to_writer(&mut counter, source).is_err() {
@@ -224,13 +258,15 @@ impl Application {
     }
 
     fn test(&mut self, path: &Pointer, expected: &Value) -> Result<(), PatchError> {
-        let (parent, key) = path.parent_mut(&mut self.value)?;
+        let missing = || absent(format!("test operation does not apply: is missing path: {path}"));
+        let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
         // A missing field is treated as null.
-        let found = path.child_mut(parent, key)?;
+        let found = pointer::child_mut(parent, key)
+            .map_err(|why| inapplicable(format!("error in test for path: '{path}': {why}")))?;
         if found.map_or(expected.is_null(), |found| found == expected) {
             return Ok(());
         }
-        Err(inapplicable(format!("testing value {path} failed: test failed")))
+        Err(PatchError::TestFailed(format!("testing value {path} failed: test failed")))
     }
 
     /// Moves and copies could nest a value so deeply that reading or dropping it overflows the stack.
@@ -284,6 +320,10 @@ impl std::io::Write for ByteCounter {
 
 fn inapplicable(text: String) -> PatchError {
     PatchError::Inapplicable(text)
+}
+
+fn absent(text: String) -> PatchError {
+    inapplicable(format!("{text}: missing value"))
 }
 
 /// Returns the error of Go's decoder for JSON of the wrong type.

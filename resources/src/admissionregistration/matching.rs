@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use serde_json::json;
 
+use super::expressions::Expressions;
 use crate::support::defaulting::{self, Fields};
 use crate::support::field::Field;
 use crate::support::label_selector;
@@ -75,7 +77,7 @@ fn check_webhook(webhook: &Field<'_, '_>, errors: &mut ErrorList) {
     label_selector::check(&webhook.get("namespaceSelector"), errors);
     label_selector::check(&webhook.get("objectSelector"), errors);
     check_client(&webhook.get("clientConfig"), errors);
-    check_conditions(&webhook.get("matchConditions"), errors);
+    Expressions::of_policy(webhook, None).check_conditions(&webhook.get("matchConditions"), errors);
 }
 
 fn check_review_versions(versions: &Field<'_, '_>, errors: &mut ErrorList) {
@@ -201,41 +203,41 @@ pub(super) fn check_mutated_operations(constraints: &Field<'_, '_>, errors: &mut
     }
 }
 
-/// Checks match conditions: names are unique, and expressions are not empty.
-pub(super) fn check_conditions(conditions: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut seen = HashSet::new();
-    for condition in conditions.elements() {
-        let name = condition.get("name");
-        if name.check_present(errors) {
-            name.check(names::qualified_name, errors);
-        }
-        if seen.contains(&name.text()) {
-            errors.push(name.duplicate());
-        }
-        seen.insert(name.text());
-        condition.get("expression").check_present(errors);
-    }
-}
-
-/// Checks match constraints. They are required for a policy and optional for a binding.
+/// Checks the resources that a policy or a binding matches.
 pub(super) fn check_constraints(constraints: &Field<'_, '_>, errors: &mut ErrorList) {
     constraints.get("matchPolicy").check_one_of(&["Equivalent", "Exact"], errors);
     label_selector::check(&constraints.get("namespaceSelector"), errors);
     label_selector::check(&constraints.get("objectSelector"), errors);
     for list in ["resourceRules", "excludeResourceRules"] {
         for rule in constraints.get(list).elements() {
+            check_resource_names(&rule.get("resourceNames"), errors);
             check_rule(&rule, errors);
         }
     }
 }
 
-/// Checks the fields that both kinds of policies share.
-pub(super) fn check_policy(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_resource_names(resource_names: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut seen = HashSet::new();
+    for name in resource_names.elements() {
+        name.check(names::path_segment, errors);
+        if !seen.insert(name.text()) {
+            errors.push(name.duplicate());
+        }
+    }
+}
+
+/// Checks the fields that both kinds of policies share, up to their variables. Match conditions that are unchanged are not
+/// checked again.
+pub(super) fn check_policy(
+    spec: &Field<'_, '_>,
+    old: Option<&Object>,
+    expressions: &mut Expressions<'_>,
+    errors: &mut ErrorList,
+) {
     spec.get("failurePolicy").check_one_of(&["Fail", "Ignore"], errors);
     let kind = spec.get("paramKind");
     if kind.exists() {
-        kind.get("apiVersion").check_present(errors);
-        kind.get("kind").check_present(errors);
+        check_param_kind(&kind, errors);
     }
     let constraints = spec.get("matchConstraints");
     if constraints.exists() {
@@ -246,7 +248,48 @@ pub(super) fn check_policy(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     } else {
         errors.push(constraints.required(""));
     }
-    check_conditions(&spec.get("matchConditions"), errors);
+    let is_unchanged = |old: &Object| {
+        let old = Field::of(old, "spec");
+        let same = |name: &str| spec.get(name).value() == old.get(name).value();
+        same("paramKind") && same("matchConditions")
+    };
+    if !old.is_some_and(is_unchanged) {
+        expressions.check_conditions(&spec.get("matchConditions"), errors);
+    }
+}
+
+/// Checks `paramKind`.
+fn check_param_kind(param_kind: &Field<'_, '_>, errors: &mut ErrorList) {
+    let api_version = param_kind.get("apiVersion");
+    let text = api_version.text();
+    let named = |value: &str, complaints: Vec<String>, errors: &mut ErrorList| {
+        if !complaints.is_empty() {
+            errors.push(FieldError::invalid(api_version.path(), value, complaints.join(",")));
+        }
+    };
+    if api_version.check_present(errors) {
+        let (group, version) = text.split_once('/').unwrap_or(("", text));
+        if version.contains('/') {
+            errors.push(api_version.invalid(format!("unexpected GroupVersion string: {text}")));
+        } else {
+            if !group.is_empty() {
+                named(group, names::dns_subdomain(group), errors);
+            }
+            if version.is_empty() {
+                errors.push(api_version.invalid("version must be specified"));
+            } else {
+                named(version, names::dns_1035_label(version), errors);
+            }
+        }
+    }
+    let kind = param_kind.get("kind");
+    if kind.check_present(errors) {
+        let complaints = names::dns_1035_label(&kind.text().to_lowercase());
+        if !complaints.is_empty() {
+            let hint = "may have mixed case, but should otherwise match: ";
+            errors.push(kind.invalid(format!("{hint}{}", complaints.join(","))));
+        }
+    }
 }
 
 /// Checks the fields that both kinds of bindings share.
@@ -257,15 +300,29 @@ pub(super) fn check_binding(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     }
     let parameters = spec.get("paramRef");
     if parameters.exists() {
-        if parameters.get("name").exists() == parameters.get("selector").exists() {
-            errors.push(parameters.get("name").required("one of name or selector must be specified"));
-        }
-        let action = parameters.get("parameterNotFoundAction");
-        if action.exists() {
-            action.check_one_of(&["Allow", "Deny"], errors);
-        } else {
-            errors.push(action.required(""));
-        }
+        check_parameters(&parameters, errors);
     }
     check_constraints(&spec.get("matchResources"), errors);
+}
+
+fn check_parameters(parameters: &Field<'_, '_>, errors: &mut ErrorList) {
+    let name = parameters.get("name");
+    let selector = parameters.get("selector");
+    let has_name = !name.text().is_empty();
+    if has_name {
+        name.check(names::path_segment, errors);
+    }
+    label_selector::check(&selector, errors);
+    match (has_name, selector.exists()) {
+        (true, true) => {
+            errors.push(name.forbidden("name and selector are mutually exclusive"));
+            errors.push(selector.forbidden("name and selector are mutually exclusive"));
+        }
+        (false, false) => errors.push(parameters.required("one of name or selector must be specified")),
+        _ => {}
+    }
+    let action = parameters.get("parameterNotFoundAction");
+    if action.check_present(errors) {
+        action.check_one_of(&["Deny", "Allow"], errors);
+    }
 }

@@ -73,7 +73,8 @@ fn check_device(
     let capacities = device.get("capacity");
     let count = attributes.len() + capacities.len();
     if count > MAX_PROPERTIES {
-        let detail = format!("the total number of attributes and capacities must not exceed {MAX_PROPERTIES}");
+        let detail =
+            format!("the total number of attributes and capacities must not exceed {MAX_PROPERTIES}");
         errors.push(FieldError::invalid(device.path(), count, detail));
     }
     if attributes.len() > MAX_ATTRIBUTE_VALUES {
@@ -127,8 +128,9 @@ fn is_semantic_version(text: &str) -> bool {
             && part.bytes().all(|byte| byte.is_ascii_digit())
             && (part == "0" || !part.starts_with('0'))
     };
-    let is_identifier =
-        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let is_identifier = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
     let is_release_part = |part: &str| {
         is_identifier(part) && (is_number(part) || !part.bytes().all(|byte| byte.is_ascii_digit()))
     };
@@ -234,7 +236,9 @@ mod tests {
         for good in ["0.0.0", "1.2.3", "1.2.3-alpha.1", "1.2.3-0a", "1.2.3+build.01", "1.2.3-a-b+c-d"] {
             assert!(is_semantic_version(good), "{good}");
         }
-        for bad in ["", "1", "1.2", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "v1.2.3", "1.2.3-a..b", "1.2.3 "] {
+        for bad in
+            ["", "1", "1.2", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "v1.2.3", "1.2.3-a..b", "1.2.3 "]
+        {
             assert!(!is_semantic_version(bad), "{bad}");
         }
     }

@@ -107,7 +107,7 @@ fn refusal(fault: PatchError) -> StatusError {
     match fault {
         PatchError::Malformed(why) => StatusError::bad_request(why),
         // Kubernetes does not report the reason.
-        PatchError::Inapplicable(_) => with_empty_details(StatusError::new(
+        PatchError::Inapplicable(_) | PatchError::TestFailed(_) => with_empty_details(StatusError::new(
             Reason::Invalid,
             "the server rejected our request due to an error in our request",
         )),

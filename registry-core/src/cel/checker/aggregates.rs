@@ -7,6 +7,9 @@ use crate::cel::declarations::named_type;
 use crate::cel::syntax::ast::{Comprehension, ExprId, MapEntry, Name, StructField};
 use crate::cel::types::Type;
 
+/// The type of operations of a JSON patch, in messages about which Kubernetes knows other fields, without a type.
+const JSON_PATCH: &str = "JSONPatch";
+
 // === impl Checker: aggregates ===
 
 impl Checker<'_> {
@@ -87,6 +90,13 @@ impl Checker<'_> {
             self.check(field.value);
             let value = self.element_type(field.value, field.optional);
             let Some(declared) = object.field_type(&field.name) else {
+                if object.name() == JSON_PATCH {
+                    let name = &field.name;
+                    let message =
+                        format!("expected type of field '{name}' is '' but provided type is '{value}'");
+                    self.error(field.offset, message);
+                    continue;
+                }
                 self.error(field.offset, format!("undefined field '{}'", field.name));
                 continue;
             };

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::composed::Composed;
+use crate::cel::program::CompositedVariables;
 use crate::cel::syntax::ast::Name;
 use crate::cel::types::{DYN, DeclType};
-use crate::cel::value::{Evaluated, EvaluationError, Value, fail, json};
+use crate::cel::value::{Evaluated, EvaluationError, Map, Value, fail, json};
 
 /// The values of the variables of an environment, for one or more evaluations.
 #[derive(Clone, Debug)]
 pub struct Activation<'a> {
     names: Arc<[Name]>,
     values: Vec<Binding<'a>>,
+    composed: Option<Composed<'a>>,
 }
 
 #[derive(Clone, Debug)]
@@ -28,7 +31,7 @@ enum Binding<'a> {
 impl<'a> Activation<'a> {
     /// An activation in which no variable has a value.
     pub(crate) fn new(names: &Arc<[Name]>) -> Self {
-        Self { names: Arc::clone(names), values: vec![Binding::Unbound; names.len()] }
+        Self { names: Arc::clone(names), values: vec![Binding::Unbound; names.len()], composed: None }
     }
 
     fn bind(&mut self, name: &str, binding: Binding<'a>) {
@@ -46,6 +49,28 @@ impl<'a> Activation<'a> {
     /// Gives a variable a JSON value of unknown type.
     pub fn bind_dynamic(&mut self, name: &str, value: &'a Json) {
         self.bind(name, Binding::Json(value, &DYN));
+    }
+
+    /// Gives a variable the fields of an object of unknown type.
+    pub fn bind_fields(&mut self, name: &str, fields: &'a serde_json::Map<String, Json>) {
+        self.bind(name, Binding::Value(Value::Map(Map::Json(fields, &DYN))));
+    }
+
+    /// Gives a variable the values of expressions as its fields. Each is computed when it is selected first, and once.
+    pub fn bind_composited(&mut self, name: &str, variables: &'a CompositedVariables) {
+        let place = self.names.iter().position(|other| other.as_ref() == name);
+        if let Some(place) = place {
+            self.composed = Some(Composed::new(place as u32, variables));
+        }
+    }
+
+    /// The variables that are computed when they are selected, if this is the place of the variable with them.
+    pub(super) fn composed_at(&self, place: u32) -> Option<&Composed<'a>> {
+        self.composed.as_ref().filter(|composed| composed.place() == place)
+    }
+
+    pub(super) fn composed(&self) -> Option<&Composed<'a>> {
+        self.composed.as_ref()
     }
 
     /// Gives a variable a value.

@@ -1,7 +1,7 @@
 //! Variables, fields and indexes.
 
-use super::NodeId;
 use super::evaluate::{Machine, Slot};
+use super::{Node, NodeId};
 use crate::cel::syntax::ast::Name;
 use crate::cel::value::{Evaluated, Value, fail};
 
@@ -26,6 +26,11 @@ impl<'a> Machine<'a, '_> {
     }
 
     pub(super) fn select(&mut self, operand: NodeId, field: &'a Name, optional: bool) -> Evaluated<'a> {
+        if let Some(value) = self.composited(operand, field) {
+            self.budget.charge(2)?;
+            let value = value?;
+            return Ok(if optional { Value::some(value) } else { value });
+        }
         let (target, optional) = match self.eval(operand)? {
             Value::Optional(None) => return Ok(Value::Optional(None)),
             Value::Optional(Some(value)) => (value.as_ref().clone(), true),
@@ -45,7 +50,20 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
+    /// The value of a composited variable, if that is what is selected.
+    fn composited(&mut self, operand: NodeId, field: &'a Name) -> Option<Evaluated<'a>> {
+        let Node::Variable(place) = self.program.node(operand) else {
+            return None;
+        };
+        let activation = self.activation;
+        Some(activation.composed_at(*place)?.value(field, activation))
+    }
+
     pub(super) fn has(&mut self, operand: NodeId, field: &'a Name) -> Evaluated<'a> {
+        if let Some(value) = self.composited(operand, field) {
+            self.budget.charge(1)?;
+            return value.map(|_| Value::Bool(true));
+        }
         let operand = self.eval(operand)?;
         let target = match operand {
             Value::Optional(None) => return Ok(Value::Bool(false)),

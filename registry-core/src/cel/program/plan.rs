@@ -18,6 +18,9 @@ struct Planner<'c> {
     /// The slots of the comprehension variables that can be seen.
     locals: Vec<(Name, u32)>,
     slots: u32,
+    /// The number of nodes around the one that is planned, and the most there were.
+    depth: u32,
+    max_depth: u32,
     referenced: Vec<u32>,
     paths: Vec<String>,
 }
@@ -34,6 +37,8 @@ pub(crate) fn plan(
         nodes: Vec::with_capacity(checked.ast.len()),
         locals: Vec::new(),
         slots: 0,
+        depth: 0,
+        max_depth: 0,
         referenced: Vec::new(),
         paths: Vec::new(),
     };
@@ -44,6 +49,7 @@ pub(crate) fn plan(
         nodes: planner.nodes,
         root,
         slots: planner.slots as usize,
+        depth: planner.max_depth,
         output: checked.type_of(checked.root).clone(),
         variables: planner.variables,
         referenced: planner.referenced,
@@ -66,6 +72,14 @@ impl Planner<'_> {
     }
 
     fn plan(&mut self, id: ExprId) -> Result<NodeId, String> {
+        self.depth += 1;
+        self.max_depth = self.max_depth.max(self.depth);
+        let planned = self.plan_node(id);
+        self.depth -= 1;
+        planned
+    }
+
+    fn plan_node(&mut self, id: ExprId) -> Result<NodeId, String> {
         let checked = self.checked;
         match checked.ast.get(id) {
             Expr::Error => Err("expression has errors".to_owned()),
@@ -144,6 +158,7 @@ impl Planner<'_> {
             nodes,
             root,
             slots: 0,
+            depth: 0,
             output: Type::Dyn,
             variables: Arc::from([]),
             referenced: Vec::new(),

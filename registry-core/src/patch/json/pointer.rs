@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::patch::PatchError;
-
 /// A path into a value.
 #[derive(Clone, Debug)]
 pub(super) struct Pointer {
@@ -35,59 +33,43 @@ impl Pointer {
         self.steps.split_last().map_or(&[], |(_, parents)| parents)
     }
 
-    /// Returns the container of the target and the last segment.
-    pub(super) fn parent_mut<'v, 'p>(
-        &'p self,
-        value: &'v mut Value,
-    ) -> Result<(&'v mut Value, &'p str), PatchError> {
-        let (last, parents) = self.steps.split_last().ok_or_else(|| self.missing())?;
+    /// Returns the container of the target and the last segment; `None` if there is no such container.
+    pub(super) fn parent_mut<'v, 'p>(&'p self, value: &'v mut Value) -> Option<(&'v mut Value, &'p str)> {
+        let (last, parents) = self.steps.split_last()?;
         let mut parent = value;
         for step in parents {
-            parent = self.child_mut(parent, step)?.ok_or_else(|| self.missing())?;
+            parent = child_mut(parent, step).ok()??;
         }
-        Ok((parent, last))
-    }
-
-    /// Returns the value at a key or index; `None` if an object does not have the key.
-    pub(super) fn child_mut<'v>(
-        &self,
-        parent: &'v mut Value,
-        key: &str,
-    ) -> Result<Option<&'v mut Value>, PatchError> {
-        match parent {
-            Value::Object(map) => Ok(map.get_mut(key)),
-            Value::Array(list) => {
-                let index = self.index(key, list.len())?;
-                Ok(list.get_mut(index))
-            }
-            _ => Err(self.missing()),
-        }
-    }
-
-    /// Parses an index below `length`; negative ones count from the end.
-    pub(super) fn index(&self, key: &str, length: usize) -> Result<usize, PatchError> {
-        let number: i64 = key.parse().map_err(|_| {
-            PatchError::Inapplicable(format!("value was not a proper array index: '{key}' in {self}"))
-        })?;
-        let from_end = usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX);
-        let index = if number < 0 { length.checked_sub(from_end) } else { Some(from_end) };
-        index.filter(|index| *index < length).ok_or_else(|| {
-            PatchError::Inapplicable(format!(
-                "Unable to access invalid index: {number} in {self}: invalid index referenced"
-            ))
-        })
-    }
-
-    pub(super) fn missing(&self) -> PatchError {
-        PatchError::Inapplicable(format!(
-            "operation does not apply: doc is missing path: {self}: missing value"
-        ))
+        matches!(parent, Value::Object(_) | Value::Array(_)).then_some((parent, last))
     }
 }
 
+/// Returns the value at a key or index; `None` if an object does not have the key.
+pub(super) fn child_mut<'v>(parent: &'v mut Value, key: &str) -> Result<Option<&'v mut Value>, String> {
+    match parent {
+        Value::Object(map) => Ok(map.get_mut(key)),
+        Value::Array(list) => {
+            let index = index(key, list.len())?;
+            Ok(list.get_mut(index))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Parses an index below `length`; negative ones count from the end. The error is the text of Kubernetes' library.
+pub(super) fn index(key: &str, length: usize) -> Result<usize, String> {
+    let number: i64 = key.parse().map_err(|_| format!("strconv.Atoi: parsing {key:?}: invalid syntax"))?;
+    let from_end = usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX);
+    let index = if number < 0 { length.checked_sub(from_end) } else { Some(from_end) };
+    index
+        .filter(|index| *index < length)
+        .ok_or_else(|| format!("Unable to access invalid index: {number}: invalid index referenced"))
+}
+
+/// Formats the pointer as it was written.
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", self.text)
+        f.write_str(&self.text)
     }
 }
 

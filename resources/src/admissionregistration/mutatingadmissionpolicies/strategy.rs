@@ -3,8 +3,10 @@
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
+use registry_core::cel::admission::{Returns, Uses};
 use registry_core::resource::ObjectStrategy;
 
+use crate::admissionregistration::expressions::Expressions;
 use crate::admissionregistration::matching;
 use crate::support::defaulting;
 use crate::support::field::Field;
@@ -33,37 +35,58 @@ impl ObjectStrategy for MutatingPolicyStrategy {
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        matching::check_policy(&spec, &mut errors);
-        matching::check_mutated_operations(&spec.get("matchConstraints"), &mut errors);
-        if spec.get("mutations").len() == 0 {
-            errors.push(spec.get("mutations").required("mutations must contain at least one item"));
-        }
-        for mutation in spec.get("mutations").elements() {
-            check_mutation(&mutation, &mut errors);
-        }
-        let policy = spec.get("reinvocationPolicy");
-        if policy.check_present(&mut errors) {
-            policy.check_one_of(&["IfNeeded", "Never"], &mut errors);
-        }
-        errors
+        check(object, None)
+    }
+
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        check(new, Some(old))
     }
 }
 
+fn check(object: &Object, old: Option<&Object>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let spec = Field::of(object, "spec");
+    let mut expressions = Expressions::of_policy(&spec, old).with_variables();
+    matching::check_policy(&spec, old, &mut expressions, &mut errors);
+    matching::check_mutated_operations(&spec.get("matchConstraints"), &mut errors);
+    expressions.check_variables(&spec.get("variables"), &mut errors);
+    if spec.get("mutations").len() == 0 {
+        errors.push(spec.get("mutations").required("mutations must contain at least one item"));
+    }
+    for mutation in spec.get("mutations").elements() {
+        check_mutation(&mutation, &mut expressions, &mut errors);
+    }
+    let policy = spec.get("reinvocationPolicy");
+    if policy.check_present(&mut errors) {
+        policy.check_one_of(&["IfNeeded", "Never"], &mut errors);
+    }
+    errors
+}
+
 /// Checks that a mutation has exactly one type, with the fields of that type.
-fn check_mutation(mutation: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_mutation(mutation: &Field<'_, '_>, expressions: &mut Expressions<'_>, errors: &mut ErrorList) {
     let kind = mutation.get("patchType");
-    let (wanted, other) = match kind.text() {
-        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch"),
-        "JSONPatch" => ("jsonPatch", "applyConfiguration"),
+    if !kind.check_present(errors) {
+        return;
+    }
+    let (wanted, other, returns) = match kind.text() {
+        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch", Returns::Object),
+        "JSONPatch" => ("jsonPatch", "applyConfiguration", Returns::JsonPatches),
         _ => return errors.push(kind.unsupported(&["ApplyConfiguration", "JSONPatch"])),
     };
-    if !mutation.get(wanted).exists() {
+    if mutation.get(wanted).exists() {
+        let patch = mutation.get(wanted);
+        let expression = patch.get("expression");
+        let source = expression.text().trim();
+        if source.is_empty() {
+            errors.push(expression.required(""));
+        } else {
+            let uses = Uses { patches: true, ..expressions.uses() };
+            expressions.check(&expression, source, (returns, uses), errors);
+        }
+    } else {
         let detail = format!("must be specified when patchType is {}", kind.text());
         errors.push(mutation.get(wanted).required(detail));
-    } else if mutation.get(wanted).get("expression").text().trim().is_empty() {
-        errors.push(mutation.get(wanted).get("expression").required("expression is not specified"));
     }
     if mutation.get(other).exists() {
         let detail = format!("must not be specified when patchType is {}", kind.text());

@@ -1,5 +1,7 @@
 //! Rules of ValidatingAdmissionPolicyBindings.
 
+use std::collections::HashSet;
+
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
@@ -33,12 +35,26 @@ impl ObjectStrategy for ValidatingBindingStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         matching::check_binding(&spec, &mut errors);
-        if spec.get("validationActions").len() == 0 {
-            errors.push(spec.get("validationActions").required(""));
-        }
-        for action in spec.get("validationActions").elements() {
-            action.check_one_of(&["Audit", "Deny", "Warn"], &mut errors);
-        }
+        check_actions(&spec.get("validationActions"), &mut errors);
         errors
+    }
+}
+
+fn check_actions(actions: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut seen = HashSet::new();
+    for action in actions.elements() {
+        action.check_one_of(&["Audit", "Deny", "Warn"], errors);
+        if !seen.insert(action.text()) {
+            errors.push(action.duplicate());
+        }
+    }
+    if seen.contains("Deny") && seen.contains("Warn") {
+        errors.push(actions.invalid(
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API response \
+             and headers serves no purpose)",
+        ));
+    }
+    if seen.is_empty() {
+        errors.push(actions.required("at least one validation action is required"));
     }
 }

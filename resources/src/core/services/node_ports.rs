@@ -43,7 +43,8 @@ impl Claims<'_> {
 
     fn claim_free(&mut self) -> Result<NodePort, StatusError> {
         let number = self.taken.free_node_port();
-        let number = number.ok_or_else(|| StatusError::internal("failed to allocate a nodePort: range is full"))?;
+        let number =
+            number.ok_or_else(|| StatusError::internal("failed to allocate a nodePort: range is full"))?;
         self.claim(number).map_err(StatusError::internal)?;
         Ok(number)
     }

@@ -1,0 +1,68 @@
+use async_trait::async_trait;
+use registry_core::admission::Operation;
+use registry_core::cel::CostBudget;
+use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses};
+use registry_core::context::UserInfo;
+use registry_core::rest::access::{AccessDecision, KnownToken, WantedAccess};
+
+use super::*;
+
+/// Allows what users whose name starts with `allowed` want, later than it is asked.
+pub(crate) struct AllowLater;
+
+#[async_trait]
+impl AccessReviewer for AllowLater {
+    async fn decide(&self, user: &UserInfo, _: &WantedAccess) -> AccessDecision {
+        tokio::task::yield_now().await;
+        let reason = format!("decided about {}", user.name);
+        AccessDecision { allowed: user.name.starts_with("allowed"), denied: false, reason }
+    }
+
+    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
+        Err("there are no tokens".to_owned())
+    }
+}
+
+pub(crate) fn config_maps() -> (GroupVersionResource, GroupVersionKind) {
+    let resource = GroupVersionResource { group: "", version: "v1", resource: "configmaps" };
+    (resource, GroupVersionKind { group: "", version: "v1", kind: "ConfigMap" })
+}
+
+pub(crate) fn subject(object: &Object) -> Subject<'_> {
+    let (resource, kind) = config_maps();
+    Subject { object: Some(object), old_object: None, resource, kind, params: None, namespace: None }
+}
+
+#[tokio::test]
+async fn expressions_see_the_request_and_wait_for_the_authorizer() {
+    let source = "request.name == 'c' && !has(request.subResource) && request.userInfo.username == 'allowed-one' && \
+        authorizer.requestResource.check('get').allowed() && \
+        !authorizer.serviceAccount('a', 'b').group('').resource('pods').check('get').allowed()";
+    let uses = Uses { authorizer: true, ..Uses::default() };
+    let program = ExpressionCompiler::new().compile(source, Returns::Bool, uses, Age::New).unwrap();
+    let needs = Needs::of([&program]);
+    assert_eq!(needs, Needs { request: true, namespace: false, authorizer: true });
+
+    let user = UserInfo { name: "allowed-one".to_owned(), ..UserInfo::default() };
+    let context = RequestContext::new(user, "default");
+    let (resource, kind) = config_maps();
+    let attributes = Attributes::new(Operation::Create, resource, kind, "c");
+    let access: Arc<dyn AccessReviewer> = Arc::new(AllowLater);
+    let write = Write::new(&context, &attributes, &access);
+    let object = Object::default();
+    let subject = subject(&object);
+    let made = write.make(needs, &subject);
+    let mut rounds = 0;
+    let value = loop {
+        let value = {
+            let activation = write.activation(needs, &subject, &made);
+            program.evaluate(&activation, &mut CostBudget::default()).unwrap().as_bool()
+        };
+        if !write.decide_pending().await {
+            break value;
+        }
+        rounds += 1;
+    };
+    assert_eq!(value, Some(true));
+    assert_eq!(rounds, 2, "each access is decided once");
+}

@@ -1,0 +1,145 @@
+//! The parts of policies and bindings that both kinds share.
+
+use std::fmt;
+
+use registry_core::api::Object;
+use registry_core::api::selector::{LabelSelector, SelectorError};
+use serde_json::Value;
+
+use crate::admission::matching::MatchCriteria;
+
+/// A compiled policy.
+pub(super) struct Policy<E> {
+    /// The policy's name.
+    pub(super) name: String,
+    /// The writes that it matches.
+    pub(super) criteria: MatchCriteria,
+    /// Whether what fails is ignored, instead of refusing the write.
+    pub(super) ignores_failures: bool,
+    /// The kind of its parameters.
+    pub(super) param_kind: Option<ParamKind>,
+    /// Its compiled expressions.
+    pub(super) evaluator: E,
+}
+
+/// A binding of a policy.
+pub(super) struct Binding<X> {
+    /// The binding's name.
+    pub(super) name: String,
+    /// The name of the policy.
+    pub(super) policy: String,
+    /// The writes that it matches, of those that the policy matches; all of them if `None`.
+    pub(super) criteria: Option<MatchCriteria>,
+    /// The parameters.
+    pub(super) params: Option<ParamRef>,
+    /// What else the kind of binding has.
+    pub(super) extra: X,
+}
+
+/// The kind of a policy's parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ParamKind {
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) kind: String,
+}
+
+/// The parameters of a binding.
+#[derive(Debug)]
+pub(super) struct ParamRef {
+    /// The namespace; that of the write if it is empty.
+    pub(super) namespace: String,
+    /// Which objects of the kind.
+    pub(super) which: Selection,
+    /// Whether it is a failure if there are none.
+    pub(super) denies_absent: bool,
+}
+
+/// Which objects are parameters.
+#[derive(Debug)]
+pub(super) enum Selection {
+    /// One.
+    Named(String),
+    /// All with these labels.
+    Labelled(Result<LabelSelector, SelectorError>),
+    /// None: the API does not accept such references.
+    None,
+}
+
+/// Returns a text of an object's specification; empty if it is absent.
+pub(super) fn text<'o>(object: &'o Object, path: &[&str]) -> &'o str {
+    object.get_str(path).unwrap_or_default()
+}
+
+// === impl Policy ===
+
+impl<E> Policy<E> {
+    /// Reads a policy. `evaluator` compiles its expressions.
+    pub(super) fn new(object: &Object, evaluator: impl FnOnce(&Value, bool) -> E) -> Self {
+        let spec = object.0.get("spec").unwrap_or(&Value::Null);
+        let param_kind = spec.get("paramKind").filter(|kind| kind.is_object()).map(ParamKind::of);
+        Self {
+            name: object.name().to_owned(),
+            criteria: MatchCriteria::of_match_resources(spec.get("matchConstraints").unwrap_or(&Value::Null)),
+            ignores_failures: text(object, &["spec", "failurePolicy"]) == "Ignore",
+            evaluator: evaluator(spec, param_kind.is_some()),
+            param_kind,
+        }
+    }
+}
+
+// === impl Binding ===
+
+impl<X> Binding<X> {
+    /// Reads a binding.
+    pub(super) fn new(object: &Object, extra: X) -> Self {
+        let resources = object.get(&["spec", "matchResources"]).filter(|resources| resources.is_object());
+        Self {
+            name: object.name().to_owned(),
+            policy: text(object, &["spec", "policyName"]).to_owned(),
+            criteria: resources.map(MatchCriteria::of_match_resources),
+            params: object
+                .get(&["spec", "paramRef"])
+                .filter(|reference| reference.is_object())
+                .map(ParamRef::of),
+            extra,
+        }
+    }
+}
+
+// === impl ParamKind ===
+
+impl ParamKind {
+    fn of(kind: &Value) -> Self {
+        let text = |name: &str| kind.get(name).and_then(Value::as_str).unwrap_or_default();
+        let api_version = text("apiVersion");
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Self { group: group.to_owned(), version: version.to_owned(), kind: text("kind").to_owned() }
+    }
+}
+
+/// Formats the kind as messages show it: `apps/v1, Kind=Deployment`.
+impl fmt::Display for ParamKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}, Kind={}", self.group, self.version, self.kind)
+    }
+}
+
+// === impl ParamRef ===
+
+impl ParamRef {
+    fn of(reference: &Value) -> Self {
+        let text = |name: &str| reference.get(name).and_then(Value::as_str).unwrap_or_default();
+        let selector = reference.get("selector").filter(|selector| selector.is_object());
+        let which = match (text("name"), selector) {
+            ("", Some(selector)) => Selection::Labelled(LabelSelector::from_object(selector)),
+            ("", None) => Selection::None,
+            (name, _) => Selection::Named(name.to_owned()),
+        };
+        Self {
+            namespace: text("namespace").to_owned(),
+            which,
+            denies_absent: text("parameterNotFoundAction") == "Deny",
+        }
+    }
+}

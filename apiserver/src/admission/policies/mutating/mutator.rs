@@ -1,0 +1,153 @@
+//! The compiled expressions of a mutating policy.
+//!
+//! Kubernetes concept: `PolicyEvaluator` in `k8s.io/apiserver/pkg/admission/plugin/policy/mutating`.
+
+use registry_core::api::{Object, Reason, StatusError};
+use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses, VARIABLES};
+use registry_core::cel::{CompositedVariables, Program, RUNTIME_COST_BUDGET};
+use registry_core::registry::InstalledPath;
+use serde_json::Value;
+
+use crate::admission::conditions::MatchConditions;
+pub(super) use crate::admission::conditions::Verdict;
+use crate::admission::expressions::{Needs, Subject, Write};
+
+use super::patches::{self, Patch};
+
+/// The compiled expressions of one policy.
+#[derive(Debug)]
+pub(super) struct Mutator {
+    conditions: MatchConditions,
+    variables: CompositedVariables,
+    mutations: Vec<Mutation>,
+    pub(super) needs: Needs,
+    /// Whether the policy may run again after later changes.
+    pub(super) is_reinvoked: bool,
+}
+
+#[derive(Debug)]
+struct Mutation {
+    kind: PatchKind,
+    expression: String,
+    /// The program, or why there is none.
+    program: Result<Program, String>,
+}
+
+/// What an expression makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PatchKind {
+    /// A configuration that is merged into the object.
+    ApplyConfiguration,
+    /// The operations of a JSON patch.
+    JsonPatch,
+}
+
+/// Why a mutation is not applied.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The policy refuses the write, unless its failures are ignored.
+    Refused(String),
+    /// The write fails, whatever the policy says about failures.
+    Status(StatusError),
+}
+
+// === impl Mutator ===
+
+impl Mutator {
+    /// Compiles the expressions of a policy's specification.
+    pub(super) fn compile(spec: &Value, has_params: bool) -> Self {
+        let uses = Uses { params: has_params, authorizer: true, patches: false };
+        let mut compiler = ExpressionCompiler::with_variables();
+        let text = |value: &'_ Value, path: &str| {
+            value.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let elements = |name: &str| spec.get(name).and_then(Value::as_array).into_iter().flatten();
+        for variable in elements("variables") {
+            let (name, expression) = (text(variable, "/name"), text(variable, "/expression"));
+            // One with errors fails when it is selected.
+            let _ = compiler.compile_variable(&name, &expression, uses, Age::Stored);
+        }
+        let conditions = MatchConditions::compile(spec.get("matchConditions"), &mut compiler, has_params);
+        let of_patches = Uses { patches: true, ..uses };
+        let mutations = elements("mutations").map(|mutation| {
+            let (kind, path, returns) = match text(mutation, "/patchType").as_str() {
+                "JSONPatch" => (PatchKind::JsonPatch, "/jsonPatch/expression", Returns::JsonPatches),
+                _ => (PatchKind::ApplyConfiguration, "/applyConfiguration/expression", Returns::Object),
+            };
+            let expression = text(mutation, path);
+            let program = compiler.compile(&expression, returns, of_patches, Age::Stored);
+            Mutation { kind, expression, program: program.map_err(|failure| failure.to_string()) }
+        });
+        let mutations: Vec<Mutation> = mutations.collect();
+        let variables = compiler.into_variables();
+        let of_mutations = mutations.iter().filter_map(|mutation| mutation.program.as_ref().ok());
+        let programs: Vec<&Program> = of_mutations.chain(conditions.programs()).collect();
+        let of_variables = variables.selected_by(&programs);
+        let needs = Needs::of(programs.into_iter().chain(of_variables));
+        let is_reinvoked = spec.get("reinvocationPolicy").and_then(Value::as_str) == Some("IfNeeded");
+        Self { conditions, variables, mutations, needs, is_reinvoked }
+    }
+
+    /// Returns the number of mutations.
+    pub(super) fn len(&self) -> usize {
+        self.mutations.len()
+    }
+
+    /// Evaluates the policy's match conditions.
+    pub(super) async fn matches(&self, write: &Write<'_>, subject: &Subject<'_>) -> Verdict {
+        self.conditions.check(write, subject, Some((&self.variables, self.needs))).await
+    }
+
+    /// Applies one of the mutations to the object of the subject. Returns the patched object, conformed and with defaults;
+    /// `None` if it stays as it is.
+    pub(super) async fn mutate(
+        &self,
+        place: usize,
+        write: &Write<'_>,
+        subject: &Subject<'_>,
+        path: Option<&InstalledPath>,
+    ) -> Result<Option<Object>, Failure> {
+        let (Some(mutation), Some(object)) = (self.mutations.get(place), subject.object) else {
+            return Ok(None);
+        };
+        let Some(path) = path else {
+            let kind = subject.kind;
+            let message = format!(
+                "Resource kind {}/{}, Kind={} not found. There can be a delay between when CustomResourceDefinitions are \
+                 created and when they are available.",
+                kind.group, kind.version, kind.kind
+            );
+            return Err(Failure::Status(StatusError::new(Reason::ServiceUnavailable, message)));
+        };
+        let patch = loop {
+            let patch = self.evaluate(mutation, write, subject);
+            if !write.decide_pending().await {
+                break patch.map_err(Failure::Refused)?;
+            }
+        };
+        patches::apply(&patch, object, path)
+    }
+
+    fn evaluate(
+        &self,
+        mutation: &Mutation,
+        write: &Write<'_>,
+        subject: &Subject<'_>,
+    ) -> Result<Patch, String> {
+        let program = mutation.program.as_ref().map_err(Clone::clone)?;
+        let made = write.make(self.needs, subject);
+        let mut activation = write.activation(self.needs, subject, &made);
+        if !self.variables.is_empty() {
+            activation.bind_composited(VARIABLES, &self.variables);
+        }
+        let mut remaining = RUNTIME_COST_BUDGET;
+        let value = program
+            .evaluate_within(&activation, &mut remaining, write.context.deadline)
+            .map_err(|spent| spent.to_string())?
+            .map_err(|error| format!("expression '{}' resulted in error: {error}", mutation.expression))?;
+        match mutation.kind {
+            PatchKind::ApplyConfiguration => Patch::configuration(&value),
+            PatchKind::JsonPatch => Patch::operations(&value),
+        }
+    }
+}

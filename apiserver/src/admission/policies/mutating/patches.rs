@@ -1,0 +1,151 @@
+//! The patches that expressions make, and how they are applied.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch`.
+
+use registry_core::api::{Object, StatusError};
+use registry_core::apply::merge_configuration;
+use registry_core::cel::{List, Map as EvaluatedMap, Value as Evaluated};
+use registry_core::patch::PatchError;
+use registry_core::patch::json::JsonPatch;
+use registry_core::registry::InstalledPath;
+use serde_json::{Map, Value, json};
+
+use super::mutator::Failure;
+
+/// A patch that an expression has made.
+#[derive(Debug)]
+pub(super) enum Patch {
+    /// Fields that are merged into the object.
+    Configuration(Map<String, Value>),
+    /// Operations on the object.
+    Operations(JsonPatch),
+}
+
+// === impl Patch ===
+
+impl Patch {
+    /// Reads an `Object`.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message if a part has the name of another field's type, or cannot be written.
+    pub(super) fn configuration(value: &Evaluated<'_>) -> Result<Self, String> {
+        check_names(value)?;
+        match value.to_json() {
+            Some(Value::Object(fields)) => Ok(Self::Configuration(fields)),
+            _ => Err("unsupported return type from ApplyConfiguration expression".to_owned()),
+        }
+    }
+
+    /// Reads a list of `JSONPatch`.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message if an element is something else, or cannot be written.
+    pub(super) fn operations(value: &Evaluated<'_>) -> Result<Self, String> {
+        let Evaluated::List(List::Owned(elements)) = value else {
+            return Err("type mismatch: JSONPatchType.expression should evaluate to array".to_owned());
+        };
+        let operations: Result<Vec<Value>, String> = elements.iter().map(operation).collect();
+        let patch = JsonPatch::parse(&Value::Array(operations?)).map_err(|error| error.to_string())?;
+        Ok(Self::Operations(patch))
+    }
+}
+
+fn operation(element: &Evaluated<'_>) -> Result<Value, String> {
+    let Evaluated::Map(EvaluatedMap::Object(entries, _)) = element else {
+        return Err(
+            "type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch".to_owned()
+        );
+    };
+    let mut operation = Map::new();
+    for (key, value) in entries.values() {
+        let name = key.as_str().unwrap_or_default();
+        if name == "value" {
+            if matches!(value, Evaluated::Map(EvaluatedMap::Object(..))) {
+                check_names(value)?;
+            }
+            let json = value.to_json().ok_or_else(|| {
+                "JSONPath valueExpression evaluated to a type that could not marshal to JSON".to_owned()
+            })?;
+            operation.insert(name.to_owned(), json);
+        } else {
+            operation.insert(name.to_owned(), json!(value.as_str().unwrap_or_default()));
+        }
+    }
+    // Absent texts are empty ones, except for the source of a move.
+    for name in ["op", "path"] {
+        operation.entry(name).or_insert_with(|| json!(""));
+    }
+    if operation.get("from").is_some_and(|from| from == "") {
+        operation.remove("from");
+    }
+    Ok(Value::Object(operation))
+}
+
+/// Checks that the parts of an object have the types of their fields: `Object.spec` below `spec`.
+fn check_names(value: &Evaluated<'_>) -> Result<(), String> {
+    let Evaluated::Map(EvaluatedMap::Object(_, of)) = value else { return Ok(()) };
+    let mut mismatches = Vec::new();
+    collect_mismatches(value, of.name(), &mut mismatches);
+    if mismatches.is_empty() { Ok(()) } else { Err(format!("type mismatch: {}", mismatches.join("\n"))) }
+}
+
+fn collect_mismatches(value: &Evaluated<'_>, expected: &str, found: &mut Vec<String>) {
+    match value {
+        Evaluated::Map(EvaluatedMap::Object(entries, of)) => {
+            let name = of.name();
+            if name != expected {
+                found.push(format!(
+                    "unexpected type name {name:?}, expected {expected:?}, which matches field name path from root Object \
+                     type"
+                ));
+            }
+            for (key, value) in entries.values() {
+                let field = key.as_str().unwrap_or_default();
+                collect_mismatches(value, &format!("{expected}.{field}"), found);
+            }
+        }
+        Evaluated::Map(EvaluatedMap::Owned(entries)) => {
+            entries.values().for_each(|(_, value)| collect_mismatches(value, expected, found));
+        }
+        Evaluated::List(List::Owned(elements)) => {
+            elements.iter().for_each(|element| collect_mismatches(element, expected, found));
+        }
+        _ => {}
+    }
+}
+
+/// Applies a patch to an object of the kind of a path. Returns the object in the form of its schema, with defaults; `None`
+/// if a test of the patch fails.
+///
+/// # Errors
+/// Fails if the patch does not apply, or if the result does not match the schema.
+pub(super) fn apply(patch: &Patch, object: &Object, path: &InstalledPath) -> Result<Option<Object>, Failure> {
+    let storage = &path.capabilities.storage;
+    let schema = storage.schema();
+    let patched = match patch {
+        Patch::Configuration(fields) => merge_configuration(&schema, object, fields)
+            .map_err(|why| Failure::Refused(format!("error applying patch: {why}")))?
+            .into_value(),
+        Patch::Operations(operations) => {
+            let mut value = object.clone().into_value();
+            match operations.apply(&mut value) {
+                Ok(()) => value,
+                Err(PatchError::TestFailed(_)) => return Ok(None),
+                Err(failure) => return Err(Failure::Refused(format!("JSON Patch: {failure}"))),
+            }
+        }
+    };
+    let internal = |why: &str| Failure::Status(StatusError::internal(why));
+    let mut value = patched;
+    let mut issues = Vec::new();
+    schema.conform(&mut value, &mut issues).map_err(|fault| internal(&fault.text))?;
+    let is_strict = matches!(patch, Patch::Operations(_)) && path.resource.is_builtin;
+    if is_strict && !issues.is_empty() {
+        let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
+        return Err(internal(&format!("strict decoding error: {}", issues.join(", "))));
+    }
+    schema.apply_defaults(&mut value);
+    let mut object = Object::from_value(value).map_err(|_| internal("the patched value is not an object"))?;
+    storage.apply_defaults(&mut object);
+    Ok(Some(object))
+}

@@ -1,0 +1,123 @@
+//! The parameters of a binding.
+//!
+//! Kubernetes concept: `CollectParams` in `k8s.io/apiserver/pkg/admission/plugin/policy/generic`.
+
+use std::sync::Arc;
+
+use registry_core::RequestContext;
+use registry_core::api::{GetOptions, ListOptions, Object, Scope, StatusError};
+use registry_core::registry::InstalledPath;
+use registry_core::rest::Answer;
+
+use crate::admission::Attributes;
+
+use super::definitions::{ParamKind, ParamRef, Selection};
+
+/// The served kind of a policy's parameters.
+pub(super) struct Params<'p> {
+    kind: Option<(&'p ParamKind, Arc<InstalledPath>)>,
+}
+
+// === impl Params ===
+
+impl<'p> Params<'p> {
+    /// Finds the kind of a policy's parameters.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message if it is not served.
+    pub(super) fn find(kind: Option<&'p ParamKind>, attributes: &Attributes<'_>) -> Result<Self, String> {
+        let Some(kind) = kind else { return Ok(Self { kind: None }) };
+        let path = attributes.kinds.path_of_kind(&kind.group, &kind.version, &kind.kind);
+        let path =
+            path.ok_or_else(|| format!("failed to find resource referenced by paramKind: '{kind}'"))?;
+        Ok(Self { kind: Some((kind, path)) })
+    }
+
+    /// Returns the parameters of a binding for a write in a namespace, from the cache. One that is `None` means that
+    /// expressions see `null`; if there are none at all, nothing is evaluated.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message if the reference is wrong, or if parameters are required and absent.
+    pub(super) async fn collect(
+        &self,
+        reference: Option<&ParamRef>,
+        namespace: &str,
+    ) -> Result<Vec<Option<Object>>, String> {
+        let (Some((kind, path)), Some(reference)) = (&self.kind, reference) else {
+            return Ok(vec![None]);
+        };
+        let is_namespaced = path.capabilities.storage.scope() == Scope::Namespaced;
+        let namespace = match (is_namespaced, reference.namespace.as_str(), namespace) {
+            (false, "", _) => "",
+            (false, _, _) => {
+                return Err(
+                    "paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned()
+                );
+            }
+            (true, "", "") => {
+                return Err(
+                    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+                        .to_owned(),
+                );
+            }
+            (true, "", namespace) | (true, namespace, _) => namespace,
+        };
+        let context = RequestContext::system(namespace);
+        let mut found = match &reference.which {
+            Selection::Named(name) => {
+                get(path, &context, name).await.map_err(|failure| failure.message)?.into_iter().collect()
+            }
+            Selection::Labelled(selector) => {
+                let selector = selector.as_ref().map_err(ToString::to_string)?;
+                let options = ListOptions {
+                    label_selector: selector.clone(),
+                    resource_version: Some(0),
+                    ..ListOptions::default()
+                };
+                list(path, &context, &options).await.map_err(|failure| failure.message)?
+            }
+            Selection::None => return Err("one of name or selector must be provided".to_owned()),
+        };
+        if found.is_empty() && reference.denies_absent {
+            return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
+        }
+        let api_version = match kind.group.as_str() {
+            "" => kind.version.clone(),
+            group => format!("{group}/{}", kind.version),
+        };
+        for object in &mut found {
+            object.set_type(&api_version, &kind.kind);
+        }
+        Ok(found.into_iter().map(Some).collect())
+    }
+}
+
+async fn get(
+    path: &InstalledPath,
+    context: &RequestContext,
+    name: &str,
+) -> Result<Option<Object>, StatusError> {
+    let Some(getter) = &path.capabilities.getter else { return Ok(None) };
+    match getter.get(context, name, &GetOptions { resource_version: Some(0) }).await {
+        Ok(Answer::Stored(entry)) => {
+            serde_json::from_slice(entry.json()).map(Some).map_err(StatusError::internal)
+        }
+        Ok(Answer::Object(object)) => Ok(Some(object)),
+        Ok(Answer::Success(_)) => Ok(None),
+        Err(failure) if failure.is_not_found() => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+async fn list(
+    path: &InstalledPath,
+    context: &RequestContext,
+    options: &ListOptions,
+) -> Result<Vec<Object>, StatusError> {
+    let Some(lister) = &path.capabilities.lister else { return Ok(Vec::new()) };
+    let page = lister.list(context, options).await?;
+    page.items
+        .iter()
+        .map(|entry| serde_json::from_slice(entry.json()).map_err(StatusError::internal))
+        .collect()
+}

@@ -1,0 +1,175 @@
+//! Expressions in policies and webhooks: they must compile.
+
+use std::collections::HashSet;
+
+use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{FieldError, Object};
+use registry_core::cel::admission::{Age, ExpressionCompiler, ExpressionError, Returns, Uses};
+use serde_json::Value;
+
+use crate::support::field::Field;
+
+/// Maximum number of match conditions.
+const MAX_CONDITIONS: usize = 64;
+
+/// Words that are no names of variables.
+const RESERVED: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// Checks the expressions of one object.
+pub(super) struct Expressions<'o> {
+    compiler: ExpressionCompiler,
+    /// Compiles match conditions, which cannot use the policy's variables.
+    conditions: ExpressionCompiler,
+    /// The expressions of the object that is updated: they may use what was accepted before.
+    stored: HashSet<&'o str>,
+    has_params: bool,
+}
+
+// === impl Expressions ===
+
+impl<'o> Expressions<'o> {
+    /// Checks the expressions of a policy, which has `paramKind` or has not. Those of the old one were accepted before.
+    pub(super) fn of_policy(spec: &Field<'_, '_>, old: Option<&'o Object>) -> Self {
+        let mut stored = HashSet::new();
+        if let Some(spec) = old.and_then(|old| old.0.get("spec")) {
+            collect(spec, &mut stored);
+        }
+        Self {
+            compiler: ExpressionCompiler::new(),
+            conditions: ExpressionCompiler::new(),
+            stored,
+            has_params: spec.get("paramKind").exists(),
+        }
+    }
+
+    /// Lets expressions use the policy's variables.
+    pub(super) fn with_variables(self) -> Self {
+        Self { compiler: ExpressionCompiler::with_variables(), ..self }
+    }
+
+    /// Checks match conditions: names are unique, and expressions compile.
+    pub(super) fn check_conditions(&mut self, conditions: &Field<'_, '_>, errors: &mut ErrorList) {
+        if conditions.len() > MAX_CONDITIONS {
+            errors.push(FieldError::too_many(conditions.path(), conditions.len(), MAX_CONDITIONS));
+        }
+        let mut seen = HashSet::new();
+        for condition in conditions.elements() {
+            let expression = condition.get("expression");
+            let source = expression.text().trim();
+            if source.is_empty() {
+                errors.push(expression.required(""));
+            } else {
+                let uses = Uses { params: self.has_params, authorizer: true, patches: false };
+                let age = self.age(expression.text());
+                let result = self.conditions.compile(source, Returns::Bool, uses, age);
+                report(&expression, source, result.err(), errors);
+            }
+            let name = condition.get("name");
+            if name.check_present(errors) {
+                name.check(names::qualified_name, errors);
+                if !seen.insert(name.text()) {
+                    errors.push(name.duplicate());
+                }
+            }
+        }
+    }
+
+    /// Checks the variables of a policy, which later expressions can use.
+    pub(super) fn check_variables(&mut self, variables: &Field<'_, '_>, errors: &mut ErrorList) {
+        for variable in variables.elements() {
+            let name = variable.get("name");
+            if name.text().trim().is_empty() {
+                errors.push(name.required("name is not specified"));
+            } else if !is_identifier(name.text()) {
+                errors.push(name.invalid("must be a valid CEL identifier"));
+            }
+            let expression = variable.get("expression");
+            let source = expression.text();
+            if source.trim().is_empty() {
+                errors.push(expression.required("expression is not specified"));
+                continue;
+            }
+            let uses = self.uses();
+            let age = self.age(source);
+            let result = self.compiler.compile_variable(name.text(), source, uses, age);
+            report(&expression, source, result.err(), errors);
+        }
+    }
+
+    /// Checks one expression that can use the policy's variables. `source` is its text as it is compiled.
+    pub(super) fn check(
+        &mut self,
+        expression: &Field<'_, '_>,
+        source: &str,
+        (returns, uses): (Returns, Uses),
+        errors: &mut ErrorList,
+    ) {
+        let age = self.age(expression.text());
+        let result = self.compiler.compile(source, returns, uses, age);
+        let shown = if matches!(returns, Returns::StringOrNull) { expression.text() } else { source };
+        report(expression, shown, result.err(), errors);
+    }
+
+    /// Returns what the policy's expressions may use.
+    pub(super) fn uses(&self) -> Uses {
+        Uses { params: self.has_params, authorizer: true, patches: false }
+    }
+
+    fn age(&self, expression: &str) -> Age {
+        if self.stored.contains(expression) { Age::Stored } else { Age::New }
+    }
+}
+
+fn report(expression: &Field<'_, '_>, shown: &str, failure: Option<ExpressionError>, errors: &mut ErrorList) {
+    if let Some(failure) = failure {
+        errors.push(FieldError::invalid(expression.path(), shown, failure.to_string()));
+    }
+}
+
+/// Collects all expressions below a value.
+fn collect<'o>(value: &'o Value, found: &mut HashSet<&'o str>) {
+    const NAMES: [&str; 3] = ["expression", "messageExpression", "valueExpression"];
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if NAMES.contains(&name.as_str()) => {
+                        found.insert(text);
+                    }
+                    other => collect(other, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    let is_start = |first: char| first.is_ascii_alphabetic() || first == '_';
+    name.starts_with(is_start)
+        && name.chars().all(|other| other.is_ascii_alphanumeric() || other == '_')
+        && !RESERVED.contains(&name)
+}
