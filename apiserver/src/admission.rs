@@ -4,7 +4,6 @@
 //! Kubernetes concept:
 //! [admission control](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
-mod authorizer;
 mod conditions;
 mod expressions;
 mod lifecycle;

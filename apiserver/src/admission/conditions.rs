@@ -68,6 +68,11 @@ impl MatchConditions {
         Self { conditions: compiled, needs }
     }
 
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.conditions.is_empty()
+    }
+
     /// Returns the programs of the conditions.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &Program> {
         self.conditions.iter().filter_map(|condition| condition.program.as_ref().ok())
@@ -80,7 +85,7 @@ impl MatchConditions {
         subject: &Subject<'_>,
         variables: Option<(&CompositedVariables, Needs)>,
     ) -> Verdict {
-        if self.conditions.is_empty() {
+        if self.is_empty() {
             return Verdict::Match;
         }
         loop {

@@ -161,7 +161,6 @@ impl Matcher {
         Ok((is_in && selects?).then_some(matched))
     }
 
-    #[expect(dead_code, reason = "the variable `namespaceObject` of policies")]
     /// Returns a namespace, from the cache, or else consistently.
     ///
     /// # Errors

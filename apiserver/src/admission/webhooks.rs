@@ -4,7 +4,6 @@
 //! | module | contents |
 //! |---|---|
 //! | `configuration` | the registered webhooks, compiled once per change |
-//! | `conditions` | match conditions |
 //! | `selection` | which webhooks a write is sent to |
 //! | `review` | the request that a webhook receives |
 //! | `answer` | what it answers |
@@ -36,7 +35,6 @@ use super::matching::Matcher;
 
 mod answer;
 mod call;
-mod conditions;
 mod configuration;
 mod mutating;
 mod patch;

@@ -18,9 +18,9 @@ use registry_core::storage::{Revision, StoredObject};
 use serde_json::Value;
 
 use crate::admission::Attributes;
+use crate::admission::conditions::MatchConditions;
 use crate::admission::matching::MatchCriteria;
 
-use super::conditions::Conditions;
 use super::review::ReviewVersion;
 
 /// Maximum time for which a write waits for the first list of configurations.
@@ -43,7 +43,7 @@ pub(super) struct Webhook {
     /// Which writes it is called for; `None` for none, because it has no rules.
     pub(super) criteria: Option<MatchCriteria>,
     /// Which of these it is called for.
-    pub(super) conditions: Conditions,
+    pub(super) conditions: MatchConditions,
     /// Whether a write goes on if the call fails.
     pub(super) ignores_failures: bool,
     /// Maximum time for a call.
@@ -170,7 +170,7 @@ impl Webhook {
             id,
             client: client_config(webhook.get("clientConfig").unwrap_or(&Value::Null)),
             criteria: has_rules.then(|| MatchCriteria::of_webhook(webhook)),
-            conditions: Conditions::compile(webhook.get("matchConditions")),
+            conditions: MatchConditions::of_webhook(webhook.get("matchConditions")),
             ignores_failures,
             timeout: Duration::from_secs(seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS)),
             side_effects: SideEffects::of(webhook.get("sideEffects").and_then(Value::as_str)),

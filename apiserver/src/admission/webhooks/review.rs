@@ -141,11 +141,6 @@ impl<'a> Subject<'a> {
         serde_json::to_vec(&review).map(Bytes::from)
     }
 
-    /// Returns the value of the variable `request` of match conditions.
-    pub(super) fn variable(&self) -> Value {
-        serde_json::to_value(self.request()).unwrap_or_default()
-    }
-
     fn request(&self) -> Request<'a> {
         let Self { context, attributes, matched } = *self;
         Request {
@@ -230,6 +225,5 @@ mod tests {
             },
         });
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
-        assert_eq!(subject.variable().get("object"), None, "conditions have a variable for it");
     }
 }

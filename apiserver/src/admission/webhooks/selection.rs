@@ -8,13 +8,13 @@ use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
 
 use crate::admission::Attributes;
+use crate::admission::conditions::Verdict;
+use crate::admission::expressions;
 use crate::admission::matching::{Matched, VersionedObject, VersionedObjects};
 use crate::metrics::WebhookKind;
 
 use super::Dependencies;
-use super::conditions::Outcome;
 use super::configuration::Webhook;
-use super::review::Subject;
 
 /// A write, as the plug-ins receive it.
 #[derive(Clone, Copy)]
@@ -53,41 +53,48 @@ impl Write<'_> {
             return Ok(Some(matched));
         }
         let objects = objects_of(versions, &matched, object, old).await?;
-        let outcome = self.conditions_of(dependencies, webhook, &matched, &objects);
-        match outcome {
-            Outcome::Matches => Ok(Some(matched)),
-            Outcome::Excluded => Ok(None),
-            Outcome::Failed(_) if webhook.ignores_failures => Ok(None),
-            Outcome::Failed(why) => {
+        let verdict = self.conditions_of(dependencies, webhook, &matched, &objects).await;
+        match verdict {
+            Verdict::Match => Ok(Some(matched)),
+            Verdict::NoMatch { .. } => Ok(None),
+            Verdict::Failed(_) if webhook.ignores_failures => Ok(None),
+            Verdict::Failed(why) => {
                 let resource = attributes.resource.group_resource();
                 Err(StatusError::forbidden(resource, attributes.name, why))
             }
         }
     }
 
-    fn conditions_of(
+    async fn conditions_of(
         &self,
         dependencies: &Dependencies,
         webhook: &Webhook,
         matched: &Matched,
         objects: &MatchedObjects<'_>,
-    ) -> Outcome {
-        let subject = Subject { context: self.context, attributes: self.attributes, matched };
+    ) -> Verdict {
+        let write = expressions::Write::new(self.context, self.attributes, &dependencies.access);
+        let subject = expressions::Subject {
+            object: objects.object.as_deref(),
+            old_object: objects.old.as_deref(),
+            resource: matched.resource(self.attributes),
+            kind: matched.kind(self.attributes),
+            params: None,
+            namespace: None,
+        };
         let began = Instant::now();
-        let (object, old) = (objects.object.as_deref(), objects.old.as_deref());
-        let outcome = webhook.conditions.evaluate(&subject, object, old, &dependencies.access);
+        let verdict = webhook.conditions.check(&write, &subject, None).await;
         let metrics = &dependencies.metrics;
         let operation = self.attributes.operation.as_str();
+        let has_failed = matches!(verdict, Verdict::Failed(_));
         let is_excluded =
-            outcome == Outcome::Excluded || matches!(outcome, Outcome::Failed(_)) && webhook.ignores_failures;
-        let has_failed = matches!(outcome, Outcome::Failed(_));
+            matches!(verdict, Verdict::NoMatch { .. }) || has_failed && webhook.ignores_failures;
         metrics.evaluated_conditions(
             (&webhook.name, self.kind, operation),
             began.elapsed(),
             is_excluded,
             has_failed,
         );
-        outcome
+        verdict
     }
 }
 
