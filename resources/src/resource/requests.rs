@@ -34,7 +34,7 @@ pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
         if name.check_present(errors) {
             name.check(names::dns_label, errors);
         }
-        match (exactly.exists(), first.len() > 0) {
+        match (exactly.exists(), !first.is_empty()) {
             (true, true) => errors.push(FieldError::invalid(
                 request.path(),
                 Value::Null,

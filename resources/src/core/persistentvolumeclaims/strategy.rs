@@ -40,7 +40,7 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         let modes = spec.get("accessModes");
-        if modes.len() == 0 {
+        if modes.is_empty() {
             errors.push(modes.required("at least 1 access mode is required"));
         }
         label_selector::check(&spec.get("selector"), &mut errors);

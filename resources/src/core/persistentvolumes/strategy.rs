@@ -74,7 +74,7 @@ impl ObjectStrategy for PersistentVolumeStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         let modes = spec.get("accessModes");
-        if modes.len() == 0 {
+        if modes.is_empty() {
             errors.push(modes.required(""));
         }
         volume_claim::check_access_modes(&modes, &mut errors);
@@ -107,7 +107,7 @@ impl ObjectStrategy for PersistentVolumeStrategy {
 }
 
 fn check_capacity(capacity: &Field<'_, '_>, errors: &mut ErrorList) {
-    if capacity.len() == 0 {
+    if capacity.is_empty() {
         errors.push(capacity.required(""));
     }
     let storage = capacity.get("storage");

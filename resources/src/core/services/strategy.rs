@@ -149,7 +149,7 @@ fn drop_node_ports(new: &mut Object, old: &Object) {
 fn check_ports(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let ports = spec.get("ports");
     let headless = spec.get("clusterIP").text() == "None";
-    if ports.len() == 0 && !headless && !is_external_name(object) {
+    if ports.is_empty() && !headless && !is_external_name(object) {
         errors.push(ports.required(""));
     }
     let mut port_names = HashSet::new();
@@ -210,7 +210,7 @@ fn check_type(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
     if is_external_name(object) {
         for field in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
             let field = spec.get(field);
-            if field.len() > 0 || !field.text().is_empty() {
+            if !field.is_empty() || !field.text().is_empty() {
                 errors.push(field.forbidden("may not be set for ExternalName services"));
             }
         }

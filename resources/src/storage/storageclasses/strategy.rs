@@ -49,7 +49,7 @@ fn check_term(term: &Field<'_, '_>, errors: &mut ErrorList) {
     for expression in term.get("matchLabelExpressions").elements() {
         let key = expression.get("key");
         let values = expression.get("values");
-        if values.len() == 0 {
+        if values.is_empty() {
             errors.push(values.required(""));
         }
         let mut seen = HashSet::new();
