@@ -43,7 +43,7 @@ pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>, errors: &
         }
     }
     let success = spec.get("successPolicy");
-    if indexed && success.exists() && success.get("rules").len() == 0 {
+    if indexed && success.exists() && success.get("rules").is_empty() {
         errors.push(
             success
                 .get("rules")
@@ -70,7 +70,7 @@ fn check_failure_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     } else {
         action.check_one_of(&ACTIONS, errors);
     }
-    match (codes.exists(), conditions.len() > 0) {
+    match (codes.exists(), !conditions.is_empty()) {
         (true, true) => {
             let detail = "specifying both OnExitCodes and OnPodConditions is not supported";
             errors.push(FieldError::invalid(rule.path(), "", detail));
@@ -103,7 +103,7 @@ fn check_exit_codes(codes: &Field<'_, '_>, errors: &mut ErrorList) {
     } else {
         operator.check_one_of(&OPERATORS, errors);
     }
-    if values.len() == 0 {
+    if values.is_empty() {
         errors.push(values.invalid("at least one value is required"));
     } else if values.len() > MAX_CODES {
         errors.push(FieldError::too_many(values.path(), values.len(), MAX_CODES));

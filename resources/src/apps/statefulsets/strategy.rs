@@ -7,7 +7,8 @@ use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
-use crate::apps::workload::{self, Workload};
+use super::template;
+use crate::apps::workload;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::{each, fill, fill_at, with};
 use crate::support::field::Field;
@@ -64,27 +65,11 @@ impl ObjectStrategy for StatefulSetStrategy {
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        let policy = spec.get("podManagementPolicy");
-        if !matches!(policy.text(), "OrderedReady" | "Parallel") {
-            errors.push(policy.invalid("must be 'OrderedReady' or 'Parallel'"));
-        }
-        check_update_strategy(&spec.get("updateStrategy"), &mut errors);
-        let retention = spec.get("persistentVolumeClaimRetentionPolicy");
-        for when in ["whenDeleted", "whenScaled"] {
-            retention.get(when).check_one_of(&["Retain", "Delete"], &mut errors);
-        }
-        for number in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
-            spec.get(number).check_not_negative(&mut errors);
-        }
-        spec.get("ordinals").get("start").check_not_negative(&mut errors);
-        workload::check_selector_and_template(context, object, Workload::STATEFUL_SET, &mut errors);
-        errors
+        errors_of(context, object, None)
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
+        let mut errors = errors_of(context, new, Some(old));
         let mut allowed = new.clone();
         for field in MUTABLE {
             allowed.copy_field(old, &["spec", field]);
@@ -110,6 +95,27 @@ impl ObjectStrategy for StatefulSetStrategy {
         workload::check_collisions(new, old, &mut errors);
         errors
     }
+}
+
+/// Returns the errors of an object; `old` is what it was before an update.
+fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let spec = Field::of(object, "spec");
+    let policy = spec.get("podManagementPolicy");
+    if !matches!(policy.text(), "OrderedReady" | "Parallel") {
+        errors.push(policy.invalid("must be 'OrderedReady' or 'Parallel'"));
+    }
+    check_update_strategy(&spec.get("updateStrategy"), &mut errors);
+    let retention = spec.get("persistentVolumeClaimRetentionPolicy");
+    for when in ["whenDeleted", "whenScaled"] {
+        retention.get(when).check_one_of(&["Retain", "Delete"], &mut errors);
+    }
+    for number in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
+        spec.get(number).check_not_negative(&mut errors);
+    }
+    spec.get("ordinals").get("start").check_not_negative(&mut errors);
+    template::check(context, object, old, &mut errors);
+    errors
 }
 
 fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {

@@ -139,7 +139,7 @@ fn holds_block(pem: &[u8], kind: &str) -> bool {
 
 /// Checks key usages: known and unique.
 fn check_usages(usages: &Field<'_, '_>, errors: &mut ErrorList) {
-    if usages.len() == 0 {
+    if usages.is_empty() {
         errors.push(usages.required("usages must be provided"));
     }
     let mut seen = HashSet::new();

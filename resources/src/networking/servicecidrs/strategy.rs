@@ -29,7 +29,7 @@ impl ObjectStrategy for ServiceCIDRStrategy {
         let spec = Field::of(object, "spec");
         let ranges = spec.get("cidrs");
         let sixes = ranges.elements().filter(|range| range.text().contains(':')).count();
-        if ranges.len() == 0 {
+        if ranges.is_empty() {
             errors.push(ranges.required("at least one CIDR required"));
         } else if ranges.len() > 2 {
             errors.push(ranges.invalid("may only hold up to 2 values").shown_as(spec.go_text(SPEC)));
