@@ -1,20 +1,47 @@
 //! Validation of a job spec, of a job or of the template of a CronJob.
 
-use std::collections::HashSet;
+mod failure_policy;
+pub(crate) mod indexes;
+mod success_policy;
+
+pub(crate) use failure_policy::without_value;
 
 use registry_core::RequestContext;
-use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{FieldError, Object};
+use serde_json::Value;
 
-use crate::core::pod_spec::validation;
+use crate::core::pod_spec::{validation, warnings};
+use crate::support::defaulting::{self, Fields};
 use crate::support::field::Field;
-use crate::support::go_text::GoShape;
 
-/// The form of a success policy in messages. Its rules are never null.
-const SUCCESS_POLICY: GoShape = GoShape::Struct(&[("Rules", "rules", GoShape::Plain("[]"))]);
+/// Maximum length of the name of a controller that manages jobs, in bytes.
+const MAX_MANAGER_BYTES: usize = 63;
+/// Maximum parallelism, and maximum number of failed indexes, of an indexed job.
+const MAX_INDEXED: i64 = 100_000;
+/// The number of completions above which the next limit holds.
+const MANY_COMPLETIONS: i64 = 100_000;
+/// Maximum parallelism, and maximum number of failed indexes, of a job with many completions.
+const MAX_WITH_MANY_COMPLETIONS: i64 = 10_000;
 
-/// Checks the spec except for its selector.
-pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>, errors: &mut ErrorList) {
+/// Sets the defaults of the conditions of a failure policy in a job spec.
+pub(super) fn default_failure_policy(spec: &mut Fields) {
+    defaulting::with(spec, "podFailurePolicy", |policy| {
+        defaulting::each(policy, &["rules"], |rule| {
+            defaulting::each(rule, &["onPodConditions"], |pattern| {
+                defaulting::fill(pattern, "status", "True");
+            });
+        });
+    });
+}
+
+/// Checks the spec except for its selector; `old` is what it was, if it changes.
+pub(crate) fn validate(
+    context: &RequestContext,
+    spec: &Field<'_, '_>,
+    old: Option<&Field<'_, '_>>,
+    errors: &mut ErrorList,
+) {
     for number in [
         "parallelism",
         "completions",
@@ -26,132 +53,131 @@ pub(crate) fn validate(context: &RequestContext, spec: &Field<'_, '_>, errors: &
     ] {
         spec.get(number).check_not_negative(errors);
     }
-    let mode = spec.get("completionMode");
-    mode.check_one_of(&["NonIndexed", "Indexed"], errors);
-    let indexed = mode.text() == "Indexed";
-    if indexed && !spec.get("completions").exists() {
-        errors.push(spec.get("completions").required("when completion mode is Indexed"));
+    let per_index = spec.get("backoffLimitPerIndex");
+    if spec.get("maxFailedIndexes").exists() && !per_index.exists() {
+        errors.push(per_index.required("when maxFailedIndexes is specified"));
     }
-    for field in ["backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"] {
-        let field = spec.get(field);
-        if !indexed && field.exists() {
-            let error = field.invalid("requires indexed completion mode");
-            errors.push(match field.value() {
-                Some(value) if value.is_object() => error.shown_as(field.go_text(SUCCESS_POLICY)),
-                _ => error,
-            });
-        }
-    }
-    let success = spec.get("successPolicy");
-    if indexed && success.exists() && success.get("rules").is_empty() {
-        errors.push(
-            success
-                .get("rules")
-                .required("at least one rules must be specified when the successPolicy is specified"),
-        );
-    }
+    check_manager(&spec.get("managedBy"), errors);
+    check_completion_mode(spec, errors);
+    failure_policy::check(spec, errors);
+    success_policy::check(spec, errors);
     let failure = spec.get("podFailurePolicy");
     let accepted: &[&str] = if failure.exists() { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
     spec.get("podReplacementPolicy").check_one_of(accepted, errors);
-    for rule in failure.get("rules").elements() {
-        check_failure_rule(&rule, errors);
-    }
-    check_template(context, spec, failure.exists(), errors);
-}
-
-/// Checks that a rule matches exit codes or conditions, and has an action.
-fn check_failure_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
-    const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
-    let action = rule.get("action");
-    let codes = rule.get("onExitCodes");
-    let conditions = rule.get("onPodConditions");
-    if action.text().is_empty() {
-        errors.push(action.required(format!("valid values: {}", quoted(&ACTIONS))));
-    } else {
-        action.check_one_of(&ACTIONS, errors);
-    }
-    match (codes.exists(), !conditions.is_empty()) {
-        (true, true) => {
-            let detail = "specifying both OnExitCodes and OnPodConditions is not supported";
-            errors.push(FieldError::invalid(rule.path(), "", detail));
-        }
-        (false, false) => {
-            let detail = "specifying one of OnExitCodes and OnPodConditions is required";
-            errors.push(FieldError::invalid(rule.path(), "", detail));
-        }
-        _ => {}
-    }
-    if codes.exists() {
-        check_exit_codes(&codes, errors);
-    }
-    for condition in conditions.elements() {
-        condition.get("type").check(names::qualified_name, errors);
-        let status = condition.get("status");
-        if status.check_present(errors) {
-            status.check_one_of(&["False", "True", "Unknown"], errors);
-        }
-    }
-}
-
-fn check_exit_codes(codes: &Field<'_, '_>, errors: &mut ErrorList) {
-    const MAX_CODES: usize = 255;
-    const OPERATORS: [&str; 2] = ["In", "NotIn"];
-    let operator = codes.get("operator");
-    let values = codes.get("values");
-    if operator.text().is_empty() {
-        errors.push(operator.required(format!("valid values: {}", quoted(&OPERATORS))));
-    } else {
-        operator.check_one_of(&OPERATORS, errors);
-    }
-    if values.is_empty() {
-        errors.push(values.invalid("at least one value is required"));
-    } else if values.len() > MAX_CODES {
-        errors.push(FieldError::too_many(values.path(), values.len(), MAX_CODES));
-    }
-    let mut before: Option<i64> = None;
-    let mut is_ordered = true;
-    let mut seen = HashSet::new();
-    for value in values.elements() {
-        let code = value.integer().unwrap_or_default();
-        if operator.text() == "In" && code == 0 {
-            errors.push(value.invalid("must not be 0 for the In operator"));
-        }
-        if seen.contains(&code) {
-            errors.push(value.duplicate());
-        }
-        seen.insert(code);
-        is_ordered &= before.is_none_or(|before| before <= code);
-        before = Some(code);
-    }
-    if !is_ordered {
-        errors.push(values.invalid("must be ordered"));
-    }
-}
-
-fn quoted(texts: &[&str]) -> String {
-    texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", ")
-}
-
-/// Checks a template of pods that terminate.
-fn check_template(
-    context: &RequestContext,
-    spec: &Field<'_, '_>,
-    has_failure_policy: bool,
-    errors: &mut ErrorList,
-) {
     let template = spec.get("template");
-    validation::check_template(context, &template, None, errors);
+    match old {
+        Some(old) => validation::check_template(context, &template, Some(&old.get("template")), errors),
+        None => validation::check_template(context, &template, None, errors),
+    }
+    check_restarts(&template, failure.exists(), errors);
+}
+
+/// Checks the name of the controller of a job: a domain and a path.
+fn check_manager(manager: &Field<'_, '_>, errors: &mut ErrorList) {
+    if !manager.exists() {
+        return;
+    }
+    if manager.check_present(errors) {
+        match manager.text().split_once('/').filter(|(domain, path)| !domain.is_empty() && !path.is_empty()) {
+            None => {
+                errors.push(manager.invalid("must be a domain-prefixed path (such as \"acme.io/foo\")"));
+            }
+            Some((domain, path)) => {
+                for complaint in names::dns_subdomain(domain) {
+                    errors.push(FieldError::invalid(manager.path(), domain, complaint));
+                }
+                let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"/%:-._~!$&'()*+,;=".contains(&byte);
+                if !path.bytes().all(is_good) {
+                    let detail = r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
+                    errors.push(FieldError::invalid(manager.path(), path, detail));
+                }
+            }
+        }
+    }
+    manager.check_length(MAX_MANAGER_BYTES, errors);
+}
+
+/// Checks what the completion mode demands or excludes.
+fn check_completion_mode(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mode = spec.get("completionMode");
+    mode.check_one_of(&["NonIndexed", "Indexed"], errors);
+    if mode.text() == "Indexed" {
+        check_indexed(spec, errors);
+    } else if !mode.exists() || mode.text() == "NonIndexed" {
+        for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
+            let field = spec.get(field);
+            if field.exists() {
+                errors.push(field.invalid("requires indexed completion mode"));
+            }
+        }
+    }
+}
+
+fn check_indexed(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    let completions = spec.get("completions");
+    let parallelism = spec.get("parallelism");
+    let failed = spec.get("maxFailedIndexes");
+    if !completions.exists() {
+        errors.push(completions.required("when completion mode is Indexed"));
+    }
+    if parallelism.number() > MAX_INDEXED {
+        let detail = format!("must be less than or equal to {MAX_INDEXED} when completion mode is Indexed");
+        errors.push(parallelism.invalid(detail));
+    }
+    if completions.exists() && failed.exists() && failed.number() > completions.number() {
+        errors.push(failed.invalid("must be less than or equal to completions"));
+    }
+    if failed.number() > MAX_INDEXED {
+        errors.push(failed.invalid(format!("must be less than or equal to {MAX_INDEXED}")));
+    }
+    if completions.number() <= MANY_COMPLETIONS || !spec.get("backoffLimitPerIndex").exists() {
+        return;
+    }
+    if !failed.exists() {
+        errors.push(failed.required(format!("must be specified when completions is above {MANY_COMPLETIONS}")));
+    }
+    for field in [&parallelism, &failed] {
+        if field.number() > MAX_WITH_MANY_COMPLETIONS {
+            errors.push(field.invalid(format!(
+                "must be less than or equal to {MAX_WITH_MANY_COMPLETIONS} when completions are above {MANY_COMPLETIONS} and used with backoff limit per index"
+            )));
+        }
+    }
+}
+
+/// Checks that the pods of a job terminate.
+fn check_restarts(template: &Field<'_, '_>, has_failure_policy: bool, errors: &mut ErrorList) {
     let pod = template.get("spec");
     let policy = pod.get("restartPolicy");
-    let detail = "valid values: \"OnFailure\", \"Never\"";
     match policy.text() {
         "Never" => {}
         "OnFailure" if has_failure_policy => {
-            let detail = "only \"Never\" is supported when podFailurePolicy is specified";
-            errors.push(policy.invalid(detail));
+            errors.push(policy.invalid("only \"Never\" is supported when podFailurePolicy is specified"));
         }
         "OnFailure" => {}
-        "" | "Always" => errors.push(policy.required(detail)),
+        "" | "Always" => errors.push(policy.required("valid values: \"OnFailure\", \"Never\"")),
         _ => errors.push(policy.unsupported(&["OnFailure", "Never"])),
     }
+}
+
+/// Warns about a job spec at a path, and about its template.
+pub(crate) fn warn(object: &Object, path: &[&str]) -> Vec<String> {
+    let spec = |field: &str| {
+        let path = [path, &[field]].concat();
+        object.get(&path).cloned().unwrap_or_default()
+    };
+    let number = |field: &str| spec(field).as_i64().unwrap_or_default();
+    let mut warnings = Vec::new();
+    let is_indexed = spec("completionMode") == Value::from("Indexed");
+    if is_indexed
+        && number("completions") > MANY_COMPLETIONS
+        && number("parallelism") > MAX_WITH_MANY_COMPLETIONS
+    {
+        warnings.push(format!(
+            "{}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail",
+            path.join(".")
+        ));
+    }
+    warnings.extend(warnings::of_template(object, &[path, &["template"]].concat()));
+    warnings
 }

@@ -1,6 +1,8 @@
 //! `batch/v1 Job`: Job represents the configuration of a single job.
 
+mod status;
 mod strategy;
+mod template;
 
 use registry_core::api::{Object, time};
 use registry_core::resource::Column;

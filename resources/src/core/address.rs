@@ -114,9 +114,9 @@ pub(crate) fn parse_loosely(text: &str) -> Option<IpAddr> {
     format!("{head}{}", shortened.join(".")).parse().ok()
 }
 
-/// Whether an address is IPv6; one that stands for an IPv4 address is not.
-pub(crate) fn is_ipv6(address: IpAddr) -> bool {
-    matches!(address, IpAddr::V6(six) if six.to_ipv4_mapped().is_none())
+/// Whether the address in a text is IPv6; one that stands for an IPv4 address is not. `None` if it is no address.
+pub(crate) fn is_ipv6(text: &str) -> Option<bool> {
+    parse_loosely(text).map(|address| address.to_canonical().is_ipv6())
 }
 
 /// Returns the canonical form of an address; one that stands for an IPv4 address is written as that.

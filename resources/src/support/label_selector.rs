@@ -51,6 +51,11 @@ pub(crate) fn check_except_values(selector: &Field<'_, '_>, errors: &mut ErrorLi
     }
 }
 
+/// Whether a selector is present and can be evaluated.
+pub(crate) fn is_readable(selector: &Field<'_, '_>) -> bool {
+    selector.value().is_some_and(|selector| LabelSelector::from_object(selector).is_ok())
+}
+
 /// Whether a selector inside an object selects the labels at a path of the same object.
 pub(crate) fn selects(object: &Object, selector: &[&str], labels: &[&str]) -> bool {
     let Some(selector) = object.get(selector).and_then(|selector| LabelSelector::from_object(selector).ok())

@@ -8,11 +8,13 @@ use registry_core::resource::ObjectStrategy;
 use super::schedule;
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::fill_at;
+use crate::support::defaulting::{fill_at, with_at};
 use crate::support::field::Field;
 
 /// A job's name is the CronJob's with eleven more characters, and must be a valid label value.
 const MAX_NAME_CHARACTERS: usize = 52;
+
+const JOB: [&str; 3] = ["spec", "jobTemplate", "spec"];
 
 /// Defaults and validation.
 pub(super) struct CronJobStrategy;
@@ -23,19 +25,28 @@ impl ObjectStrategy for CronJobStrategy {
         fill_at(object, &["spec", "suspend"], false);
         fill_at(object, &["spec", "successfulJobsHistoryLimit"], 3);
         fill_at(object, &["spec", "failedJobsHistoryLimit"], 1);
+        with_at(object, &JOB, job_spec::default_failure_policy);
         defaults::apply_to_template(object, &["spec", "jobTemplate", "spec", "template"]);
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_new_workload(object, &["spec", "jobTemplate", "spec", "template"])
+        let mut warnings = warnings::of_name(object, "Pod names and hostnames");
+        warnings.extend(job_spec::warn(object, &JOB));
+        warnings
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &["spec", "jobTemplate", "spec", "template"])
+        let is_same = new.generation() == old.generation();
+        let mut warnings = if is_same { Vec::new() } else { job_spec::warn(new, &JOB) };
+        if new.get_str(&["spec", "schedule"]).unwrap_or_default().contains("TZ") {
+            warnings.push("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details".to_owned());
+        }
+        warnings
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = self.validate_update(context, object, object);
+        let mut errors = ErrorList::default();
+        check_spec(context, &Field::of(object, "spec"), None, &mut errors);
         if object.name().len() > MAX_NAME_CHARACTERS {
             let path = FieldPath::new("metadata").child("name");
             let detail = format!("must be no more than {MAX_NAME_CHARACTERS} characters");
@@ -44,32 +55,71 @@ impl ObjectStrategy for CronJobStrategy {
         errors
     }
 
-    fn validate_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(new, "spec");
-        let written = spec.get("schedule");
-        let zone = spec.get("timeZone");
-        if written.text().is_empty() {
-            errors.push(written.required(""));
-        } else if written.text().contains("TZ") {
-            errors.push(written.invalid("cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
-        } else if let Err(complaint) = schedule::check(written.text()) {
-            errors.push(written.invalid(complaint));
-        }
-        if zone.exists() {
-            check_zone(&zone, &mut errors);
-        }
-        for number in ["startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
-            spec.get(number).check_not_negative(&mut errors);
-        }
-        spec.get("concurrencyPolicy").check_one_of(&["Allow", "Forbid", "Replace"], &mut errors);
-        let template = spec.get("jobTemplate");
-        let job = template.get("spec");
-        if job.get("manualSelector").is_true() {
-            errors.push(job.get("manualSelector").unsupported(&["nil", "false"]));
-        }
-        job_spec::validate(context, &job, &mut errors);
+        let before = Field::of(old, "spec");
+        check_spec(context, &Field::of(new, "spec"), Some(&before), &mut errors);
         errors
+    }
+}
+
+fn check_spec(
+    context: &RequestContext,
+    spec: &Field<'_, '_>,
+    old: Option<&Field<'_, '_>>,
+    errors: &mut ErrorList,
+) {
+    let zone = spec.get("timeZone");
+    check_schedule(&spec.get("schedule"), zone.exists(), old, errors);
+    spec.get("startingDeadlineSeconds").check_not_negative(errors);
+    if zone.exists() && old.is_none_or(|old| old.get("timeZone").value() != zone.value()) {
+        check_zone(&zone, errors);
+    }
+    let policy = spec.get("concurrencyPolicy");
+    policy.check_word(&["Allow", "Forbid", "Replace"], errors);
+    let template = spec.get("jobTemplate");
+    let job = template.get("spec");
+    match old.map(|old| old.get("jobTemplate")) {
+        Some(old) => job_spec::validate(context, &job, Some(&old.get("spec")), errors),
+        None => job_spec::validate(context, &job, None, errors),
+    }
+    let selector = job.get("selector");
+    if selector.exists() {
+        errors.push(selector.invalid_as("<metav1.LabelSelector>", "`selector` will be auto-generated"));
+    }
+    let manual = job.get("manualSelector");
+    if manual.is_true() {
+        errors.push(manual.unsupported(&["nil", "false"]));
+    }
+    for limit in ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
+        spec.get(limit).check_not_negative(errors);
+    }
+}
+
+/// Checks the schedule. A time zone in it is only tolerated where there was one before.
+fn check_schedule(
+    written: &Field<'_, '_>,
+    has_zone: bool,
+    old: Option<&Field<'_, '_>>,
+    errors: &mut ErrorList,
+) {
+    if !written.check_present(errors) {
+        return;
+    }
+    let text = written.text();
+    let names_zone = text.contains("TZ");
+    let without_zone = match text.split_once(' ') {
+        Some((first, rest)) if first.starts_with("TZ=") || first.starts_with("CRON_TZ=") => rest.trim_start(),
+        _ => text,
+    };
+    if let Err(complaint) = schedule::check(without_zone) {
+        errors.push(written.invalid(complaint));
+    }
+    let tolerates = old.is_some_and(|old| old.get("schedule").text().contains("TZ"));
+    if names_zone && tolerates && has_zone {
+        errors.push(written.invalid("cannot use both timeZone field and TZ or CRON_TZ in schedule"));
+    } else if names_zone && !tolerates {
+        errors.push(written.invalid("cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
     }
 }
 

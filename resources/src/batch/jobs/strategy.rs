@@ -1,14 +1,16 @@
 //! Rules of Jobs.
 
 use registry_core::RequestContext;
-use registry_core::api::validation::ErrorList;
-use registry_core::api::{DeleteOptions, FieldError, Object, PropagationPolicy};
+use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{DeleteOptions, FieldError, FieldPath, Object, PropagationPolicy};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
+use super::{status, template};
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::{fill_at, is_empty_at};
+use crate::support::defaulting::{fill_at, is_empty_at, with_at};
+use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::label_selector;
 
@@ -17,6 +19,7 @@ const UID_LABELS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller
 const NAME_LABELS: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 const SELECTOR: [&str; 2] = ["spec", "selector"];
+const COMPLETIONS: [&str; 2] = ["spec", "completions"];
 const PRESERVED: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
 /// Defaults, the generated selector, validation; pods are orphaned on deletion by default.
@@ -28,9 +31,9 @@ impl ObjectStrategy for JobStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        let spec = |field| object.get(&["spec", field]).is_some();
-        if !spec("completions") && !spec("parallelism") {
-            object.set(&["spec", "completions"], 1.into());
+        let has = |field| object.get(&["spec", field]).is_some_and(|value| !value.is_null());
+        if !has("completions") && !has("parallelism") {
+            object.set(&COMPLETIONS, 1.into());
         }
         let per_index = object.get(&["spec", "backoffLimitPerIndex"]).is_some();
         let limit = if per_index { i32::MAX } else { 6 };
@@ -47,12 +50,15 @@ impl ObjectStrategy for JobStrategy {
             ("manualSelector", json!(false)),
             ("podReplacementPolicy", json!(replacement)),
         ] {
-            fill_at(object, &["spec", field], default);
+            if object.get(&["spec", field]).is_none_or(Value::is_null) {
+                object.set(&["spec", field], default);
+            }
         }
         if !is_empty_at(object, &TEMPLATE_LABELS) && is_empty_at(object, &["metadata", "labels"]) {
             let labels = object.get(&TEMPLATE_LABELS).cloned().unwrap_or_default();
             object.set(&["metadata", "labels"], labels);
         }
+        with_at(object, &["spec"], job_spec::default_failure_policy);
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
@@ -64,8 +70,11 @@ impl ObjectStrategy for JobStrategy {
         let uid = object.uid().to_owned();
         for (labels, value) in [(UID_LABELS, &uid), (NAME_LABELS, &name)] {
             for label in labels {
+                // Labels that the client set are kept; validation refuses wrong ones.
                 let path = [&TEMPLATE_LABELS[..], &[label]].concat();
-                object.set(&path, value.as_str().into());
+                if object.get(&path).is_none() {
+                    object.set(&path, value.as_str().into());
+                }
             }
         }
         let [uid_label, _] = UID_LABELS;
@@ -73,67 +82,45 @@ impl ObjectStrategy for JobStrategy {
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        check_selector(object, &spec, &mut errors);
-        job_spec::validate(context, &spec, &mut errors);
-        errors
+        check(context, object, None)
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
+        let mut errors = check(context, new, Some(old));
         // Kubernetes checks the spec with the object and again with the update.
-        let spec = Field::of(new, "spec");
-        check_template_labels(new, &spec, &mut errors);
-        job_spec::validate(context, &spec, &mut errors);
-        let not_started = old.get(&["spec", "suspend"]) == Some(&Value::Bool(true))
-            && old.get(&["status", "startTime"]).is_none();
-        let mut comparable = new.clone();
-        if not_started {
-            for field in ["nodeSelector", "affinity", "tolerations", "schedulingGates"] {
-                comparable.copy_field(old, &["spec", "template", "spec", field]);
-            }
-            for field in ["labels", "annotations"] {
-                comparable.copy_field(old, &["spec", "template", "metadata", field]);
-            }
-        }
-        let after = Field::of(&comparable, "spec");
+        check_spec(context, new, Some(old), &mut errors);
+        let after = Field::of(new, "spec");
         let before = Field::of(old, "spec");
-        for field in [
-            "selector",
-            "template",
-            "completionMode",
-            "podFailurePolicy",
-            "backoffLimitPerIndex",
-            "managedBy",
-            "successPolicy",
-        ] {
+        check_completions(&after, &before, &mut errors);
+        after.get("selector").check_immutable_as(
+            "*<metav1.LabelSelector>",
+            &before.get("selector"),
+            &mut errors,
+        );
+        template::check_kept(new, old, &mut errors);
+        after.get("completionMode").check_immutable(&before.get("completionMode"), &mut errors);
+        let policy = "podFailurePolicy";
+        after.get(policy).check_immutable_as("*<batch.PodFailurePolicy>", &before.get(policy), &mut errors);
+        for field in ["backoffLimitPerIndex", "managedBy"] {
             after.get(field).check_immutable(&before.get(field), &mut errors);
         }
-        // The completions of an indexed job may change together with its parallelism.
-        let elastic = after.get("completionMode").text() == "Indexed"
-            && after.get("completions").integer() == after.get("parallelism").integer();
-        if !elastic {
-            after.get("completions").check_immutable(&before.get("completions"), &mut errors);
-        }
+        let policy = "successPolicy";
+        after.get(policy).check_immutable_as("*<batch.SuccessPolicy>", &before.get(policy), &mut errors);
         errors
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_new_workload(object, &["spec", "template"])
+        let mut warnings = warnings::of_name(object, "Pod names and hostnames");
+        warnings.extend(job_spec::warn(object, &["spec"]));
+        warnings
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &["spec", "template"])
+        if new.generation() == old.generation() { Vec::new() } else { job_spec::warn(new, &["spec"]) }
     }
 
-    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let status = Field::of(new, "status");
-        for count in ["active", "succeeded", "failed", "ready", "terminating"] {
-            status.get(count).check_not_negative(&mut errors);
-        }
-        errors
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        status::check(new, old)
     }
 
     fn default_propagation_policy(&self) -> PropagationPolicy {
@@ -149,47 +136,97 @@ fn is_manual(object: &Object) -> bool {
     object.get(&["spec", "manualSelector"]) == Some(&Value::Bool(true))
 }
 
-fn check_selector(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check(context: &RequestContext, job: &Object, old: Option<&Object>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    if !is_manual(job) && job.get(&SELECTOR).is_some() {
+        check_generated_selector(job, old, &mut errors);
+    }
+    check_spec(context, job, old, &mut errors);
+    check_host_names(job, &mut errors);
+    errors
+}
+
+/// Checks that the labels of the pods and the selector are the ones that the server makes.
+fn check_generated_selector(job: &Object, old: Option<&Object>, errors: &mut ErrorList) {
+    let spec = Field::of(job, "spec");
     let selector = spec.get("selector");
     let template = spec.get("template");
     let metadata = template.get("metadata");
     let labels = metadata.get("labels");
+    let [uid_label, old_uid_label] = UID_LABELS;
+    let [name_label, old_name_label] = NAME_LABELS;
+    // Jobs from before the labels had prefixes do not need those.
+    let had = |label: &str| {
+        old.is_none_or(|old| old.get(&TEMPLATE_LABELS).is_some_and(|labels| labels.get(label).is_some()))
+    };
+    let needs_prefixes = had(uid_label) && had(name_label);
+    let mut expected = job.clone();
+    expected.remove(&TEMPLATE_LABELS);
+    for (key, value, is_needed) in [
+        (old_uid_label, job.uid(), true),
+        (old_name_label, job.name(), true),
+        (uid_label, job.uid(), needs_prefixes),
+        (name_label, job.name(), needs_prefixes),
+    ] {
+        if !is_needed {
+            continue;
+        }
+        let detail = format!("must be '{value}'");
+        let path = labels.path().key(key);
+        if !labels.get(key).exists() {
+            errors.push(FieldError::required(path, detail));
+        } else if labels.get(key).text() != value {
+            errors.push(FieldError::invalid(path, labels.value().cloned().unwrap_or_default(), detail));
+        }
+        expected.set(&[&TEMPLATE_LABELS[..], &[key]].concat(), value.into());
+    }
+    let is_read = label_selector::is_readable(&selector);
+    if is_read && !label_selector::selects(&expected, &SELECTOR, &TEMPLATE_LABELS) {
+        errors.push(selector.invalid_as("<metav1.LabelSelector>", "`selector` not auto-generated"));
+    }
+}
+
+fn check_spec(context: &RequestContext, job: &Object, old: Option<&Object>, errors: &mut ErrorList) {
+    let spec = Field::of(job, "spec");
+    let before = old.map(|old| Field::of(old, "spec"));
+    job_spec::validate(context, &spec, before.as_ref(), errors);
+    let selector = spec.get("selector");
     if selector.exists() {
         label_selector::check(&selector, errors);
     } else {
         errors.push(selector.required(""));
     }
-    if !is_manual(object) && selector.exists() {
-        for (keys, expected) in [(UID_LABELS, object.uid()), (NAME_LABELS, object.name())] {
-            for key in keys {
-                let label = labels.get(key);
-                if label.text() != expected {
-                    let detail = format!("must be '{expected}'");
-                    errors.push(FieldError::invalid(
-                        labels.path(),
-                        labels.value().cloned().unwrap_or_default(),
-                        detail,
-                    ));
-                }
-            }
-        }
-        let [uid_label, _] = UID_LABELS;
-        let [name_label, _] = NAME_LABELS;
-        let mut expected = object.clone();
-        expected.set(&TEMPLATE_LABELS, json!({uid_label: object.uid(), name_label: object.name()}));
-        if !label_selector::selects(&expected, &SELECTOR, &TEMPLATE_LABELS) {
-            errors.push(selector.invalid("`selector` not auto-generated"));
-        }
-    }
-    check_template_labels(object, spec, errors);
-}
-
-/// Checks that the selector matches the pods of the template.
-fn check_template_labels(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    if !label_selector::selects(object, &SELECTOR, &TEMPLATE_LABELS) {
+    let is_read = label_selector::is_readable(&selector);
+    if is_read && !label_selector::selects(job, &SELECTOR, &TEMPLATE_LABELS) {
         let template = spec.get("template");
         let detail = "`selector` does not match template `labels`";
         errors.push(template.get("metadata").get("labels").invalid(detail));
+    }
+}
+
+/// Checks that the host names of the pods of an indexed job are labels.
+fn check_host_names(job: &Object, errors: &mut ErrorList) {
+    let is_indexed = job.get_str(&["spec", "completionMode"]) == Some("Indexed");
+    let completions = job.get_i64(&COMPLETIONS).filter(|completions| is_indexed && *completions > 0);
+    let Some(completions) = completions else { return };
+    let longest = format!("{}-{}", job.name(), completions - 1);
+    if !names::dns_label(&longest).is_empty() {
+        let path = FieldPath::new("metadata").child("name");
+        let detail = format!("will not able to create pod with invalid DNS label: {longest}");
+        errors.push(FieldError::invalid(path, job.name(), detail));
+    }
+}
+
+/// The completions of an indexed job may change together with its parallelism.
+fn check_completions(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
+    let (completions, old) = (spec.get("completions"), before.get("completions"));
+    if spec.get("completionMode").text() != "Indexed" {
+        completions.check_immutable(&old, errors);
+        return;
+    }
+    let is_same = equality::same(completions.value(), old.value());
+    if !is_same && completions.exists() && completions.number() != spec.get("parallelism").number() {
+        errors.push(completions.invalid("can only be modified in tandem with spec.parallelism"));
     }
 }
 

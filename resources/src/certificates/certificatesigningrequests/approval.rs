@@ -10,6 +10,7 @@ use registry_core::registry::{Services, Store, Subresource, SubresourceStore, Up
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
 
+use super::validation::{self, Scope};
 use super::{CertificateSigningRequests, conditions};
 
 /// The `approval` subresource: only the conditions change.
@@ -40,8 +41,6 @@ impl UpdateRules for ApprovalRules {
     }
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        conditions::check(new, old, &mut errors);
-        errors
+        validation::check_update(new, old, Scope::Approval)
     }
 }

@@ -27,64 +27,83 @@ pub(super) fn set_times(new: &mut Object, old: &Object) {
     });
 }
 
-/// Restores approval and denial, which only the `approval` subresource may change.
+/// Restores approvals and denials, which only the `approval` subresource may change, unless their number changed: that is
+/// an error.
 pub(super) fn keep_decisions(new: &mut Object, old: &Object) {
-    let of = |object: &Object| {
-        object.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default()
-    };
-    let is_decision = |condition: &Value| {
-        matches!(condition.get("type").and_then(Value::as_str), Some("Approved" | "Denied"))
-    };
-    let mut conditions: Vec<Value> = of(old).into_iter().filter(is_decision).collect();
-    conditions.extend(of(new).into_iter().filter(|condition| !is_decision(condition)));
-    if conditions.is_empty() {
-        new.remove(&["status", "conditions"]);
-    } else {
-        new.set(&["status", "conditions"], conditions.into());
-    }
-}
-
-/// Checks the conditions of a changed request.
-pub(super) fn check(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let new_status = Field::of(new, "status");
-    let old_status = Field::of(old, "status");
-    let new = new_status.get("conditions");
-    let old = old_status.get("conditions");
-    check_each(&new, errors);
-    let count = |conditions: &Field<'_, '_>, kind: &str| {
-        conditions.elements().filter(|condition| condition.get("type").text() == kind).count()
-    };
-    for kind in DECISIONS {
-        if count(&new, kind) < count(&old, kind) {
-            errors.push(new.forbidden(format!("updates may not remove a condition of type \"{kind}\"")));
+    let before = old.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
+    let status = new.0.get_mut("status").and_then(|status| status.get_mut("conditions"));
+    let Some(after) = status.and_then(Value::as_array_mut) else { return };
+    for kind in ["Approved", "Denied"] {
+        let is_one = |condition: &&Value| condition.get("type").and_then(Value::as_str) == Some(kind);
+        let kept: Vec<&Value> = before.iter().filter(is_one).collect();
+        if kept.len() != after.iter().filter(is_one).count() {
+            continue;
+        }
+        let mut kept = kept.into_iter();
+        for condition in after.iter_mut() {
+            if condition.get("type").and_then(Value::as_str) == Some(kind)
+                && let Some(kept) = kept.next()
+            {
+                condition.clone_from(kept);
+            }
         }
     }
 }
 
-fn check_each(conditions: &Field<'_, '_>, errors: &mut ErrorList) {
+/// Checks the conditions of a request, except for what those of the stored one are like already.
+pub(super) fn check(request: &Object, old: Option<&Object>, errors: &mut ErrorList) {
+    let status = Field::of(request, "status");
+    let conditions = status.get("conditions");
+    let known = old.map(kinds).unwrap_or_default();
+    let had = |kind: &str| known.contains(&kind);
+    let had_both = had("Approved") && had("Denied");
+    let had_duplicates = known.iter().collect::<HashSet<_>>().len() < known.len();
     let mut seen: HashSet<&str> = HashSet::new();
     for condition in conditions.elements() {
         let kind = condition.get("type");
-        let status = condition.get("status");
-        kind.check_present(errors);
+        let state = condition.get("status");
+        if !had("") {
+            kind.check_present(errors);
+        }
         let accepted: &[&str] =
             if DECISIONS.contains(&kind.text()) { &["True"] } else { &["False", "True", "Unknown"] };
-        if status.check_present(errors) {
-            status.check_one_of(accepted, errors);
-        }
+        state.check_word(accepted, errors);
         let contrary = match kind.text() {
-            "Approved" => "Denied",
-            "Denied" => "Approved",
-            _ => "",
+            "Approved" => Some("Denied"),
+            "Denied" => Some("Approved"),
+            _ => None,
         };
-        if !contrary.is_empty() && seen.contains(&contrary) {
+        if !had_both && contrary.is_some_and(|contrary| seen.contains(contrary)) {
             let detail = "Approved and Denied conditions are mutually exclusive";
             errors.push(FieldError::invalid(conditions.path(), kind.text(), detail));
         }
-        if seen.contains(&kind.text()) {
+        if !seen.insert(kind.text()) && !had_duplicates {
             errors.push(kind.duplicate());
         }
-        seen.insert(kind.text());
+    }
+}
+
+/// Returns the types of the conditions of a request.
+fn kinds(request: &Object) -> Vec<&str> {
+    let conditions = request.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
+    conditions.map(|one| one.get("type").and_then(Value::as_str).unwrap_or_default()).collect()
+}
+
+/// Checks that no decision is taken back, and that only approvals make new ones.
+pub(super) fn check_change(new: &Object, old: &Object, is_approval: bool, errors: &mut ErrorList) {
+    let status = Field::of(new, "status");
+    let conditions = status.get("conditions");
+    let (after, before) = (kinds(new), kinds(old));
+    let count = |kinds: &[&str], kind: &str| kinds.iter().filter(|one| **one == kind).count();
+    for kind in DECISIONS {
+        if count(&after, kind) < count(&before, kind) {
+            errors.push(conditions.forbidden(format!("updates may not remove a condition of type \"{kind}\"")));
+        }
+    }
+    for kind in DECISIONS.iter().filter(|kind| !is_approval && **kind != "Failed") {
+        if count(&after, kind) > count(&before, kind) {
+            errors.push(conditions.forbidden(format!("updates may not add a condition of type \"{kind}\"")));
+        }
     }
 }
 
@@ -114,7 +133,9 @@ mod tests {
     fn decisions_stand() {
         let causes = |new: Value, old: Value| {
             let mut errors = ErrorList::default();
-            check(&request(&new), &request(&old), &mut errors);
+            let (new, old) = (request(&new), request(&old));
+            check(&new, Some(&old), &mut errors);
+            check_change(&new, &old, true, &mut errors);
             errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
         };
         let of = |kind: &str| json!({"type": kind, "status": "True"});
@@ -127,8 +148,9 @@ mod tests {
             ["status.conditions[0].status"]
         );
         assert_eq!(causes(json!([of("X"), of("X")]), json!([])), ["status.conditions[1].type"]);
-        let mut new = request(&json!([of("X")]));
+        let changed = json!({"type": "Approved", "status": "True", "message": "m"});
+        let mut new = request(&json!([of("X"), changed]));
         keep_decisions(&mut new, &request(&json!([of("Approved")])));
-        assert_eq!(new.get(&["status", "conditions"]), Some(&json!([of("Approved"), of("X")])));
+        assert_eq!(new.get(&["status", "conditions"]), Some(&json!([of("X"), of("Approved")])));
     }
 }

@@ -1,48 +1,15 @@
 //! Rules of CertificateSigningRequests.
 
-use std::collections::HashSet;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
+use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::{self, NameRule};
-use registry_core::api::{FieldError, Object};
+use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
 use super::conditions;
+use super::validation::{self, Scope};
 use crate::support::defaulting;
-use crate::support::field::Field;
-
-/// Minimum requested duration of a certificate.
-const LEAST_SECONDS: i64 = 600;
-/// The known key usages.
-const USAGES: [&str; 23] = [
-    "any",
-    "cert sign",
-    "client auth",
-    "code signing",
-    "content commitment",
-    "crl sign",
-    "data encipherment",
-    "decipher only",
-    "digital signature",
-    "email protection",
-    "encipher only",
-    "ipsec end system",
-    "ipsec tunnel",
-    "ipsec user",
-    "key agreement",
-    "key encipherment",
-    "microsoft sgc",
-    "netscape sgc",
-    "ocsp signing",
-    "s/mime",
-    "server auth",
-    "signing",
-    "timestamping",
-];
 
 /// The server records the requesting user; the request is immutable.
 pub(super) struct CertificateSigningRequestStrategy;
@@ -80,19 +47,11 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        let request = STANDARD.decode(spec.get("request").text()).unwrap_or_default();
-        if !holds_block(&request, "CERTIFICATE REQUEST") {
-            errors.push(spec.get("request").invalid("PEM block type must be CERTIFICATE REQUEST"));
-        }
-        check_usages(&spec.get("usages"), &mut errors);
-        check_signer(&spec.get("signerName"), &mut errors);
-        let seconds = spec.get("expirationSeconds");
-        if seconds.integer().is_some_and(|seconds| seconds < LEAST_SECONDS) {
-            errors.push(seconds.invalid("may not specify a duration less than 600 seconds (10 minutes)"));
-        }
-        errors
+        validation::check(object, None)
+    }
+
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        validation::check_update(new, old, Scope::Object)
     }
 
     fn name_rule(&self) -> NameRule {
@@ -115,71 +74,6 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        conditions::check(new, old, &mut errors);
-        let status = Field::of(new, "status");
-        let certificate = status.get("certificate");
-        let pem = STANDARD.decode(certificate.text()).unwrap_or_default();
-        if certificate.exists() && !holds_block(&pem, "CERTIFICATE") {
-            let detail = "must contain at least one CERTIFICATE PEM block";
-            errors.push(FieldError::invalid(certificate.path(), "<certificate data>", detail));
-        }
-        let before = old.get_str(&["status", "certificate"]).unwrap_or_default();
-        if !before.is_empty() && before != certificate.text() {
-            errors.push(certificate.forbidden("updates may not modify existing certificate content"));
-        }
-        errors
-    }
-}
-
-/// Whether a PEM text contains a block of this type.
-fn holds_block(pem: &[u8], kind: &str) -> bool {
-    String::from_utf8_lossy(pem).contains(&format!("-----BEGIN {kind}-----"))
-}
-
-/// Checks key usages: known and unique.
-fn check_usages(usages: &Field<'_, '_>, errors: &mut ErrorList) {
-    if usages.is_empty() {
-        errors.push(usages.required("usages must be provided"));
-    }
-    let mut seen = HashSet::new();
-    for usage in usages.elements() {
-        usage.check_one_of(&USAGES, errors);
-        if seen.contains(&usage.text()) {
-            errors.push(usage.duplicate());
-        }
-        seen.insert(usage.text());
-    }
-}
-
-/// Checks `example.com/signer-name`: a domain of at least two labels, and a path of at least one segment.
-fn check_signer(signer: &Field<'_, '_>, errors: &mut ErrorList) {
-    if !signer.check_present(errors) {
-        return;
-    }
-    if signer.text() == "kubernetes.io/legacy-unknown" {
-        errors.push(signer.invalid("the legacy signerName is not allowed via this API version"));
-        return;
-    }
-    let Some((domain, path)) = signer.text().split_once('/').filter(|(_, path)| !path.contains('/')) else {
-        let detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-        errors.push(signer.invalid(detail));
-        return;
-    };
-    for label in domain.split('.') {
-        for complaint in names::dns_label(label) {
-            let detail = format!("validating label {label:?}: {complaint}");
-            errors.push(FieldError::invalid(signer.path(), domain, detail));
-        }
-    }
-    if !domain.contains('.') {
-        let detail = "should be a domain with at least two segments separated by dots";
-        errors.push(FieldError::invalid(signer.path(), domain, detail));
-    }
-    for label in path.split('.') {
-        for complaint in names::dns_subdomain(label) {
-            let detail = format!("validating label {label:?}: {complaint}");
-            errors.push(FieldError::invalid(signer.path(), path, detail));
-        }
+        validation::check_update(new, old, Scope::Status)
     }
 }

@@ -1,7 +1,6 @@
 //! Rules of the cluster IPs of a Service and of their families.
 
 use std::collections::HashSet;
-use std::net::IpAddr;
 
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
@@ -24,8 +23,7 @@ pub(super) fn is_headless(spec: &Field<'_, '_>) -> bool {
 
 /// Returns the family of an address.
 pub(super) fn family_of(address: &str) -> Option<&'static str> {
-    let address: IpAddr = address::parse_loosely(address)?;
-    Some(if address::is_ipv6(address) { "IPv6" } else { "IPv4" })
+    address::is_ipv6(address).map(|is_ipv6| if is_ipv6 { "IPv6" } else { "IPv4" })
 }
 
 /// Checks the cluster IPs, the families and the policy, each alone and against each other. Addresses that the service has

@@ -64,7 +64,12 @@ impl ObjectStrategy for ServiceStrategy {
         }
     }
 
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        transitions::drop_policy_of_aliases(object);
+    }
+
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        transitions::drop_policy_of_aliases(new);
         transitions::drop_what_the_type_had(new, old);
     }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, DeleteOptions, ListOptions, Object, StatusError};
 use registry_core::registry::{InstalledApi, Store};
-use registry_core::resource::Resource as _;
+use registry_core::resource::{ObjectStrategy as _, Resource as _};
 use registry_core::rest::{AdmitAll, Creater as _, GracefulDeleter as _, Lister as _};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::mvcc::{Mvcc, MvccError};
@@ -47,7 +47,8 @@ impl Cluster {
     }
 
     async fn create(&self, name: &str, spec: Value) -> Result<(), StatusError> {
-        let service = Object::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap();
+        let mut service = Object::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap();
+        super::strategy::ServiceStrategy.apply_defaults(&mut service);
         let context = RequestContext::system("default");
         self.services.create(&context, service, &AdmitAll, &CreateOptions::default()).await.map(drop)
     }

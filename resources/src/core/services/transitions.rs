@@ -14,6 +14,13 @@ use crate::support::defaulting::{each, with};
 use crate::support::equality;
 use crate::support::field::Field;
 
+/// Removes the policy for traffic inside of the cluster from a service that is an alias of an external name.
+pub(super) fn drop_policy_of_aliases(service: &mut Object) {
+    if is_external_name(service) {
+        service.remove(&["spec", "internalTrafficPolicy"]);
+    }
+}
+
 /// Removes fields that the new type does not have, unless the client changed them.
 pub(super) fn drop_what_the_type_had(new: &mut Object, old: &Object) {
     let is_same =

@@ -1,0 +1,60 @@
+//! Which completions make an indexed job successful.
+
+use registry_core::api::validation::ErrorList;
+
+use super::indexes;
+use crate::support::field::Field;
+
+/// Maximum number of rules.
+const MAX_RULES: usize = 20;
+/// Maximum length of a list of indexes, in bytes.
+const MAX_INDEXES_BYTES: usize = 64 << 10;
+
+/// Checks the success policy of a job spec.
+pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    let policy = spec.get("successPolicy");
+    if !policy.exists() {
+        return;
+    }
+    if spec.get("completionMode").text() != "Indexed" {
+        errors.push(policy.invalid_as("<batch.SuccessPolicy>", "requires indexed completion mode"));
+        return;
+    }
+    let rules = policy.get("rules");
+    if rules.is_empty() {
+        let detail = "at least one rules must be specified when the successPolicy is specified";
+        errors.push(rules.required(detail));
+    }
+    rules.check_count(MAX_RULES, errors);
+    for rule in rules.elements() {
+        check_rule(&rule, spec.get("completions").number(), errors);
+    }
+}
+
+fn check_rule(rule: &Field<'_, '_>, completions: i64, errors: &mut ErrorList) {
+    let list = rule.get("succeededIndexes");
+    let count = rule.get("succeededCount");
+    if !list.exists() && !count.exists() {
+        let detail = "at least one of succeededCount or succeededIndexes must be specified";
+        errors.push(rule.required(detail));
+    }
+    let mut total = 0;
+    if list.exists() {
+        list.check_length(MAX_INDEXES_BYTES, errors);
+        match indexes::count(list.text(), completions) {
+            Ok(counted) => total = counted,
+            Err(complaint) => {
+                errors.push(list.invalid(format!("error parsing succeededIndexes: {complaint}")));
+            }
+        }
+    }
+    count.check_not_negative(errors);
+    for (most, whole, applies) in [
+        (completions, "the number of specified completions", true),
+        (total, "the number of indexes in the specified succeededIndexes field", list.exists()),
+    ] {
+        if applies && count.integer().is_some_and(|count| count > most) {
+            errors.push(count.invalid(format!("must be less than or equal to {most} ({whole})")));
+        }
+    }
+}
