@@ -10,9 +10,11 @@ use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Su
 use crate::Program;
 
 mod admission;
+mod authentication;
 mod duration;
 mod feature_gates;
 mod files;
+mod http;
 mod kubelet;
 mod lists;
 mod memory;
@@ -21,17 +23,22 @@ mod service_accounts;
 mod storage;
 #[cfg(test)]
 mod tests;
-mod unknown;
+mod tls;
+mod upstream;
 
 pub use admission::{AdmissionOptions, PluginName};
+pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use duration::parse_duration;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
+pub use http::{HstsDirective, HttpOptions, OriginPattern};
 pub use kubelet::KubeletOptions;
 pub use lists::CacheSize;
 pub use resources::core::services::ServiceRange;
 pub use runtime_config::{RuntimeConfig, RuntimeSwitch};
 pub use service_accounts::ServiceAccountOptions;
 pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
+pub use tls::{NamedCertificate, TlsGroup, TlsOptions, TlsSuite, TlsVersion};
+pub use upstream::UpstreamFlags;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,6 +91,14 @@ pub struct Options {
     #[command(flatten)]
     pub serving: ServingOptions,
 
+    /// HTTP towards clients.
+    #[command(flatten)]
+    pub http: HttpOptions,
+
+    /// TLS towards clients.
+    #[command(flatten)]
+    pub tls: TlsOptions,
+
     /// Storage of objects.
     #[command(flatten)]
     pub storage: StorageOptions,
@@ -111,6 +126,10 @@ pub struct Options {
     /// Limits on concurrency and time.
     #[command(flatten)]
     pub limits: LimitOptions,
+
+    /// Flags of kube-apiserver that need nothing of this server. Last, because it leaves out those above.
+    #[command(flatten)]
+    pub upstream: UpstreamFlags,
 
     /// A command to run instead of serving.
     #[command(subcommand)]
@@ -250,25 +269,6 @@ pub struct StorageOptions {
     pub watch_cache_memory: Option<usize>,
 }
 
-/// Authentication of clients.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Authentication")]
-pub struct AuthenticationOptions {
-    /// Certificate authorities (PEM) whose client certificates are accepted, in addition to the generated
-    /// one: the common name is the user, the organizations are the groups
-    #[arg(long, value_name = "FILE")]
-    pub client_ca_file: Option<PathBuf>,
-
-    /// File of bearer tokens, one per line: token,user,uid,"group1,group2"
-    #[arg(long, value_name = "FILE")]
-    pub token_auth_file: Option<PathBuf>,
-
-    /// Accept requests without credentials as system:anonymous, who may read health and version only
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
-    pub anonymous_auth: bool,
-}
-
 /// The APIs that are served.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "APIs")]
@@ -335,7 +335,7 @@ impl Options {
             files::check(&mut command, &matches)?;
             Self::from_arg_matches(&matches)
         });
-        read.map_err(|error| unknown::explained(error, &arguments, command))
+        read
     }
 
     /// Returns the directory of generated keys and certificates.
@@ -374,6 +374,9 @@ impl Options {
         if self.storage.event_ttl.is_zero() {
             return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
         }
+        self.http.validate()?;
+        self.authentication.validate()?;
+        self.service_accounts.validate()?;
         self.storage.choose(self.storage_directory())
     }
 }

@@ -14,6 +14,7 @@ use crate::proxy::KubeletIdentity;
 
 mod authority;
 mod issue;
+mod named;
 #[cfg(test)]
 mod tests;
 mod validity;
@@ -21,6 +22,7 @@ mod validity;
 use authority::Authority;
 pub(crate) use authority::DirectoryGuard;
 use issue::Purpose;
+pub(crate) use named::NamedIdentity;
 pub(crate) use validity::{Moment, Validity, now};
 
 /// The server's certificates, and the authorities that it trusts.
@@ -35,6 +37,12 @@ pub struct Identities {
     pub client_authorities: Vec<CertificateDer<'static>>,
     /// The same as PEM.
     pub client_ca_pem: String,
+    /// The authorities of front proxies.
+    pub proxy_authorities: Vec<CertificateDer<'static>>,
+    /// The same as PEM.
+    pub proxy_ca_pem: String,
+    /// Certificates for some host names.
+    pub(crate) named: Vec<NamedIdentity>,
     /// The administrator's certificate.
     pub admin: CertifiedKey,
     /// Notes on the files, for operators.
@@ -126,6 +134,8 @@ impl Identities {
             client_authorities.extend(certificates(path, &others)?);
             client_ca_pem = format!("{}\n{others}", client_ca_pem.trim_end());
         }
+        let (proxy_authorities, proxy_ca_pem) = front_proxy_authorities(options)?;
+        let named = options.tls.tls_sni_cert_key.iter().map(NamedIdentity::read).collect::<Result<_, _>>()?;
         let serving_key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes())
             .map_err(|error| PkiError::Unusable { path: key_path.clone(), reason: error.to_string() })?;
         let serving_chain = certificates(&certificate_path, &certificate_pem)?;
@@ -136,10 +146,32 @@ impl Identities {
             server_ca_pem,
             client_authorities,
             client_ca_pem,
+            proxy_authorities,
+            proxy_ca_pem,
+            named,
             admin,
             notes,
         })
     }
+}
+
+/// Returns the authorities of front proxies, which must not be those of clients unless proxies are named: every client
+/// could act as a proxy.
+fn front_proxy_authorities(options: &Options) -> Result<(Vec<CertificateDer<'static>>, String), PkiError> {
+    let proxies = &options.authentication.front_proxy;
+    let Some(path) = &proxies.requestheader_client_ca_file else { return Ok((Vec::new(), String::new())) };
+    let pem = read(path)?;
+    let authorities = certificates(path, &pem)?;
+    if let Some(clients) = &options.authentication.client_ca_file
+        && proxies.requestheader_allowed_names.is_empty()
+        && certificates(clients, &read(clients)?)?.iter().any(|one| authorities.contains(one))
+    {
+        let reason = "--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; \
+                      --requestheader-allowed-names must be specified to ensure regular client certificates cannot set \
+                      authenticating proxy headers for arbitrary users";
+        return Err(PkiError::Unusable { path: path.clone(), reason: reason.to_owned() });
+    }
+    Ok((authorities, pem))
 }
 
 /// Fails if the key does not belong to the certificate.
