@@ -11,6 +11,8 @@
     reason = "helpers of tests fail as tests do, and counts are small whole numbers"
 )]
 
+mod authentication;
+mod browser;
 mod client;
 mod cluster_policy;
 mod connecting;
@@ -27,6 +29,7 @@ mod peer;
 mod published;
 mod selectable_fields;
 mod service_accounts;
+mod tls_options;
 mod zoo;
 
 use std::time::{Duration, Instant};
