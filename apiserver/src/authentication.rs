@@ -12,12 +12,14 @@
 //! | `bootstrap_tokens` | tokens of machines that join the cluster |
 //! | `oidc` | tokens of other issuers: OpenID Connect |
 //! | `webhook` | tokens that another server knows |
+//! | `websocket` | tokens among the subprotocols of a WebSocket |
 //! | `anonymous` | requests without credentials |
 //! | `impersonation` | users who act as others |
 //! | `jwt` | JSON web tokens |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authentication`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -43,6 +45,7 @@ mod tests;
 mod tokens;
 mod trust;
 mod webhook;
+mod websocket;
 
 use anonymous::Anonymous;
 pub(crate) use assembly::Sources;
@@ -131,8 +134,18 @@ impl Authenticator {
                 Err(Refusal::Unreadable(error)) => return Err(error),
             }
         }
-        if let Some(token) = bearer_token(headers)? {
-            return self.tokens.user(token).await.map_err(|reasons| {
+        let of_websocket = || {
+            websocket::token(headers).map_err(|reason| {
+                tracing::debug!("a token among subprotocols was refused: {reason}");
+                unauthorized()
+            })
+        };
+        let token = match bearer_token(headers)? {
+            Some(token) => Some(Cow::Borrowed(token)),
+            None => of_websocket()?.map(Cow::Owned),
+        };
+        if let Some(token) = token {
+            return self.tokens.user(&token).await.map_err(|reasons| {
                 tracing::debug!("a token was refused: {}", reasons.join("; "));
                 unauthorized()
             });
@@ -148,6 +161,7 @@ impl Authenticator {
     /// on it, or passes it on.
     pub(crate) fn remove_credentials(&self, headers: &mut HeaderMap) {
         headers.remove(AUTHORIZATION);
+        websocket::remove_from(headers);
         self.proxy_headers.remove_from(headers);
     }
 

@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::Program;
 
 mod admission;
 mod authentication;
+mod command;
 mod duration;
 mod feature_gates;
 mod files;
@@ -28,6 +29,7 @@ mod upstream;
 
 pub use admission::{AdmissionOptions, PluginName};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
+pub use command::{Command, KubeconfigCommand, StorageCommand};
 pub use duration::parse_duration;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
 pub use http::{HstsDirective, HttpOptions, OriginPattern};
@@ -54,6 +56,9 @@ Examples:
   # On a free port, for tests, with a token for `alice`
   echo 'secret,alice,alice-uid,\"devs,ops\"' > tokens.csv
   apiserver --secure-port=0 --token-auth-file=tokens.csv --data-dir=$(mktemp -d)
+
+  # A kubeconfig for somebody else, for a day
+  apiserver kubeconfig --user=jane --group=devs --expires=24h > jane.kubeconfig
 
   # Save the store of a stopped server, and bring it back elsewhere
   apiserver storage backup monday.backup
@@ -143,31 +148,6 @@ pub enum LoggingFormat {
     Text,
     /// One JSON object per line
     Json,
-}
-
-/// A command to run instead of serving.
-#[derive(Clone, Debug, Subcommand)]
-pub enum Command {
-    /// Maintains the embedded store in the data directory, while no server uses it
-    #[command(subcommand)]
-    Storage(StorageCommand),
-}
-
-/// Maintenance of an embedded store.
-#[derive(Clone, Debug, Subcommand)]
-pub enum StorageCommand {
-    /// Reads the whole store, and reports its contents and any damage
-    Check,
-    /// Writes a consistent copy of the store to a file
-    Backup {
-        /// File to write
-        file: PathBuf,
-    },
-    /// Creates a store from a backup; the data directory must not contain one
-    Restore {
-        /// Backup to read
-        file: PathBuf,
-    },
 }
 
 /// Addresses and certificates to serve with.
@@ -331,11 +311,10 @@ impl Options {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         let mut command = Self::command().name(program.name).version(program.version);
         let matches = command.try_get_matches_from_mut(&arguments);
-        let read = matches.and_then(|matches| {
+        matches.and_then(|matches| {
             files::check(&mut command, &matches)?;
             Self::from_arg_matches(&matches)
-        });
-        read
+        })
     }
 
     /// Returns the directory of generated keys and certificates.
@@ -361,6 +340,13 @@ impl Options {
     /// Returns the value of `--feature-gates`.
     pub fn feature_gates(&self) -> FeatureGates {
         FeatureGates::new(&self.api.feature_gates)
+    }
+
+    /// Returns the reference of all flags (Markdown).
+    pub fn flags_reference() -> String {
+        let mut command = Self::command();
+        command.build();
+        upstream::reference(&command)
     }
 
     /// Checks the flags in combination, and returns the chosen storage.

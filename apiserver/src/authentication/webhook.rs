@@ -151,13 +151,13 @@ impl Webhook {
         let answer = loop {
             match self.ask(&body).await {
                 Ok(answer) => break answer,
-                Err(failure) => match pauses.next().filter(|_| failure.may_pass) {
-                    Some(pause) => tokio::time::sleep(pause).await,
-                    None => {
+                Err(failure) => {
+                    let Some(pause) = pauses.next().filter(|_| failure.may_pass) else {
                         tracing::error!("the token webhook failed: {}", failure.reason);
                         return Err(failure.reason);
-                    }
-                },
+                    };
+                    tokio::time::sleep(pause).await;
+                }
             }
         };
         self.judge(&answer, audiences)

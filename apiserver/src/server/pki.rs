@@ -8,19 +8,22 @@ use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use crate::options::Options;
 use crate::proxy::KubeletIdentity;
 
 mod authority;
+mod client;
 mod issue;
 mod named;
 #[cfg(test)]
 mod tests;
 mod validity;
 
-use authority::Authority;
 pub(crate) use authority::DirectoryGuard;
+use authority::{AUTHORITY_PREFIX, Authority};
+pub(crate) use client::issue_client;
 use issue::Purpose;
 pub(crate) use named::NamedIdentity;
 pub(crate) use validity::{Moment, Validity, now};
@@ -112,8 +115,9 @@ impl Identities {
         let admin = authority.ensure_leaf(&directory, "admin", &Purpose::Administrator, now, &mut notes)?;
 
         let serving = &options.serving;
-        let given = serving.tls_cert_file.as_ref().zip(serving.tls_private_key_file.as_ref());
-        let (certificate_pem, key_pem, server_ca_pem) = if let Some((certificate, key)) = given {
+        let given = serving.tls_cert_file.clone().zip(serving.tls_private_key_file.clone());
+        let given = given.or_else(|| placed_pair(options, &directory));
+        let (certificate_pem, key_pem, server_ca_pem) = if let Some((certificate, key)) = &given {
             let chain = read(certificate)?;
             (chain.clone(), read(key)?, chain)
         } else {
@@ -124,7 +128,7 @@ impl Identities {
         drop(guard);
         let own = (directory.join("apiserver.crt"), directory.join("apiserver.key"));
         let (certificate_path, key_path) = match given {
-            Some((certificate, key)) => (certificate.clone(), key.clone()),
+            Some(given) => given,
             None => own,
         };
         let mut client_authorities = certificates(&directory.join("ca.crt"), &authority.trusted_pem)?;
@@ -153,6 +157,18 @@ impl Identities {
             notes,
         })
     }
+}
+
+/// Returns the pair that an operator has put into `--cert-dir` under the names of the generated one, as Kubernetes' test
+/// environments do: it is served, and never replaced.
+fn placed_pair(options: &Options, directory: &Path) -> Option<(PathBuf, PathBuf)> {
+    options.serving.cert_dir.as_ref()?;
+    let pair = (directory.join("apiserver.crt"), directory.join("apiserver.key"));
+    let leaf = CertificateDer::from_pem_slice(&fs::read(&pair.0).ok()?).ok()?;
+    let (_, parsed) = X509Certificate::from_der(&leaf).ok()?;
+    let mut names = parsed.issuer().iter_common_name();
+    let is_own = names.any(|name| name.as_str().is_ok_and(|name| name.starts_with(AUTHORITY_PREFIX)));
+    (!is_own && pair.1.exists()).then_some(pair)
 }
 
 /// Returns the authorities of front proxies, which must not be those of clients unless proxies are named: every client

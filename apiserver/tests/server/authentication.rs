@@ -19,6 +19,7 @@ use rustls::ClientConfig;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::PrivatePkcs8KeyDer;
+use rustls_pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Connection, Protocol, tls_with};
@@ -124,4 +125,62 @@ fn write(directory: &std::path::Path, name: &str, text: &str) -> String {
     let path = directory.join(name);
     std::fs::write(&path, text).unwrap();
     path.display().to_string()
+}
+
+#[tokio::test]
+async fn browsers_show_their_token_as_a_subprotocol_of_a_websocket() {
+    use base64::Engine as _;
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http1).await;
+    let encoded = |token: &str| {
+        let token = base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(token);
+        format!("base64url.bearer.authorization.k8s.io.{token}")
+    };
+    let mut named = async |protocols: &str| {
+        let headers =
+            [("connection", "upgrade"), ("upgrade", "websocket"), ("sec-websocket-protocol", protocols)];
+        who(&mut connection, &headers).await.map(|user| user["username"].clone())
+    };
+    assert_eq!(named(&format!("{}, v4.channel.k8s.io", encoded("alice-token"))).await, Ok(json!("alice")));
+    assert_eq!(named(&format!("{}, v4.channel.k8s.io", encoded("zork"))).await, Err(401));
+    assert_eq!(named(&encoded("alice-token")).await, Err(401), "there must be another one");
+    assert_eq!(named("v4.channel.k8s.io").await, Err(403), "anonymous");
+    server.stop().await;
+}
+
+/// What Kubernetes' test environments put into `--cert-dir` is what their clients trust.
+#[tokio::test]
+async fn a_certificate_that_is_put_into_the_directory_is_served() {
+    let directory = tempfile::tempdir().unwrap();
+    let (serving, clients) = (Authority::new("serving-ca"), Authority::new("client-ca"));
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let certificate = certificate.signed_by(&key, &serving.issuer).unwrap();
+    write(directory.path(), "apiserver.crt", &certificate.pem());
+    write(directory.path(), "apiserver.key", &key.serialize_pem());
+    let client_ca = write(directory.path(), "client-cert-auth-ca.crt", &clients.pem);
+    for _start in ["first", "second"] {
+        let server = TestServer::builder()
+            .memory()
+            .flag(format!("--cert-dir={}", directory.path().display()))
+            .flag(format!("--client-ca-file={client_ca}"))
+            .flag("--authorization-mode=RBAC")
+            .flag("--allow-privileged=true")
+            .flag("--disable-admission-plugins=ServiceAccount")
+            .start()
+            .await
+            .unwrap();
+        let mut config = (*clients.client(&server, "envtest")).clone();
+        let mut roots = rustls::RootCertStore::empty();
+        let authority = rustls_pki_types::CertificateDer::from_pem_slice(serving.pem.as_bytes());
+        roots.add(authority.unwrap()).unwrap();
+        let verifier = rustls::client::WebPkiServerVerifier::builder_with_provider(
+            Arc::new(roots),
+            Arc::new(rustls::crypto::ring::default_provider()),
+        );
+        config.dangerous().set_certificate_verifier(verifier.build().unwrap());
+        let mut connection = connect(&server, Arc::new(config)).await;
+        assert_eq!(who(&mut connection, &[]).await.unwrap()["username"], "envtest");
+        server.stop().await;
+    }
 }

@@ -255,7 +255,7 @@ impl<'e> Compiler<'e> {
             match (rule.claim.is_empty(), rule.expression.is_empty()) {
                 (false, false) => self.errors.push(both(path, rule.claim.as_str())),
                 (true, true) => {
-                    self.errors.push(FieldError::required(path, "claim or expression is required"))
+                    self.errors.push(FieldError::required(path, "claim or expression is required"));
                 }
                 (false, true) => {
                     if !rule.message.is_empty() {

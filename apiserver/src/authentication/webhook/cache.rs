@@ -123,9 +123,9 @@ mod tests {
 
     use super::*;
 
-    fn found(name: &str) -> TokenOutcome {
+    fn token_of(name: &str) -> AuthenticatedToken {
         let user = UserInfo { name: name.to_owned(), ..UserInfo::default() };
-        Ok(Some(AuthenticatedToken { user, audiences: None }))
+        AuthenticatedToken { user, audiences: None }
     }
 
     #[tokio::test(start_paused = true)]
@@ -142,20 +142,28 @@ mod tests {
         };
         let own = ["a".to_owned()];
         let both = tokio::join!(
-            cache.get_or_ask("t", &own, ask(found("x"))),
-            cache.get_or_ask("t", &own, ask(found("y")))
+            cache.get_or_ask("t", &own, ask(Ok(Some(token_of("x"))))),
+            cache.get_or_ask("t", &own, ask(Ok(Some(token_of("y")))))
         );
-        assert_eq!((both.0, both.1), (found("x"), found("x")), "asked about once");
-        assert_eq!(cache.get_or_ask("t", &own, ask(found("y"))).await, found("x"));
-        assert_eq!(cache.get_or_ask("t", &[], ask(found("z"))).await, found("z"), "for other audiences");
+        assert_eq!((both.0, both.1), (Ok(Some(token_of("x"))), Ok(Some(token_of("x")))), "asked about once");
+        assert_eq!(cache.get_or_ask("t", &own, ask(Ok(Some(token_of("y"))))).await, Ok(Some(token_of("x"))));
+        assert_eq!(
+            cache.get_or_ask("t", &[], ask(Ok(Some(token_of("z"))))).await,
+            Ok(Some(token_of("z"))),
+            "for other audiences"
+        );
         assert_eq!(cache.get_or_ask("u", &own, ask(Ok(None))).await, Ok(None));
-        assert_eq!(cache.get_or_ask("u", &own, ask(found("u"))).await, Ok(None), "refusals are kept too");
+        assert_eq!(
+            cache.get_or_ask("u", &own, ask(Ok(Some(token_of("u"))))).await,
+            Ok(None),
+            "refusals are kept too"
+        );
         assert_eq!(calls.load(Ordering::SeqCst), 3);
         for _ in 0..2 {
             assert!(cache.get_or_ask("v", &own, ask(Err("down".to_owned()))).await.is_err());
         }
         assert_eq!(calls.load(Ordering::SeqCst), 5);
         tokio::time::sleep(Duration::from_secs(10)).await;
-        assert_eq!(cache.get_or_ask("t", &own, ask(found("y"))).await, found("y"));
+        assert_eq!(cache.get_or_ask("t", &own, ask(Ok(Some(token_of("y"))))).await, Ok(Some(token_of("y"))));
     }
 }

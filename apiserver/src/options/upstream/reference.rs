@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 
 use super::table::FLAGS;
-use super::{Effect, Flag, Values};
+use super::{Effect, Flag, KUBERNETES_FLAGS, Values};
 
-const HEAD: &str = "<!-- Written and checked by the test `the_reference_has_every_flag`. Do not edit. -->
+const HEAD: &str = "<!-- Written by `cargo xtask codegen --flags`, and checked by a test. Do not edit. -->
 
 # Flags
 
@@ -15,8 +15,8 @@ The flags of the server, and what becomes of every flag of kube-apiserver v1.36:
 effect is the default here or has no meaning here, or refused with a reason and a way out.
 ";
 
-/// Returns the reference of a command line whose flags of kube-apiserver are these.
-pub(super) fn write(command: &Command, of_kubernetes: &[&str]) -> String {
+/// Returns the reference of a command line.
+pub(in crate::options) fn write(command: &Command) -> String {
     let mut text = HEAD.to_owned();
     let is_in_table = |argument: &&Arg| FLAGS.iter().any(|flag| Some(flag.name) == argument.get_long());
     let mut own: Vec<&Arg> = command.get_arguments().filter(|argument| !is_in_table(argument)).collect();
@@ -25,7 +25,8 @@ pub(super) fn write(command: &Command, of_kubernetes: &[&str]) -> String {
     text.push_str("\n## Implemented\n\n| flag | default | what it does |\n|---|---|---|\n");
     for argument in own {
         let Some(name) = argument.get_long() else { continue };
-        let marker = if of_kubernetes.contains(&name) { "" } else { " (not in Kubernetes)" };
+        let marker =
+            if KUBERNETES_FLAGS.lines().any(|flag| flag == name) { "" } else { " (not in Kubernetes)" };
         let defaults = argument.get_default_values().iter().map(|value| value.to_string_lossy());
         let default = defaults.collect::<Vec<_>>().join(",");
         let default = if default.is_empty() { String::new() } else { format!("`{default}`") };

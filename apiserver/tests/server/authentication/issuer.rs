@@ -74,7 +74,7 @@ impl TokenIssuer {
 
     /// Answers with its documents.
     pub fn publish_own(&self) {
-        self.publish(vec![self.elliptic.jwk(), self.rsa_jwk()]);
+        self.publish(&[self.elliptic.jwk(), self.rsa_jwk()]);
     }
 
     fn rsa_jwk(&self) -> Value {
@@ -82,7 +82,7 @@ impl TokenIssuer {
         json!({"kty": "RSA", "kid": "r1", "n": encode(public.n), "e": encode(public.e)})
     }
 
-    fn publish(&self, keys: Vec<Value>) {
+    fn publish(&self, keys: &[Value]) {
         let url = self.peer.url();
         let configuration = json!({"issuer": url, "jwks_uri": format!("{url}{KEYS}")}).to_string();
         let keys = json!({ "keys": keys }).to_string();
