@@ -1,7 +1,25 @@
-//! Authentication: client certificates, bearer tokens and anonymous requests.
+//! Authentication: the user of a request.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `chain` | the authenticators one after the other, and their interfaces |
+//! | `assembly` | the authenticators that the options ask for |
+//! | `trust` | the authorities of clients' and proxies' certificates |
+//! | `request_header` | front proxies, which name the user in headers |
+//! | `certificates` | client certificates |
+//! | `tokens` | tokens of a file |
+//! | `service_accounts` | tokens of service accounts |
+//! | `bootstrap_tokens` | tokens of machines that join the cluster |
+//! | `oidc` | tokens of other issuers: OpenID Connect |
+//! | `webhook` | tokens that another server knows |
+//! | `websocket` | tokens among the subprotocols of a WebSocket |
+//! | `anonymous` | requests without credentials |
+//! | `impersonation` | users who act as others |
+//! | `jwt` | JSON web tokens |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authentication`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -11,18 +29,33 @@ use registry_core::api::{Reason, StatusError};
 use registry_core::context::UserInfo;
 use registry_core::rest::access::KnownToken;
 
+mod anonymous;
+mod assembly;
+mod bootstrap_tokens;
 mod certificates;
+mod chain;
 mod headers;
 mod impersonation;
+mod jwt;
+mod oidc;
+mod request_header;
 mod service_accounts;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod trust;
+mod webhook;
+mod websocket;
 
-pub(crate) use certificates::ClientCertificate;
+use anonymous::Anonymous;
+pub(crate) use assembly::Sources;
+pub(crate) use certificates::PeerCertificates;
+use chain::{Refusal, RequestAuthenticator, Shown, TokenAuthenticator, TokenChain, add_authenticated};
 pub(crate) use impersonation::{remove_impersonation, requested_impersonation};
+use request_header::ProxyHeaders;
 pub use service_accounts::ServiceAccountTokens;
 pub use tokens::{TokenFileError, TokenTable};
+pub(crate) use trust::{ClientTrust, Verifier};
 
 /// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
@@ -35,49 +68,85 @@ pub const ANONYMOUS: &str = "system:anonymous";
 const INVALID: &str = "invalid bearer token";
 
 /// Authenticates requests.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Authenticator {
-    tokens: TokenTable,
+    requests: Vec<Box<dyn RequestAuthenticator>>,
+    tokens: TokenChain,
+    proxy_headers: ProxyHeaders,
     service_accounts: Option<Arc<ServiceAccountTokens>>,
-    allows_anonymous: bool,
+    anonymous: Anonymous,
 }
 
 impl Authenticator {
     /// Accepts these tokens. `allows_anonymous` admits requests without credentials.
     pub fn new(tokens: TokenTable, allows_anonymous: bool) -> Self {
-        Self { tokens, service_accounts: None, allows_anonymous }
+        let anonymous = if allows_anonymous { Anonymous::Everywhere } else { Anonymous::Nowhere };
+        let mut authenticator = Self { anonymous, ..Self::default() };
+        authenticator.tokens.push(Arc::new(tokens));
+        authenticator
     }
 
     /// Accepts tokens of service accounts too.
     pub fn with_service_accounts(mut self, service_accounts: Arc<ServiceAccountTokens>) -> Self {
+        self.tokens.set_own_audiences(service_accounts.api_audiences().to_vec());
+        self.tokens.push(service_accounts.clone());
         self.service_accounts = Some(service_accounts);
         self
     }
 
-    /// Returns the user of a request. `certificate` is the client certificate of its connection.
+    /// Accepts tokens of a further kind.
+    fn with_tokens(mut self, authenticator: Arc<dyn TokenAuthenticator>) -> Self {
+        self.tokens.push(authenticator);
+        self
+    }
+
+    /// Accepts requests by their connection or headers, after the authenticators that were added before.
+    fn with_requests(mut self, authenticator: impl RequestAuthenticator + 'static) -> Self {
+        self.requests.push(Box::new(authenticator));
+        self
+    }
+
+    /// Returns the user of a request to this path. `certificates` are those of its connection.
     ///
     /// As in kube-apiserver a valid certificate takes precedence over a token, and a token is used if the
     /// certificate is not valid.
     ///
     /// # Errors
-    /// 400 if there are several `Authorization` headers. 401 if the credentials are not accepted, or if there
-    /// are none and anonymous requests are not allowed.
+    /// 400 if a header that names the user cannot be read or is repeated. 401 if the credentials are not accepted, or
+    /// if there are none and anonymous requests are not allowed.
     pub(crate) async fn authenticate(
         &self,
-        certificate: Option<&ClientCertificate>,
+        certificates: Option<&PeerCertificates>,
         headers: &HeaderMap,
+        path: &str,
     ) -> Result<UserInfo, StatusError> {
-        let refused = match certificate.map(ClientCertificate::user) {
-            Some(Ok(user)) => return Ok(user.clone()),
-            Some(Err(reason)) => Some(reason),
-            None => None,
-        };
-        if let Some(token) = bearer_token(headers)? {
-            if let Some(user) = self.tokens.user(token) {
-                return Ok(user.clone());
+        let shown = Shown { certificates, headers };
+        let mut refused = None;
+        for authenticator in &self.requests {
+            match authenticator.authenticate(&shown) {
+                Ok(Some(mut user)) => {
+                    add_authenticated(&mut user);
+                    return Ok(user);
+                }
+                Ok(None) => {}
+                // The last one is about the client itself.
+                Err(Refusal::Invalid(reason)) => refused = Some(reason),
+                Err(Refusal::Unreadable(error)) => return Err(error),
             }
-            return self.user_of_token(token, &[]).await.map(|known| known.user).map_err(|why| {
-                tracing::debug!("a token was refused: {why}");
+        }
+        let of_websocket = || {
+            websocket::token(headers).map_err(|reason| {
+                tracing::debug!("a token among subprotocols was refused: {reason}");
+                unauthorized()
+            })
+        };
+        let token = match bearer_token(headers)? {
+            Some(token) => Some(Cow::Borrowed(token)),
+            None => of_websocket()?.map(Cow::Owned),
+        };
+        if let Some(token) = token {
+            return self.tokens.user(&token).await.map_err(|reasons| {
+                tracing::debug!("a token was refused: {}", reasons.join("; "));
                 unauthorized()
             });
         }
@@ -85,7 +154,15 @@ impl Authenticator {
             tracing::debug!("a client certificate was refused: {reason}");
             return Err(StatusError::new(Reason::Unauthorized, format!("Unauthorized: {reason}")));
         }
-        if self.allows_anonymous { Ok(anonymous()) } else { Err(unauthorized()) }
+        self.anonymous.user(path).ok_or_else(unauthorized)
+    }
+
+    /// Removes everything from the headers that names or proves the user, so that nothing behind the authentication acts
+    /// on it, or passes it on.
+    pub(crate) fn remove_credentials(&self, headers: &mut HeaderMap) {
+        headers.remove(AUTHORIZATION);
+        websocket::remove_from(headers);
+        self.proxy_headers.remove_from(headers);
     }
 
     /// Returns the user of a token that is valid for one of these audiences. An empty list means this server.
@@ -93,25 +170,7 @@ impl Authenticator {
     /// # Errors
     /// Fails if the token is unknown or not valid for the audiences; the text gives the reason.
     pub async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String> {
-        let Some(service_accounts) = &self.service_accounts else {
-            let user = self.tokens.user(token).cloned().ok_or(INVALID)?;
-            return Ok(KnownToken { user, audiences: Vec::new() });
-        };
-        if let Some(user) = self.tokens.user(token) {
-            // A static token has no audiences: it is valid for this server.
-            let own = service_accounts.api_audiences();
-            let wanted = |one: &&String| audiences.is_empty() || audiences.contains(one);
-            let audiences: Vec<String> = own.iter().filter(wanted).cloned().collect();
-            if audiences.is_empty() {
-                return Err(INVALID.to_owned());
-            }
-            return Ok(KnownToken { user: user.clone(), audiences });
-        }
-        match service_accounts.user_of_token(token, audiences).await {
-            Ok(Some(known)) => Ok(known),
-            Ok(None) => Err(INVALID.to_owned()),
-            Err(why) => Err(format!("[{INVALID}, {why}]")),
-        }
+        self.tokens.review(token, audiences).await
     }
 
     /// Returns the document published at this path for clients that verify service account tokens themselves.
@@ -120,9 +179,10 @@ impl Authenticator {
     }
 }
 
-/// The user without credentials.
-fn anonymous() -> UserInfo {
-    UserInfo { name: ANONYMOUS.to_owned(), groups: vec![UNAUTHENTICATED.to_owned()], ..UserInfo::default() }
+impl std::fmt::Debug for Authenticator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Authenticator(anonymous: {:?})", self.anonymous)
+    }
 }
 
 /// Returns the token of an `Authorization: Bearer …` header, or `None` when the header is absent or empty.

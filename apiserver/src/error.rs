@@ -46,6 +46,9 @@ pub enum ServerError {
     /// The token file cannot be read. Not retryable.
     #[error(transparent)]
     Tokens(#[from] TokenFileError),
+    /// Authentication cannot be set up as the flags and their files say. Not retryable.
+    #[error("{0}")]
+    Authentication(String),
     /// The address cannot be bound. Retryable once it is free.
     #[error("cannot listen on {address}: {source}")]
     Listen {

@@ -19,13 +19,13 @@ use registry_core::api::StatusError;
 use registry_core::context::{ClusterPolicy, UserInfo};
 
 use crate::authentication::{
-    ANONYMOUS, Authenticator, ClientCertificate, remove_impersonation, requested_impersonation,
+    ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation, requested_impersonation,
 };
 use crate::authorization::{Attributes, Authorizer, Decision};
 use crate::flowcontrol::{Flow, FlowSchemas};
 use crate::health::{Endpoint, Health};
 use crate::metrics::ServerMetrics;
-use crate::options::LimitOptions;
+use crate::options::{HttpOptions, LimitOptions};
 use crate::request_info::{RequestInfo, Verb};
 use crate::responses;
 use crate::version;
@@ -33,6 +33,7 @@ use crate::version;
 mod audit_id;
 mod body;
 mod bounds;
+mod browser;
 mod deadline;
 mod in_flight;
 mod panics;
@@ -42,6 +43,7 @@ mod sending;
 mod tests;
 
 use audit_id::AuditIds;
+use browser::Browser;
 use in_flight::InFlight;
 pub(crate) use request_log::TARGET as REQUEST_LOG_TARGET;
 
@@ -68,12 +70,13 @@ pub struct Filters<D> {
     request_timeout: Duration,
     metrics: Arc<ServerMetrics>,
     policy: ClusterPolicy,
+    browser: Browser,
 }
 
 /// The client of a connection.
 #[derive(Default)]
 pub(crate) struct Peer {
-    certificate: Option<ClientCertificate>,
+    certificates: Option<PeerCertificates>,
     address: Option<SocketAddr>,
     is_authenticated: AtomicBool,
 }
@@ -95,9 +98,9 @@ struct Times {
 // === impl Peer ===
 
 impl Peer {
-    /// Returns a client with this certificate, at this address.
-    pub(crate) fn new(certificate: Option<ClientCertificate>, address: SocketAddr) -> Self {
-        Self { certificate, address: Some(address), is_authenticated: AtomicBool::new(false) }
+    /// Returns a client with these certificates, at this address.
+    pub(crate) fn new(certificates: Option<PeerCertificates>, address: SocketAddr) -> Self {
+        Self { certificates, address: Some(address), is_authenticated: AtomicBool::new(false) }
     }
 
     /// Returns whether a request over this connection has been authenticated, other than as anonymous.
@@ -136,7 +139,14 @@ impl<D: Dispatch> Filters<D> {
             request_timeout: limits.request_timeout,
             metrics,
             policy: ClusterPolicy::default(),
+            browser: Browser::default(),
         }
+    }
+
+    /// Adds the headers for browsers.
+    #[must_use]
+    pub fn with_http(self, options: &HttpOptions) -> Self {
+        Self { browser: Browser::new(options), ..self }
     }
 
     /// Applies this policy of the cluster.
@@ -164,14 +174,24 @@ impl<D: Dispatch> Filters<D> {
         let log = request_log::begin(&request, &audit_id, peer.address);
         let mut findings = Findings { log, flow: None };
 
+        // Browsers: may pages of this origin call the server?
+        let origin = self.browser.origin(request.headers());
+        let preflight = Browser::preflight(origin.as_ref(), &request);
+
         // Panic recovery: a panic becomes a 500 of its request, and the server continues.
-        let checked = self.check(peer, request, &audit_id, &mut findings);
+        let checked = async {
+            match preflight {
+                Some(answer) => Ok(answer),
+                None => self.check(peer, request, &audit_id, &mut findings).await,
+            }
+        };
         let answered = AssertUnwindSafe(checked).catch_unwind().await;
         let answered = answered.unwrap_or_else(|panic| Err(panics::recovered(panic.as_ref(), &audit_id)));
 
         // Response headers: set last, so that every response has them.
         let mut response = answered.unwrap_or_else(|failure| responses::status(&failure));
         finish_headers(response.headers_mut(), audit_id);
+        self.browser.add_to(response.headers_mut(), origin);
         if let Some(flow) = findings.flow {
             flow.add_to(response.headers_mut());
         }
@@ -220,13 +240,13 @@ impl<D: Dispatch> Filters<D> {
         findings: &mut Findings,
     ) -> Result<Response<Body>, StatusError> {
         // Authentication: determines the user.
-        let mut user = self.authenticate(peer.certificate.as_ref(), request.headers()).await?;
+        let mut user = self.authenticate(peer, request.headers(), &info.path).await?;
         peer.authenticated(&user);
         if let Some(entry) = &mut findings.log {
             entry.set_user(&user.name);
         }
         // Credentials are not needed from here on, least of all by a proxied backend.
-        request.headers_mut().remove(http::header::AUTHORIZATION);
+        self.authenticator.remove_credentials(request.headers_mut());
 
         // Impersonation: replaces the user, if the original one may impersonate.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
@@ -301,11 +321,13 @@ impl<D: Dispatch> Filters<D> {
 
     async fn authenticate(
         &self,
-        certificate: Option<&ClientCertificate>,
+        peer: &Peer,
         headers: &HeaderMap,
+        path: &str,
     ) -> Result<UserInfo, StatusError> {
         let access = self.metrics.access();
-        let authenticated = self.authenticator.authenticate(certificate, headers).await;
+        let certificates = peer.certificates.as_ref();
+        let authenticated = self.authenticator.authenticate(certificates, headers, path).await;
         match &authenticated {
             Ok(user) => access.authenticated(&user.name),
             Err(_) => access.not_authenticated(headers.contains_key(http::header::AUTHORIZATION)),

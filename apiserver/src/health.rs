@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use axum::body::Body;
@@ -44,6 +45,8 @@ pub trait Check: Send + Sync + 'static {
 #[derive(Default)]
 pub struct Health {
     checks: Vec<NamedCheck>,
+    /// Until when failing checks do not fail `/livez`.
+    tolerant_until: Option<Instant>,
 }
 
 struct NamedCheck {
@@ -104,6 +107,18 @@ impl Health {
         self.checks.push(NamedCheck { name: name.into(), endpoints, check });
     }
 
+    /// Lets failing checks not fail `/livez` for this time from now on.
+    pub fn tolerate_for(&mut self, grace_period: Duration) {
+        self.tolerant_until = Instant::now().checked_add(grace_period).filter(|_| !grace_period.is_zero());
+    }
+
+    /// Runs a check of an endpoint.
+    async fn run(&self, endpoint: Endpoint, named: &NamedCheck) -> Result<(), String> {
+        let outcome = named.check.check().await;
+        let is_tolerant = || self.tolerant_until.is_some_and(|until| Instant::now() < until);
+        if endpoint == Endpoint::Livez && outcome.is_err() && is_tolerant() { Ok(()) } else { outcome }
+    }
+
     /// Responds to a request below an endpoint: `rest` is the path after its name.
     pub async fn respond(&self, endpoint: Endpoint, rest: &str, query: &str) -> Response<Body> {
         if rest.is_empty() {
@@ -112,7 +127,7 @@ impl Health {
         let name = rest.trim_start_matches('/');
         match self.of(endpoint).find(|check| check.name == name) {
             None => responses::page_not_found(),
-            Some(found) => match found.check.check().await {
+            Some(found) => match self.run(endpoint, found).await {
                 Ok(()) => responses::text(StatusCode::OK, "ok"),
                 Err(error) => {
                     let body = format!("internal server error: {error}\n");
@@ -126,7 +141,7 @@ impl Health {
     pub async fn results(&self, endpoint: Endpoint) -> Vec<(&str, bool)> {
         let mut results = Vec::new();
         for named in self.of(endpoint) {
-            results.push((named.name.as_str(), named.check.check().await.is_ok()));
+            results.push((named.name.as_str(), self.run(endpoint, named).await.is_ok()));
         }
         results
     }
@@ -135,7 +150,7 @@ impl Health {
     pub async fn failures(&self, endpoint: Endpoint) -> Vec<String> {
         let mut failures = Vec::new();
         for named in self.of(endpoint) {
-            if let Err(error) = named.check.check().await {
+            if let Err(error) = self.run(endpoint, named).await {
                 failures.push(format!("{}: {error}", named.name));
             }
         }
@@ -151,7 +166,7 @@ impl Health {
                 let _ = writeln!(report, "[+]{name} excluded: ok");
                 continue;
             }
-            match named.check.check().await {
+            match self.run(endpoint, named).await {
                 Ok(()) => {
                     let _ = writeln!(report, "[+]{name} ok");
                 }

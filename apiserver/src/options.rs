@@ -5,14 +5,17 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::Program;
 
 mod admission;
+mod authentication;
+mod command;
 mod duration;
 mod feature_gates;
 mod files;
+mod http;
 mod kubelet;
 mod lists;
 mod memory;
@@ -21,17 +24,23 @@ mod service_accounts;
 mod storage;
 #[cfg(test)]
 mod tests;
-mod unknown;
+mod tls;
+mod upstream;
 
 pub use admission::{AdmissionOptions, PluginName};
+pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
+pub use command::{Command, KubeconfigCommand, StorageCommand};
 pub use duration::parse_duration;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
+pub use http::{HstsDirective, HttpOptions, OriginPattern};
 pub use kubelet::KubeletOptions;
 pub use lists::CacheSize;
 pub use resources::core::services::ServiceRange;
 pub use runtime_config::{RuntimeConfig, RuntimeSwitch};
 pub use service_accounts::ServiceAccountOptions;
 pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
+pub use tls::{NamedCertificate, TlsGroup, TlsOptions, TlsSuite, TlsVersion};
+pub use upstream::UpstreamFlags;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +56,9 @@ Examples:
   # On a free port, for tests, with a token for `alice`
   echo 'secret,alice,alice-uid,\"devs,ops\"' > tokens.csv
   apiserver --secure-port=0 --token-auth-file=tokens.csv --data-dir=$(mktemp -d)
+
+  # A kubeconfig for somebody else, for a day
+  apiserver kubeconfig --user=jane --group=devs --expires=24h > jane.kubeconfig
 
   # Save the store of a stopped server, and bring it back elsewhere
   apiserver storage backup monday.backup
@@ -84,6 +96,14 @@ pub struct Options {
     #[command(flatten)]
     pub serving: ServingOptions,
 
+    /// HTTP towards clients.
+    #[command(flatten)]
+    pub http: HttpOptions,
+
+    /// TLS towards clients.
+    #[command(flatten)]
+    pub tls: TlsOptions,
+
     /// Storage of objects.
     #[command(flatten)]
     pub storage: StorageOptions,
@@ -112,6 +132,10 @@ pub struct Options {
     #[command(flatten)]
     pub limits: LimitOptions,
 
+    /// Flags of kube-apiserver that need nothing of this server. Last, because it leaves out those above.
+    #[command(flatten)]
+    pub upstream: UpstreamFlags,
+
     /// A command to run instead of serving.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -124,31 +148,6 @@ pub enum LoggingFormat {
     Text,
     /// One JSON object per line
     Json,
-}
-
-/// A command to run instead of serving.
-#[derive(Clone, Debug, Subcommand)]
-pub enum Command {
-    /// Maintains the embedded store in the data directory, while no server uses it
-    #[command(subcommand)]
-    Storage(StorageCommand),
-}
-
-/// Maintenance of an embedded store.
-#[derive(Clone, Debug, Subcommand)]
-pub enum StorageCommand {
-    /// Reads the whole store, and reports its contents and any damage
-    Check,
-    /// Writes a consistent copy of the store to a file
-    Backup {
-        /// File to write
-        file: PathBuf,
-    },
-    /// Creates a store from a backup; the data directory must not contain one
-    Restore {
-        /// Backup to read
-        file: PathBuf,
-    },
 }
 
 /// Addresses and certificates to serve with.
@@ -250,25 +249,6 @@ pub struct StorageOptions {
     pub watch_cache_memory: Option<usize>,
 }
 
-/// Authentication of clients.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Authentication")]
-pub struct AuthenticationOptions {
-    /// Certificate authorities (PEM) whose client certificates are accepted, in addition to the generated
-    /// one: the common name is the user, the organizations are the groups
-    #[arg(long, value_name = "FILE")]
-    pub client_ca_file: Option<PathBuf>,
-
-    /// File of bearer tokens, one per line: token,user,uid,"group1,group2"
-    #[arg(long, value_name = "FILE")]
-    pub token_auth_file: Option<PathBuf>,
-
-    /// Accept requests without credentials as system:anonymous, who may read health and version only
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
-    pub anonymous_auth: bool,
-}
-
 /// The APIs that are served.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "APIs")]
@@ -331,11 +311,10 @@ impl Options {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         let mut command = Self::command().name(program.name).version(program.version);
         let matches = command.try_get_matches_from_mut(&arguments);
-        let read = matches.and_then(|matches| {
+        matches.and_then(|matches| {
             files::check(&mut command, &matches)?;
             Self::from_arg_matches(&matches)
-        });
-        read.map_err(|error| unknown::explained(error, &arguments, command))
+        })
     }
 
     /// Returns the directory of generated keys and certificates.
@@ -363,6 +342,13 @@ impl Options {
         FeatureGates::new(&self.api.feature_gates)
     }
 
+    /// Returns the reference of all flags (Markdown).
+    pub fn flags_reference() -> String {
+        let mut command = Self::command();
+        command.build();
+        upstream::reference(&command)
+    }
+
     /// Checks the flags in combination, and returns the chosen storage.
     ///
     /// # Errors
@@ -374,6 +360,9 @@ impl Options {
         if self.storage.event_ttl.is_zero() {
             return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
         }
+        self.http.validate()?;
+        self.authentication.validate()?;
+        self.service_accounts.validate()?;
         self.storage.choose(self.storage_directory())
     }
 }

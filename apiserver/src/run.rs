@@ -16,6 +16,7 @@ use crate::error::ServerError;
 use crate::options::{Command, Options, StorageCommand};
 use crate::server::descriptors::raise_limit;
 
+mod kubeconfig;
 mod logging;
 
 /// The name and version of a server program.
@@ -54,6 +55,11 @@ pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
     let _log = logging::start(options.verbosity, options.logging_format);
     let outcome = match &options.command {
         Some(Command::Storage(command)) => maintain(command, &options.storage_directory()),
+        Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
+        Some(Command::FlagsReference) => {
+            let _ = std::io::stdout().write_all(Options::flags_reference().as_bytes());
+            Ok(())
+        }
         None => run(options, maps).map_err(|error| error.to_string()),
     };
     match outcome {

@@ -172,12 +172,13 @@ impl ServerBuilder {
         // After the store is open: a failed start changes no key or certificate.
         let identities = pki::Identities::ensure(&self.options)?;
         let ca_pem = identities.server_ca_pem.clone();
-        let tls = Arc::new(ServingTls::new(&identities, metrics.certificate_expiry().clone())?);
-        let stores = self.open_stores(&engine, &metrics)?;
+        let tls =
+            Arc::new(ServingTls::new(&identities, &self.options, metrics.certificate_expiry().clone())?);
+        let stores = self.open_stores(&engine, &metrics, &tls)?;
         let OpenedStores { dependencies, authorizer, storages, installed } = stores;
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let (listener, address) = listen(&self.options).await?;
-        let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
+        let facts = post_start::server_facts(&self.options, address, tls.published());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
         let admission =
@@ -200,6 +201,7 @@ impl ServerBuilder {
         let handler = handler(&installed, transports, api, &lifecycle, &mut tasks)?;
         let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, tasks);
         let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
+        health.tolerate_for(self.options.http.livez_grace_period);
         if let Some(controller) = &custom_resources {
             let check = Arc::new(CustomResourcesCheck(controller.clone()));
             health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
@@ -207,7 +209,7 @@ impl ServerBuilder {
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
         let filters = Filters::new(handler, authenticator, authorizer, flow_schemas, health, limits, metrics);
-        let filters = Arc::new(filters.with_policy(policy));
+        let filters = Arc::new(filters.with_policy(policy).with_http(&self.options.http));
         let renewal = CertificateRenewal::new(
             self.options.clone(),
             address,
@@ -235,10 +237,20 @@ impl ServerBuilder {
 
     /// The first phase of the assembly: the stores of all resources, and what they need themselves. Whoever reads from
     /// the stores is created after it: informers, admission, hooks, and the handlers.
-    fn open_stores(&self, engine: &Engine, metrics: &ServerMetrics) -> Result<OpenedStores, ServerError> {
+    fn open_stores(
+        &self,
+        engine: &Engine,
+        metrics: &ServerMetrics,
+        tls: &ServingTls,
+    ) -> Result<OpenedStores, ServerError> {
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
-        let dependencies =
-            ServerDependencies::new(&self.options, engine, authorizer.clone(), self.reaches_local_workloads)?;
+        let dependencies = ServerDependencies::new(
+            &self.options,
+            engine,
+            authorizer.clone(),
+            self.reaches_local_workloads,
+            tls.trust(),
+        )?;
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
         let storages = Arc::new(Storages::new(engine.clone(), &self.options.storage, services, counted));
@@ -319,7 +331,7 @@ impl Server {
     pub async fn serve(self) {
         let mut hooks = self.hooks.spawn(&self.lifecycle.stopping);
         let max_streams = self.options.serving.http2_max_streams_per_connection;
-        let limits = ConnectionLimits::new(max_streams);
+        let limits = ConnectionLimits::new(max_streams, self.options.http.goaway_chance);
         hooks.spawn(self.renewal.run(self.lifecycle.stopping.clone()));
         if let Some(controller) = self.custom_resources {
             hooks.spawn(until(self.lifecycle.stopping.clone(), controller.run()));

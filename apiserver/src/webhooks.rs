@@ -5,6 +5,7 @@
 //! | `client` | the connections to one webhook, and a call |
 //! | `answer` | the answer, and its errors |
 //! | `service` | the address of a service |
+//! | `fetch` | requests to other servers that are no webhooks of the API |
 //! | `tls` | the authorities of webhooks' certificates |
 //!
 //! As in Kubernetes, a URL may name any host, this machine included: only administrators of the cluster register webhooks,
@@ -26,6 +27,7 @@ use registry_core::rest::webhook::{WebhookCall, WebhookCaller, WebhookClientConf
 
 mod answer;
 mod client;
+pub(crate) mod fetch;
 mod service;
 mod tls;
 

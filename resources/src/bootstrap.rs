@@ -42,6 +42,7 @@ mod tests;
 mod token_tracking;
 mod wanted;
 
+pub use client_authorities::{FrontProxyNames, PublishedAuthentication};
 pub use dangling::DanglingStatus;
 
 /// A task that runs once after the start.
@@ -72,8 +73,8 @@ pub struct ServerFacts {
     pub advertise_address: Option<IpAddr>,
     /// The port that the server listens on.
     pub secure_port: u16,
-    /// The certificate authorities (PEM) of accepted client certificates.
-    pub client_ca_pem: String,
+    /// How the server authenticates clients.
+    pub authentication: PublishedAuthentication,
 }
 
 /// Interval between two runs of the hooks that are controllers in Kubernetes.

@@ -28,6 +28,9 @@ pub(crate) struct Options {
     /// Also write the tables of facts about Kubernetes' types, from this directory with its specifications
     #[arg(long, value_name = "DIR")]
     upstream: Option<PathBuf>,
+    /// Also write the reference of the flags, `docs/reference/flags.md`, for which the server is built
+    #[arg(long)]
+    flags: bool,
 }
 
 /// One package's resources.
@@ -46,6 +49,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             tables.into_iter().map(|(path, bytes)| Output { path: workspace.root.join(path), bytes }),
         );
     }
+    if options.flags {
+        outputs.push(flags_reference(&workspace)?);
+    }
     if options.check { output::check(&workspace, &outputs) } else { output::write(&workspace, &outputs) }
 }
 
@@ -63,4 +69,15 @@ fn outputs(workspace: &Workspace) -> Result<Vec<Output>, Failure> {
     }
     outputs.push(documents::emit(workspace, &crates));
     Ok(outputs)
+}
+
+/// Returns the reference of the flags, as the server prints it.
+fn flags_reference(workspace: &Workspace) -> Result<Output, Failure> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["run", "--quiet", "--package", "apiserver", "--", "flags-reference"];
+    let printed = std::process::Command::new(cargo).args(arguments).current_dir(&workspace.root).output()?;
+    if !printed.status.success() {
+        return Err(format!("no reference of the flags: {}", String::from_utf8_lossy(&printed.stderr)).into());
+    }
+    Ok(Output { path: workspace.root.join("docs/reference/flags.md"), bytes: printed.stdout })
 }

@@ -1,13 +1,16 @@
 //! Client certificates: the common name is the user, the organizations are the groups.
 //!
-//! The chain is verified once for each connection; its expiry is checked at each request.
+//! The chain is verified once for each connection, and again when the authorities change; its expiry is checked at each
+//! request.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authentication/request/x509`.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use arc_swap::ArcSwapOption;
 use jiff::Timestamp;
 use registry_core::context::UserInfo;
 use rustls::server::danger::ClientCertVerifier;
@@ -16,6 +19,8 @@ use x509_parser::oid_registry::Oid;
 use x509_parser::prelude::{FromDer, X509Certificate, X509Name};
 
 use super::AUTHENTICATED;
+use super::chain::{Refusal, RequestAuthenticator, Shown};
+use super::trust::{Authorities, ClientTrust, Verifier};
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +31,7 @@ const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 const UID_ATTRIBUTE: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 
 /// The client certificate of a connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum ClientCertificate {
     /// Issued by an authority that the server trusts.
     Trusted {
@@ -37,6 +42,94 @@ pub(crate) enum ClientCertificate {
     },
     /// The certificate cannot be used, for this reason.
     Refused(String),
+}
+
+/// The certificates that a client has presented on its connection, its own first, and what they are accepted as.
+#[derive(Debug)]
+pub(crate) struct PeerCertificates {
+    chain: Vec<CertificateDer<'static>>,
+    as_client: Judged,
+    as_proxy: Judged,
+}
+
+/// The last judgement on a chain.
+#[derive(Debug, Default)]
+struct Judged(ArcSwapOption<Judgement>);
+
+/// What a chain is to a set of authorities.
+#[derive(Debug)]
+pub(super) struct Judgement {
+    /// Made by it.
+    by: Option<Arc<Verifier>>,
+    certificate: Option<ClientCertificate>,
+}
+
+/// Authenticates users by their certificates.
+pub(super) struct ClientCertificates(pub(super) Arc<ClientTrust>);
+
+// === impl PeerCertificates ===
+
+impl PeerCertificates {
+    /// Keeps a chain that a client has presented.
+    pub(crate) fn new(chain: &[CertificateDer<'_>]) -> Self {
+        let chain = chain.iter().map(|one| one.clone().into_owned()).collect();
+        Self { chain, as_client: Judged::default(), as_proxy: Judged::default() }
+    }
+
+    /// Returns what the chain is as that of a client.
+    pub(super) fn as_client(&self, authorities: &Authorities) -> Arc<Judgement> {
+        self.as_client.by(authorities, &self.chain)
+    }
+
+    /// Returns what the chain is as that of a front proxy.
+    pub(super) fn as_proxy(&self, authorities: &Authorities) -> Arc<Judgement> {
+        self.as_proxy.by(authorities, &self.chain)
+    }
+}
+
+// === impl Judged ===
+
+impl Judged {
+    /// Returns the judgement of the present authorities; it is made again when they have changed.
+    fn by(&self, authorities: &Authorities, chain: &[CertificateDer<'_>]) -> Arc<Judgement> {
+        let authorities = authorities.current();
+        let present = authorities.as_ref();
+        if let Some(last) = &*self.0.load()
+            && last.by.as_ref().map(Arc::as_ptr) == present.map(Arc::as_ptr)
+        {
+            return last.clone();
+        }
+        let certificate = match present {
+            Some(verifier) => ClientCertificate::verify(chain, &*verifier.0),
+            None => Some(ClientCertificate::Refused("no authority of certificates is trusted".to_owned())),
+        };
+        let judgement = Arc::new(Judgement { by: present.cloned(), certificate });
+        self.0.store(Some(judgement.clone()));
+        judgement
+    }
+}
+
+// === impl Judgement ===
+
+impl Judgement {
+    /// Returns the certificate; `None` if it names nobody.
+    pub(super) fn certificate(&self) -> Option<&ClientCertificate> {
+        self.certificate.as_ref()
+    }
+}
+
+// === impl ClientCertificates ===
+
+impl RequestAuthenticator for ClientCertificates {
+    fn authenticate(&self, shown: &Shown<'_>) -> Result<Option<UserInfo>, Refusal> {
+        let Some(certificates) = shown.certificates else { return Ok(None) };
+        let judged = certificates.as_client(&self.0.clients);
+        let Some(certificate) = judged.certificate() else { return Ok(None) };
+        match certificate.user() {
+            Ok(user) => Ok(Some(user.clone())),
+            Err(reason) => Err(Refusal::Invalid(reason.into_owned())),
+        }
+    }
 }
 
 // === impl ClientCertificate ===
@@ -182,4 +275,30 @@ fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Returns authorities, and what makes certificates that they have judged already, as those of clients and of proxies.
+#[cfg(test)]
+pub(super) fn testing() -> (Arc<ClientTrust>, impl Fn(ClientCertificate) -> PeerCertificates) {
+    let nobody = || Verifier(rustls::server::WebPkiClientVerifier::no_client_auth());
+    let trust = Arc::new(ClientTrust::default());
+    trust.replace(Some(nobody()), Some(nobody()));
+    let judged = {
+        let trust = trust.clone();
+        move |certificate: ClientCertificate| {
+            let by = |authorities: &Authorities| {
+                let certificate = Some(certificate.clone());
+                Judged(ArcSwapOption::from_pointee(Judgement {
+                    by: authorities.current().clone(),
+                    certificate,
+                }))
+            };
+            PeerCertificates {
+                chain: Vec::new(),
+                as_client: by(&trust.clients),
+                as_proxy: by(&trust.proxies),
+            }
+        }
+    };
+    (trust, judged)
 }

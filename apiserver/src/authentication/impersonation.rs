@@ -11,9 +11,9 @@ use registry_core::api::StatusError;
 use registry_core::api::validation::names;
 use registry_core::context::UserInfo;
 
-use super::headers::{single, text};
+use super::headers::{extra_key, single, text};
 use super::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
-use crate::request_info::{ResourceRequest, decode_component};
+use crate::request_info::ResourceRequest;
 
 const USER: HeaderName = HeaderName::from_static("impersonate-user");
 const UID: HeaderName = HeaderName::from_static("impersonate-uid");
@@ -83,21 +83,6 @@ fn extra(headers: &HeaderMap) -> Result<BTreeMap<String, Vec<String>>, StatusErr
         extra.entry(key).or_default().push(text(name, value)?.to_owned());
     }
     Ok(extra)
-}
-
-/// Decodes the key in a header's name. A key with an invalid escape is used unchanged, as in Kubernetes.
-fn extra_key(name: &HeaderName, key: &str) -> Result<String, StatusError> {
-    let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
-    let bytes = key.as_bytes();
-    let mut escapes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'%');
-    if !escapes.all(|(at, _)| is_hex(bytes.get(at + 1)) && is_hex(bytes.get(at + 2))) {
-        return Ok(key.to_owned());
-    }
-    let decoded = decode_component(key);
-    if decoded.contains(char::REPLACEMENT_CHARACTER) {
-        return Err(StatusError::bad_request(format!("the key of the header {name:?} is not valid UTF-8")));
-    }
-    Ok(decoded.into_owned())
 }
 
 /// Returns the requested groups, and those that every such user has.

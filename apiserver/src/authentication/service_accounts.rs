@@ -9,16 +9,16 @@ use axum::body::Body;
 use http::Response;
 use registry_core::api::StatusError;
 use registry_core::registry::Stores;
-use registry_core::rest::access::KnownToken;
 use registry_core::rest::tokens::{TokenClaims, TokenIssuer};
 
+use crate::authentication::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
+use crate::authentication::jwt;
 use crate::options::ServiceAccountOptions;
 use crate::server::pki::PkiError;
 
-mod bound;
+pub(super) mod bound;
 mod claims;
 mod documents;
-mod jwt;
 mod keys;
 mod legacy_token;
 mod verified;
@@ -119,11 +119,7 @@ impl ServiceAccountTokens {
     ///
     /// # Errors
     /// Fails if it is a service account's token that is not, or no longer, valid; the text gives the reason.
-    pub(crate) async fn user_of_token(
-        &self,
-        token: &str,
-        audiences: &[String],
-    ) -> Result<Option<KnownToken>, String> {
+    async fn user_of_token(&self, token: &str, audiences: &[String]) -> TokenOutcome {
         let claims = if let Some(claims) = self.verified.get(token) {
             claims
         } else {
@@ -134,7 +130,7 @@ impl ServiceAccountTokens {
             self.verified.insert(token, claims.clone());
             claims
         };
-        let wanted = if audiences.is_empty() { &self.api_audiences } else { audiences };
+        let wanted = audiences;
         let (audiences, user) = match &*claims {
             VerifiedClaims::Bound(claims) => {
                 let audiences = claims.meant_for(wanted)?;
@@ -146,7 +142,7 @@ impl ServiceAccountTokens {
                 (audiences, claims.user(&self.objects, token).await?)
             }
         };
-        Ok(Some(KnownToken { user, audiences }))
+        Ok(Some(AuthenticatedToken { user, audiences: Some(audiences) }))
     }
 
     fn check_signature(&self, token: &jwt::Unverified<'_>) -> Result<(), String> {
@@ -163,6 +159,16 @@ impl ServiceAccountTokens {
     /// Returns the document published at this path for clients that verify tokens themselves.
     pub(crate) fn document(&self, path: &str) -> Option<Response<Body>> {
         self.documents.get(path)
+    }
+}
+
+impl TokenAuthenticator for ServiceAccountTokens {
+    fn compares_audiences(&self) -> bool {
+        true
+    }
+
+    fn authenticate<'a>(&'a self, token: &'a str, audiences: &'a [String]) -> TokenAnswer<'a> {
+        TokenAnswer::Later(Box::pin(self.user_of_token(token, audiences)))
     }
 }
 

@@ -1,3 +1,4 @@
+use super::certificates::ClientCertificate;
 use super::*;
 
 fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -13,43 +14,162 @@ fn authenticator(anonymous: bool) -> Authenticator {
 
 #[tokio::test]
 async fn tokens_name_users_and_their_groups() {
-    let alice =
-        authenticator(true).authenticate(None, &headers(&[("authorization", "bearer alice-token")])).await;
+    let alice = authenticator(true)
+        .authenticate(None, &headers(&[("authorization", "bearer alice-token")]), "/")
+        .await;
     let alice = alice.unwrap();
     assert_eq!((alice.name.as_str(), alice.uid.as_str()), ("alice", "alice-uid"));
     assert_eq!(alice.groups, ["devs", "ops", "system:authenticated"]);
-    let quoted =
-        authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer x")])).await.unwrap();
+    let quoted = authenticator(true)
+        .authenticate(None, &headers(&[("authorization", "Bearer x")]), "/")
+        .await
+        .unwrap();
     assert_eq!(quoted.name, "o\"k");
 }
 
 #[tokio::test]
 async fn wrong_tokens_are_refused_and_nobody_is_anonymous() {
-    let refused = authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer zork")])).await;
+    let refused =
+        authenticator(true).authenticate(None, &headers(&[("authorization", "Bearer zork")]), "/").await;
     let refused = refused.unwrap_err();
     assert_eq!((refused.code, refused.message.as_str()), (401, "Unauthorized"));
     assert_eq!(refused.details, None);
 
     for shown in [&[][..], &[("authorization", "")], &[("authorization", "Bearer ")]] {
-        let anonymous = authenticator(true).authenticate(None, &headers(shown)).await.unwrap();
+        let anonymous = authenticator(true).authenticate(None, &headers(shown), "/").await.unwrap();
         assert_eq!(anonymous.name, "system:anonymous");
         assert_eq!(anonymous.groups, ["system:unauthenticated"]);
-        assert_eq!(authenticator(false).authenticate(None, &headers(shown)).await.unwrap_err().code, 401);
+        assert_eq!(
+            authenticator(false).authenticate(None, &headers(shown), "/").await.unwrap_err().code,
+            401
+        );
     }
 }
 
 #[tokio::test]
 async fn a_client_certificate_counts_before_a_token() {
-    let user = UserInfo { name: "kubelet".to_owned(), ..UserInfo::default() };
-    let trusted = ClientCertificate::Trusted { user: user.clone(), validity: 0..=i64::MAX };
+    let (trust, judged) = certificates::testing();
+    let with_certificates =
+        |anonymous| authenticator(anonymous).with_requests(certificates::ClientCertificates(trust.clone()));
+    let user = UserInfo {
+        name: "kubelet".to_owned(),
+        groups: vec![AUTHENTICATED.to_owned()],
+        ..UserInfo::default()
+    };
+    let trusted = judged(ClientCertificate::Trusted { user: user.clone(), validity: 0..=i64::MAX });
     let zork = headers(&[("authorization", "Bearer zork")]);
-    assert_eq!(authenticator(false).authenticate(Some(&trusted), &zork).await.unwrap(), user);
+    assert_eq!(with_certificates(false).authenticate(Some(&trusted), &zork, "/").await.unwrap(), user);
 
-    let refused = ClientCertificate::Refused("it is a stranger's".to_owned());
+    let refused = judged(ClientCertificate::Refused("it is a stranger's".to_owned()));
     let alice = headers(&[("authorization", "Bearer alice-token")]);
-    assert_eq!(authenticator(true).authenticate(Some(&refused), &alice).await.unwrap().name, "alice");
-    let failure = authenticator(true).authenticate(Some(&refused), &headers(&[])).await.unwrap_err();
+    let named = with_certificates(true).authenticate(Some(&refused), &alice, "/").await.unwrap();
+    assert_eq!(named.name, "alice");
+    let failure = with_certificates(true).authenticate(Some(&refused), &headers(&[]), "/").await.unwrap_err();
     assert_eq!((failure.code, failure.message.as_str()), (401, "Unauthorized: it is a stranger's"));
+}
+
+#[tokio::test]
+async fn anonymous_requests_can_be_limited_to_paths() {
+    let mut limited = authenticator(false);
+    limited.anonymous = Anonymous::Paths(["/livez".to_owned()].into());
+    assert_eq!(limited.authenticate(None, &headers(&[]), "/livez").await.unwrap().name, ANONYMOUS);
+    for path in ["/", "/livez/", "/livez/etcd", "/readyz", "//livez"] {
+        assert_eq!(limited.authenticate(None, &headers(&[]), path).await.unwrap_err().code, 401, "{path}");
+    }
+    let zork = headers(&[("authorization", "Bearer zork")]);
+    assert_eq!(limited.authenticate(None, &zork, "/livez").await.unwrap_err().code, 401);
+}
+
+/// Returns an authenticator of the proxies with these names, and the headers of a request through one.
+fn front_proxies(
+    allowed: &[&str],
+    trust: &Arc<ClientTrust>,
+    flags: impl FnOnce(&mut crate::options::FrontProxyOptions),
+) -> Authenticator {
+    let list = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
+    let mut options = crate::options::FrontProxyOptions {
+        requestheader_username_headers: list(&["X-Remote-User", "X-Remote-Login"]),
+        requestheader_uid_headers: list(&["X-Remote-Uid"]),
+        requestheader_group_headers: list(&["X-Remote-Group"]),
+        requestheader_extra_headers_prefix: list(&["X-Remote-Extra-"]),
+        ..Default::default()
+    };
+    flags(&mut options);
+    let names = ProxyHeaders::new(&options).unwrap();
+    let mut authenticator = authenticator(true);
+    authenticator.proxy_headers = names.clone();
+    authenticator
+        .with_requests(request_header::FrontProxies::new(trust.clone(), names, list(allowed)))
+        .with_requests(certificates::ClientCertificates(trust.clone()))
+}
+
+fn proxy_certificate() -> ClientCertificate {
+    let user = UserInfo { name: "front".to_owned(), ..UserInfo::default() };
+    ClientCertificate::Trusted { user, validity: 0..=i64::MAX }
+}
+
+#[tokio::test]
+async fn a_front_proxy_names_the_user() {
+    let (trust, judged) = certificates::testing();
+    let proxy = judged(proxy_certificate());
+    let authenticator = front_proxies(&["other", "front"], &trust, |_| ());
+    let mut shown = headers(&[
+        ("x-remote-user", ""),
+        ("x-remote-login", "jane"),
+        ("x-remote-uid", "u1"),
+        ("x-remote-extra-acme.com%2fscopes", "view"),
+        ("authorization", "Bearer alice-token"),
+    ]);
+    shown.append("x-remote-group", "devs".parse().unwrap());
+    shown.append("x-remote-group", "ops".parse().unwrap());
+    let jane = authenticator.authenticate(Some(&proxy), &shown, "/").await.unwrap();
+    assert_eq!((jane.name.as_str(), jane.uid.as_str()), ("jane", "u1"));
+    assert_eq!(jane.groups, ["devs", "ops", AUTHENTICATED]);
+    assert_eq!(jane.extra, [("acme.com/scopes".to_owned(), vec!["view".to_owned()])]);
+
+    shown.insert("accept", "x".parse().unwrap());
+    authenticator.remove_credentials(&mut shown);
+    assert_eq!(shown.keys().map(http::HeaderName::as_str).collect::<Vec<_>>(), ["accept"]);
+
+    // Without the header the proxy is a client.
+    let own = authenticator.authenticate(Some(&proxy), &headers(&[]), "/").await.unwrap();
+    assert_eq!(own.name, "front");
+}
+
+#[tokio::test]
+async fn headers_of_others_name_nobody() {
+    let (trust, judged) = certificates::testing();
+    let shown = headers(&[("x-remote-user", "admin"), ("x-remote-group", "system:masters")]);
+    let authenticator = front_proxies(&["other"], &trust, |_| ());
+    let user = authenticator.authenticate(None, &shown, "/").await.unwrap();
+    assert_eq!(user.name, ANONYMOUS, "no certificate");
+    // Of the authority, but not an accepted proxy: it is a client.
+    let proxy = judged(proxy_certificate());
+    assert_eq!(authenticator.authenticate(Some(&proxy), &shown, "/").await.unwrap().name, "front");
+    let refused = judged(ClientCertificate::Refused("it is a stranger's".to_owned()));
+    assert_eq!(authenticator.authenticate(Some(&refused), &shown, "/").await.unwrap_err().code, 401);
+
+    // A header that names one thing is not repeated, and is text.
+    let authenticator = front_proxies(&[], &trust, |_| ());
+    for (name, second) in
+        [("x-remote-user", &b"admin"[..]), ("x-remote-uid", b"1"), ("x-remote-group", b"\xff")]
+    {
+        let mut twice = headers(&[("x-remote-user", "jane"), ("x-remote-uid", "0")]);
+        twice.append(name, http::HeaderValue::from_bytes(second).unwrap());
+        let refused = authenticator.authenticate(Some(&proxy), &twice, "/").await.unwrap_err();
+        assert_eq!(refused.code, 400, "{name}");
+    }
+}
+
+#[test]
+fn names_of_headers_are_checked() {
+    for wrong in ["", " ", "x remote", "x\nremote", "x:remote"] {
+        let options = crate::options::FrontProxyOptions {
+            requestheader_group_headers: vec![wrong.to_owned()],
+            ..Default::default()
+        };
+        assert!(ProxyHeaders::new(&options).is_err(), "{wrong:?}");
+    }
 }
 
 #[tokio::test]
@@ -60,11 +180,15 @@ async fn credentials_that_cannot_be_read_are_never_anonymous() {
         [latin1, utf8, http::HeaderValue::from_static("Basic YTpi"), http::HeaderValue::from_static("zork")]
     {
         let shown = HeaderMap::from_iter([(AUTHORIZATION, value.clone())]);
-        assert_eq!(authenticator(true).authenticate(None, &shown).await.unwrap_err().code, 401, "{value:?}");
+        assert_eq!(
+            authenticator(true).authenticate(None, &shown, "/").await.unwrap_err().code,
+            401,
+            "{value:?}"
+        );
     }
     let mut twice = headers(&[("authorization", "Bearer alice-token")]);
     twice.append(AUTHORIZATION, "Bearer admin-token".parse().unwrap());
-    assert_eq!(authenticator(true).authenticate(None, &twice).await.unwrap_err().code, 400);
+    assert_eq!(authenticator(true).authenticate(None, &twice, "/").await.unwrap_err().code, 400);
 }
 
 #[test]

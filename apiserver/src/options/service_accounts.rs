@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
-use super::parse_duration;
+use super::{OptionsError, parse_duration};
 
 /// Tokens of service accounts.
 #[derive(Args, Clone, Debug)]
@@ -40,4 +40,36 @@ pub struct ServiceAccountOptions {
     /// URL of the keys that verify tokens, if it is not this server's
     #[arg(long, value_name = "URL")]
     pub service_account_jwks_uri: Option<String>,
+}
+
+/// Minimum and maximum of `--service-account-max-token-expiration`, in seconds.
+const MAX_EXPIRATION_SECONDS: std::ops::RangeInclusive<u64> = 3600..=1 << 32;
+
+// === impl ServiceAccountOptions ===
+
+impl ServiceAccountOptions {
+    /// Checks the flags.
+    ///
+    /// # Errors
+    /// Fails if a value cannot be used; the text names the flag.
+    pub(super) fn validate(&self) -> Result<(), OptionsError> {
+        let refuse = |text: String| Err(OptionsError(text));
+        for (index, issuer) in self.service_account_issuer.iter().enumerate() {
+            if issuer.is_empty() {
+                return refuse("service-account-issuer should not be an empty string".to_owned());
+            }
+            if self.service_account_issuer.iter().take(index).any(|earlier| earlier == issuer) {
+                return refuse(format!("service-account-issuer {issuer:?} is already specified"));
+            }
+        }
+        let expiration = self.service_account_max_token_expiration;
+        if !expiration.is_zero() && !MAX_EXPIRATION_SECONDS.contains(&expiration.as_secs()) {
+            let text = "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds";
+            return refuse(text.to_owned());
+        }
+        if let Some(uri) = self.service_account_jwks_uri.as_ref().filter(|uri| !uri.starts_with("https://")) {
+            return refuse(format!("service-account-jwks-uri requires https scheme, parsed as: {uri}"));
+        }
+        Ok(())
+    }
 }

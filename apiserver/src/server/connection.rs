@@ -15,10 +15,11 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
-use crate::authentication::ClientCertificate;
+use crate::authentication::PeerCertificates;
 use crate::filters::{Dispatch, Filters, Peer};
 use crate::handlers::{LongRunning, Pieces, WatchBody};
 use crate::metrics::ServerMetrics;
@@ -82,6 +83,8 @@ pub(super) struct Serving<D> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionLimits {
     max_streams: u32,
+    /// Chance with which a client is asked to connect again after a request.
+    goaway_chance: f64,
 }
 
 /// Activity of a connection.
@@ -89,6 +92,8 @@ pub(super) struct ConnectionLimits {
 struct Activity {
     begun: AtomicU64,
     ended: AtomicU64,
+    /// Notified when the client is to connect again.
+    end: Notify,
     /// Progress of the current response. Only used over HTTP/1.1, where there is one at a time.
     progress: Progress,
 }
@@ -121,7 +126,7 @@ pub(super) async fn serve<D: Dispatch>(
         stream = handshake => stream,
     };
     let Some(stream) = stream else { return };
-    let peer = Arc::new(Peer::new(client_certificate(&stream, &tls), address));
+    let peer = Arc::new(Peer::new(client_certificates(&stream), address));
     let streams = Streams::default();
     let mut tasks = ConnectionTasks::new(&streams);
     let builder = http_builder(&stream, streams.clone(), serving.limits);
@@ -134,6 +139,9 @@ pub(super) async fn serve<D: Dispatch>(
         let serving = serving.clone();
         let peer = known.clone();
         let running = Running::begin(&counted);
+        if is_http2 && serving.limits.sends_away() {
+            counted.end.notify_one();
+        }
         let run_inline = streams.announce();
         async move {
             if let Some(refusal) = host::refusal(&request) {
@@ -193,18 +201,20 @@ async fn handshake(
     None
 }
 
-/// Waits for a reason to accept no further request: the server stops, or the connection is idle.
+/// Waits for a reason to accept no further request: the server stops, the client is to connect again, or the connection is
+/// idle.
 async fn end_reason(stopping: &CancellationToken, activity: &Activity, peer: &Peer) {
     let timeout = || if peer.is_authenticated() { IDLE_TIMEOUT } else { UNKNOWN_IDLE_TIMEOUT };
     tokio::select! {
         () = stopping.cancelled() => {}
+        () = activity.end.notified() => {}
         () = activity.idle_for(timeout) => {}
     }
 }
 
-/// Verifies the client's certificate, also that of a resumed session.
-fn client_certificate(stream: &TlsStream<TcpStream>, tls: &ServerTls) -> Option<ClientCertificate> {
-    ClientCertificate::verify(stream.get_ref().1.peer_certificates()?, &*tls.verifier)
+/// Returns the client's certificates, also those of a resumed session.
+fn client_certificates(stream: &TlsStream<TcpStream>) -> Option<PeerCertificates> {
+    Some(PeerCertificates::new(stream.get_ref().1.peer_certificates()?))
 }
 
 /// Returns a builder for the protocol that was negotiated in the handshake; without one, the protocol is
@@ -244,10 +254,19 @@ fn http_builder(
 // === impl ConnectionLimits ===
 
 impl ConnectionLimits {
-    /// Returns the limits with this maximum number of open requests of an HTTP/2 connection; 0 is the
-    /// default.
-    pub(super) fn new(max_streams: u32) -> Self {
-        Self { max_streams: if max_streams == 0 { MAX_STREAMS } else { max_streams } }
+    /// Returns the limits with this maximum number of open requests of an HTTP/2 connection, of which 0 is the
+    /// default, and this chance with which a client is asked to connect again after a request.
+    pub(super) fn new(max_streams: u32, goaway_chance: f64) -> Self {
+        Self { max_streams: if max_streams == 0 { MAX_STREAMS } else { max_streams }, goaway_chance }
+    }
+
+    /// Whether the client is asked to connect again after this request.
+    fn sends_away(self) -> bool {
+        const STEPS: f64 = 4_294_967_296.0;
+        self.goaway_chance > 0.0 && {
+            let (random, _, _, _) = uuid::Uuid::new_v4().as_fields();
+            f64::from(random) / STEPS < self.goaway_chance
+        }
     }
 }
 

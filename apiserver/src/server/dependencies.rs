@@ -7,7 +7,7 @@ use std::sync::Arc;
 use registry_core::registry::{Services, Stores};
 use tokio_util::sync::CancellationToken;
 
-use crate::authentication::{Authenticator, ServiceAccountTokens, TokenTable};
+use crate::authentication::{Authenticator, ClientTrust, ServiceAccountTokens, Sources};
 use crate::authorization::{Authorizer, ServerAccess};
 use crate::error::ServerError;
 use crate::health::EngineCheck;
@@ -40,19 +40,22 @@ impl ServerDependencies {
         engine: &Engine,
         authorizer: Arc<dyn Authorizer>,
         reaches_local: bool,
+        trust: Arc<ClientTrust>,
     ) -> Result<Self, ServerError> {
-        let tokens = match &options.authentication.token_auth_file {
-            Some(path) => TokenTable::from_file(path)?,
-            None => TokenTable::default(),
-        };
         let stores = Stores::default();
         let service_accounts = Arc::new(ServiceAccountTokens::new(
             &options.service_accounts,
             &options.certificate_directory(),
             stores.clone(),
         )?);
-        let authenticator = Authenticator::new(tokens, options.authentication.anonymous_auth);
-        let authenticator = Arc::new(authenticator.with_service_accounts(service_accounts.clone()));
+        let sources = Sources {
+            options: &options.authentication,
+            service_account_options: &options.service_accounts,
+            trust,
+            service_accounts: service_accounts.clone(),
+            stores: stores.clone(),
+        };
+        let authenticator = Arc::new(sources.assemble()?);
         let peer_tls = PeerTls::new(pki::kubelet_identity(options, pki::now())?)?;
         let resolver = Arc::new(ServiceResolver::new(stores.clone(), reaches_local));
         let services = Services {
@@ -68,7 +71,11 @@ impl ServerDependencies {
 
     /// Publishes the URL of the service account keys: at this server, unless the options set another one.
     pub(super) fn publish_keys(&self, options: &Options, address: SocketAddr) {
-        let own = || format!("{}/openid/v1/jwks", kubeconfig::url(address));
+        let url = match &options.http.external_hostname {
+            Some(host) => format!("https://{host}:{}", address.port()),
+            None => kubeconfig::url(address),
+        };
+        let own = || format!("{url}/openid/v1/jwks");
         self.service_accounts
             .publish_at(options.service_accounts.service_account_jwks_uri.clone().unwrap_or_else(own));
     }

@@ -8,19 +8,24 @@ use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use crate::options::Options;
 use crate::proxy::KubeletIdentity;
 
 mod authority;
+mod client;
 mod issue;
+mod named;
 #[cfg(test)]
 mod tests;
 mod validity;
 
-use authority::Authority;
 pub(crate) use authority::DirectoryGuard;
+use authority::{AUTHORITY_PREFIX, Authority};
+pub(crate) use client::issue_client;
 use issue::Purpose;
+pub(crate) use named::NamedIdentity;
 pub(crate) use validity::{Moment, Validity, now};
 
 /// The server's certificates, and the authorities that it trusts.
@@ -35,6 +40,12 @@ pub struct Identities {
     pub client_authorities: Vec<CertificateDer<'static>>,
     /// The same as PEM.
     pub client_ca_pem: String,
+    /// The authorities of front proxies.
+    pub proxy_authorities: Vec<CertificateDer<'static>>,
+    /// The same as PEM.
+    pub proxy_ca_pem: String,
+    /// Certificates for some host names.
+    pub(crate) named: Vec<NamedIdentity>,
     /// The administrator's certificate.
     pub admin: CertifiedKey,
     /// Notes on the files, for operators.
@@ -104,8 +115,9 @@ impl Identities {
         let admin = authority.ensure_leaf(&directory, "admin", &Purpose::Administrator, now, &mut notes)?;
 
         let serving = &options.serving;
-        let given = serving.tls_cert_file.as_ref().zip(serving.tls_private_key_file.as_ref());
-        let (certificate_pem, key_pem, server_ca_pem) = if let Some((certificate, key)) = given {
+        let given = serving.tls_cert_file.clone().zip(serving.tls_private_key_file.clone());
+        let given = given.or_else(|| placed_pair(options, &directory));
+        let (certificate_pem, key_pem, server_ca_pem) = if let Some((certificate, key)) = &given {
             let chain = read(certificate)?;
             (chain.clone(), read(key)?, chain)
         } else {
@@ -116,7 +128,7 @@ impl Identities {
         drop(guard);
         let own = (directory.join("apiserver.crt"), directory.join("apiserver.key"));
         let (certificate_path, key_path) = match given {
-            Some((certificate, key)) => (certificate.clone(), key.clone()),
+            Some(given) => given,
             None => own,
         };
         let mut client_authorities = certificates(&directory.join("ca.crt"), &authority.trusted_pem)?;
@@ -126,6 +138,8 @@ impl Identities {
             client_authorities.extend(certificates(path, &others)?);
             client_ca_pem = format!("{}\n{others}", client_ca_pem.trim_end());
         }
+        let (proxy_authorities, proxy_ca_pem) = front_proxy_authorities(options)?;
+        let named = options.tls.tls_sni_cert_key.iter().map(NamedIdentity::read).collect::<Result<_, _>>()?;
         let serving_key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes())
             .map_err(|error| PkiError::Unusable { path: key_path.clone(), reason: error.to_string() })?;
         let serving_chain = certificates(&certificate_path, &certificate_pem)?;
@@ -136,10 +150,44 @@ impl Identities {
             server_ca_pem,
             client_authorities,
             client_ca_pem,
+            proxy_authorities,
+            proxy_ca_pem,
+            named,
             admin,
             notes,
         })
     }
+}
+
+/// Returns the pair that an operator has put into `--cert-dir` under the names of the generated one, as Kubernetes' test
+/// environments do: it is served, and never replaced.
+fn placed_pair(options: &Options, directory: &Path) -> Option<(PathBuf, PathBuf)> {
+    options.serving.cert_dir.as_ref()?;
+    let pair = (directory.join("apiserver.crt"), directory.join("apiserver.key"));
+    let leaf = CertificateDer::from_pem_slice(&fs::read(&pair.0).ok()?).ok()?;
+    let (_, parsed) = X509Certificate::from_der(&leaf).ok()?;
+    let mut names = parsed.issuer().iter_common_name();
+    let is_own = names.any(|name| name.as_str().is_ok_and(|name| name.starts_with(AUTHORITY_PREFIX)));
+    (!is_own && pair.1.exists()).then_some(pair)
+}
+
+/// Returns the authorities of front proxies, which must not be those of clients unless proxies are named: every client
+/// could act as a proxy.
+fn front_proxy_authorities(options: &Options) -> Result<(Vec<CertificateDer<'static>>, String), PkiError> {
+    let proxies = &options.authentication.front_proxy;
+    let Some(path) = &proxies.requestheader_client_ca_file else { return Ok((Vec::new(), String::new())) };
+    let pem = read(path)?;
+    let authorities = certificates(path, &pem)?;
+    if let Some(clients) = &options.authentication.client_ca_file
+        && proxies.requestheader_allowed_names.is_empty()
+        && certificates(clients, &read(clients)?)?.iter().any(|one| authorities.contains(one))
+    {
+        let reason = "--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; \
+                      --requestheader-allowed-names must be specified to ensure regular client certificates cannot set \
+                      authenticating proxy headers for arbitrary users";
+        return Err(PkiError::Unusable { path: path.clone(), reason: reason.to_owned() });
+    }
+    Ok((authorities, pem))
 }
 
 /// Fails if the key does not belong to the certificate.

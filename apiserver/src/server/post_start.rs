@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use registry_core::api::GroupResource;
 use registry_core::registry::{InformerTask, InstalledApi, Synced};
-use resources::bootstrap::{PostStartHook, ServerFacts, post_start_hooks};
+use resources::bootstrap::{PostStartHook, PublishedAuthentication, ServerFacts, post_start_hooks};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -123,7 +123,11 @@ async fn run(hook: &dyn PostStartHook) {
 }
 
 /// Returns what the server's own objects record about it.
-pub(super) fn server_facts(options: &Options, bound: SocketAddr, client_ca_pem: String) -> ServerFacts {
+pub(super) fn server_facts(
+    options: &Options,
+    bound: SocketAddr,
+    authentication: PublishedAuthentication,
+) -> ServerFacts {
     let serving = &options.serving;
     let usable = |address: &IpAddr| !address.is_loopback() && !address.is_unspecified();
     let given = serving.advertise_address.or(Some(bound.ip()).filter(usable));
@@ -131,7 +135,7 @@ pub(super) fn server_facts(options: &Options, bound: SocketAddr, client_ca_pem: 
         service_range: serving.service_cluster_ip_range,
         advertise_address: given.or_else(own_address).filter(usable),
         secure_port: bound.port(),
-        client_ca_pem,
+        authentication,
     }
 }
 

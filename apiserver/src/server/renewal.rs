@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use prometheus::IntGaugeVec;
+use resources::bootstrap::{FrontProxyNames, PublishedAuthentication};
 use tokio_util::sync::CancellationToken;
 
+use crate::authentication::ClientTrust;
 use crate::error::ServerError;
 use crate::health::Check;
-use crate::options::Options;
+use crate::options::{FrontProxyOptions, Options, TlsOptions};
 use crate::proxy::KubeletCertificate;
 
 use super::kubeconfig;
@@ -31,6 +33,9 @@ const WARNING_PERIOD_SECONDS: i64 = 24 * 3600;
 pub(super) struct ServingTls {
     served: RwLock<Served>,
     expiry: IntGaugeVec,
+    options: TlsOptions,
+    trust: Arc<ClientTrust>,
+    published: PublishedAuthentication,
 }
 
 struct Served {
@@ -60,10 +65,17 @@ pub(super) struct ServingCertificateCheck(pub(super) Arc<ServingTls>);
 // === impl ServingTls ===
 
 impl ServingTls {
-    pub(super) fn new(identities: &Identities, expiry: IntGaugeVec) -> Result<Self, ServerError> {
-        let served = Served::of(identities)?;
-        let tls = Self { served: RwLock::new(served), expiry };
-        tls.note_expiry(identities);
+    pub(super) fn new(
+        identities: &Identities,
+        options: &Options,
+        expiry: IntGaugeVec,
+    ) -> Result<Self, ServerError> {
+        let trust = Arc::new(ClientTrust::default());
+        let served = Served::of(identities, &options.tls, &trust)?;
+        let published = PublishedAuthentication::new(front_proxy(&options.authentication.front_proxy));
+        let tls =
+            Self { served: RwLock::new(served), expiry, options: options.tls.clone(), trust, published };
+        tls.note(identities);
         Ok(tls)
     }
 
@@ -72,11 +84,26 @@ impl ServingTls {
         self.served.read().unwrap_or_else(PoisonError::into_inner).tls.clone()
     }
 
+    /// Returns the authorities of clients, which change with the certificates.
+    pub(super) fn trust(&self) -> Arc<ClientTrust> {
+        self.trust.clone()
+    }
+
+    /// Returns what extension API servers are told of them.
+    pub(super) fn published(&self) -> PublishedAuthentication {
+        self.published.clone()
+    }
+
     fn replace(&self, identities: &Identities) -> Result<(), ServerError> {
-        let served = Served::of(identities)?;
+        let served = Served::of(identities, &self.options, &self.trust)?;
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
-        self.note_expiry(identities);
+        self.note(identities);
         Ok(())
+    }
+
+    fn note(&self, identities: &Identities) {
+        self.published.set(&identities.client_ca_pem, &identities.proxy_ca_pem);
+        self.note_expiry(identities);
     }
 
     fn note_expiry(&self, identities: &Identities) {
@@ -103,8 +130,8 @@ impl ServingTls {
 }
 
 impl Served {
-    fn of(identities: &Identities) -> Result<Self, ServerError> {
-        let tls = server_tls(identities)?;
+    fn of(identities: &Identities, options: &TlsOptions, trust: &ClientTrust) -> Result<Self, ServerError> {
+        let tls = server_tls(identities, options, trust)?;
         Ok(Self { tls, validity: Validity::of_chain(&identities.serving_chain) })
     }
 }
@@ -160,7 +187,9 @@ impl CertificateRenewal {
             report(&identities.notes);
         }
         let is_served = identities.serving_chain == present.serving_chain
-            && identities.client_authorities == present.client_authorities;
+            && identities.client_authorities == present.client_authorities
+            && identities.proxy_authorities == present.proxy_authorities
+            && identities.named.iter().map(|one| &one.chain).eq(present.named.iter().map(|one| &one.chain));
         let is_written = identities.admin.certificate_pem == present.admin.certificate_pem
             && identities.server_ca_pem == present.server_ca_pem;
         if !is_served {
@@ -168,6 +197,8 @@ impl CertificateRenewal {
             tracing::info!("serving with renewed certificates");
             state.present.serving_chain.clone_from(&identities.serving_chain);
             state.present.client_authorities.clone_from(&identities.client_authorities);
+            state.present.proxy_authorities.clone_from(&identities.proxy_authorities);
+            state.present.named.clone_from(&identities.named);
         }
         if !is_written {
             kubeconfig::write(&self.options.kubeconfig_path(), self.address, &identities)?;
@@ -198,6 +229,17 @@ impl CertificateRenewal {
             }
         }
         has_warned
+    }
+}
+
+/// Returns the names of front proxies and of their headers, as extension API servers need them.
+fn front_proxy(options: &FrontProxyOptions) -> FrontProxyNames {
+    FrontProxyNames {
+        allowed_names: options.requestheader_allowed_names.clone(),
+        username_headers: options.requestheader_username_headers.clone(),
+        uid_headers: options.requestheader_uid_headers.clone(),
+        group_headers: options.requestheader_group_headers.clone(),
+        extra_headers_prefix: options.requestheader_extra_headers_prefix.clone(),
     }
 }
 

@@ -4,27 +4,36 @@ use std::sync::Arc;
 
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature_with_raw_key};
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::version::{TLS12, TLS13};
 use rustls::{
-    CipherSuite, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, ServerConfig,
-    SignatureScheme,
+    CipherSuite, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
+    SupportedProtocolVersion,
 };
-use rustls_pki_types::{CertificateDer, SubjectPublicKeyInfoDer, UnixTime};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer, UnixTime};
 use tokio_rustls::TlsAcceptor;
 use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
 
+use crate::authentication::{ClientTrust, Verifier};
 use crate::error::ServerError;
+use crate::options::{TlsOptions, TlsVersion};
 
-use super::pki::Identities;
+use super::pki::{Identities, NamedIdentity};
 
 /// The TLS configuration of connections.
 #[derive(Clone)]
 pub(super) struct ServerTls {
     /// Performs the handshake.
     pub(super) acceptor: TlsAcceptor,
-    /// Verifies the chains of client certificates.
-    pub(super) verifier: Arc<dyn ClientCertVerifier>,
+}
+
+/// Presents the certificate of the host that a client asks for.
+#[derive(Debug)]
+struct CertificatesByName {
+    default: Arc<CertifiedKey>,
+    named: Vec<(NamedIdentity, Arc<CertifiedKey>)>,
 }
 
 /// Requests a client certificate and accepts any, as kube-apiserver does. The handshake proves that the
@@ -33,38 +42,91 @@ pub(super) struct ServerTls {
 #[derive(Debug)]
 struct AnyClientCertificate(Arc<dyn ClientCertVerifier>);
 
-/// Returns the acceptor of TLS 1.2 and 1.3 with the serving identity.
-pub(super) fn server_tls(identities: &Identities) -> Result<ServerTls, ServerError> {
-    let provider = Arc::new(provider());
-    let mut roots = RootCertStore::empty();
-    for authority in &identities.client_authorities {
-        roots.add(authority.clone())?;
-    }
-    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-        .allow_unauthenticated()
-        .build()?;
+/// Returns the acceptor with the serving identities, and makes `trust` the authorities of clients.
+pub(super) fn server_tls(
+    identities: &Identities,
+    options: &TlsOptions,
+    trust: &ClientTrust,
+) -> Result<ServerTls, ServerError> {
+    let provider = Arc::new(provider(options));
+    // Clients choose their certificate by the names of authorities, those of proxies included.
+    let all = [&identities.client_authorities[..], &identities.proxy_authorities].concat();
+    let Some(any) = Verifier::new(&all, &provider)? else {
+        return Err(rustls::Error::General("there is no client certificate authority".to_owned()).into());
+    };
+    let clients = Verifier::new(&identities.client_authorities, &provider)?;
+    let proxies = Verifier::new(&identities.proxy_authorities, &provider)?;
+    let resolver = Arc::new(CertificatesByName::new(identities, &provider)?);
     let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_client_cert_verifier(Arc::new(AnyClientCertificate(verifier.clone())))
-        .with_single_cert(identities.serving_chain.clone(), identities.serving_key.clone_key())?;
+        .with_protocol_versions(versions(options))?
+        .with_client_cert_verifier(Arc::new(AnyClientCertificate(any.into_inner())))
+        .with_cert_resolver(resolver);
     config.ignore_client_order = true;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols.retain(|protocol| protocol != b"h2" || !options.disable_http2_serving);
     // Clients resume sessions without a signature, and the server keeps no state for them.
     config.ticketer = ring::Ticketer::new()?;
-    Ok(ServerTls { acceptor: TlsAcceptor::from(Arc::new(config)), verifier })
+    trust.replace(clients, proxies);
+    Ok(ServerTls { acceptor: TlsAcceptor::from(Arc::new(config)) })
+}
+
+/// Returns the versions of TLS.
+fn versions(options: &TlsOptions) -> &'static [&'static SupportedProtocolVersion] {
+    static FROM_12: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
+    static FROM_13: [&SupportedProtocolVersion; 1] = [&TLS13];
+    match options.tls_min_version.unwrap_or(TlsVersion::V12) {
+        TlsVersion::V12 => &FROM_12,
+        TlsVersion::V13 => &FROM_13,
+    }
 }
 
 /// Returns the cryptography provider: the suites of AES-128 first, as in kube-apiserver's TLS, for a third
-/// less work per byte.
-fn provider() -> CryptoProvider {
+/// less work per byte. Suites of TLS 1.2 and groups are limited to the chosen ones.
+fn provider(options: &TlsOptions) -> CryptoProvider {
     const PREFERRED: [CipherSuite; 3] = [
         CipherSuite::TLS13_AES_128_GCM_SHA256,
         CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
         CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
     ];
     let mut provider = ring::default_provider();
+    let chosen = &options.tls_cipher_suites;
+    if !chosen.is_empty() {
+        provider
+            .cipher_suites
+            .retain(|suite| suite.tls13().is_some() || chosen.iter().any(|chosen| chosen.0 == suite.suite()));
+    }
+    let groups = &options.tls_curve_preferences;
+    if !groups.is_empty() {
+        provider.kx_groups.retain(|group| groups.iter().any(|chosen| chosen.0 == group.name()));
+    }
     provider.cipher_suites.sort_by_key(|suite| !PREFERRED.contains(&suite.suite()));
     provider
+}
+
+// === impl CertificatesByName ===
+
+impl CertificatesByName {
+    fn new(identities: &Identities, provider: &CryptoProvider) -> Result<Self, ServerError> {
+        let certified = |chain: &[CertificateDer<'static>], key: &PrivateKeyDer<'static>| {
+            CertifiedKey::from_der(chain.to_vec(), key.clone_key(), provider).map(Arc::new)
+        };
+        let default = certified(&identities.serving_chain, &identities.serving_key)?;
+        let mut named = Vec::new();
+        for identity in &identities.named {
+            named.push((identity.clone(), certified(&identity.chain, &identity.key)?));
+        }
+        Ok(Self { default, named })
+    }
+}
+
+impl ResolvesServerCert for CertificatesByName {
+    fn resolve(&self, client: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let named = client.server_name().and_then(|host| {
+            let host = host.to_ascii_lowercase();
+            self.named.iter().find(|(identity, _)| identity.is_for(&host))
+        });
+        Some(named.map_or_else(|| self.default.clone(), |(_, certified)| certified.clone()))
+    }
 }
 
 // === impl AnyClientCertificate ===

@@ -46,7 +46,7 @@ pub(crate) fn client_config(
     Ok(Arc::new(config))
 }
 
-fn roots_of(bundle: &[u8]) -> Result<RootCertStore, String> {
+pub(super) fn roots_of(bundle: &[u8]) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(bundle).flatten());
     if roots.is_empty() {
@@ -56,7 +56,7 @@ fn roots_of(bundle: &[u8]) -> Result<RootCertStore, String> {
 }
 
 /// Returns the authorities of the system, read once.
-fn system_roots() -> Arc<RootCertStore> {
+pub(super) fn system_roots() -> Arc<RootCertStore> {
     static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     let read = || {
         let found = rustls_native_certs::load_native_certs();

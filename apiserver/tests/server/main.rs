@@ -12,6 +12,8 @@
 )]
 
 mod aggregator;
+mod authentication;
+mod browser;
 mod client;
 mod cluster_policy;
 mod connecting;
@@ -28,6 +30,7 @@ mod peer;
 mod published;
 mod selectable_fields;
 mod service_accounts;
+mod tls_options;
 mod zoo;
 
 use std::time::{Duration, Instant};

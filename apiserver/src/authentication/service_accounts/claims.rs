@@ -3,7 +3,7 @@
 use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenObject};
 use serde::{Deserialize, Serialize};
 
-use super::jwt::Unverified;
+use crate::authentication::jwt::Unverified;
 
 /// Allowed clock skew.
 const LEEWAY_SECONDS: i64 = 60;

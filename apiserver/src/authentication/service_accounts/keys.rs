@@ -21,7 +21,7 @@ use x509_parser::public_key::PublicKey;
 
 use crate::server::pki::{DirectoryGuard, PkiError, write_private};
 
-use super::jwt;
+use crate::authentication::jwt;
 
 /// The prefix of a P-256 key's `SubjectPublicKeyInfo`, up to the point.
 const P256_HEADER: [u8; 26] = [

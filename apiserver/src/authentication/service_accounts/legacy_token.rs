@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::bound::{BoundObjects, account_user};
 use super::claims::{meant_for, user_name};
-use super::jwt::Unverified;
+use crate::authentication::jwt::Unverified;
 
 /// The issuer of all legacy tokens.
 const ISSUER: &str = "kubernetes/serviceaccount";

@@ -12,6 +12,8 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use super::validity::{Moment, Validity, days};
 use super::{Notes, PkiError, certificates, issue, read, write_private};
 
+/// What the names of generated authorities begin with.
+pub(super) const AUTHORITY_PREFIX: &str = "orlop-ca@";
 const AUTHORITY_DAYS: i64 = 3650;
 /// Time before its end at which an authority stops signing, because the certificates that it has signed have
 /// to be trusted for a while after.
@@ -160,8 +162,11 @@ impl Files {
                 "it holds too many certificate authorities: remove those that are not in use".to_owned();
             return Err(PkiError::Unusable { path: self.certificate_path.clone(), reason });
         }
-        let mut parameters =
-            issue::parameters(&format!("orlop-ca@{}", issue::unique()), now, now + days(AUTHORITY_DAYS));
+        let mut parameters = issue::parameters(
+            &format!("{AUTHORITY_PREFIX}{}", issue::unique()),
+            now,
+            now + days(AUTHORITY_DAYS),
+        );
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         parameters.key_usages =
             vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];

@@ -11,30 +11,32 @@ use serde_json::json;
 const MAX_BYTES: usize = 16 * 1024;
 
 /// A parsed token whose signature has not been verified.
-pub(super) struct Unverified<'t> {
+pub(in crate::authentication) struct Unverified<'t> {
     /// The algorithm in the header.
-    pub(super) algorithm: String,
+    pub(in crate::authentication) algorithm: String,
     /// The key id in the header.
-    pub(super) key_id: Option<String>,
+    pub(in crate::authentication) key_id: Option<String>,
     /// The claims, as JSON.
-    pub(super) claims: Vec<u8>,
+    pub(in crate::authentication) claims: Vec<u8>,
     /// The signed part.
-    pub(super) signed: &'t str,
+    pub(in crate::authentication) signed: &'t str,
     /// The signature.
-    pub(super) signature: Vec<u8>,
+    pub(in crate::authentication) signature: Vec<u8>,
 }
 
 #[derive(Deserialize)]
 struct Header {
     alg: String,
     kid: Option<String>,
+    /// Extensions that must be understood; none is.
+    crit: Option<serde::de::IgnoredAny>,
 }
 
 // === impl Unverified ===
 
 impl<'t> Unverified<'t> {
     /// Parses a token. Returns `None` when it is malformed.
-    pub(super) fn parse(token: &'t str) -> Option<Self> {
+    pub(in crate::authentication) fn parse(token: &'t str) -> Option<Self> {
         if token.len() > MAX_BYTES {
             return None;
         }
@@ -42,6 +44,9 @@ impl<'t> Unverified<'t> {
         let (header, claims) = signed.split_once('.')?;
         let decode = |part: &str| BASE64_URL_SAFE_NO_PAD.decode(part).ok();
         let header: Header = serde_json::from_slice(&decode(header)?).ok()?;
+        if header.crit.is_some() {
+            return None;
+        }
         let claims = decode(claims)?;
         let signature = decode(signature)?;
         Some(Self { algorithm: header.alg, key_id: header.kid, claims, signed, signature })
@@ -49,12 +54,12 @@ impl<'t> Unverified<'t> {
 }
 
 /// Returns the part of a token that is signed: its header and claims.
-pub(super) fn unsigned(algorithm: &str, key_id: &str, claims: &[u8]) -> String {
+pub(in crate::authentication) fn unsigned(algorithm: &str, key_id: &str, claims: &[u8]) -> String {
     let header = json!({ "alg": algorithm, "kid": key_id }).to_string();
     format!("{}.{}", BASE64_URL_SAFE_NO_PAD.encode(header), BASE64_URL_SAFE_NO_PAD.encode(claims))
 }
 
 /// Returns the token with its signature.
-pub(super) fn signed(unsigned: &str, signature: &[u8]) -> String {
+pub(in crate::authentication) fn signed(unsigned: &str, signature: &[u8]) -> String {
     format!("{unsigned}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
 }

@@ -1,0 +1,131 @@
+//! The authenticators that the options ask for, in Kubernetes' order.
+//!
+//! Kubernetes concept: `pkg/kubeapiserver/authenticator`.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use registry_core::registry::Stores;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::error::ServerError;
+use crate::options::{AuthenticationOptions, ServiceAccountOptions};
+
+use super::anonymous::Anonymous;
+use super::bootstrap_tokens::BootstrapTokens;
+use super::certificates::ClientCertificates;
+use super::oidc::JwtAuthenticators;
+use super::oidc::configuration::{AnonymousConfig, AuthenticationConfiguration, algorithms};
+use super::oidc::reload::{Reload, issuers};
+use super::request_header::{FrontProxies, ProxyHeaders};
+use super::webhook::TokenWebhook;
+use super::{Authenticator, ClientTrust, ServiceAccountTokens, TokenTable};
+
+/// What authenticators are made of.
+pub(crate) struct Sources<'s> {
+    /// The flags of authentication.
+    pub(crate) options: &'s AuthenticationOptions,
+    /// The flags of service accounts.
+    pub(crate) service_account_options: &'s ServiceAccountOptions,
+    /// The authorities of clients' certificates.
+    pub(crate) trust: Arc<ClientTrust>,
+    /// Tokens of service accounts.
+    pub(crate) service_accounts: Arc<ServiceAccountTokens>,
+    /// The objects that tokens are kept in.
+    pub(crate) stores: Stores,
+}
+
+// === impl Sources ===
+
+impl Sources<'_> {
+    /// Returns the authenticator of a server.
+    ///
+    /// # Errors
+    /// Fails if a file or a flag cannot be used.
+    pub(crate) fn assemble(self) -> Result<Authenticator, ServerError> {
+        let options = self.options;
+        let tokens = match &options.token_auth_file {
+            Some(path) => TokenTable::from_file(path)?,
+            None => TokenTable::default(),
+        };
+        let mut authenticator = Authenticator::new(tokens, false);
+        if options.front_proxy.requestheader_client_ca_file.is_some() {
+            let headers = ProxyHeaders::new(&options.front_proxy).map_err(ServerError::Authentication)?;
+            authenticator.proxy_headers = headers.clone();
+            let allowed = options.front_proxy.requestheader_allowed_names.clone();
+            let proxies = FrontProxies::new(self.trust.clone(), headers, allowed);
+            authenticator = authenticator.with_requests(proxies);
+        }
+        authenticator = authenticator.with_requests(ClientCertificates(self.trust.clone()));
+        authenticator = authenticator.with_service_accounts(self.service_accounts.clone());
+        if options.enable_bootstrap_token_auth {
+            authenticator = authenticator.with_tokens(Arc::new(BootstrapTokens::new(self.stores.clone())));
+        }
+        let (jwt, anonymous) = self.jwt().map_err(ServerError::Authentication)?;
+        if let Some(jwt) = jwt {
+            authenticator = authenticator.with_tokens(Arc::new(jwt));
+        }
+        if let Some(webhook) = self.webhook().map_err(ServerError::Authentication)? {
+            authenticator = authenticator.with_tokens(Arc::new(webhook));
+        }
+        authenticator.anonymous = self.anonymous(anonymous)?;
+        Ok(authenticator)
+    }
+
+    /// Returns the authenticator of issuers' tokens, if there are any, and who needs no credentials by the file.
+    fn jwt(&self) -> Result<(Option<JwtAuthenticators>, Option<AnonymousConfig>), String> {
+        let disallowed = &self.service_account_options.service_account_issuer;
+        let oidc = &self.options.oidc;
+        let Some(path) = &self.options.authentication_config else {
+            let Some(configuration) = AuthenticationConfiguration::of_flags(oidc)? else {
+                return Ok((None, None));
+            };
+            let issuers = issuers(&configuration, disallowed, &algorithms(&oidc.oidc_signing_algs)?)?;
+            return Ok((Some(JwtAuthenticators::new(Arc::new(ArcSwap::from_pointee(issuers)), None)), None));
+        };
+        let configuration = AuthenticationConfiguration::read(path)?;
+        let issuers = issuers(&configuration, disallowed, &super::oidc::ALGORITHMS)?;
+        let issuers = Arc::new(ArcSwap::from_pointee(issuers));
+        let anonymous = configuration.anonymous.clone();
+        let reload = Reload {
+            path: path.clone(),
+            present: configuration,
+            disallowed: disallowed.clone(),
+            issuers: issuers.clone(),
+        };
+        let reload = AbortOnDropHandle::new(tokio::spawn(reload.run()));
+        Ok((Some(JwtAuthenticators::new(issuers, Some(reload))), anonymous))
+    }
+
+    fn webhook(&self) -> Result<Option<TokenWebhook>, String> {
+        let options = &self.options.token_webhook;
+        let Some(path) = &options.authentication_token_webhook_config_file else { return Ok(None) };
+        let own_audiences = self.service_accounts.api_audiences().to_vec();
+        let version = &options.authentication_token_webhook_version;
+        let ttl = options.authentication_token_webhook_cache_ttl;
+        TokenWebhook::new(path, version, ttl, own_audiences).map(Some)
+    }
+
+    /// Returns who needs no credentials: by the file, or else by the flag.
+    fn anonymous(&self, file: Option<AnonymousConfig>) -> Result<Anonymous, ServerError> {
+        let flag = self.options.anonymous_auth;
+        let Some(file) = file else {
+            let is_allowed = flag.unwrap_or(true);
+            return Ok(if is_allowed { Anonymous::Everywhere } else { Anonymous::Nowhere });
+        };
+        if flag.is_some() {
+            return Err(ServerError::Authentication(
+                "anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in \
+                 authentication configuration file"
+                    .to_owned(),
+            ));
+        }
+        Ok(match file {
+            AnonymousConfig { enabled: false, .. } => Anonymous::Nowhere,
+            AnonymousConfig { conditions, .. } if conditions.is_empty() => Anonymous::Everywhere,
+            AnonymousConfig { conditions, .. } => {
+                Anonymous::Paths(conditions.into_iter().map(|condition| condition.path).collect())
+            }
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! The authenticators of a server, one after the other.
+//!
+//! As in Kubernetes, the first authenticator that accepts a credential determines the user. An error does not end the
+//! chain, because a credential of one kind can look like one of another; but a request with a credential that
+//! nobody accepts is never anonymous.
+//!
+//! Kubernetes concept: `union` in `k8s.io/apiserver/pkg/authentication/request/union` and `…/token/union`.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use http::HeaderMap;
+use registry_core::api::StatusError;
+use registry_core::context::UserInfo;
+use registry_core::rest::access::KnownToken;
+
+use super::{ANONYMOUS, AUTHENTICATED, INVALID, PeerCertificates, UNAUTHENTICATED};
+
+/// What a request shows besides tokens.
+pub(crate) struct Shown<'r> {
+    /// The client's certificates.
+    pub(super) certificates: Option<&'r PeerCertificates>,
+    /// The headers.
+    pub(super) headers: &'r HeaderMap,
+}
+
+/// Why a request authenticator does not accept a request.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The credential is not valid, for this reason; another authenticator may accept it.
+    Invalid(String),
+    /// The request cannot be understood.
+    Unreadable(StatusError),
+}
+
+/// Authenticates requests by their connection and headers.
+pub(crate) trait RequestAuthenticator: Send + Sync {
+    /// Returns the user of a request; `None` if it shows nothing that this authenticator knows.
+    ///
+    /// # Errors
+    /// Fails if a credential is not accepted.
+    fn authenticate(&self, shown: &Shown<'_>) -> Result<Option<UserInfo>, Refusal>;
+}
+
+/// The user of a token; `None` if the token is of another kind, an error if it is of this kind and not accepted.
+pub(crate) type TokenOutcome = Result<Option<AuthenticatedToken>, String>;
+
+/// The answer of a token authenticator.
+pub(crate) enum TokenAnswer<'a> {
+    /// It is known.
+    Now(TokenOutcome),
+    /// It has to be looked up.
+    Later(BoxFuture<'a, TokenOutcome>),
+}
+
+/// A token that is accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AuthenticatedToken {
+    /// The user.
+    pub(crate) user: UserInfo,
+    /// Those of the wanted audiences that the token is valid for; `None` if tokens of its kind have no audiences, and
+    /// are valid for this server.
+    pub(crate) audiences: Option<Vec<String>>,
+}
+
+/// Authenticates bearer tokens.
+pub(crate) trait TokenAuthenticator: Send + Sync {
+    /// Whether this authenticator compares audiences itself. Others are asked only about tokens for this server.
+    fn compares_audiences(&self) -> bool {
+        false
+    }
+
+    /// Returns the user of a token that is valid for one of these audiences.
+    fn authenticate<'a>(&'a self, token: &'a str, audiences: &'a [String]) -> TokenAnswer<'a>;
+}
+
+/// Token authenticators, in the order in which they are asked.
+#[derive(Default)]
+pub(crate) struct TokenChain {
+    authenticators: Vec<Arc<dyn TokenAuthenticator>>,
+    /// The audiences of this server.
+    own_audiences: Vec<String>,
+}
+
+// === impl TokenChain ===
+
+impl TokenChain {
+    /// Adds an authenticator.
+    pub(super) fn push(&mut self, authenticator: Arc<dyn TokenAuthenticator>) {
+        self.authenticators.push(authenticator);
+    }
+
+    /// Sets the audiences of this server.
+    pub(super) fn set_own_audiences(&mut self, audiences: Vec<String>) {
+        self.own_audiences = audiences;
+    }
+
+    /// Returns the user of a token that is valid for this server.
+    ///
+    /// # Errors
+    /// Fails with the reasons if nobody accepts it.
+    pub(super) async fn user(&self, token: &str) -> Result<UserInfo, Vec<String>> {
+        self.find(token, &self.own_audiences, true).await.map(|found| found.user)
+    }
+
+    /// Returns the user of a token that is valid for one of these audiences. An empty list means this server.
+    ///
+    /// # Errors
+    /// Fails if nobody accepts it; the text gives the reasons.
+    pub(super) async fn review(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String> {
+        let wanted = if audiences.is_empty() { &self.own_audiences } else { audiences };
+        let own: Vec<String> =
+            self.own_audiences.iter().filter(|own| wanted.contains(own)).cloned().collect();
+        let is_own = !own.is_empty() || self.own_audiences.is_empty();
+        match self.find(token, wanted, is_own).await {
+            Ok(found) => Ok(KnownToken { user: found.user, audiences: found.audiences.unwrap_or(own) }),
+            // The server's own client is asked first, whose answer is always this one.
+            Err(errors) => Err(joined(std::iter::once(INVALID.to_owned()).chain(errors))),
+        }
+    }
+
+    async fn find(
+        &self,
+        token: &str,
+        audiences: &[String],
+        is_own: bool,
+    ) -> Result<AuthenticatedToken, Vec<String>> {
+        let mut errors = Vec::new();
+        for authenticator in &self.authenticators {
+            if !is_own && !authenticator.compares_audiences() {
+                continue;
+            }
+            let outcome = match authenticator.authenticate(token, audiences) {
+                TokenAnswer::Now(outcome) => outcome,
+                TokenAnswer::Later(outcome) => outcome.await,
+            };
+            match outcome {
+                Ok(Some(mut found)) => {
+                    add_authenticated(&mut found.user);
+                    return Ok(found);
+                }
+                Ok(None) => {}
+                Err(error) => errors.push(error),
+            }
+        }
+        Err(errors)
+    }
+}
+
+/// Adds the group of all authenticated users, unless the user is in it, or is not authenticated.
+pub(super) fn add_authenticated(user: &mut UserInfo) {
+    let is_marked = user.groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED);
+    if user.name != ANONYMOUS && !is_marked {
+        user.groups.push(AUTHENTICATED.to_owned());
+    }
+}
+
+/// Joins errors as Go's aggregates do: each once, in brackets if there are several.
+fn joined(errors: impl Iterator<Item = String>) -> String {
+    let mut different: Vec<String> = Vec::new();
+    for error in errors {
+        if !different.contains(&error) {
+            different.push(error);
+        }
+    }
+    match <[String; 1]>::try_from(different) {
+        Ok([one]) => one,
+        Err(several) => format!("[{}]", several.join(", ")),
+    }
+}

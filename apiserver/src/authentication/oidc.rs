@@ -1,0 +1,125 @@
+//! OpenID Connect: tokens of issuers that the server is told of, by `--authentication-config` or by the `--oidc-*` flags.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `configuration` | the configuration file, and the flags as one |
+//! | `validation` | its rules, with compiled expressions |
+//! | `checks` | the rules for an issuer's own fields |
+//! | `provider` | an issuer: where its keys are, and the keys |
+//! | `keys` | JSON web keys, and signatures |
+//! | `claims` | what is checked of every token |
+//! | `mapping` | the user that the claims name |
+//! | `reload` | reads the file again when it changes |
+//!
+//! The algorithm of a token must be one of RSA or elliptic curves, and fit the issuer's key: no token decides how it is
+//! verified.
+//!
+//! Kubernetes concept:
+//! [structured authentication configuration](https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration).
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
+use super::jwt::Unverified;
+
+mod checks;
+mod claims;
+pub(super) mod configuration;
+mod keys;
+mod mapping;
+mod provider;
+pub(super) mod reload;
+#[cfg(test)]
+mod tests;
+pub(super) mod validation;
+
+use keys::Algorithm;
+use provider::Provider;
+use validation::IssuerRules;
+
+/// Every signature algorithm that issuers may use.
+pub(super) const ALGORITHMS: [Algorithm; 8] = Algorithm::ALL;
+
+/// Authenticates the users of configured issuers.
+pub(super) struct JwtAuthenticators {
+    issuers: Arc<ArcSwap<Vec<Issuer>>>,
+    /// Reads the configuration again, as long as this exists.
+    _reload: Option<AbortOnDropHandle<()>>,
+}
+
+/// One issuer.
+pub(super) struct Issuer {
+    rules: IssuerRules,
+    algorithms: Vec<Algorithm>,
+    provider: Provider,
+}
+
+// === impl Issuer ===
+
+impl Issuer {
+    /// Prepares an issuer, whose keys are fetched from now on.
+    ///
+    /// # Errors
+    /// Fails if its certificate authority cannot be used.
+    pub(super) fn new(rules: IssuerRules, algorithms: Vec<Algorithm>) -> Result<Self, String> {
+        let provider =
+            Provider::start(&rules.url, rules.discovery_url.as_deref(), &rules.certificate_authority)?;
+        Ok(Self { rules, algorithms, provider })
+    }
+
+    /// Whether its keys are known.
+    pub(super) fn is_ready(&self) -> bool {
+        self.provider.keys().is_some()
+    }
+
+    async fn user(&self, token: &Unverified<'_>, claims: &Map<String, Value>) -> TokenOutcome {
+        let Some(keys) = self.provider.keys() else {
+            return Err("oidc: authenticator not initialized".to_owned());
+        };
+        let verified = |reason: String| format!("oidc: verify token: {reason}");
+        let now = Timestamp::now().as_second();
+        claims::check(claims, &self.rules.audiences, now).map_err(verified)?;
+        let algorithm = Algorithm::accepted(&token.algorithm, &self.algorithms).map_err(verified)?;
+        if !keys.verify(algorithm, token) {
+            // The issuer may have new keys.
+            let newer = self.provider.newer_than(&keys).await;
+            if !newer.is_some_and(|keys| keys.verify(algorithm, token)) {
+                let reason = "failed to verify signature: failed to verify id token signature";
+                return Err(verified(reason.to_owned()));
+            }
+        }
+        let user = mapping::user(&self.rules, claims)?;
+        Ok(Some(AuthenticatedToken { user, audiences: None }))
+    }
+}
+
+// === impl JwtAuthenticators ===
+
+impl JwtAuthenticators {
+    pub(super) fn new(issuers: Arc<ArcSwap<Vec<Issuer>>>, reload: Option<AbortOnDropHandle<()>>) -> Self {
+        Self { issuers, _reload: reload }
+    }
+
+    async fn authenticate_token(&self, token: &str) -> TokenOutcome {
+        let Some(unverified) = Unverified::parse(token) else { return Ok(None) };
+        let Some(decoded) = claims::decode(&unverified.claims) else { return Ok(None) };
+        let Some(name) = claims::issuer(&decoded.claims) else { return Ok(None) };
+        let issuers = self.issuers.load_full();
+        let Some(issuer) = issuers.iter().find(|issuer| issuer.rules.url == name) else { return Ok(None) };
+        if let Some(duplicate) = decoded.duplicate {
+            return Err(format!("oidc: verify token: {duplicate}"));
+        }
+        issuer.user(&unverified, &decoded.claims).await
+    }
+}
+
+impl TokenAuthenticator for JwtAuthenticators {
+    fn authenticate<'a>(&'a self, token: &'a str, _: &'a [String]) -> TokenAnswer<'a> {
+        TokenAnswer::Later(Box::pin(self.authenticate_token(token)))
+    }
+}

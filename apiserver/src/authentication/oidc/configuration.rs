@@ -1,0 +1,269 @@
+//! The file of `--authentication-config`, and the `--oidc-*` flags as such a file.
+
+use std::fs;
+use std::path::Path;
+
+use registry_core::codec::{Limits, yaml};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::options::OidcOptions;
+
+use super::keys::Algorithm;
+
+/// Versions of the configuration that are read; they have the same fields.
+const VERSIONS: [&str; 3] =
+    ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
+const KIND: &str = "AuthenticationConfiguration";
+/// Maximum size of the file.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// The issuers whose tokens are accepted, and who needs none.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::authentication) struct AuthenticationConfiguration {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    pub(super) jwt: Vec<JwtAuthenticator>,
+    pub(in crate::authentication) anonymous: Option<AnonymousConfig>,
+}
+
+/// Which requests are accepted without credentials.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::authentication) struct AnonymousConfig {
+    #[serde(default)]
+    pub(in crate::authentication) enabled: bool,
+    #[serde(default)]
+    pub(in crate::authentication) conditions: Vec<AnonymousCondition>,
+}
+
+/// A path.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::authentication) struct AnonymousCondition {
+    #[serde(default)]
+    pub(in crate::authentication) path: String,
+}
+
+/// An issuer, and the users that its tokens name.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct JwtAuthenticator {
+    #[serde(default)]
+    pub(super) issuer: IssuerConfig,
+    #[serde(default)]
+    pub(super) claim_validation_rules: Vec<ClaimValidationRule>,
+    #[serde(default)]
+    pub(super) claim_mappings: ClaimMappings,
+    #[serde(default)]
+    pub(super) user_validation_rules: Vec<UserValidationRule>,
+}
+
+/// An issuer.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct IssuerConfig {
+    #[serde(default)]
+    pub(super) url: String,
+    #[serde(default, rename = "discoveryURL")]
+    pub(super) discovery_url: String,
+    #[serde(default)]
+    pub(super) certificate_authority: String,
+    #[serde(default)]
+    pub(super) audiences: Vec<String>,
+    #[serde(default)]
+    pub(super) audience_match_policy: String,
+    #[serde(default)]
+    pub(super) egress_selector_type: String,
+}
+
+/// What is asked of the claims: a value, or an expression.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ClaimValidationRule {
+    #[serde(default)]
+    pub(super) claim: String,
+    #[serde(default)]
+    pub(super) required_value: String,
+    #[serde(default)]
+    pub(super) expression: String,
+    #[serde(default)]
+    pub(super) message: String,
+}
+
+/// What of the user comes from which claim.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ClaimMappings {
+    #[serde(default)]
+    pub(super) username: PrefixedClaim,
+    #[serde(default)]
+    pub(super) groups: PrefixedClaim,
+    #[serde(default)]
+    pub(super) uid: UnprefixedClaim,
+    #[serde(default)]
+    pub(super) extra: Vec<ExtraMapping>,
+}
+
+/// A claim with a prefix, or an expression.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct PrefixedClaim {
+    #[serde(default)]
+    pub(super) claim: String,
+    pub(super) prefix: Option<String>,
+    #[serde(default)]
+    pub(super) expression: String,
+}
+
+/// A claim, or an expression.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct UnprefixedClaim {
+    #[serde(default)]
+    pub(super) claim: String,
+    #[serde(default)]
+    pub(super) expression: String,
+}
+
+/// An extra attribute of the user.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ExtraMapping {
+    #[serde(default)]
+    pub(super) key: String,
+    #[serde(default)]
+    pub(super) value_expression: String,
+}
+
+/// What is asked of the user.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct UserValidationRule {
+    #[serde(default)]
+    pub(super) expression: String,
+    #[serde(default)]
+    pub(super) message: String,
+}
+
+// === impl AuthenticationConfiguration ===
+
+impl AuthenticationConfiguration {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Fails if it cannot be read, or is no such configuration.
+    pub(in crate::authentication) fn read(path: &Path) -> Result<Self, String> {
+        let failed = |reason: String| {
+            format!("failed to load authentication configuration from file {:?}: {reason}", path.display())
+        };
+        let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
+        Self::parse(&bytes).map_err(failed)
+    }
+
+    /// Reads a configuration (YAML or JSON).
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.trim_ascii().is_empty() {
+            return Err("empty config data".to_owned());
+        }
+        if bytes.len() > MAX_BYTES {
+            return Err(format!("it is larger than {MAX_BYTES} bytes"));
+        }
+        let decoded = yaml::decode(bytes, &Limits::default()).map_err(|error| error.to_string())?;
+        if let Some(duplicate) = decoded.duplicates.first() {
+            return Err(format!("strict decoding error: {duplicate}"));
+        }
+        let value = without_nulls(decoded.value);
+        let configuration: Self =
+            serde_json::from_value(value).map_err(|error| format!("strict decoding error: {error}"))?;
+        if configuration.kind != KIND || !VERSIONS.contains(&configuration.api_version.as_str()) {
+            return Err(format!(
+                "no kind {:?} is registered for version {:?}: expected {KIND} of {}",
+                configuration.kind, configuration.api_version, VERSIONS[0]
+            ));
+        }
+        Ok(configuration)
+    }
+
+    /// Returns the configuration that the `--oidc-*` flags stand for; `None` without them.
+    ///
+    /// # Errors
+    /// Fails if a file of them cannot be read.
+    pub(in crate::authentication) fn of_flags(flags: &OidcOptions) -> Result<Option<Self>, String> {
+        let (Some(url), Some(client)) = (&flags.oidc_issuer_url, &flags.oidc_client_id) else {
+            return Ok(None);
+        };
+        let certificate_authority = match &flags.oidc_ca_file {
+            Some(path) => fs::read_to_string(path).map_err(|error| format!("--oidc-ca-file: {error}"))?,
+            None => String::new(),
+        };
+        let prefix = match flags.oidc_username_prefix.as_deref().unwrap_or_default() {
+            "-" => String::new(),
+            "" if flags.oidc_username_claim != "email" => format!("{url}#"),
+            prefix => prefix.to_owned(),
+        };
+        let username = PrefixedClaim {
+            claim: flags.oidc_username_claim.clone(),
+            prefix: Some(prefix),
+            ..PrefixedClaim::default()
+        };
+        let groups = flags.oidc_groups_claim.as_ref().filter(|claim| !claim.is_empty());
+        let groups = groups.map(|claim| PrefixedClaim {
+            claim: claim.clone(),
+            prefix: Some(flags.oidc_groups_prefix.clone().unwrap_or_default()),
+            ..PrefixedClaim::default()
+        });
+        let rules = flags.oidc_required_claim.iter().map(|(claim, value)| ClaimValidationRule {
+            claim: claim.clone(),
+            required_value: value.clone(),
+            ..ClaimValidationRule::default()
+        });
+        let jwt = JwtAuthenticator {
+            issuer: IssuerConfig {
+                url: url.clone(),
+                audiences: vec![client.clone()],
+                certificate_authority,
+                ..IssuerConfig::default()
+            },
+            claim_validation_rules: rules.collect(),
+            claim_mappings: ClaimMappings {
+                username,
+                groups: groups.unwrap_or_default(),
+                ..ClaimMappings::default()
+            },
+            ..JwtAuthenticator::default()
+        };
+        Ok(Some(Self { jwt: vec![jwt], ..Self::default() }))
+    }
+}
+
+/// Returns the signature algorithms of `--oidc-signing-algs`.
+///
+/// # Errors
+/// Fails if there is another one.
+pub(in crate::authentication) fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, String> {
+    let algorithm = |name: &String| match Algorithm::named(name) {
+        Some(algorithm) => Ok(algorithm),
+        None if name == "ES512" => {
+            Err("--oidc-signing-algs: ES512 is not built in: use ES256 or ES384".to_owned())
+        }
+        None => Err(format!("--oidc-signing-algs: oidc: unsupported signing alg: {name:?}")),
+    };
+    names.iter().map(algorithm).collect()
+}
+
+/// A field that is null is a field that is not there, as in Go.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let present = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(present.map(|(name, value)| (name, without_nulls(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
+        other => other,
+    }
+}

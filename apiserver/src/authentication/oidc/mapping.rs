@@ -1,0 +1,240 @@
+//! The user that verified claims name.
+
+use std::collections::BTreeMap;
+
+use registry_core::cel::{Activation, CostBudget, PER_CALL_LIMIT, Program, Value as CelValue, escape};
+use registry_core::context::UserInfo;
+use serde_json::{Map, Value, json};
+
+use super::validation::{IssuerRules, Mapping, Rule, user_type};
+
+/// The key of the token's id among the user's extra attributes.
+const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
+
+/// Returns the user of claims.
+///
+/// # Errors
+/// Returns the reason why the claims name none, or are not accepted by a rule.
+pub(super) fn user(rules: &IssuerRules, claims: &Map<String, Value>) -> Result<UserInfo, String> {
+    let seen = rules.has_expressions.then(|| Value::Object(seen(claims, rules.uses_escapes)));
+    let claims = Claims { raw: claims, seen: seen.as_ref() };
+    let name = username(rules, &claims)?;
+    let groups = groups(rules, &claims)?;
+    let uid = uid(rules, &claims)?;
+    let extra = extra(rules, &claims)?;
+    for (claim, wanted) in &rules.required {
+        let Some(value) = claims.raw.get(claim) else {
+            return Err(format!("oidc: required claim {claim} not present in ID token"));
+        };
+        let value = value.as_str().ok_or_else(|| format!("oidc: parse claim {claim}: it is no string"))?;
+        if value != wanted {
+            return Err(format!(
+                "oidc: required claim {claim} value does not match. Got = {value}, want = {wanted}"
+            ));
+        }
+    }
+    let of_claims = |program: &Program| claims.evaluate(rules, program);
+    check(&rules.claim_rules, of_claims)
+        .map_err(|reason| format!("oidc: error evaluating claim validation expression: {reason}"))?;
+    let user = UserInfo { name, uid, groups, extra: extra.into_iter().collect() };
+    check_user(rules, &user)?;
+    Ok(user)
+}
+
+/// Claims, as they are and as expressions see them.
+struct Claims<'c> {
+    raw: &'c Map<String, Value>,
+    seen: Option<&'c Value>,
+}
+
+// === impl Claims ===
+
+impl Claims<'_> {
+    fn evaluate(&self, rules: &IssuerRules, program: &Program) -> Result<Value, String> {
+        let mut activation = rules.claims_activation();
+        if let Some(seen) = self.seen {
+            activation.bind_dynamic("claims", seen);
+        }
+        evaluate(program, &activation)
+    }
+
+    /// Returns a claim that is a string.
+    fn text(&self, name: &str) -> Result<&str, String> {
+        let value = self.raw.get(name).ok_or("claim not present")?;
+        value.as_str().ok_or_else(|| "it is no string".to_owned())
+    }
+}
+
+fn evaluate<'a>(program: &'a Program, activation: &Activation<'a>) -> Result<Value, String> {
+    let mut budget = CostBudget::new(PER_CALL_LIMIT);
+    let value: CelValue<'a> = program.evaluate(activation, &mut budget).map_err(|error| error.to_string())?;
+    match value {
+        CelValue::Bytes(_) | CelValue::Duration(_) | CelValue::Timestamp(_) | CelValue::Optional(_) => {
+            Err("expression must return a string or a list of strings".to_owned())
+        }
+        value => value.to_json().ok_or_else(|| "expression returns a value of no known type".to_owned()),
+    }
+}
+
+/// Returns the claims as expressions see them: `__dot__` and other escapes stand for what names cannot have.
+fn seen(claims: &Map<String, Value>, uses_escapes: bool) -> Map<String, Value> {
+    if !uses_escapes {
+        return claims.clone();
+    }
+    let mut seen = Map::new();
+    for (name, value) in claims {
+        let value = with_escapes(value);
+        if let Some(escaped) = escape(name).filter(|escaped| escaped != name) {
+            seen.entry(escaped).or_insert_with(|| value.clone());
+        }
+        seen.insert(name.clone(), value);
+    }
+    seen
+}
+
+fn with_escapes(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => Value::Object(seen(fields, true)),
+        Value::Array(items) => Value::Array(items.iter().map(with_escapes).collect()),
+        other => other.clone(),
+    }
+}
+
+fn username(rules: &IssuerRules, claims: &Claims<'_>) -> Result<String, String> {
+    let (claim, prefix) = match &rules.username {
+        Mapping::Expression(program) => {
+            let failed =
+                |reason: String| format!("oidc: error evaluating username claim expression: {reason}");
+            return match claims.evaluate(rules, program).map_err(failed)? {
+                Value::String(name) if name.is_empty() => {
+                    Err("oidc: empty username via CEL expression is not allowed".to_owned())
+                }
+                Value::String(name) => Ok(name),
+                _ => Err(failed("username claim expression must return a string".to_owned())),
+            };
+        }
+        Mapping::Claim { name, prefix } => (name, prefix),
+    };
+    let failed = |reason: String| format!("oidc: parse username claims {claim:?}: {reason}");
+    let name = claims.text(claim).map_err(failed)?;
+    if name.is_empty() {
+        return Err(failed("it is empty".to_owned()));
+    }
+    if claim == "email" {
+        match claims.raw.get("email_verified") {
+            None | Some(Value::Bool(true)) => {}
+            Some(Value::Bool(false)) => return Err("oidc: email not verified".to_owned()),
+            Some(_) => return Err("oidc: parse 'email_verified' claim: it is no bool".to_owned()),
+        }
+    }
+    Ok(format!("{prefix}{name}"))
+}
+
+fn groups(rules: &IssuerRules, claims: &Claims<'_>) -> Result<Vec<String>, String> {
+    let (name, prefix) = match &rules.groups {
+        None => return Ok(Vec::new()),
+        Some(Mapping::Expression(program)) => {
+            let failed = |reason: String| format!("oidc: error evaluating group claim expression: {reason}");
+            return claims.evaluate(rules, program).and_then(texts).map_err(failed);
+        }
+        Some(Mapping::Claim { name, prefix }) => (name, prefix),
+    };
+    let failed =
+        || format!("oidc: parse groups claim {name:?}: it is neither a string nor a list of strings");
+    let prefixed = |group: &Value| group.as_str().map(|group| format!("{prefix}{group}")).ok_or_else(failed);
+    match claims.raw.get(name) {
+        None if is_distributed(claims.raw, name) => {
+            Err(format!("oidc: the claim {name:?} is distributed: such claims are not fetched"))
+        }
+        None => Ok(Vec::new()),
+        Some(Value::Array(groups)) => groups.iter().map(prefixed).collect(),
+        Some(one) => Ok(vec![prefixed(one)?]),
+    }
+}
+
+/// Whether a token refers to another place for a claim. Its user would lack groups without notice.
+fn is_distributed(claims: &Map<String, Value>, name: &str) -> bool {
+    claims.get("_claim_names").is_some_and(|names| names.get(name).is_some())
+}
+
+fn uid(rules: &IssuerRules, claims: &Claims<'_>) -> Result<String, String> {
+    match &rules.uid {
+        None => Ok(String::new()),
+        Some(Mapping::Claim { name, .. }) => {
+            let uid =
+                claims.text(name).map_err(|reason| format!("oidc: parse uid claim {name:?}: {reason}"))?;
+            Ok(uid.to_owned())
+        }
+        Some(Mapping::Expression(program)) => {
+            let failed = |reason: String| format!("oidc: error evaluating uid claim expression: {reason}");
+            match claims.evaluate(rules, program).map_err(failed)? {
+                Value::String(uid) => Ok(uid),
+                _ => Err(failed("uid claim expression must return a string".to_owned())),
+            }
+        }
+    }
+}
+
+fn extra(rules: &IssuerRules, claims: &Claims<'_>) -> Result<BTreeMap<String, Vec<String>>, String> {
+    let mut extra = BTreeMap::new();
+    if let Ok(id) = claims.text("jti")
+        && !id.is_empty()
+    {
+        extra.insert(CREDENTIAL_ID.to_owned(), vec![format!("JTI={id}")]);
+    }
+    for (key, program) in &rules.extra {
+        let values = claims.evaluate(rules, program).and_then(texts);
+        let values = values
+            .map_err(|reason| format!("oidc: error evaluating extra claim expression: {key}: {reason}"))?;
+        if !values.is_empty() {
+            extra.insert(key.clone(), values);
+        }
+    }
+    Ok(extra)
+}
+
+/// Returns a text or a list of texts, without empty ones.
+fn texts(value: Value) -> Result<Vec<String>, String> {
+    let failed = || "expression must return a string or a list of strings".to_owned();
+    let texts: Vec<String> = match value {
+        Value::Null => Vec::new(),
+        Value::String(one) => vec![one],
+        Value::Array(all) => {
+            let text = |one| if let Value::String(one) = one { Ok(one) } else { Err(failed()) };
+            all.into_iter().map(text).collect::<Result<_, _>>()?
+        }
+        _ => return Err(failed()),
+    };
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
+}
+
+fn check(rules: &[Rule], evaluate: impl Fn(&Program) -> Result<Value, String>) -> Result<(), String> {
+    for rule in rules {
+        match evaluate(&rule.program)? {
+            Value::Bool(true) => {}
+            Value::Bool(false) => {
+                return Err(format!("validation expression '{}' failed: {}", rule.expression, rule.message));
+            }
+            _ => return Err("validation expression must return a boolean".to_owned()),
+        }
+    }
+    Ok(())
+}
+
+fn check_user(rules: &IssuerRules, user: &UserInfo) -> Result<(), String> {
+    if rules.user_rules.is_empty() {
+        return Ok(());
+    }
+    let extra: Map<String, Value> =
+        user.extra.iter().map(|(key, values)| (key.clone(), json!(values))).collect();
+    let extra = seen(&extra, rules.uses_escapes);
+    let user = json!({ "username": user.name, "uid": user.uid, "groups": user.groups, "extra": extra });
+    let declared = user_type();
+    let of_user = |program: &Program| {
+        let mut activation = rules.user_activation();
+        activation.bind_json("user", &user, &declared);
+        evaluate(program, &activation)
+    };
+    check(&rules.user_rules, of_user)
+        .map_err(|reason| format!("oidc: error evaluating user info validation rule: {reason}"))
+}

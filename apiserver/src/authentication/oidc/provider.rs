@@ -1,0 +1,158 @@
+//! An issuer on the network: where its keys are, and the keys.
+//!
+//! The issuer may start later than this server, or run in its cluster: until its keys are known, its tokens are refused.
+//! Keys are fetched again every [`REFRESH`], and when a token is signed with an unknown one, at most once in
+//! [`MIN_INTERVAL`]: whoever sends tokens cannot make the server send requests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use serde::Deserialize;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::webhooks::fetch::HttpsClient;
+
+use super::keys::Keys;
+
+/// Time between attempts to find the keys.
+const RETRY: Duration = Duration::from_secs(10);
+/// Time after which keys are fetched again: those that the issuer has withdrawn end with it.
+const REFRESH: Duration = Duration::from_mins(10);
+/// Minimum time between two fetches for unknown keys.
+const MIN_INTERVAL: Duration = Duration::from_secs(10);
+/// Maximum time of a request to an issuer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum size of an issuer's documents.
+const MAX_BYTES: usize = 1024 * 1024;
+const WELL_KNOWN: &str = "/.well-known/openid-configuration";
+
+/// An issuer.
+pub(super) struct Provider {
+    inner: Arc<Inner>,
+    _refresh: AbortOnDropHandle<()>,
+}
+
+struct Inner {
+    issuer: String,
+    configuration_url: String,
+    client: HttpsClient,
+    keys: ArcSwapOption<Keys>,
+    /// Where the keys are, and when they were last fetched for a token; held while they are fetched.
+    fetched: Mutex<Fetched>,
+}
+
+#[derive(Default)]
+struct Fetched {
+    keys_url: Option<String>,
+    for_token: Option<Instant>,
+}
+
+#[derive(Deserialize)]
+struct Configuration {
+    issuer: String,
+    jwks_uri: String,
+}
+
+// === impl Provider ===
+
+impl Provider {
+    /// Starts to fetch the keys of an issuer.
+    pub(super) fn start(issuer: &str, discovery_url: Option<&str>, authority: &str) -> Result<Self, String> {
+        let own = || format!("{}{WELL_KNOWN}", issuer.strip_suffix('/').unwrap_or(issuer));
+        let inner = Arc::new(Inner {
+            issuer: issuer.to_owned(),
+            configuration_url: discovery_url.map_or_else(own, str::to_owned),
+            client: HttpsClient::new(authority.as_bytes(), None, TIMEOUT, MAX_BYTES)?,
+            keys: ArcSwapOption::empty(),
+            fetched: Mutex::default(),
+        });
+        let refresh = AbortOnDropHandle::new(tokio::spawn(inner.clone().refresh()));
+        Ok(Self { inner, _refresh: refresh })
+    }
+
+    /// Returns the keys, if they are known.
+    pub(super) fn keys(&self) -> Option<Arc<Keys>> {
+        self.inner.keys.load_full()
+    }
+
+    /// Returns newer keys than these, if there are any.
+    pub(super) async fn newer_than(&self, known: &Arc<Keys>) -> Option<Arc<Keys>> {
+        let mut fetched = self.inner.fetched.lock().await;
+        let present = self.keys()?;
+        if !Arc::ptr_eq(&present, known) {
+            return Some(present);
+        }
+        if fetched.for_token.is_some_and(|last| last.elapsed() < MIN_INTERVAL) {
+            return None;
+        }
+        fetched.for_token = Some(Instant::now());
+        match self.inner.fetch(&mut fetched).await {
+            Ok(()) => self.keys(),
+            Err(error) => {
+                tracing::warn!(issuer = self.inner.issuer, "cannot fetch the keys of an issuer: {error}");
+                None
+            }
+        }
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    async fn refresh(self: Arc<Self>) {
+        loop {
+            let outcome = self.fetch(&mut *self.fetched.lock().await).await;
+            let pause = match outcome {
+                Ok(()) => REFRESH,
+                Err(error) => {
+                    tracing::warn!(issuer = self.issuer, "cannot fetch the keys of an issuer: {error}");
+                    RETRY
+                }
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Fetches the keys.
+    async fn fetch(&self, fetched: &mut Fetched) -> Result<(), String> {
+        let url = match &fetched.keys_url {
+            Some(url) => url.clone(),
+            None => self.discover().await?,
+        };
+        let keys = match self.get(&url).await.and_then(|body| Keys::parse(&body)) {
+            Ok(keys) => keys,
+            Err(error) => {
+                // The issuer may have moved them.
+                fetched.keys_url = None;
+                return Err(error);
+            }
+        };
+        fetched.keys_url = Some(url);
+        self.keys.store(Some(Arc::new(keys)));
+        Ok(())
+    }
+
+    /// Returns the URL of the keys.
+    async fn discover(&self) -> Result<String, String> {
+        let body = self.get(&self.configuration_url).await?;
+        let found: Configuration = serde_json::from_slice(&body)
+            .map_err(|error| format!("oidc: failed to decode provider discovery object: {error}"))?;
+        if found.issuer != self.issuer {
+            return Err(format!(
+                "oidc: issuer did not match the issuer returned by provider, expected {:?} got {:?}",
+                self.issuer, found.issuer
+            ));
+        }
+        Ok(found.jwks_uri)
+    }
+
+    async fn get(&self, url: &str) -> Result<bytes::Bytes, String> {
+        match self.client.get(url).await? {
+            (http::StatusCode::OK, body) => Ok(body),
+            (status, _) => Err(format!("Get {url:?}: {status}")),
+        }
+    }
+}

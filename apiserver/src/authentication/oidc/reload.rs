@@ -1,0 +1,86 @@
+//! Reads the configuration again when its file changes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use tokio::time::Instant;
+
+use super::configuration::AuthenticationConfiguration;
+use super::keys::Algorithm;
+use super::{Issuer, validation};
+
+/// Time between two looks at the file.
+const PERIOD: Duration = Duration::from_secs(5);
+/// Time in which the keys of all issuers must be found before a new configuration takes effect.
+const READY_TIMEOUT: Duration = Duration::from_mins(1);
+/// Time between two looks for the keys.
+const READY_PERIOD: Duration = Duration::from_millis(100);
+
+/// Applies changes of a configuration file.
+pub(in crate::authentication) struct Reload {
+    pub(in crate::authentication) path: PathBuf,
+    pub(in crate::authentication) present: AuthenticationConfiguration,
+    /// Issuers that the file must not name.
+    pub(in crate::authentication) disallowed: Vec<String>,
+    pub(in crate::authentication) issuers: Arc<ArcSwap<Vec<Issuer>>>,
+}
+
+/// Returns the issuers of a configuration.
+///
+/// # Errors
+/// Fails if it is not valid.
+pub(in crate::authentication) fn issuers(
+    configuration: &AuthenticationConfiguration,
+    disallowed: &[String],
+    algorithms: &[Algorithm],
+) -> Result<Vec<Issuer>, String> {
+    let rules = validation::compile(configuration, disallowed)
+        .map_err(|errors| format!("invalid authentication configuration: {errors}"))?;
+    rules.into_iter().map(|rules| Issuer::new(rules, algorithms.to_vec())).collect()
+}
+
+// === impl Reload ===
+
+impl Reload {
+    /// Looks at the file for as long as the task runs.
+    pub(in crate::authentication) async fn run(mut self) {
+        let mut failure = None;
+        loop {
+            tokio::time::sleep(PERIOD).await;
+            let outcome = self.look().await;
+            // Repeated failures are logged once.
+            if let Err(error) = &outcome
+                && failure.as_ref() != Some(error)
+            {
+                tracing::error!("the authentication configuration stays as it is: {error}");
+            }
+            failure = outcome.err();
+        }
+    }
+
+    async fn look(&mut self) -> Result<(), String> {
+        let path = self.path.clone();
+        let read = tokio::task::spawn_blocking(move || AuthenticationConfiguration::read(&path));
+        let configuration = read.await.map_err(|error| error.to_string())??;
+        if configuration == self.present {
+            return Ok(());
+        }
+        if configuration.anonymous != self.present.anonymous {
+            tracing::warn!("a change of who needs no credentials takes effect after a restart");
+        }
+        let issuers = issuers(&configuration, &self.disallowed, &Algorithm::ALL)?;
+        let begun = Instant::now();
+        while let Some(late) = issuers.iter().find(|issuer| !issuer.is_ready()) {
+            if begun.elapsed() > READY_TIMEOUT {
+                return Err(format!("the keys of {:?} cannot be fetched", late.rules.url));
+            }
+            tokio::time::sleep(READY_PERIOD).await;
+        }
+        self.issuers.store(Arc::new(issuers));
+        self.present = configuration;
+        tracing::info!("authenticating by the changed configuration");
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! The flags, in alphabetical order.
+
+use super::{Effect, Flag, Values};
+
+const fn accepted(name: &'static str, value: Values, why: &'static str) -> Flag {
+    Flag { name, effect: Effect::Accepted { value, why } }
+}
+
+const fn refused(name: &'static str, why: &'static str, instead: &'static str) -> Flag {
+    Flag { name, effect: Effect::Refused { why, instead } }
+}
+
+const DROP_LABELS: &str = "drop labels where the metrics are collected";
+const ENCRYPT_THE_DISK: &str = "encrypt the disk of the data directory";
+const FIXED_LABELS: &str = "metrics have fixed labels with bounded values";
+const LEAVE_IT_OUT: &str = "leave it out";
+const LOG_AT_ONCE: &str = "every line of the log is written at once";
+const NO_AGGREGATION: &str = "no requests are passed on to other API servers, to which it would be presented";
+const NO_AUDIT: &str = "audit logs are not built in";
+const NO_AUTHORIZATION_WEBHOOK: &str = "no authorization webhook is asked";
+const NO_ENCRYPTION: &str = "encryption at rest is not built in";
+const NO_LEADERS: &str = "leaders are not elected by the server; the feature is off in Kubernetes too";
+const NO_PEERS: &str = "servers do not pass requests on to each other";
+const NO_PROFILES: &str = "there are no profiles of Go here; use the profilers of the operating system";
+const ONE_AUTHORIZER: &str =
+    "the server has one authorizer: members of system:masters may do everything, others nothing";
+const OWN_HEALTH_TIME: &str = "health checks of the store have a time of their own";
+const REQUEST_LOG: &str = "use the request log: -v 3";
+const SAME_SERVERS: &str = "give all servers the same version and flags";
+
+/// Every flag of kube-apiserver v1.36 that this server does not implement.
+pub(super) const FLAGS: &[Flag] = &[
+    refused(
+        "admission-control",
+        "it was replaced long ago",
+        "use --enable-admission-plugins and --disable-admission-plugins",
+    ),
+    refused(
+        "admission-control-config-file",
+        "admission plug-ins have no configuration files here",
+        LEAVE_IT_OUT,
+    ),
+    accepted(
+        "aggregator-reject-forwarding-redirect",
+        Values::Only(&["true"]),
+        "redirects of other servers are never followed",
+    ),
+    refused("allow-metric-labels", FIXED_LABELS, DROP_LABELS),
+    refused("allow-metric-labels-manifest", FIXED_LABELS, DROP_LABELS),
+    refused("audit-log-batch-buffer-size", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-batch-max-size", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-batch-max-wait", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-batch-throttle-burst", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-batch-throttle-enable", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-batch-throttle-qps", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-compress", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-format", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-maxage", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-maxbackup", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-maxsize", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-mode", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-path", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-truncate-enabled", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-truncate-max-batch-size", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-truncate-max-event-size", NO_AUDIT, REQUEST_LOG),
+    refused("audit-log-version", NO_AUDIT, REQUEST_LOG),
+    refused("audit-policy-file", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-batch-buffer-size", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-batch-max-size", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-batch-max-wait", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-batch-throttle-burst", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-batch-throttle-enable", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-batch-throttle-qps", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-config-file", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-initial-backoff", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-mode", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-truncate-enabled", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-truncate-max-batch-size", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-truncate-max-event-size", NO_AUDIT, REQUEST_LOG),
+    refused("audit-webhook-version", NO_AUDIT, REQUEST_LOG),
+    refused("authorization-config", ONE_AUTHORIZER, LEAVE_IT_OUT),
+    accepted(
+        "authorization-mode",
+        Values::Only(&["RBAC", "Node,RBAC", "RBAC,Node"]),
+        "every mode but these would allow more than the authorizer of this server, which allows members of system:masters everything and others nothing",
+    ),
+    refused("authorization-policy-file", ONE_AUTHORIZER, LEAVE_IT_OUT),
+    accepted("authorization-webhook-cache-authorized-ttl", Values::Duration, NO_AUTHORIZATION_WEBHOOK),
+    accepted("authorization-webhook-cache-unauthorized-ttl", Values::Duration, NO_AUTHORIZATION_WEBHOOK),
+    refused("authorization-webhook-config-file", ONE_AUTHORIZER, LEAVE_IT_OUT),
+    accepted("authorization-webhook-version", Values::Only(&["v1", "v1beta1"]), NO_AUTHORIZATION_WEBHOOK),
+    accepted("contention-profiling", Values::Bool, NO_PROFILES),
+    accepted("coordinated-leadership-lease-duration", Values::Duration, NO_LEADERS),
+    accepted("coordinated-leadership-renew-deadline", Values::Duration, NO_LEADERS),
+    accepted("coordinated-leadership-retry-period", Values::Duration, NO_LEADERS),
+    refused(
+        "debug-socket-path",
+        "there is no socket for debugging",
+        "use the profilers of the operating system, and /metrics",
+    ),
+    accepted(
+        "default-not-ready-toleration-seconds",
+        Values::Only(&["300"]),
+        "the admission plug-in has this value",
+    ),
+    accepted(
+        "default-unreachable-toleration-seconds",
+        Values::Only(&["300"]),
+        "the admission plug-in has this value",
+    ),
+    accepted(
+        "delete-collection-workers",
+        Values::Count,
+        "a collection is deleted in as many steps as are useful at once",
+    ),
+    refused("disabled-metrics", "metrics cannot be disabled", "drop metrics where they are collected"),
+    refused(
+        "egress-selector-config-file",
+        "the server connects to nodes, pods and webhooks itself",
+        "route its traffic with the network",
+    ),
+    accepted(
+        "emulated-version",
+        Values::Only(&["1.36", "kube=1.36"]),
+        "the server is compatible with this version of Kubernetes",
+    ),
+    accepted("emulation-forward-compatible", Values::Only(&["false"]), "no other version is emulated"),
+    refused(
+        "enable-aggregator-routing",
+        "requests are not passed on to other API servers",
+        "serve further resources with custom resource definitions, or with a server of your own",
+    ),
+    accepted(
+        "enable-logs-handler",
+        Values::Only(&["false"]),
+        "the server writes no log files that it could serve",
+    ),
+    accepted("enable-priority-and-fairness", Values::Only(&["true"]), "fairness between users is always on"),
+    refused("encryption-provider-config", NO_ENCRYPTION, ENCRYPT_THE_DISK),
+    refused("encryption-provider-config-automatic-reload", NO_ENCRYPTION, ENCRYPT_THE_DISK),
+    accepted(
+        "endpoint-reconciler-type",
+        Values::Only(&["lease"]),
+        "the endpoints of the server follow the servers that run",
+    ),
+    accepted("etcd-count-metric-poll-period", Values::Duration, "objects are counted when they change"),
+    accepted(
+        "etcd-db-metric-poll-interval",
+        Values::Duration,
+        "the size of the store is measured when /metrics is read",
+    ),
+    accepted("etcd-healthcheck-timeout", Values::Duration, OWN_HEALTH_TIME),
+    accepted("etcd-readycheck-timeout", Values::Duration, OWN_HEALTH_TIME),
+    refused("etcd-servers-overrides", "all resources are in one store", "use one etcd for all of them"),
+    accepted(
+        "kubelet-timeout",
+        Values::Duration,
+        "a connection to a kubelet has a time of its own, and requests last as long as the client stays",
+    ),
+    accepted(
+        "kubernetes-service-node-port",
+        Values::Only(&["0"]),
+        "the Service of the server has the type ClusterIP",
+    ),
+    accepted("lease-reuse-duration-seconds", Values::Count, "the store expires objects by their own times"),
+    accepted("log-flush-frequency", Values::Duration, LOG_AT_ONCE),
+    accepted("log-json-info-buffer-size", Values::Quantity, LOG_AT_ONCE),
+    accepted("log-json-split-stream", Values::Only(&["false"]), "the whole log goes to stderr"),
+    accepted("log-text-info-buffer-size", Values::Quantity, LOG_AT_ONCE),
+    accepted("log-text-split-stream", Values::Only(&["false"]), "the whole log goes to stderr"),
+    accepted("max-connection-bytes-per-sec", Values::Only(&["0"]), "connections of users are not throttled"),
+    accepted(
+        "min-compatibility-version",
+        Values::Only(&["1.36", "kube=1.36"]),
+        "the server is compatible with this version of Kubernetes",
+    ),
+    accepted(
+        "min-request-timeout",
+        Values::Only(&["1800"]),
+        "watches without a time of their own last 30 to 60 minutes",
+    ),
+    refused("peer-advertise-ip", NO_PEERS, SAME_SERVERS),
+    refused("peer-advertise-port", NO_PEERS, SAME_SERVERS),
+    refused("peer-ca-file", NO_PEERS, SAME_SERVERS),
+    accepted(
+        "permit-address-sharing",
+        Values::Bool,
+        "an address whose old connections still close can always be bound",
+    ),
+    accepted(
+        "permit-port-sharing",
+        Values::Only(&["false"]),
+        "two servers on one port would hide each other",
+    ),
+    accepted("profiling", Values::Bool, NO_PROFILES),
+    accepted("proxy-client-cert-file", Values::File, NO_AGGREGATION),
+    accepted("proxy-client-key-file", Values::File, NO_AGGREGATION),
+    accepted(
+        "runtime-config-emulation-forward-compatible",
+        Values::Only(&["false"]),
+        "no other version is emulated",
+    ),
+    accepted(
+        "send-retry-after-while-not-ready-once",
+        Values::Only(&["false"]),
+        "the server answers requests from its start",
+    ),
+    accepted(
+        "service-account-lookup",
+        Values::Only(&["true"]),
+        "tokens of deleted accounts and Secrets must end",
+    ),
+    refused(
+        "service-account-signing-endpoint",
+        "tokens are signed by the server itself",
+        "use --service-account-signing-key-file",
+    ),
+    accepted(
+        "service-node-port-range",
+        Values::Only(&["30000-32767"]),
+        "the allocator of node ports has this range",
+    ),
+    accepted("show-hidden-metrics-for-version", Values::Text, "no metric is hidden"),
+    accepted(
+        "shutdown-send-retry-after",
+        Values::Only(&["false"]),
+        "connections end gracefully after --shutdown-delay-duration",
+    ),
+    accepted(
+        "shutdown-watch-termination-grace-period",
+        Values::Only(&["0s", "0"]),
+        "watches end at the beginning of the shutdown; clients open them again elsewhere",
+    ),
+    accepted(
+        "storage-initialization-timeout",
+        Values::Duration,
+        "the store is open before the server listens",
+    ),
+    accepted("storage-media-type", Values::Only(&["application/json"]), "objects are stored as JSON"),
+    refused("tracing-config-file", "spans are not exported", "use the request log (-v 3) and /metrics"),
+    refused("vmodule", "the log has levels by module in another form", "set the variable RUST_LOG"),
+];

@@ -1,0 +1,117 @@
+//! `apiserver kubeconfig`: a kubeconfig for a user, with a client certificate of the generated authority.
+
+use std::fs;
+use std::io::Write as _;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use registry_core::codec::{Limits, yaml};
+use serde_json::{Value, json};
+
+use crate::options::{KubeconfigCommand, Options};
+use crate::server::pki::{issue_client, now};
+
+/// Prints a kubeconfig.
+///
+/// # Errors
+/// Fails if the certificate cannot be issued, or if the server has never been started.
+pub(super) fn print(options: &Options, command: &KubeconfigCommand) -> Result<(), String> {
+    let text = kubeconfig(options, command)?;
+    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
+}
+
+/// Returns the kubeconfig of a command.
+fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Result<String, String> {
+    if command.user.is_empty() || command.group.iter().any(String::is_empty) {
+        return Err("--user and --group must not be empty".to_owned());
+    }
+    if command.expires.is_zero() {
+        return Err("--expires must be longer than 0".to_owned());
+    }
+    // The administrator's kubeconfig has the address and the authority of the server.
+    let path = options.kubeconfig_path();
+    let failed = |reason: String| format!("{}: {reason}; start the server once", path.display());
+    let present = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    let present =
+        yaml::decode(&present, &Limits::default()).map_err(|error| failed(error.to_string()))?.value;
+    let cluster = |field: &str| {
+        let found = present.pointer(&format!("/clusters/0/cluster/{field}")).and_then(Value::as_str);
+        found.map(str::to_owned).ok_or_else(|| failed(format!("it has no {field}")))
+    };
+    let server = match &command.server {
+        Some(server) => server.clone(),
+        None => cluster("server")?,
+    };
+    let made = issue_client(options, &command.user, &command.group, command.expires, now())
+        .map_err(|error| error.to_string())?;
+    let kubeconfig = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "orlop",
+        "clusters": [{"name": "orlop", "cluster": {
+            "server": server, "certificate-authority-data": cluster("certificate-authority-data")?,
+        }}],
+        "contexts": [{"name": "orlop", "context": {"cluster": "orlop", "user": command.user}}],
+        "users": [{"name": command.user, "user": {
+            "client-certificate-data": BASE64_STANDARD.encode(made.certificate_pem),
+            "client-key-data": BASE64_STANDARD.encode(made.key_pem),
+        }}],
+    });
+    serde_json::to_string_pretty(&kubeconfig).map(|text| text + "\n").map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::options::Command;
+    use crate::testing::TestServer;
+
+    fn run(server: &TestServer, flags: &[&str]) -> Result<Value, String> {
+        let directory = format!("--data-dir={}", server.directory().path().display());
+        let options = Options::try_parse_from([&["apiserver", "kubeconfig", &directory], flags].concat());
+        let options = options.map_err(|error| error.to_string())?;
+        let Some(Command::Kubeconfig(command)) = &options.command else {
+            return Err("another command".to_owned());
+        };
+        kubeconfig(&options, command).map(|text| serde_json::from_str(&text).unwrap())
+    }
+
+    #[tokio::test]
+    async fn the_user_of_a_printed_kubeconfig_comes_in_for_its_time() {
+        let server = TestServer::builder().memory().start().await.unwrap();
+        let printed =
+            run(&server, &["--user=jane \"j\" doe", "--group=system:masters", "--expires=10m"]).unwrap();
+        assert_eq!(printed["clusters"][0]["cluster"]["server"], server.url());
+        let kubeconfig: kube::config::Kubeconfig = serde_json::from_value(printed.clone()).unwrap();
+        let defaults = kube::config::KubeConfigOptions::default();
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &defaults);
+        let client = kube::Client::try_from(config.await.unwrap()).unwrap();
+        let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+        let request = http::Request::post("/apis/authentication.k8s.io/v1/selfsubjectreviews")
+            .header("content-type", "application/json")
+            .body(review.to_string().into_bytes())
+            .unwrap();
+        let user: Value = client.request(request).await.unwrap();
+        assert_eq!(user["status"]["userInfo"]["username"], "jane \"j\" doe");
+        assert_eq!(user["status"]["userInfo"]["groups"], json!(["system:masters", "system:authenticated"]));
+
+        let pem =
+            BASE64_STANDARD.decode(printed["users"][0]["user"]["client-certificate-data"].as_str().unwrap());
+        let (_, pem) = x509_parser::pem::parse_x509_pem(&pem.unwrap()).unwrap();
+        let end = pem.parse_x509().unwrap().validity().not_after.timestamp();
+        assert!((500..=600).contains(&(end - now())), "{}", end - now());
+        for (flags, told) in [
+            (&["--user="][..], "must not be empty"),
+            (&["--user=a", "--group="], "must not be empty"),
+            (&["--user=a", "--expires=0s"], "longer than 0"),
+            (&["--user=a", "--expires=200000h"], "ends before"),
+            (&["--group=a"], "--user"),
+        ] {
+            let refused = run(&server, flags).expect_err(told);
+            assert!(refused.contains(told), "{refused}");
+        }
+        server.stop().await;
+    }
+}

@@ -1,0 +1,49 @@
+//! Client certificates of the generated authority, for `apiserver kubeconfig`.
+
+use std::time::Duration;
+
+use rcgen::{DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
+
+use crate::options::Options;
+
+use super::authority::Authority;
+use super::{CertifiedKey, DirectoryGuard, Moment, Notes, PkiError, issue};
+
+/// Issues a certificate of this user, with these groups, that is valid for this time from now on.
+///
+/// # Errors
+/// Fails if there is no authority yet, or if it ends before the certificate would.
+pub(crate) fn issue_client(
+    options: &Options,
+    user: &str,
+    groups: &[String],
+    lifetime: Duration,
+    now: Moment,
+) -> Result<CertifiedKey, PkiError> {
+    let directory = options.certificate_directory();
+    let path = directory.join("ca.crt");
+    let unusable = |reason: &str| PkiError::Unusable { path: path.clone(), reason: reason.to_owned() };
+    if !path.exists() {
+        return Err(unusable("it does not exist: start the server with this data directory once"));
+    }
+    let _guard = DirectoryGuard::acquire(&directory)?;
+    let authority = Authority::ensure(&directory, now, &mut Notes::new())?;
+    let seconds = i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);
+    let end = now.saturating_add(seconds);
+    if end > authority.validity.end {
+        return Err(unusable(
+            "the certificate authority ends before the certificate would: choose a shorter time",
+        ));
+    }
+    let mut parameters = issue::parameters(user, now, end);
+    for group in groups {
+        parameters.distinguished_name.push(DnType::OrganizationName, group.as_str());
+    }
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    // To the second: the end of a generated certificate is a day.
+    let since_epoch = Duration::from_secs(u64::try_from(end).unwrap_or(0));
+    parameters.not_after = date_time_ymd(1970, 1, 1) + since_epoch;
+    let key = KeyPair::generate()?;
+    let certificate_pem = parameters.signed_by(&key, &authority.issuer)?.pem();
+    Ok(CertifiedKey { certificate_pem, key_pem: key.serialize_pem() })
+}
