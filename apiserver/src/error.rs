@@ -7,6 +7,7 @@ use registry_core::metrics::MetricsError;
 use registry_core::registry::storage_map::MapConflict;
 use registry_core::storage::StorageError;
 
+use crate::audit::AuditError;
 use crate::authentication::TokenFileError;
 use crate::options::OptionsError;
 use crate::server::data_directory::DataDirectoryError;
@@ -46,6 +47,9 @@ pub enum ServerError {
     /// The token file cannot be read. Not retryable.
     #[error(transparent)]
     Tokens(#[from] TokenFileError),
+    /// The audit policy or an audit backend cannot be used. Not retryable.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
     /// The address cannot be bound. Retryable once it is free.
     #[error("cannot listen on {address}: {source}")]
     Listen {

@@ -26,6 +26,7 @@
 //! | [`authentication`], [`authorization`] | the user of a request, and what the user may do |
 //! | [`flowcontrol`] | classification of requests by flow schemas |
 //! | [`handlers`], [`admission`] | the verbs, and the plug-ins that may change or refuse a write |
+//! | [`audit`] | the audit log |
 //! | [`discovery`], [`openapi`] | the documents that describe the API |
 //! | `responses` | content negotiation and encoding of responses, tags, warnings |
 //! | [`request_info`] | the resource and verb of a request |
@@ -42,6 +43,7 @@ compile_error!(
 );
 
 pub mod admission;
+pub mod audit;
 pub mod authentication;
 pub mod authorization;
 pub mod discovery;

@@ -9,6 +9,7 @@
 //! | `names` | every metric of HTTP by name; those of storage are in [`registry_core::metrics`] |
 //! | `requests` | requests by route, verb and code; watch events |
 //! | `access` | authentication and authorization |
+//! | `audit` | audit events |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/metrics`, `k8s.io/component-base/metrics`.
@@ -27,11 +28,13 @@ use crate::storage::StorageReader;
 use crate::version;
 
 mod access;
+mod audit;
 mod health;
 mod names;
 mod requests;
 
 pub use access::AccessMetrics;
+pub use audit::AuditMetrics;
 pub use health::HealthMetrics;
 pub use requests::RequestMetrics;
 pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics, verb_label};
@@ -47,6 +50,7 @@ pub struct ServerMetrics {
     storage: StorageMetrics,
     requests: RequestMetrics,
     access: AccessMetrics,
+    audit: AuditMetrics,
     in_flight: IntGaugeVec,
     in_queue: IntGaugeVec,
     tls_handshake_errors: IntCounter,
@@ -84,6 +88,7 @@ impl ServerMetrics {
             storage: StorageMetrics::new(&mut families)?,
             requests: RequestMetrics::new(&mut families)?,
             access: AccessMetrics::new(&mut families)?,
+            audit: AuditMetrics::new(&mut families)?,
             in_flight: families.gauge(&names::IN_FLIGHT)?,
             in_queue: families.gauge(&names::IN_QUEUE)?,
             tls_handshake_errors: families
@@ -119,6 +124,11 @@ impl ServerMetrics {
     /// Returns the metrics of authentication and authorization.
     pub fn access(&self) -> &AccessMetrics {
         &self.access
+    }
+
+    /// Returns the metrics of audit events.
+    pub fn audit(&self) -> &AuditMetrics {
+        &self.audit
     }
 
     /// Returns the health checks as metrics.

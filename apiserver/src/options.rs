@@ -10,6 +10,7 @@ use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Su
 use crate::Program;
 
 mod admission;
+mod audit;
 mod duration;
 mod feature_gates;
 mod files;
@@ -24,6 +25,7 @@ mod tests;
 mod unknown;
 
 pub use admission::{AdmissionOptions, PluginName};
+pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 pub use duration::parse_duration;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
 pub use kubelet::KubeletOptions;
@@ -95,6 +97,10 @@ pub struct Options {
     /// Admission of writes.
     #[command(flatten)]
     pub admission: AdmissionOptions,
+
+    /// Audit of requests.
+    #[command(flatten)]
+    pub audit: AuditOptions,
 
     /// Tokens of service accounts.
     #[command(flatten)]
@@ -374,6 +380,7 @@ impl Options {
         if self.storage.event_ttl.is_zero() {
             return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
         }
+        self.audit.validate()?;
         self.storage.choose(self.storage_directory())
     }
 }

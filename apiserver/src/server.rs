@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
+use crate::audit::Auditor;
 use crate::authorization::{Authorizer, BaselineAuthorizer};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
@@ -160,6 +161,7 @@ impl ServerBuilder {
         // Before anything is written: two servers would replace each other's certificates.
         let data_directory = DataDirectory::acquire(&self.options.data_dir)?;
         let metrics = ServerMetrics::new()?;
+        let auditor = Auditor::start(&self.options.audit, metrics.audit())?;
         let commits = metrics.storage().commits();
         let engine = Engine::open(storage_choice, &self.options.storage, commits).await?;
         // After the store is open: a failed start changes no key or certificate.
@@ -199,7 +201,7 @@ impl ServerBuilder {
         // Large bodies: below the filters, so that authentication, bounds and the deadline stay on the connection's runtime.
         let api = Arc::new(LargeBodies::new(api)?);
         let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);
-        let filters = Arc::new(filters.with_policy(policy));
+        let filters = Arc::new(filters.with_policy(policy).with_auditor(auditor));
         let renewal = CertificateRenewal::new(
             self.options.clone(),
             address,
@@ -318,6 +320,7 @@ impl Server {
         }
         let delays = self.filters.metrics().scheduling_delays().clone();
         let _heartbeat = AbortOnDropHandle::new(tokio::spawn(heartbeat::measure(delays)));
+        let auditor = self.filters.auditor().cloned();
         let connections = Connections::new(self.filters, self.tls, limits, self.descriptors.connections);
         let stopping = self.lifecycle.stopping.clone();
         let delay = self.options.limits.shutdown_delay_duration;
@@ -331,6 +334,9 @@ impl Server {
         tokio::join!(countdown, connections.accept(listener, stopping.clone()));
         connections.drain(self.options.limits.request_timeout).await;
         hooks.shutdown().await;
+        if let Some(auditor) = auditor {
+            auditor.stop().await;
+        }
         // Last, so that all responses are stored, and the directory is free for the next server.
         self.shared_watch.stop();
         self.engine.close().await;

@@ -142,3 +142,27 @@ pub(super) const HEALTH_CHECKS: Definition = Definition::new(
     "This metric records the results of all healthcheck.",
     &["name", "type", "status"],
 );
+
+pub(super) const AUDIT_EVENTS: Definition = Definition::new(
+    "apiserver_audit_event_total",
+    "Counter of audit events generated and sent to the audit backend.",
+    &[],
+);
+
+pub(super) const AUDIT_LEVELS: Definition = Definition::new(
+    "apiserver_audit_level_total",
+    "Counter of policy levels for audit events (1 per request).",
+    &["level"],
+);
+
+pub(super) const AUDIT_ERRORS: Definition = Definition::new(
+    "apiserver_audit_error_total",
+    "Counter of audit events that failed to be audited properly. Plugin identifies the plugin affected by the error.",
+    &["plugin"],
+);
+
+pub(super) const AUDIT_REJECTED: Definition = Definition::new(
+    "apiserver_audit_requests_rejected_total",
+    "Counter of apiserver requests rejected due to an error in audit logging backend.",
+    &[],
+);
