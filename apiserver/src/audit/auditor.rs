@@ -80,7 +80,10 @@ impl Auditor {
     ///
     /// # Errors
     /// Fails if the policy or a backend cannot be used.
-    pub(crate) fn start(options: &AuditOptions, metrics: &AuditMetrics) -> Result<Option<Arc<Self>>, AuditError> {
+    pub(crate) fn start(
+        options: &AuditOptions,
+        metrics: &AuditMetrics,
+    ) -> Result<Option<Arc<Self>>, AuditError> {
         let policy = options.audit_policy_file.as_deref().map(Policy::from_file).transpose()?;
         let Some(policy) = policy else {
             if options.log.audit_log_path.is_some() || options.webhook.audit_webhook_config_file.is_some() {
@@ -105,7 +108,7 @@ impl Auditor {
         origin: Origin<'_>,
         user: &UserInfo,
     ) -> Result<Option<Box<Recording>>, Response<Body>> {
-        let Some(recording) = self.record(origin, user, Stage::ResponseComplete) else { return Ok(None) };
+        let Some(mut recording) = self.record(origin, user, Stage::ResponseComplete) else { return Ok(None) };
         if recording.process(Stage::RequestReceived).await {
             return Ok(Some(recording));
         }

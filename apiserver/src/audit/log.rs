@@ -61,9 +61,9 @@ impl LogBackend {
             Output::Standard
         } else {
             let file = RotatingFile::open(path, retention);
-            Output::File(file.map_err(|error| {
-                AuditError(format!("ensureLogFile: open {}: {error}", path.display()))
-            })?)
+            Output::File(
+                file.map_err(|error| AuditError(format!("ensureLogFile: open {}: {error}", path.display())))?,
+            )
         };
         Ok(Self { output: Arc::new(Mutex::new(output)), format, truncate, faults })
     }

@@ -134,8 +134,9 @@ impl Policy {
     /// # Errors
     /// Fails with Kubernetes' message.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let decoded = yaml::decode(bytes, &Limits::default())
-            .map_err(|error| format!("failed decoding: couldn't get version/kind; json parse error: {}", error.0))?;
+        let decoded = yaml::decode(bytes, &Limits::default()).map_err(|error| {
+            format!("failed decoding: couldn't get version/kind; json parse error: {}", error.0)
+        })?;
         let value = decoded.value;
         check_type(&value)?;
         let mut issues = decoded.duplicates;
@@ -163,9 +164,8 @@ impl Policy {
         let omits_managed_fields =
             rule.and_then(|rule| rule.omit_managed_fields).unwrap_or(self.omit_managed_fields);
         let own = rule.map_or(&[] as &[String], |rule| &rule.omit_stages);
-        let omitted = Stage::ALL.map(|stage| {
-            self.omit_stages.iter().chain(own).any(|name| name == stage.as_str())
-        });
+        let omitted =
+            Stage::ALL.map(|stage| self.omit_stages.iter().chain(own).any(|name| name == stage.as_str()));
         Verdict { level, omits_managed_fields, omitted }
     }
 }
@@ -206,7 +206,9 @@ impl PolicyRule {
         if !self.users.is_empty() && !has(&self.users, &attributes.user.name) {
             return false;
         }
-        if !self.user_groups.is_empty() && !attributes.user.groups.iter().any(|own| has(&self.user_groups, own)) {
+        if !self.user_groups.is_empty()
+            && !attributes.user.groups.iter().any(|own| has(&self.user_groups, own))
+        {
             return false;
         }
         if !self.verbs.is_empty() && !has(&self.verbs, attributes.verb) {

@@ -99,7 +99,7 @@ impl Recording {
     }
 
     /// Ends the recording without a further event.
-    pub(super) fn abandon(mut self: Box<Self>) {
+    pub(super) fn abandon(&mut self) {
         self.is_done = true;
     }
 

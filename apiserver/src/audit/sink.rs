@@ -114,7 +114,9 @@ impl Faults {
         }
         let first = events.first().map(|event| event.text()).unwrap_or_default();
         let count = events.len();
-        tracing::error!("Error in audit plugin '{plugin}' affecting {count} audit events: {error}; first: {first}");
+        tracing::error!(
+            "Error in audit plugin '{plugin}' affecting {count} audit events: {error}; first: {first}"
+        );
     }
 }
 
@@ -223,7 +225,8 @@ impl Worker {
 
     /// Returns the next batch: at least one event, unless the queue is closed and empty.
     async fn collect(&mut self) -> Vec<Queued> {
-        let (max_size, max_wait) = self.batch.map_or((MAX_READY, Duration::ZERO), |batch| (batch.max_size, batch.max_wait));
+        let (max_size, max_wait) =
+            self.batch.map_or((MAX_READY, Duration::ZERO), |batch| (batch.max_size, batch.max_wait));
         let mut batch = Vec::new();
         let Some(first) = self.next().await else { return batch };
         batch.push(first);

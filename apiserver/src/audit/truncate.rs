@@ -57,6 +57,10 @@ mod tests {
         assert_eq!(json["annotations"], serde_json::json!({"audit.k8s.io/truncated": "true"}));
         assert!(json.get("requestObject").is_none());
         assert_eq!(within(limit(100), &large), Err(TooLarge));
-        assert_eq!(within(limit(100), &event(AuditLevel::Metadata)), Err(TooLarge), "there is nothing to remove");
+        assert_eq!(
+            within(limit(100), &event(AuditLevel::Metadata)),
+            Err(TooLarge),
+            "there is nothing to remove"
+        );
     }
 }

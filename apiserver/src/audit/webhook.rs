@@ -35,7 +35,8 @@ const BACKOFF_FACTOR: f64 = 1.5;
 /// Maximum random part that is added to a delay.
 const BACKOFF_JITTER: f64 = 0.2;
 /// What surrounds the events.
-const LIST_HEAD: &[u8] = b"{\"kind\":\"EventList\",\"apiVersion\":\"audit.k8s.io/v1\",\"metadata\":{},\"items\":[";
+const LIST_HEAD: &[u8] =
+    b"{\"kind\":\"EventList\",\"apiVersion\":\"audit.k8s.io/v1\",\"metadata\":{},\"items\":[";
 const LIST_TAIL: &[u8] = b"]}\n";
 
 /// Sends events to a webhook.

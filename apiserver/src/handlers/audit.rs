@@ -27,7 +27,8 @@ use super::representation::Item;
 const MAX_LIST_BYTES: usize = 10 * 1024 * 1024;
 
 /// The kinds with tokens, and where the tokens are.
-const TOKENS: [(&str, [&str; 2]); 2] = [("TokenRequest", ["status", "token"]), ("TokenReview", ["spec", "token"])];
+const TOKENS: [(&str, [&str; 2]); 2] =
+    [("TokenRequest", ["status", "token"]), ("TokenReview", ["spec", "token"])];
 
 /// Records the object of a request, as it was decoded, and its identity.
 pub(super) fn request_object(call: &Call<'_>, object: &Object) {
@@ -44,7 +45,8 @@ pub(super) fn request_object(call: &Call<'_>, object: &Object) {
 /// Records a patch, as it was sent. One that is no JSON (server-side apply is in YAML) is recorded as the JSON that it
 /// means, or else as text.
 pub(super) fn patch(call: &Call<'_>, patch: &Bytes, decode: impl FnOnce(&[u8]) -> Option<Value>) {
-    let Some(record) = call.context.audit.as_ref().filter(|_| call.context.audits(AuditLevel::Request)) else {
+    let Some(record) = call.context.audit.as_ref().filter(|_| call.context.audits(AuditLevel::Request))
+    else {
         return;
     };
     let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(patch).is_ok();
@@ -60,7 +62,8 @@ pub(super) fn patch(call: &Call<'_>, patch: &Bytes, decode: impl FnOnce(&[u8]) -
 
 /// Records the options in the body of a deletion. They have an internal version, as in Kubernetes.
 pub(super) fn delete_options(call: &Call<'_>, options: &Value) {
-    let Some(record) = call.context.audit.as_ref().filter(|_| call.context.audits(AuditLevel::Request)) else {
+    let Some(record) = call.context.audit.as_ref().filter(|_| call.context.audits(AuditLevel::Request))
+    else {
         return;
     };
     let mut shown = json!({ "kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal" });
@@ -114,14 +117,13 @@ fn shaped(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Option<Bytes> {
 
 /// Records a list. One that is too large is not recorded, and annotated as truncated.
 pub(super) async fn list(call: &Call<'_>, output: &Output, page: &ListPage) -> Result<(), StatusError> {
-    let Some(record) = call.context.audit.as_ref().filter(|_| call.context.audits(AuditLevel::RequestResponse))
+    let Some(record) =
+        call.context.audit.as_ref().filter(|_| call.context.audits(AuditLevel::RequestResponse))
     else {
         return Ok(());
     };
     let mut body = json_list(call, output, page.clone())?;
-    let mut frames = futures::stream::poll_fn(move |task| {
-        std::pin::Pin::new(&mut body).poll_frame(task)
-    });
+    let mut frames = futures::stream::poll_fn(move |task| std::pin::Pin::new(&mut body).poll_frame(task));
     let mut json: Vec<u8> = Vec::new();
     while let Some(frame) = frames.next().await {
         let Ok(piece) = frame?.into_data() else { continue };

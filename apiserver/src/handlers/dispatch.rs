@@ -71,7 +71,7 @@ impl Api {
             query: Query::of(&parts.uri),
         };
         if let Some(deprecation) = deprecation {
-            audit::deprecated(&call, &deprecation);
+            audit::deprecated(&call, deprecation);
             call.context.warn(deprecation);
         }
         let has_name = !resource.name.is_empty();

@@ -18,11 +18,11 @@ use crate::responses::negotiation::{Endpoint, Format, body_media_type, unknown_b
 
 use super::answer::object_answer;
 use super::call::Call;
-use super::{audit, content};
 use super::content::{bound_issues, check_name, read_body, settle_issues, settle_namespace, with_defaults};
 use super::options::patch_options;
 use super::routing::method_not_allowed;
 use super::update::updated_status;
+use super::{audit, content};
 
 mod apply;
 mod document;

@@ -199,7 +199,8 @@ impl AuditLogOptions {
         let limit = |number: i64| u64::try_from(number).ok().filter(|number| *number > 0);
         Retention {
             max_bytes: limit(self.audit_log_maxsize).map(|mib| mib.saturating_mul(1024 * 1024)),
-            max_age: limit(self.audit_log_maxage).map(|days| Duration::from_secs(days.saturating_mul(86_400))),
+            max_age: limit(self.audit_log_maxage)
+                .map(|days| Duration::from_secs(days.saturating_mul(86_400))),
             max_backups: limit(self.audit_log_maxbackup).and_then(|count| usize::try_from(count).ok()),
             compresses: self.audit_log_compress,
         }

@@ -26,8 +26,10 @@ async fn a_full_disk_is_counted_and_refuses_requests_only_in_strict_mode() {
     assert!(audited.metric("apiserver_audit_event_total").await >= 2.0);
     assert!(audited.metric("apiserver_audit_level_total{level=\"Metadata\"}").await >= 1.0);
 
-    let policy = METADATA.replace("rules: [", "rules: [{level: None, nonResourceURLs: ['/metrics', '/readyz']}, ");
-    let strict = Audited::start(&policy, &[path, "--audit-log-maxsize=0", "--audit-log-mode=blocking-strict"]).await;
+    let policy =
+        METADATA.replace("rules: [", "rules: [{level: None, nonResourceURLs: ['/metrics', '/readyz']}, ");
+    let strict =
+        Audited::start(&policy, &[path, "--audit-log-maxsize=0", "--audit-log-mode=blocking-strict"]).await;
     let refused = strict.connect().await.send(request("POST", CONFIG_MAPS, &config_map("a", 1), &[])).await;
     assert_eq!(refused.status, 500);
     let text = format!("Internal Server Error: {CONFIG_MAPS:?}: failed to store audit event\n");
@@ -38,7 +40,11 @@ async fn a_full_disk_is_counted_and_refuses_requests_only_in_strict_mode() {
 #[tokio::test]
 async fn what_cannot_be_used_is_refused_at_the_start() {
     for (policy, flags, reason) in [
-        (METADATA, &["--audit-log-path=/proc/none/audit.log"][..], "ensureLogFile: open /proc/none/audit.log: "),
+        (
+            METADATA,
+            &["--audit-log-path=/proc/none/audit.log"][..],
+            "ensureLogFile: open /proc/none/audit.log: ",
+        ),
         (METADATA, &["--audit-log-maxage=-1"], "--audit-log-maxage -1 can't be a negative number"),
         (
             "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Zork}]",
@@ -74,7 +80,8 @@ async fn a_webhook_that_never_answers_delays_no_request() {
     let path = directory.path().join("webhook");
     std::fs::write(&path, config.to_string()).unwrap();
     let webhook = format!("--audit-webhook-config-file={}", path.display());
-    let flags = [webhook.as_str(), "--audit-webhook-batch-buffer-size=10", "--audit-webhook-batch-max-size=1"];
+    let flags =
+        [webhook.as_str(), "--audit-webhook-batch-buffer-size=10", "--audit-webhook-batch-max-size=1"];
     let audited = Audited::start(METADATA, &flags).await;
     let mut connection = audited.connect().await;
     let begun = Instant::now();
@@ -158,7 +165,10 @@ async fn objects_are_recorded_whatever_their_format_and_patches_as_they_are_mean
     let path = format!("{CONFIG_MAPS}/a");
     let refused = connection.send(request("PATCH", &path, "{\"a\":\n", &broken)).await;
     let events = audited.events(audit_id(&refused), 1).await;
-    assert_eq!((&events[0]["requestObject"], &events[0]["responseObject"]["code"]), (&"{\"a\":\n".into(), &400.into()));
+    assert_eq!(
+        (&events[0]["requestObject"], &events[0]["responseObject"]["code"]),
+        (&"{\"a\":\n".into(), &400.into())
+    );
 
     for accept in ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"] {
         let listed = connection.send(request("GET", CONFIG_MAPS, "", &[("accept", accept)])).await;
@@ -203,7 +213,37 @@ async fn a_request_that_is_abandoned_is_recorded() {
     };
     let left = tokio::time::timeout(Duration::from_millis(500), watching).await;
     assert!(left.is_err(), "the watch goes on");
-    let stages: Vec<_> =
-        audited.events("left", 3).await.iter().map(|event| event["stage"].as_str().unwrap().to_owned()).collect();
+    let stages: Vec<_> = audited
+        .events("left", 3)
+        .await
+        .iter()
+        .map(|event| event["stage"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(stages, ["RequestReceived", "ResponseStarted", "ResponseComplete"]);
+}
+
+#[tokio::test]
+async fn the_security_of_pods_and_deprecated_apis_are_annotated() {
+    let audited = Audited::start(METADATA, &[]).await;
+    let mut connection = audited.connect().await;
+    let labels = json!({
+        "pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/audit": "restricted",
+    });
+    let namespace = json!({"metadata": {"name": "guarded", "labels": labels}}).to_string();
+    connection.send(request("POST", "/api/v1/namespaces", &namespace, &[])).await;
+    let account = "/api/v1/namespaces/guarded/serviceaccounts";
+    connection.send(request("POST", account, "{\"metadata\":{\"name\":\"default\"}}", &[])).await;
+    let pod =
+        json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}).to_string();
+    let created = connection.send(request("POST", "/api/v1/namespaces/guarded/pods", &pod, &[])).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let events = audited.events(audit_id(&created), 2).await;
+    let annotations = &events[1]["annotations"];
+    assert_eq!(annotations["pod-security.kubernetes.io/enforce-policy"], "baseline:latest");
+    let violations = annotations["pod-security.kubernetes.io/audit-violations"].as_str().unwrap();
+    assert!(violations.starts_with("would violate PodSecurity \"restricted:latest\": "), "{violations}");
+
+    let deprecated = connection.get("/api/v1/componentstatuses", Some("admin-token")).await;
+    let events = audited.events(audit_id(&deprecated), 2).await;
+    assert_eq!(events[1]["annotations"]["k8s.io/deprecated"], "true");
 }

@@ -29,8 +29,7 @@ use serde_json::Value;
 /// A policy that records the metadata of everything.
 pub(crate) const METADATA: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n";
 /// A policy that records everything.
-pub(crate) const EVERYTHING: &str =
-    "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: RequestResponse}]\n";
+pub(crate) const EVERYTHING: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: RequestResponse}]\n";
 
 /// A server with an audit log.
 pub(crate) struct Audited {
@@ -48,9 +47,11 @@ impl Audited {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("policy.yaml");
         std::fs::write(&path, policy).unwrap();
-        let mut builder = TestServer::builder().memory().flag(format!("--audit-policy-file={}", path.display()));
+        let mut builder =
+            TestServer::builder().memory().flag(format!("--audit-policy-file={}", path.display()));
         if !flags.iter().any(|flag| flag.starts_with("--audit-log-path")) {
-            builder = builder.flag(format!("--audit-log-path={}", directory.path().join("audit.log").display()));
+            builder =
+                builder.flag(format!("--audit-log-path={}", directory.path().join("audit.log").display()));
         }
         for flag in flags {
             builder = builder.flag(flag.replace("DIR", &directory.path().display().to_string()));
@@ -90,11 +91,18 @@ impl Audited {
 /// Returns the events of a log.
 pub(crate) fn events_in(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
 }
 
 /// Returns an administrator's request in JSON.
-pub(crate) fn request(method: &str, path: &str, body: &str, headers: &[(&str, &str)]) -> Request<Full<Bytes>> {
+pub(crate) fn request(
+    method: &str,
+    path: &str,
+    body: &str,
+    headers: &[(&str, &str)],
+) -> Request<Full<Bytes>> {
     let mut request = Request::builder().method(method).uri(path).header("host", "localhost");
     for (name, value) in headers {
         request = request.header(*name, *value);

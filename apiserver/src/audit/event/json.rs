@@ -57,7 +57,9 @@ pub(super) fn write(event: &Event, buffer: &mut Vec<u8>) {
         let mut sorted: Vec<_> = recorded.annotations.iter().collect();
         sorted.sort_unstable();
         let mut annotations = Fields::begin(fields.key("annotations"));
-        sorted.into_iter().for_each(|(key, value)| annotations.text(key, value));
+        for (key, value) in sorted {
+            annotations.text(key, value);
+        }
         annotations.end();
     }
     fields.end();
@@ -74,7 +76,9 @@ fn write_user(buffer: &mut Vec<u8>, user: &UserInfo) {
         let mut sorted: Vec<_> = user.extra.iter().collect();
         sorted.sort_unstable();
         let mut extra = Fields::begin(fields.key("extra"));
-        sorted.into_iter().for_each(|(key, values)| extra.value(key, values));
+        for (key, values) in sorted {
+            extra.value(key, values);
+        }
         extra.end();
     }
     fields.end();

@@ -159,7 +159,8 @@ fn compressed(path: &Path) -> PathBuf {
 /// Replaces a file by a compressed one. One that was left incomplete by a crash is written again.
 fn compress(path: &Path) -> io::Result<()> {
     let mut source = File::open(path)?;
-    let target = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(compressed(path))?;
+    let target =
+        OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(compressed(path))?;
     let mut encoder = GzEncoder::new(target, Compression::default());
     io::copy(&mut source, &mut encoder)?;
     encoder.finish()?.sync_all()?;

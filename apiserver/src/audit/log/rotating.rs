@@ -62,13 +62,12 @@ impl RotatingFile {
             self.is_torn = false;
         }
         let written = self.file.write_all(piece);
-        match &written {
-            Ok(()) => self.bytes = self.bytes.saturating_add(length(piece)),
-            Err(_) => {
-                // A part of it may have been written.
-                self.bytes = self.file.metadata().map_or(self.bytes, |metadata| metadata.len());
-                self.is_torn = true;
-            }
+        if written.is_ok() {
+            self.bytes = self.bytes.saturating_add(length(piece));
+        } else {
+            // A part of it may have been written.
+            self.bytes = self.file.metadata().map_or(self.bytes, |metadata| metadata.len());
+            self.is_torn = true;
         }
         written
     }

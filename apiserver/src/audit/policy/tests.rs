@@ -124,7 +124,8 @@ fn a_policy_is_validated_as_a_whole() {
 
 #[test]
 fn unknown_and_duplicate_fields_are_ignored() {
-    let policy = parse("zork: 1\nrules:\n- {level: Metadata, verb: [get], resources: [{kind: x}]}\nrules: null\n");
+    let policy =
+        parse("zork: 1\nrules:\n- {level: Metadata, verb: [get], resources: [{kind: x}]}\nrules: null\n");
     assert!(policy.is_err(), "the last of duplicate fields counts");
     assert!(parse("zork: 1\nrules:\n- {level: Metadata, verb: [get], users: null}\n").is_ok());
     let mut issues = Vec::new();

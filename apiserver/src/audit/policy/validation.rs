@@ -56,11 +56,7 @@ impl GroupResources {
         }
         if !self.resource_names.is_empty() && self.resources.is_empty() {
             let detail = "using resourceNames requires at least one resource";
-            errors.push(FieldError::invalid(
-                path.child("resourceNames"),
-                json!(self.resource_names),
-                detail,
-            ));
+            errors.push(FieldError::invalid(path.child("resourceNames"), json!(self.resource_names), detail));
         }
     }
 }

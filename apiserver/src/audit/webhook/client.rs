@@ -54,7 +54,9 @@ impl Client {
         let host = host.ok_or_else(|| format!("server {url:?} names no host"))?;
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let (default_port, tls) = match uri.scheme_str() {
-            Some("https") => (443, Some(peer_config(&config.authorities, config.is_insecure, config.identity)?)),
+            Some("https") => {
+                (443, Some(peer_config(&config.authorities, config.is_insecure, config.identity)?))
+            }
             Some("http") => (80, None),
             _ => return Err(format!("server {url:?} has no scheme of HTTP")),
         };
@@ -130,7 +132,9 @@ impl Client {
                 let token = read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
                 format!("Bearer {}", token.trim())
             }
-            Credentials::Basic(name, password) => format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))),
+            Credentials::Basic(name, password) => {
+                format!("Basic {}", STANDARD.encode(format!("{name}:{password}")))
+            }
         };
         let mut value = HeaderValue::from_str(&text).map_err(|error| error.to_string())?;
         value.set_sensitive(true);
@@ -144,7 +148,7 @@ impl Client {
 
     fn kept(&self) -> Option<SendRequest<Full<Bytes>>> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|sender| sender.is_ready());
+        idle.retain(SendRequest::is_ready);
         idle.pop()
     }
 

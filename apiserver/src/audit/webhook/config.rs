@@ -115,7 +115,8 @@ fn parse(bytes: &[u8], directory: &Path) -> Result<WebhookConfig, String> {
     }
     let context: Context = named(&config.contexts, &config.current_context, "context")?;
     let cluster: Cluster = named(&config.clusters, &context.cluster, "cluster")?;
-    let user = if context.user.is_empty() { User::default() } else { named(&config.users, &context.user, "user")? };
+    let user =
+        if context.user.is_empty() { User::default() } else { named(&config.users, &context.user, "user")? };
     let unsupported = [
         ("proxy-url", cluster.proxy_url.is_some()),
         ("exec", user.exec.is_some()),
@@ -125,17 +126,19 @@ fn parse(bytes: &[u8], directory: &Path) -> Result<WebhookConfig, String> {
         return Err(format!("invalid configuration: {name} is not supported for webhooks of this server"));
     }
     let files = Files { directory };
-    let authorities = files.content(
-        cluster.certificate_authority.as_deref(),
-        cluster.certificate_authority_data.as_deref(),
-    )?;
+    let authorities = files
+        .content(cluster.certificate_authority.as_deref(), cluster.certificate_authority_data.as_deref())?;
     let certificate =
         files.content(user.client_certificate.as_deref(), user.client_certificate_data.as_deref())?;
     let key = files.content(user.client_key.as_deref(), user.client_key_data.as_deref())?;
     let identity = match (certificate, key) {
         (Some(certificate), Some(key)) => Some((certificate, key)),
         (None, None) => None,
-        _ => return Err("invalid configuration: client-certificate and client-key must be set together".to_owned()),
+        _ => {
+            return Err(
+                "invalid configuration: client-certificate and client-key must be set together".to_owned()
+            );
+        }
     };
     if cluster.insecure_skip_tls_verify && authorities.is_some() {
         return Err("specifying a root certificates file with the insecure flag is not allowed".to_owned());
@@ -206,7 +209,10 @@ current-context: here
     fn the_current_context_names_webhook_and_credentials() {
         let config = parse(CONFIG.as_bytes(), Path::new("")).unwrap();
         assert_eq!(config.server, "https://audit.example.com/events");
-        assert_eq!((config.authorities.as_slice(), config.server_name.as_deref()), (&b"CA"[..], Some("other")));
+        assert_eq!(
+            (config.authorities.as_slice(), config.server_name.as_deref()),
+            (&b"CA"[..], Some("other"))
+        );
         assert!(matches!(config.credentials, Credentials::Token(token) if token == "t"));
     }
 

@@ -47,7 +47,9 @@ async fn start(truncate: Option<TruncateConfig>) -> (Arc<Webhook>, WebhookBacken
                 let webhook = webhook.clone();
                 async move { Ok::<_, Infallible>(webhook.answer(request).await) }
             });
-            tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+            tokio::spawn(
+                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service),
+            );
         }
     });
     let config = config::WebhookConfig {
@@ -74,7 +76,10 @@ async fn events_are_sent_as_lists_and_again_after_failures() {
     assert_eq!(metrics.audit().errors("webhook"), 3);
     let bodies = webhook.bodies.lock().unwrap();
     assert_eq!(bodies.iter().map(|body| body["items"].as_array().unwrap().len()).collect::<Vec<_>>(), [3, 1]);
-    assert_eq!((&bodies[0]["kind"], &bodies[0]["apiVersion"]), (&"EventList".into(), &"audit.k8s.io/v1".into()));
+    assert_eq!(
+        (&bodies[0]["kind"], &bodies[0]["apiVersion"]),
+        (&"EventList".into(), &"audit.k8s.io/v1".into())
+    );
     assert_eq!(bodies[0]["items"][0]["auditID"], "id");
 }
 

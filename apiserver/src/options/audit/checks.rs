@@ -164,7 +164,8 @@ mod tests {
         ] {
             assert_eq!(refusal(&[&[path], flags].concat()), expected);
         }
-        let unknown = Options::try_parse_from(["apiserver", "--audit-log-mode=zork"]).unwrap_err().to_string();
+        let unknown =
+            Options::try_parse_from(["apiserver", "--audit-log-mode=zork"]).unwrap_err().to_string();
         assert!(unknown.contains("allowed modes are \"batch,blocking,blocking-strict\""), "{unknown}");
     }
 }
