@@ -9,6 +9,7 @@ use registry_core::storage::StorageError;
 
 use crate::audit::AuditError;
 use crate::authentication::TokenFileError;
+use crate::encryption::EncryptionError;
 use crate::options::OptionsError;
 use crate::server::data_directory::DataDirectoryError;
 use crate::server::pki::PkiError;
@@ -50,6 +51,9 @@ pub enum ServerError {
     /// The audit policy or an audit backend cannot be used. Not retryable.
     #[error(transparent)]
     Audit(#[from] AuditError),
+    /// The encryption configuration cannot be used. Not retryable.
+    #[error(transparent)]
+    Encryption(#[from] EncryptionError),
     /// The address cannot be bound. Retryable once it is free.
     #[error("cannot listen on {address}: {source}")]
     Listen {

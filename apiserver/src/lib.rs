@@ -33,6 +33,7 @@
 //! | `proxy` | passes connections on to kubelets, pods and services |
 //! | [`health`], [`metrics`], [`version`] | health checks, metrics and the server's version |
 //! | `shares` | divides capacity between the users, or the addresses, that share it |
+//! | [`encryption`] | encryption of values at rest |
 //! | [`storage`] | opens the storage of every resource |
 //! | `webhooks` | calls of webhooks |
 //! | [`testing`] | servers for tests |
@@ -47,6 +48,7 @@ pub mod audit;
 pub mod authentication;
 pub mod authorization;
 pub mod discovery;
+pub mod encryption;
 pub mod error;
 pub mod filters;
 pub mod flowcontrol;

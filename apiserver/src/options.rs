@@ -12,6 +12,7 @@ use crate::Program;
 mod admission;
 mod audit;
 mod duration;
+mod encryption;
 mod feature_gates;
 mod files;
 mod kubelet;
@@ -27,6 +28,7 @@ mod unknown;
 pub use admission::{AdmissionOptions, PluginName};
 pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 pub use duration::parse_duration;
+pub use encryption::EncryptionOptions;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
 pub use kubelet::KubeletOptions;
 pub use lists::CacheSize;
@@ -89,6 +91,10 @@ pub struct Options {
     /// Storage of objects.
     #[command(flatten)]
     pub storage: StorageOptions,
+
+    /// Encryption of values at rest.
+    #[command(flatten)]
+    pub encryption: EncryptionOptions,
 
     /// Authentication of clients.
     #[command(flatten)]
@@ -381,6 +387,7 @@ impl Options {
             return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
         }
         self.audit.validate()?;
+        self.encryption.validate()?;
         self.storage.choose(self.storage_directory())
     }
 }

@@ -20,6 +20,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
 use crate::audit::Auditor;
 use crate::authorization::{Authorizer, BaselineAuthorizer};
+use crate::encryption::{Encryption, EncryptionError};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::{Api, ApiConfig};
@@ -168,7 +169,8 @@ impl ServerBuilder {
         let identities = pki::Identities::ensure(&self.options)?;
         let ca_pem = identities.server_ca_pem.clone();
         let tls = Arc::new(ServingTls::new(&identities, metrics.certificate_expiry().clone())?);
-        let stores = self.open_stores(&engine, &metrics)?;
+        let encryption = load_encryption(&self.options, &metrics).await?;
+        let stores = self.open_stores(&engine, encryption.clone(), &metrics)?;
         let OpenedStores { dependencies, authorizer, storages, installed } = stores;
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let (listener, address) = listen(&self.options).await?;
@@ -195,6 +197,9 @@ impl ServerBuilder {
         if let Some(controller) = &custom_resources {
             let check = Arc::new(CustomResourcesCheck(controller.clone()));
             health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
+        }
+        if let Some(encryption) = &encryption {
+            health.add("kms-providers", Endpoint::ALL, encryption.check());
         }
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
@@ -229,13 +234,19 @@ impl ServerBuilder {
 
     /// The first phase of the assembly: the stores of all resources, and what they need themselves. Whoever reads from
     /// the stores is created after it: informers, admission, hooks, and the handlers.
-    fn open_stores(&self, engine: &Engine, metrics: &ServerMetrics) -> Result<OpenedStores, ServerError> {
+    fn open_stores(
+        &self,
+        engine: &Engine,
+        encryption: Option<Arc<Encryption>>,
+        metrics: &ServerMetrics,
+    ) -> Result<OpenedStores, ServerError> {
         let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
         let dependencies =
             ServerDependencies::new(&self.options, engine, authorizer.clone(), self.reaches_local_workloads)?;
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
-        let storages = Arc::new(Storages::new(engine.clone(), &self.options.storage, services, counted));
+        let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
+        let storages = Arc::new(storages.with_encryption(encryption));
         let installed = Arc::new(self.install(&storages)?);
         metrics.read_from(storages.reader());
         Ok(OpenedStores { dependencies, authorizer, storages, installed })
@@ -404,6 +415,16 @@ fn api_config(options: &Options, storages: &Storages, metrics: &ServerMetrics) -
         encodings: storages.encodings().clone(),
         metrics: metrics.requests().clone(),
     }
+}
+
+async fn load_encryption(
+    options: &Options,
+    metrics: &ServerMetrics,
+) -> Result<Option<Arc<Encryption>>, EncryptionError> {
+    let encryption = &options.encryption;
+    let Some(path) = &encryption.encryption_provider_config else { return Ok(None) };
+    let reloads = encryption.encryption_provider_config_automatic_reload;
+    Encryption::load(path, reloads, metrics.storage().transform().clone()).await.map(Some)
 }
 
 async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerError> {
