@@ -7,7 +7,9 @@ use registry_core::metrics::MetricsError;
 use registry_core::registry::storage_map::MapConflict;
 use registry_core::storage::StorageError;
 
+use crate::audit::AuditError;
 use crate::authentication::TokenFileError;
+use crate::encryption::EncryptionError;
 use crate::options::OptionsError;
 use crate::server::data_directory::DataDirectoryError;
 use crate::server::pki::PkiError;
@@ -49,6 +51,12 @@ pub enum ServerError {
     /// Authentication cannot be set up as the flags and their files say. Not retryable.
     #[error("{0}")]
     Authentication(String),
+    /// The audit policy or an audit backend cannot be used. Not retryable.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    /// The encryption configuration cannot be used. Not retryable.
+    #[error(transparent)]
+    Encryption(#[from] EncryptionError),
     /// The address cannot be bound. Retryable once it is free.
     #[error("cannot listen on {address}: {source}")]
     Listen {

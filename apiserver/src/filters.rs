@@ -18,6 +18,7 @@ use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::{ClusterPolicy, UserInfo};
 
+use crate::audit::{Auditor, Origin, Recording};
 use crate::authentication::{
     ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation, requested_impersonation,
 };
@@ -71,6 +72,8 @@ pub struct Filters<D> {
     metrics: Arc<ServerMetrics>,
     policy: ClusterPolicy,
     browser: Browser,
+    /// `None` if requests are not audited.
+    auditor: Option<Arc<Auditor>>,
 }
 
 /// The client of a connection.
@@ -86,6 +89,8 @@ struct Findings {
     /// `None` while requests are not logged.
     log: Option<Box<request_log::Entry>>,
     flow: Option<Flow>,
+    /// `None` if the request is not audited.
+    audit: Option<Box<Recording>>,
 }
 
 /// When a request was received, and when its response is due.
@@ -140,7 +145,14 @@ impl<D: Dispatch> Filters<D> {
             metrics,
             policy: ClusterPolicy::default(),
             browser: Browser::default(),
+            auditor: None,
         }
+    }
+
+    /// Audits requests by this auditor.
+    #[must_use]
+    pub(crate) fn with_auditor(self, auditor: Option<Arc<Auditor>>) -> Self {
+        Self { auditor, ..self }
     }
 
     /// Adds the headers for browsers.
@@ -153,6 +165,11 @@ impl<D: Dispatch> Filters<D> {
     #[must_use]
     pub fn with_policy(self, policy: ClusterPolicy) -> Self {
         Self { policy, ..self }
+    }
+
+    /// Returns the auditor, if requests are audited.
+    pub(crate) fn auditor(&self) -> Option<&Arc<Auditor>> {
+        self.auditor.as_ref()
     }
 
     /// Returns the server's metrics.
@@ -172,7 +189,7 @@ impl<D: Dispatch> Filters<D> {
 
         // Request log: records everything that happens to the request from here on.
         let log = request_log::begin(&request, &audit_id, peer.address);
-        let mut findings = Findings { log, flow: None };
+        let mut findings = Findings { log, flow: None, audit: None };
 
         // Browsers: may pages of this origin call the server?
         let origin = self.browser.origin(request.headers());
@@ -186,10 +203,27 @@ impl<D: Dispatch> Filters<D> {
             }
         };
         let answered = AssertUnwindSafe(checked).catch_unwind().await;
-        let answered = answered.unwrap_or_else(|panic| Err(panics::recovered(panic.as_ref(), &audit_id)));
+        let answered = match answered {
+            Ok(answered) => answered,
+            Err(panic) => {
+                let failure = panics::recovered(panic.as_ref(), &audit_id);
+                if let Some(audit) = findings.audit.take() {
+                    audit.panic(&failure).await;
+                }
+                Err(failure)
+            }
+        };
+
+        // Audit: records the response, or its start and its end.
+        let mut response = answered.unwrap_or_else(|failure| {
+            findings.audit.iter().for_each(|audit| audit.fail(&failure));
+            responses::status(&failure)
+        });
+        if let Some(audit) = findings.audit {
+            response = audit.finish(response).await;
+        }
 
         // Response headers: set last, so that every response has them.
-        let mut response = answered.unwrap_or_else(|failure| responses::status(&failure));
         finish_headers(response.headers_mut(), audit_id);
         self.browser.add_to(response.headers_mut(), origin);
         if let Some(flow) = findings.flow {
@@ -217,7 +251,11 @@ impl<D: Dispatch> Filters<D> {
         // Timeout: limits the time of a response; the client is informed that the outcome is unknown. Not for
         // watches. Measured by the runtime's clock, like the timeout itself.
         let received = tokio::time::Instant::now().into_std();
-        let deadline = deadline::of(&info, request.uri().query(), received, self.request_timeout)?;
+        let deadline = deadline::of(&info, request.uri().query(), received, self.request_timeout);
+        let deadline = deadline.inspect_err(|_| {
+            let origin = Origin::new(&request, &info, audit_id, received, peer.address);
+            findings.audit = self.auditor.as_ref().and_then(|auditor| auditor.begin_refused(origin));
+        })?;
         let times = Times { received, deadline };
         let verb = info.verb;
         let admitted = self.admit(peer, info, request, audit_id, times, findings);
@@ -240,7 +278,20 @@ impl<D: Dispatch> Filters<D> {
         findings: &mut Findings,
     ) -> Result<Response<Body>, StatusError> {
         // Authentication: determines the user.
-        let mut user = self.authenticate(peer, request.headers(), &info.path).await?;
+        let authenticated = self.authenticate(peer, request.headers(), &info.path).await;
+
+        // Audit: records the request from here on, if the policy says so.
+        if let Some(auditor) = &self.auditor {
+            let origin = Origin::new(&request, &info, audit_id, times.received, peer.address);
+            match &authenticated {
+                Err(_) => findings.audit = auditor.begin_refused(origin),
+                Ok(user) => match auditor.begin(origin, user).await {
+                    Ok(recording) => findings.audit = recording,
+                    Err(refusal) => return Ok(refusal),
+                },
+            }
+        }
+        let mut user = authenticated?;
         peer.authenticated(&user);
         if let Some(entry) = &mut findings.log {
             entry.set_user(&user.name);
@@ -253,6 +304,9 @@ impl<D: Dispatch> Filters<D> {
             if let Some(entry) = &mut findings.log {
                 entry.set_impersonated(&other.name);
             }
+            if let Some(audit) = &mut findings.audit {
+                audit.impersonate(&other);
+            }
             user = other;
             remove_impersonation(request.headers_mut());
         }
@@ -261,7 +315,7 @@ impl<D: Dispatch> Filters<D> {
         findings.flow = self.flow_schemas.classify(&user, &info);
 
         // Authorization: checks that the user may do this.
-        self.authorize(&Attributes::of(&user, &info)).await?;
+        self.authorize(&Attributes::of(&user, &info), findings.audit.as_deref()).await?;
 
         // Body: received before a place is taken, so that a slow client does not hold up others.
         let share = self.in_flight.share_of(&user);
@@ -286,6 +340,7 @@ impl<D: Dispatch> Filters<D> {
         }
         let mut context = context_of(user, &info, request.headers(), audit_id, times);
         context.policy = self.policy;
+        context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let response = self.inner.dispatch(info, context, request).await;
 
         // Sending: a large response counts as in flight until it is sent. It is dropped if that takes too
@@ -335,9 +390,16 @@ impl<D: Dispatch> Filters<D> {
         authenticated
     }
 
-    async fn authorize(&self, attributes: &Attributes<'_>) -> Result<(), StatusError> {
+    async fn authorize(
+        &self,
+        attributes: &Attributes<'_>,
+        audit: Option<&Recording>,
+    ) -> Result<(), StatusError> {
         let decision = self.authorizer.authorize(attributes).await;
         self.metrics.access().decided(&decision);
+        if let Some(audit) = audit {
+            audit.decide(&decision);
+        }
         match decision {
             Decision::Allow { .. } => Ok(()),
             Decision::Deny { reason } | Decision::NoOpinion { reason } => Err(attributes.forbidden(&reason)),

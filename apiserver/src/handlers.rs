@@ -7,6 +7,7 @@
 //! | `answer` | the response to an operation on one object |
 //! | `representation` | objects in the form a client requests: whole, as a table, in binary |
 //! | `content`, `managers` | bodies: read, decoded, checked against the schema; the managers of their fields |
+//! | `audit` | the objects of requests and responses, for the audit log |
 //! | `call` | one request to a resource, as passed to its verb |
 //! | `options` | the `*Options` kinds |
 //! | `api`, `served` | the state of the API; the snapshot of the routes and documents that are served |
@@ -16,6 +17,7 @@
 
 mod answer;
 mod api;
+mod audit;
 mod call;
 mod connect;
 mod content;

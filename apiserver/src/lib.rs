@@ -27,12 +27,14 @@
 //! | [`flowcontrol`] | classification of requests by flow schemas |
 //! | `aggregator` | group versions that extension servers serve |
 //! | [`handlers`], [`admission`] | the verbs, and the plug-ins that may change or refuse a write |
+//! | [`audit`] | the audit log |
 //! | [`discovery`], [`openapi`] | the documents that describe the API |
 //! | `responses` | content negotiation and encoding of responses, tags, warnings |
 //! | [`request_info`] | the resource and verb of a request |
 //! | `proxy` | passes connections on to kubelets, pods and services |
 //! | [`health`], [`metrics`], [`version`] | health checks, metrics and the server's version |
 //! | `shares` | divides capacity between the users, or the addresses, that share it |
+//! | [`encryption`] | encryption of values at rest |
 //! | [`storage`] | opens the storage of every resource |
 //! | `webhooks` | calls of webhooks |
 //! | [`testing`] | servers for tests |
@@ -44,9 +46,11 @@ compile_error!(
 
 pub mod admission;
 mod aggregator;
+pub mod audit;
 pub mod authentication;
 pub mod authorization;
 pub mod discovery;
+pub mod encryption;
 pub mod error;
 pub mod filters;
 pub mod flowcontrol;

@@ -10,6 +10,7 @@
 //! | `requests` | requests by route, verb and code; watch events |
 //! | `access` | authentication and authorization |
 //! | `admission` | admission webhooks |
+//! | `audit` | audit events |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/metrics`, `k8s.io/component-base/metrics`.
@@ -29,12 +30,14 @@ use crate::version;
 
 mod access;
 mod admission;
+mod audit;
 mod health;
 mod names;
 mod requests;
 
 pub use access::AccessMetrics;
 pub use admission::{AdmissionMetrics, WebhookKind, WebhookLabels, WebhookOutcome};
+pub use audit::AuditMetrics;
 pub use health::HealthMetrics;
 pub use requests::RequestMetrics;
 pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics, verb_label};
@@ -51,6 +54,7 @@ pub struct ServerMetrics {
     requests: RequestMetrics,
     access: AccessMetrics,
     admission: AdmissionMetrics,
+    audit: AuditMetrics,
     in_flight: IntGaugeVec,
     in_queue: IntGaugeVec,
     tls_handshake_errors: IntCounter,
@@ -89,6 +93,7 @@ impl ServerMetrics {
             requests: RequestMetrics::new(&mut families)?,
             access: AccessMetrics::new(&mut families)?,
             admission: AdmissionMetrics::new(&mut families)?,
+            audit: AuditMetrics::new(&mut families)?,
             in_flight: families.gauge(&names::IN_FLIGHT)?,
             in_queue: families.gauge(&names::IN_QUEUE)?,
             tls_handshake_errors: families
@@ -129,6 +134,11 @@ impl ServerMetrics {
     /// Returns the metrics of admission webhooks.
     pub fn admission(&self) -> &AdmissionMetrics {
         &self.admission
+    }
+
+    /// Returns the metrics of audit events.
+    pub fn audit(&self) -> &AuditMetrics {
+        &self.audit
     }
 
     /// Returns the health checks as metrics.

@@ -12,7 +12,9 @@ use crate::Program;
 mod admission;
 mod authentication;
 mod command;
+mod audit;
 mod duration;
+mod encryption;
 mod feature_gates;
 mod files;
 mod http;
@@ -30,7 +32,9 @@ mod upstream;
 pub use admission::{AdmissionOptions, PluginName};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use command::{Command, KubeconfigCommand, StorageCommand};
+pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 pub use duration::parse_duration;
+pub use encryption::EncryptionOptions;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
 pub use http::{HstsDirective, HttpOptions, OriginPattern};
 pub use kubelet::KubeletOptions;
@@ -108,6 +112,10 @@ pub struct Options {
     #[command(flatten)]
     pub storage: StorageOptions,
 
+    /// Encryption of values at rest.
+    #[command(flatten)]
+    pub encryption: EncryptionOptions,
+
     /// Authentication of clients.
     #[command(flatten)]
     pub authentication: AuthenticationOptions,
@@ -115,6 +123,10 @@ pub struct Options {
     /// Admission of writes.
     #[command(flatten)]
     pub admission: AdmissionOptions,
+
+    /// Audit of requests.
+    #[command(flatten)]
+    pub audit: AuditOptions,
 
     /// Tokens of service accounts.
     #[command(flatten)]
@@ -363,6 +375,8 @@ impl Options {
         self.http.validate()?;
         self.authentication.validate()?;
         self.service_accounts.validate()?;
+        self.audit.validate()?;
+        self.encryption.validate()?;
         self.storage.choose(self.storage_directory())
     }
 }

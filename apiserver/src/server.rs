@@ -20,7 +20,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::admission::ServedKinds;
 use crate::aggregator::{Aggregation, Aggregator, Transports};
+use crate::audit::Auditor;
 use crate::authorization::{Authorizer, BaselineAuthorizer};
+use crate::encryption::{Encryption, EncryptionError};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::{Api, ApiConfig};
@@ -167,6 +169,7 @@ impl ServerBuilder {
         // Before anything is written: two servers would replace each other's certificates.
         let data_directory = DataDirectory::acquire(&self.options.data_dir)?;
         let metrics = ServerMetrics::new()?;
+        let auditor = Auditor::start(&self.options.audit, metrics.audit())?;
         let commits = metrics.storage().commits();
         let engine = Engine::open(storage_choice, &self.options.storage, commits).await?;
         // After the store is open: a failed start changes no key or certificate.
@@ -174,7 +177,8 @@ impl ServerBuilder {
         let ca_pem = identities.server_ca_pem.clone();
         let tls =
             Arc::new(ServingTls::new(&identities, &self.options, metrics.certificate_expiry().clone())?);
-        let stores = self.open_stores(&engine, &metrics, &tls)?;
+        let encryption = load_encryption(&self.options, &metrics).await?;
+        let stores = self.open_stores(&engine, encryption.clone(), &metrics, &tls)?;
         let OpenedStores { dependencies, authorizer, storages, installed } = stores;
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let (listener, address) = listen(&self.options).await?;
@@ -206,10 +210,13 @@ impl ServerBuilder {
             let check = Arc::new(CustomResourcesCheck(controller.clone()));
             health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
         }
+        if let Some(encryption) = &encryption {
+            health.add("kms-providers", Endpoint::ALL, encryption.check());
+        }
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
         let filters = Filters::new(handler, authenticator, authorizer, flow_schemas, health, limits, metrics);
-        let filters = Arc::new(filters.with_policy(policy).with_http(&self.options.http));
+        let filters = Arc::new(filters.with_policy(policy).with_http(&self.options.http).with_auditor(auditor));
         let renewal = CertificateRenewal::new(
             self.options.clone(),
             address,
@@ -240,6 +247,7 @@ impl ServerBuilder {
     fn open_stores(
         &self,
         engine: &Engine,
+        encryption: Option<Arc<Encryption>>,
         metrics: &ServerMetrics,
         tls: &ServingTls,
     ) -> Result<OpenedStores, ServerError> {
@@ -253,7 +261,8 @@ impl ServerBuilder {
         )?;
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
-        let storages = Arc::new(Storages::new(engine.clone(), &self.options.storage, services, counted));
+        let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
+        let storages = Arc::new(storages.with_encryption(encryption));
         let installed = Arc::new(self.install(&storages)?);
         metrics.read_from(storages.reader());
         Ok(OpenedStores { dependencies, authorizer, storages, installed })
@@ -338,6 +347,7 @@ impl Server {
         }
         let delays = self.filters.metrics().scheduling_delays().clone();
         let _heartbeat = AbortOnDropHandle::new(tokio::spawn(heartbeat::measure(delays)));
+        let auditor = self.filters.auditor().cloned();
         let connections = Connections::new(self.filters, self.tls, limits, self.descriptors.connections);
         let stopping = self.lifecycle.stopping.clone();
         let delay = self.options.limits.shutdown_delay_duration;
@@ -351,6 +361,9 @@ impl Server {
         tokio::join!(countdown, connections.accept(listener, stopping.clone()));
         connections.drain(self.options.limits.request_timeout).await;
         hooks.shutdown().await;
+        if let Some(auditor) = auditor {
+            auditor.stop().await;
+        }
         // Last, so that all responses are stored, and the directory is free for the next server.
         self.shared_watch.stop();
         self.engine.close().await;
@@ -428,6 +441,16 @@ fn api_config(options: &Options, storages: &Storages, metrics: &ServerMetrics) -
         encodings: storages.encodings().clone(),
         metrics: metrics.requests().clone(),
     }
+}
+
+async fn load_encryption(
+    options: &Options,
+    metrics: &ServerMetrics,
+) -> Result<Option<Arc<Encryption>>, EncryptionError> {
+    let encryption = &options.encryption;
+    let Some(path) = &encryption.encryption_provider_config else { return Ok(None) };
+    let reloads = encryption.encryption_provider_config_automatic_reload;
+    Encryption::load(path, reloads, metrics.storage().transform().clone()).await.map(Some)
 }
 
 async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerError> {

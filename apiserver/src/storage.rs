@@ -25,6 +25,7 @@ use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{EncodingBudget, Interface, StorageError};
 use tokio::runtime::Handle;
 
+use crate::encryption::Encryption;
 #[cfg(feature = "etcd3")]
 use crate::options::EtcdConnection;
 use crate::options::{StorageChoice, StorageOptions};
@@ -45,7 +46,8 @@ pub struct Storages {
     engine: Engine,
     options: StorageOptions,
     prefix: String,
-    transformer: Arc<dyn Transformer>,
+    /// `None` if values are in plain form.
+    encryption: Option<Arc<Encryption>>,
     budget: Arc<CacheBudget>,
     services: Services,
     /// The watch that feeds all caches.
@@ -239,12 +241,25 @@ impl Storages {
             engine,
             options: options.clone(),
             prefix,
-            transformer: Arc::new(Identity),
+            encryption: None,
             budget,
             services,
             metrics,
             uncached: Mutex::default(),
             runtime: Handle::current(),
+        }
+    }
+
+    /// Encrypts values.
+    #[must_use]
+    pub(crate) fn with_encryption(self, encryption: Option<Arc<Encryption>>) -> Self {
+        Self { encryption, ..self }
+    }
+
+    fn transformer(&self, resource: GroupResource) -> Arc<dyn Transformer> {
+        match &self.encryption {
+            Some(encryption) => encryption.of(resource),
+            None => Arc::new(Identity),
         }
     }
 
@@ -289,7 +304,7 @@ impl OpenStorage for Storages {
         let metrics = self.metrics.engine(named);
         let store = |engine| {
             let engine = Measured::new(engine, metrics.clone());
-            let store = VersionedStore::new(engine, self.transformer.clone(), versions.clone());
+            let store = VersionedStore::new(engine, self.transformer(named), versions.clone());
             Arc::new(store.with_metrics(metrics.clone()))
         };
         let prefix = format!("{}/{}/", self.prefix, resource.storage_prefix);

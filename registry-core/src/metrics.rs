@@ -12,6 +12,7 @@
 //! | `families` | registers, describes and writes out metrics |
 //! | `cache` | the metrics of one resource's watch cache |
 //! | `gauges` | the values read from all caches when metrics are collected |
+//! | `transform` | the metrics of encryption at rest |
 //! | `engine` | the metrics of engine requests and commits |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/cacher/metrics`, `…/storage/etcd3/metrics`.
@@ -21,6 +22,7 @@ mod engine;
 mod families;
 mod gauges;
 mod names;
+mod transform;
 
 use std::sync::{Arc, Weak};
 
@@ -33,6 +35,7 @@ pub use engine::{CommitMetrics, EngineMetrics, EngineOperation};
 pub use families::{Bound, Definition, Described, Families, MetricsError};
 pub use gauges::{BudgetNumbers, BudgetSource, CacheNumbers, CacheSource};
 pub use names::REQUEST_SECONDS;
+pub use transform::TransformMetrics;
 
 use cache::CacheFamilies;
 use engine::EngineFamilies;
@@ -44,6 +47,7 @@ pub struct StorageMetrics {
     cache: CacheFamilies,
     engine: EngineFamilies,
     commits: CommitMetrics,
+    transform: TransformMetrics,
     size_bytes: IntGaugeVec,
     gauges: Arc<Gauges>,
 }
@@ -60,6 +64,7 @@ impl StorageMetrics {
             cache: CacheFamilies::new(families)?,
             engine: EngineFamilies::new(families)?,
             commits: CommitMetrics::new(families)?,
+            transform: TransformMetrics::new(families)?,
             size_bytes: families.gauge(&names::STORAGE_SIZE)?,
             gauges: Gauges::new(families)?,
         })
@@ -78,6 +83,11 @@ impl StorageMetrics {
     /// Returns the metrics of the embedded engine's commits.
     pub fn commits(&self) -> CommitMetrics {
         self.commits.clone()
+    }
+
+    /// Returns the metrics of the transformation of values at rest.
+    pub fn transform(&self) -> &TransformMetrics {
+        &self.transform
     }
 
     /// Registers a resource's cache, which is read when metrics are collected.

@@ -172,3 +172,38 @@ async fn what_is_too_large_is_refused() {
     let status = status_of(filters.serve(&Peer::default(), request).await).await;
     assert_eq!(status["message"], "Request entity too large: limit is 3145728");
 }
+
+#[tokio::test]
+async fn a_panic_and_a_request_that_is_given_up_are_audited() {
+    let directory = tempfile::tempdir().unwrap();
+    let policy = directory.path().join("policy");
+    let rules = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]";
+    std::fs::write(&policy, rules).unwrap();
+    let log = directory.path().join("log");
+    let mut options = Options::default().audit;
+    options.audit_policy_file = Some(policy);
+    options.log.audit_log_path = Some(log.clone());
+    let auditor = Auditor::start(&options, ServerMetrics::new().unwrap().audit()).unwrap();
+    let filters = Arc::into_inner(filters(|_| {})).unwrap().with_auditor(auditor.clone());
+    filters.serve(&Peer::default(), get("/api/v1/nodes/panic", &[])).await;
+    let peer = Peer::default();
+    let given_up = filters.serve(&peer, get("/api/v1/nodes/wait", &[]));
+    assert!(tokio::time::timeout(Duration::from_millis(50), given_up).await.is_err());
+    auditor.unwrap().stop().await;
+    let text = std::fs::read_to_string(log).unwrap();
+    let events: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let outcomes: Vec<_> = events
+        .iter()
+        .map(|event| (event["stage"].as_str().unwrap(), &event["responseStatus"]["code"]))
+        .collect();
+    let none = serde_json::Value::Null;
+    let expected = [
+        ("RequestReceived", &none),
+        ("Panic", &500.into()),
+        ("RequestReceived", &none),
+        ("ResponseComplete", &504.into()),
+    ];
+    assert_eq!(outcomes, expected);
+    assert_eq!(events[3]["responseStatus"]["message"], "Connection closed early");
+}

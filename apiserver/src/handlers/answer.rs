@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::responses;
 use crate::responses::negotiation::{Format, Output, ResponseShape};
 
+use super::audit;
 use super::call::Call;
 use super::representation::cbor::Maps;
 use super::representation::protobuf::{Messages, no_protobuf};
@@ -51,6 +52,7 @@ pub(super) fn object_answer(
     answer: Answer,
     status: StatusCode,
 ) -> Result<Response<Body>, StatusError> {
+    audit::answer(call, output, &answer);
     match answer {
         // The usual case: the stored bytes are sent unchanged.
         Answer::Stored(entry) if output.format == Format::Json && output.shape == ResponseShape::Whole => {
@@ -80,23 +82,7 @@ fn shaped(
         return Ok(responses::bytes(output, status, kept));
     }
     let mut json = Vec::with_capacity(item.json.len() + 64);
-    match output.shape {
-        ResponseShape::Whole => json.extend_from_slice(item.json),
-        ResponseShape::Partial(version) => partial::write(&mut json, item, version)?,
-        ResponseShape::Table(version) => {
-            let table = Table::of_request(call, version)?;
-            table.write_object(&mut json, item, true)?;
-        }
-        ResponseShape::PartialList(_) => {
-            return Err(StatusError::new(
-                Reason::NotAcceptable,
-                format!(
-                    "you requested PartialObjectMetadataList, but the requested object is not a list (*{})",
-                    call.route.go_type(call.route.kind.kind)
-                ),
-            ));
-        }
-    }
+    write_shape(call, output, item, &mut json)?;
     if output.format == Format::Json {
         json.push(b'\n');
         return Ok(responses::bytes(output, status, json.into()));
@@ -109,6 +95,41 @@ fn shaped(
         return Ok(responses::bytes(output, status, envelope));
     }
     Ok(responses::value(output, status, &parsed))
+}
+
+/// Appends the JSON of an object in the shape that the client requests.
+///
+/// # Errors
+/// 406: the shape is that of a list. 500: the object cannot be read.
+pub(super) fn write_shape(
+    call: &Call<'_>,
+    output: &Output,
+    item: &Item<'_>,
+    json: &mut Vec<u8>,
+) -> Result<(), StatusError> {
+    match output.shape {
+        ResponseShape::Whole => json.extend_from_slice(item.json),
+        ResponseShape::Partial(version) => partial::write(json, item, version)?,
+        ResponseShape::Table(version) => {
+            let table = Table::of_request(call, version)?;
+            table.write_object(json, item, true)?;
+        }
+        ResponseShape::PartialList(_) => {
+            return Err(StatusError::new(
+                Reason::NotAcceptable,
+                format!(
+                    "you requested PartialObjectMetadataList, but the requested object is not a list (*{})",
+                    call.route.go_type(call.route.kind.kind)
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the `Status` of a success.
+pub(super) fn success_status(success: &SuccessStatus) -> serde_json::Value {
+    serde_json::to_value(SuccessBody::from(success)).unwrap_or_default()
 }
 
 /// Returns an object in the requested shape, in a format that is cached for stored objects, or `None` if

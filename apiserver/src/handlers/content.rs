@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::responses::negotiation::Format;
 
+use super::audit;
 use super::call::Call;
 
 #[cfg(test)]
@@ -81,6 +82,7 @@ pub(super) fn decode_object(
 ) -> Result<Object, StatusError> {
     let decoded = decode_conforming(call, bytes, format, validation);
     let mut object = decoded.map_err(|failure| declared::shown_for(call, failure))?;
+    audit::request_object(call, &object);
     settle_namespace(call, &mut object)?;
     Ok(with_defaults(call, object))
 }
@@ -237,11 +239,17 @@ pub(super) fn check_name(call: &Call<'_>, object: &Object) -> Result<(), StatusE
 
 /// Returns the object with all defaults.
 pub(super) fn with_defaults(call: &Call<'_>, object: Object) -> Object {
+    let mut object = set_defaults(call, object);
+    owners::settle(call.context, &mut object);
+    object
+}
+
+/// Returns the object with the defaults of its schema and its resource.
+pub(super) fn set_defaults(call: &Call<'_>, object: Object) -> Object {
     let storage = &call.route.path.capabilities.storage;
     let mut value = object.into_value();
     storage.schema().apply_defaults(&mut value);
     let mut object = Object::from_value(value).unwrap_or_default();
     storage.apply_defaults(&mut object);
-    owners::settle(call.context, &mut object);
     object
 }

@@ -8,6 +8,7 @@ use crate::admission::Operation;
 use crate::responses::negotiation::{Endpoint, Format, Formats};
 
 use super::answer::object_answer;
+use super::audit;
 use super::call::Call;
 use super::content::{decode, read_body};
 use super::list::{list_answer, selection};
@@ -51,5 +52,7 @@ async fn options(call: &Call<'_>, body: Body) -> Result<DeleteOptions, StatusErr
     if kind != "DeleteOptions" {
         return Err(StatusError::bad_request("decoded object cannot be converted to DeleteOptions"));
     }
-    delete_options(decoded.value)
+    let options = delete_options(decoded.value.clone())?;
+    audit::delete_options(call, &decoded.value);
+    Ok(options)
 }

@@ -16,7 +16,7 @@ use crate::responses::negotiation::Output;
 use super::api::Api;
 use super::call::Call;
 use super::routing::{Missing, Route, method_not_allowed, resource_not_found};
-use super::{connect, create, delete, get, list, patch, update, watch};
+use super::{audit, connect, create, delete, get, list, patch, update, watch};
 
 impl Api {
     /// Handles a request that has passed the filters. Every failure becomes a response too.
@@ -32,8 +32,10 @@ impl Api {
             Some(resource) => self.serve(&info, resource, &mut context, &parts, body, &mut measure).await,
             None => self.document(&info.path, &parts),
         };
-        let mut response =
-            result.unwrap_or_else(|failure| responses::failure(&failure, &self.output_of_errors(&parts)));
+        let mut response = result.unwrap_or_else(|failure| {
+            context.audit.iter().for_each(|record| record.fail(&failure));
+            responses::failure(&failure, &self.output_of_errors(&parts))
+        });
         responses::add_warnings(&mut response, &context.take_warnings());
         measure.finish(response)
     }
@@ -59,11 +61,7 @@ impl Api {
         route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::of(&parts.uri));
         route.namespace(resource).clone_into(&mut context.namespace);
         context.resource = Some(route.path.resource.resource());
-        if let Some(deprecation) = route.path.resource.strategy.deprecation()
-            && route.serves(info.verb)
-        {
-            context.warn(deprecation);
-        }
+        let deprecation = route.path.resource.strategy.deprecation().filter(|_| route.serves(info.verb));
         let call = Call {
             api: self,
             route,
@@ -72,6 +70,10 @@ impl Api {
             headers: &parts.headers,
             query: Query::of(&parts.uri),
         };
+        if let Some(deprecation) = deprecation {
+            audit::deprecated(&call, deprecation);
+            call.context.warn(deprecation);
+        }
         let has_name = !resource.name.is_empty();
         if let (Some(connecter), true) = (&route.path.capabilities.connecter, has_name) {
             return connect::connect(&call, connecter.as_ref(), info, parts, body).await;

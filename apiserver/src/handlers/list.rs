@@ -1,6 +1,7 @@
 //! `list`: a page as a stream of shared slices.
 
 use axum::body::Body;
+use bytes::Bytes;
 use futures::StreamExt;
 use http::Response;
 use registry_core::api::selector::FieldRequirement;
@@ -14,6 +15,7 @@ use crate::json_fields::put;
 use crate::responses::negotiation::{Endpoint, Format, Output};
 use crate::responses::{self, yaml};
 
+use super::audit;
 use super::call::Call;
 use super::options::{ListPurpose, list_options};
 use super::representation::ItemForm;
@@ -56,6 +58,7 @@ pub(super) async fn list_answer(
     page: ListPage,
 ) -> Result<Response<Body>, StatusError> {
     let form = ItemForm::of_list(call, output)?;
+    audit::list(call, output, &page).await?;
     let size_hint_bytes = page.items.iter().map(|entry| entry.json().len()).sum();
     let list_head = ListHead::of(call, &form);
     let body = match output.format {
@@ -66,6 +69,21 @@ pub(super) async fn list_answer(
         Format::Protobuf => return messages::answer(call, output, page).await,
     };
     Ok(responses::stream(output, body.begun()?, size_hint_bytes))
+}
+
+/// Returns a page as JSON, in the shape that the client requests.
+pub(super) fn json_list(
+    call: &Call<'_>,
+    output: &Output,
+    page: ListPage,
+) -> Result<impl http_body::Body<Data = Bytes, Error = StatusError> + Unpin + use<>, StatusError> {
+    let form = ItemForm::of_list(call, output)?;
+    let list_head = ListHead::of(call, &form);
+    Ok(if list_head.is_custom {
+        custom_json_body(call, form, page)
+    } else {
+        json_body(list_head.json, form, page)
+    })
 }
 
 /// What surrounds the items of a list.

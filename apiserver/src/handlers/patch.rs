@@ -22,6 +22,7 @@ use super::content::{bound_issues, check_name, read_body, settle_issues, settle_
 use super::options::patch_options;
 use super::routing::method_not_allowed;
 use super::update::updated_status;
+use super::{audit, content};
 
 mod apply;
 mod document;
@@ -41,6 +42,10 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
     let patch_options = patch_options(call.query, matches!(kind, Kind::Apply(_)))?;
     let PatchOptions { dry_run, field_validation, ref field_manager, .. } = patch_options;
     let options = CreateOptions { dry_run, field_validation, field_manager: field_manager.clone() };
+    audit::patch(call, &bytes, |patch| match kind {
+        Kind::Apply(format) => content::decode(patch, format).ok().map(|decoded| decoded.value),
+        Kind::Patch(_) => None,
+    });
     let mut update = match kind {
         Kind::Apply(format) => Update::Apply(Applied::parse(call, &bytes, format, &patch_options)?),
         Kind::Patch(kind) => Update::Patch(Patched {

@@ -82,6 +82,13 @@ fn default_timeout() -> Duration {
 // === impl LongRunning ===
 
 impl LongRunning {
+    /// Keeps a value until the watch ends.
+    pub(crate) fn hold(&self, value: impl Send + 'static) {
+        if let Some(body) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            body.hold(Box::new(value));
+        }
+    }
+
     /// Returns the events at the first call.
     pub(crate) fn take(&self) -> Option<WatchBody> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()

@@ -191,3 +191,26 @@ pub(super) const MATCH_CONDITION_DURATION: Definition = Definition::new(
     &["name", "kind", "type", "operation"],
 )
 .with_buckets(MATCH_CONDITION_SECONDS);
+pub(super) const AUDIT_EVENTS: Definition = Definition::new(
+    "apiserver_audit_event_total",
+    "Counter of audit events generated and sent to the audit backend.",
+    &[],
+);
+
+pub(super) const AUDIT_LEVELS: Definition = Definition::new(
+    "apiserver_audit_level_total",
+    "Counter of policy levels for audit events (1 per request).",
+    &["level"],
+);
+
+pub(super) const AUDIT_ERRORS: Definition = Definition::new(
+    "apiserver_audit_error_total",
+    "Counter of audit events that failed to be audited properly. Plugin identifies the plugin affected by the error.",
+    &["plugin"],
+);
+
+pub(super) const AUDIT_REJECTED: Definition = Definition::new(
+    "apiserver_audit_requests_rejected_total",
+    "Counter of apiserver requests rejected due to an error in audit logging backend.",
+    &[],
+);

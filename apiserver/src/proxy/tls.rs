@@ -7,6 +7,7 @@ use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
 use crate::error::ServerError;
@@ -86,6 +87,44 @@ fn config(
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+/// Returns the configuration for a peer whose certificate is verified against these authorities (PEM), or those of the
+/// system if they are empty, or is not verified. `identity` is the certificate (PEM) and key that are presented to it.
+///
+/// # Errors
+/// Fails with a reason if a certificate or key cannot be used.
+pub(crate) fn peer_config(
+    authorities: &[u8],
+    is_insecure: bool,
+    identity: Option<(Vec<u8>, Vec<u8>)>,
+) -> Result<Arc<ClientConfig>, String> {
+    let provider = Arc::new(ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    if authorities.trim_ascii().is_empty() {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    } else {
+        roots.add_parsable_certificates(CertificateDer::pem_slice_iter(authorities).flatten());
+    }
+    let verifier: Arc<dyn ServerCertVerifier> = if is_insecure {
+        Arc::new(AnyCertificate(provider.clone()))
+    } else if roots.is_empty() {
+        return Err("unable to load root certificates: no valid certificate authority data seen".to_owned());
+    } else {
+        let known = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build();
+        known.map_err(|error| error.to_string())?
+    };
+    let shown = match identity {
+        None => None,
+        Some((certificate, key)) => {
+            let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&certificate).collect();
+            let chain = chain.map_err(|error| format!("client certificate: {error}"))?;
+            let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| format!("client key: {error}"))?;
+            let identity = KubeletIdentity { chain, key, authorities: Vec::new() };
+            Some(Arc::new(KubeletCertificate::new(identity).map_err(|error| error.to_string())?))
+        }
+    };
+    config(&provider, verifier, shown).map_err(|error| error.to_string())
 }
 
 // === impl KubeletCertificate ===

@@ -5,8 +5,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use serde_json::Value;
 
-use crate::api::Object;
+use crate::api::{Object, StatusError};
 
 /// Maximum number of annotations of a request.
 const MAX_ANNOTATIONS: usize = 512;
@@ -44,6 +45,8 @@ pub struct Recorded {
     pub identity: ObjectIdentity,
     /// The object in the request, or the patch, in JSON; from level `Request` on.
     pub request_object: Option<Bytes>,
+    /// The `Status` that is the response; `None` if the response is something else.
+    pub response_status: Option<Value>,
     /// The object in the response, in JSON; only at level `RequestResponse`.
     pub response_object: Option<Bytes>,
     annotation_bytes: usize,
@@ -148,6 +151,19 @@ impl AuditRecord {
         if self.level >= AuditLevel::RequestResponse {
             self.recorded().response_object = Some(json);
         }
+    }
+
+    /// Records a `Status` as the response.
+    pub fn set_response_status(&self, status: Value) {
+        if self.level >= AuditLevel::RequestResponse {
+            self.set_response_object(Bytes::from(status.to_string()));
+        }
+        self.recorded().response_status = Some(status);
+    }
+
+    /// Records a failure as the response.
+    pub fn fail(&self, failure: &StatusError) {
+        self.set_response_status(failure.to_value());
     }
 
     /// Calls `read` with what is recorded so far.

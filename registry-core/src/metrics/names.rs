@@ -215,3 +215,34 @@ pub(super) const COMMIT_WRITES: Definition = Definition::new(
     NONE,
 )
 .with_buckets(WRITES);
+
+/// From 5 µs, doubled each time.
+const TRANSFORMATION_SECONDS: &[f64] = &[
+    5e-6, 1e-5, 2e-5, 4e-5, 8e-5, 1.6e-4, 3.2e-4, 6.4e-4, 1.28e-3, 2.56e-3, 5.12e-3, 1.024e-2, 2.048e-2, 4.096e-2,
+    8.192e-2, 0.16384, 0.32768, 0.65536, 1.31072, 2.62144, 5.24288, 10.48576, 20.97152, 41.94304, 83.88608,
+];
+
+pub(super) const TRANSFORMATIONS: Definition = Definition::new(
+    "apiserver_storage_transformation_operations_total",
+    "Total number of transformations. Successful transformation will have a status 'OK' and a varied status string when the transformation fails. The status, resource, and transformation_type fields can be used for alerting purposes.",
+    &["resource", "transformation_type", "transformer_prefix", "status"],
+);
+
+pub(super) const TRANSFORMATION_DURATION: Definition = Definition::new(
+    "apiserver_storage_transformation_duration_seconds",
+    "Latencies in seconds of value transformation operations.",
+    &["transformation_type", "transformer_prefix"],
+)
+.with_buckets(TRANSFORMATION_SECONDS);
+
+pub(super) const KMS_CALLS: Definition = Definition::new(
+    "orlop_kms_calls_total",
+    "Number of calls of key management services.",
+    &["method", "status"],
+);
+
+pub(super) const ENCRYPTION_RELOADS: Definition = Definition::new(
+    "apiserver_encryption_config_controller_automatic_reloads_total",
+    "Total number of reload successes and failures of encryption configuration.",
+    &["status"],
+);

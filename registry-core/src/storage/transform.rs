@@ -1,10 +1,24 @@
 //! Transformation of values at rest.
 //!
+//! | module | contents |
+//! |---|---|
+//! | [`prefix`] | several transformers, by the prefix of their values |
+//! | [`aes`], [`secretbox`] | encryption with keys that the server has |
+//! | [`kms`] | encryption with keys that a key management service has |
+//!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/value`,
 //! [encryption at rest](https://kubernetes.io/docs/tasks/administer-cluster/encrypt-data/).
 
 use async_trait::async_trait;
 use bytes::Bytes;
+
+pub mod aes;
+pub mod kms;
+pub mod prefix;
+mod random;
+pub mod secretbox;
+#[cfg(test)]
+mod tests;
 
 /// Converts values between plain form and the form at rest.
 ///
@@ -63,16 +77,7 @@ impl Transformer for Identity {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn identity_changes_nothing_and_refuses_what_is_encrypted() {
-        let value = Bytes::from_static(b"{}");
-        assert_eq!(Identity.to_storage(value.clone(), "/k").await, Ok(value.clone()));
-        assert_eq!(Identity.from_storage(value.clone(), "/k").await, Ok(Plain { value, stale: false }));
-        let encrypted = Bytes::from_static(b"k8s:enc:aesgcm:v1:key:0123");
-        assert!(Identity.from_storage(encrypted, "/k").await.is_err());
-    }
+/// Returns the error of a value that is too short to have been encrypted.
+fn too_short() -> TransformError {
+    TransformError("the stored data was shorter than the required size".to_owned())
 }

@@ -23,7 +23,7 @@ use crate::support::field::Field;
 use crate::support::lookup::Lookup;
 use checks::PodView;
 use evaluator::{Violations, evaluate};
-use policy::{Bar, Level, Policy};
+use policy::{Bar, Level, PREFIX, Policy};
 
 /// Maximum number of existing pods that are checked against a new level.
 const MAX_EXISTING_PODS: usize = 3000;
@@ -126,9 +126,14 @@ impl PodSecurity {
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
         let policy = self.policy(context).await?;
-        if policy.is_privileged() || old.is_some_and(|old| !is_significant(new, old)) {
+        if old.is_some_and(|old| !is_significant(new, old)) && !policy.is_privileged() {
             return Ok(());
         }
+        record(context, "enforce-policy", || Some(policy.enforce.to_string()));
+        if policy.is_privileged() {
+            return Ok(());
+        }
+        record_violations(context, policy.audit, new);
         let violations = of_pod(new, policy.enforce);
         if !violations.is_empty() {
             let why = format!("violates PodSecurity \"{}\": {}", policy.enforce, violations.details());
@@ -144,11 +149,11 @@ impl PodSecurity {
         object: &Object,
         path: &[&str],
     ) -> Result<(), StatusError> {
-        let bar = self.policy(context).await?.warn;
+        let Policy { audit, warn: bar, .. } = self.policy(context).await?;
         let Some(template) = object.get(path) else { return Ok(()) };
-        if bar.level != Level::Privileged
-            && let Ok(template) = Object::from_value(template.clone())
-        {
+        let is_checked = bar.level != Level::Privileged || audit.level != Level::Privileged;
+        if is_checked && let Ok(template) = Object::from_value(template.clone()) {
+            record_violations(context, audit, &template);
             warn(context, bar, &of_pod(&template, bar));
         }
         Ok(())
@@ -199,6 +204,24 @@ fn of_pod(pod: &Object, bar: Bar) -> Violations {
     let metadata = Field::of(pod, "metadata");
     let spec = Field::of(pod, "spec");
     evaluate(bar, &PodView { metadata: &metadata, spec: &spec })
+}
+
+/// Adds an annotation to the audit log.
+fn record(context: &RequestContext, name: &str, value: impl FnOnce() -> Option<String>) {
+    if context.audit.is_some()
+        && let Some(value) = value()
+    {
+        context.annotate(format!("{PREFIX}{name}"), value);
+    }
+}
+
+/// Records the violations of a level by a pod, or by a pod template, in the audit log.
+fn record_violations(context: &RequestContext, bar: Bar, pod: &Object) {
+    record(context, "audit-violations", || {
+        let violations = of_pod(pod, bar);
+        (!violations.is_empty())
+            .then(|| format!("would violate PodSecurity \"{bar}\": {}", violations.details()))
+    });
 }
 
 fn warn(context: &RequestContext, bar: Bar, violations: &Violations) {

@@ -40,7 +40,13 @@ pub(crate) struct WatchBody {
     /// The task that is woken at the timeout and at shutdown.
     task: Option<Waker>,
     is_done: bool,
+    /// Dropped when the watch ends.
+    held: Option<Box<dyn Held>>,
 }
+
+/// A value that is only kept.
+pub(super) trait Held: Send {}
+impl<T: Send> Held for T {}
 
 // === impl WatchBody ===
 
@@ -57,7 +63,13 @@ impl WatchBody {
             ending,
             task: None,
             is_done: false,
+            held: None,
         }
+    }
+
+    /// Keeps a value until the watch ends.
+    pub(super) fn hold(&mut self, value: Box<dyn Held>) {
+        self.held = Some(value);
     }
 
     /// Returns whether the watch has to end. The task is usually registered already, so that checking the
@@ -113,6 +125,7 @@ impl Body for WatchBody {
         task: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Pieces>, Infallible>>> {
         if self.is_done {
+            self.held = None;
             return Poll::Ready(None);
         }
         let batch = self.fill(task);
@@ -123,7 +136,11 @@ impl Body for WatchBody {
             return Poll::Ready(Some(Ok(Frame::data(batch))));
         }
         self.is_done = self.is_done || self.is_over(task);
-        if self.is_done { Poll::Ready(None) } else { Poll::Pending }
+        if !self.is_done {
+            return Poll::Pending;
+        }
+        self.held = None;
+        Poll::Ready(None)
     }
 }
 

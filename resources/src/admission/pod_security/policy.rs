@@ -5,7 +5,8 @@ use std::fmt;
 use registry_core::api::validation::{ErrorList, FieldError};
 use registry_core::api::{FieldPath, Object};
 
-const PREFIX: &str = "pod-security.kubernetes.io/";
+/// The prefix of labels, and of annotations in the audit log.
+pub(super) const PREFIX: &str = "pod-security.kubernetes.io/";
 
 /// The security level of pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,10 +37,11 @@ pub(super) struct Bar {
     pub(super) version: Version,
 }
 
-/// The levels that a namespace enforces, and those it warns about.
+/// The levels that a namespace enforces, and those whose violations it records or warns about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Policy {
     pub(super) enforce: Bar,
+    pub(super) audit: Bar,
     pub(super) warn: Bar,
 }
 
@@ -75,15 +77,14 @@ impl Policy {
             Bar { level, version }
         };
         let enforce = bar("enforce", Level::Restricted);
-        // The label for the audit log must be valid too.
-        bar("audit", Level::Privileged);
+        let audit = bar("audit", Level::Privileged);
         let warn = bar("warn", Level::Privileged);
-        (Self { enforce, warn }, errors)
+        (Self { enforce, audit, warn }, errors)
     }
 
     /// Whether the policy allows everything.
     pub(super) fn is_privileged(self) -> bool {
-        self.enforce.level == Level::Privileged && self.warn.level == Level::Privileged
+        [self.enforce, self.audit, self.warn].iter().all(|bar| bar.level == Level::Privileged)
     }
 }
 

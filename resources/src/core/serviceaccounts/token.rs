@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
@@ -103,10 +105,23 @@ impl NamedCreater for Token {
         let claims = self.claims(&account, binding, &request, now, seconds);
         let expires = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
         let token = self.issuer.issue(&claims)?;
+        if context.audit.is_some()
+            && let Some(id) = credential_id(&token)
+        {
+            context.annotate("authentication.kubernetes.io/issued-credential-id", id);
+        }
         let status = json!({ "token": token, "expirationTimestamp": time::format_seconds(expires) });
         request.0.insert("status".to_owned(), status);
         Ok(Answer::Object(request))
     }
+}
+
+/// Returns the id of a token that was just issued, as the audit log and the users of the token know it.
+fn credential_id(token: &str) -> Option<String> {
+    let payload = token.split('.').nth(1)?;
+    let claims = URL_SAFE_NO_PAD.decode(payload).ok()?;
+    let claims: Value = serde_json::from_slice(&claims).ok()?;
+    Some(format!("JTI={}", claims.get("jti")?.as_str()?))
 }
 
 // === impl Token ===

@@ -1,0 +1,44 @@
+//! The audit log: who requested what, when, and the outcome.
+//!
+//! ```text
+//! filters ─ Auditor: policy → level ─ Recording ─ stages ─ Event ─┬─ Sink ─ log: a file with rotation
+//!                                                                 └─ Sink ─ webhook: POSTs of EventLists
+//! ```
+//!
+//! | module | contents |
+//! |---|---|
+//! | `auditor`, `recording` | from the policy to the events of a request |
+//! | [`policy`] | the policy file: the level of a request |
+//! | [`event`] | an event, and its forms |
+//! | `source` | the addresses that a request came from |
+//! | `sink` | the bounded queue in front of a backend, and its modes |
+//! | `truncate` | the limit on the size of events |
+//! | `log`, `webhook` | the backends |
+//!
+//! Without a policy nothing is recorded, and requests cost nothing. With one, a request at level `Metadata` costs the
+//! creation of its events, which other threads encode and write. A queue is never longer than its flag says; in mode
+//! `batch`, events that do not fit are dropped and counted, so that neither a slow disk nor a slow webhook delays requests.
+//!
+//! Kubernetes concept: [auditing](https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/).
+
+mod auditor;
+pub mod event;
+mod log;
+pub mod policy;
+mod recording;
+mod sink;
+mod source;
+mod truncate;
+mod webhook;
+
+pub(crate) use auditor::{Auditor, Origin};
+pub(crate) use log::{LogFormat, Retention};
+pub(crate) use recording::Recording;
+pub use sink::Mode;
+pub(crate) use sink::{BatchConfig, Throttle};
+pub(crate) use truncate::TruncateConfig;
+
+/// An audit policy or backend cannot be used. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct AuditError(pub String);

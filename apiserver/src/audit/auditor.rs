@@ -1,0 +1,219 @@
+//! The auditor: a policy, and the backends that receive the events.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use futures::future::join_all;
+use http::header::USER_AGENT;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
+use jiff::{SignedDuration, Timestamp};
+use registry_core::context::{AuditLevel, UserInfo};
+
+use crate::authorization::Attributes;
+use crate::metrics::AuditMetrics;
+use crate::options::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
+use crate::request_info::RequestInfo;
+use crate::responses;
+
+use super::event::{Event, RequestFacts};
+use super::log::LogBackend;
+use super::policy::{Policy, Stage, Verdict};
+use super::recording::Recording;
+use super::sink::{Faults, Sink};
+use super::webhook::WebhookBackend;
+use super::{AuditError, source};
+
+/// Maximum length of a recorded user agent, in bytes, and what follows a longer one.
+const MAX_USER_AGENT_BYTES: usize = 1024;
+const TRUNCATED_SUFFIX: &str = "...TRUNCATED";
+/// Maximum number of events that wait for a backend in blocking modes, where requests wait too.
+const BLOCKING_QUEUE: usize = 10_000;
+/// Maximum number of requests to the webhook at once.
+const WEBHOOK_CONCURRENCY: usize = 16;
+
+/// Audits requests.
+pub(crate) struct Auditor {
+    policy: Policy,
+    sinks: Vec<Sink>,
+    metrics: AuditMetrics,
+}
+
+/// What is known of a request before its user.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'a> {
+    /// Its URI.
+    pub(crate) uri: &'a Uri,
+    /// Its headers.
+    pub(crate) headers: &'a HeaderMap,
+    /// Its resource and verb.
+    pub(crate) info: &'a RequestInfo,
+    /// Its id.
+    pub(crate) audit_id: &'a HeaderValue,
+    /// When it was received.
+    pub(crate) received: Instant,
+    /// The client's address.
+    pub(crate) peer: Option<SocketAddr>,
+}
+
+// === impl Origin ===
+
+impl<'a> Origin<'a> {
+    /// Returns what is known of this request.
+    pub(crate) fn new(
+        request: &'a Request<Body>,
+        info: &'a RequestInfo,
+        audit_id: &'a HeaderValue,
+        received: Instant,
+        peer: Option<SocketAddr>,
+    ) -> Self {
+        Self { uri: request.uri(), headers: request.headers(), info, audit_id, received, peer }
+    }
+}
+
+// === impl Auditor ===
+
+impl Auditor {
+    /// Creates the auditor of these options; `None` if they have no policy or no backend. Must be called within a Tokio
+    /// runtime.
+    ///
+    /// # Errors
+    /// Fails if the policy or a backend cannot be used.
+    pub(crate) fn start(
+        options: &AuditOptions,
+        metrics: &AuditMetrics,
+    ) -> Result<Option<Arc<Self>>, AuditError> {
+        let policy = options.audit_policy_file.as_deref().map(Policy::from_file).transpose()?;
+        let Some(policy) = policy else {
+            if options.log.audit_log_path.is_some() || options.webhook.audit_webhook_config_file.is_some() {
+                tracing::warn!("no audit policy file provided, no events will be recorded");
+            }
+            return Ok(None);
+        };
+        let sinks = [log_sink(&options.log, metrics)?, webhook_sink(&options.webhook, metrics)?];
+        let sinks: Vec<Sink> = sinks.into_iter().flatten().collect();
+        if sinks.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(Self { policy, sinks, metrics: metrics.clone() })))
+    }
+
+    /// Begins to record a request of this user, if the policy says so.
+    ///
+    /// # Errors
+    /// Returns the response to a request that must be refused because it cannot be audited.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        origin: Origin<'_>,
+        user: &UserInfo,
+    ) -> Result<Option<Box<Recording>>, Response<Body>> {
+        let Some(mut recording) = self.record(origin, user, Stage::ResponseComplete) else { return Ok(None) };
+        if recording.process(Stage::RequestReceived).await {
+            return Ok(Some(recording));
+        }
+        self.metrics.rejected();
+        recording.abandon();
+        let uri = uri_of(origin.uri);
+        let text = format!("Internal Server Error: {uri:?}: failed to store audit event\n");
+        Err(responses::text(StatusCode::INTERNAL_SERVER_ERROR, text))
+    }
+
+    /// Begins to record a request that is refused before its user is known. It has a single event, when the response
+    /// starts.
+    pub(crate) fn begin_refused(self: &Arc<Self>, origin: Origin<'_>) -> Option<Box<Recording>> {
+        self.record(origin, &UserInfo::default(), Stage::ResponseStarted)
+    }
+
+    fn record(self: &Arc<Self>, origin: Origin<'_>, user: &UserInfo, last: Stage) -> Option<Box<Recording>> {
+        let verdict = self.policy.evaluate(&Attributes::of(user, origin.info));
+        self.metrics.level(verdict.level);
+        if verdict.level == AuditLevel::None {
+            return None;
+        }
+        let facts = Arc::new(facts(origin, user, verdict));
+        let is_long_running = origin.info.is_long_running();
+        Some(Box::new(Recording::new(self.clone(), verdict, facts, origin.received, is_long_running, last)))
+    }
+
+    /// Hands an event over to the backends, and waits for those that requests have to wait for. Returns `false` if the
+    /// request must not go on.
+    pub(super) async fn process(&self, event: Event) -> bool {
+        self.metrics.event();
+        let event = Arc::new(event);
+        // All of them, before waiting for any.
+        let tickets: Vec<_> = self.sinks.iter().map(|sink| sink.submit(&event, true)).collect();
+        let mut goes_on = true;
+        for (sink, ticket) in self.sinks.iter().zip(tickets) {
+            goes_on &= sink.outcome(ticket).await;
+        }
+        goes_on
+    }
+
+    /// Hands an event over to the backends; nobody waits for it.
+    pub(super) fn process_later(&self, event: Event) {
+        self.metrics.event();
+        let event = Arc::new(event);
+        for sink in &self.sinks {
+            sink.submit(&event, false);
+        }
+    }
+
+    /// Delivers what is queued, within bounded time. Later events are lost.
+    pub(crate) async fn stop(&self) {
+        join_all(self.sinks.iter().map(Sink::stop)).await;
+    }
+}
+
+fn log_sink(options: &AuditLogOptions, metrics: &AuditMetrics) -> Result<Option<Sink>, AuditError> {
+    let Some(path) = &options.audit_log_path else { return Ok(None) };
+    let faults = Faults::new(metrics.clone());
+    let backend =
+        LogBackend::open(path, options.retention(), options.format(), options.truncate(), faults.clone())?;
+    let mode = options.audit_log_mode;
+    // Lines are written together when they are ready together; to wait for more of them gains nothing.
+    let buffer = if mode == super::Mode::Batch { options.batch().buffer_size } else { BLOCKING_QUEUE };
+    Ok(Some(Sink::start(Arc::new(backend), mode, buffer, None, 1, faults)))
+}
+
+fn webhook_sink(options: &AuditWebhookOptions, metrics: &AuditMetrics) -> Result<Option<Sink>, AuditError> {
+    let Some(path) = &options.audit_webhook_config_file else { return Ok(None) };
+    let faults = Faults::new(metrics.clone());
+    let backoff = options.initial_backoff();
+    let backend = WebhookBackend::new(path, backoff, options.truncate(), faults.clone())?;
+    let mode = options.audit_webhook_mode;
+    let batch = options.batch();
+    let buffer = if mode == super::Mode::Batch { batch.buffer_size } else { BLOCKING_QUEUE };
+    Ok(Some(Sink::start(Arc::new(backend), mode, buffer, Some(batch), WEBHOOK_CONCURRENCY, faults)))
+}
+
+fn facts(origin: Origin<'_>, user: &UserInfo, verdict: Verdict) -> RequestFacts {
+    let elapsed = SignedDuration::try_from(origin.received.elapsed()).unwrap_or_default();
+    let now = Timestamp::now();
+    RequestFacts {
+        level: verdict.level,
+        omits_managed_fields: verdict.omits_managed_fields,
+        audit_id: origin.audit_id.to_str().unwrap_or_default().to_owned(),
+        request_uri: uri_of(origin.uri).to_owned(),
+        verb: origin.info.verb.as_str(),
+        user: user.clone(),
+        source_ips: source::addresses(origin.headers, origin.peer),
+        user_agent: user_agent(origin.headers),
+        object_ref: origin.info.resource.clone(),
+        received: now.checked_sub(elapsed).unwrap_or(now),
+    }
+}
+
+fn uri_of(uri: &Uri) -> &str {
+    uri.path_and_query().map_or("", http::uri::PathAndQuery::as_str)
+}
+
+fn user_agent(headers: &HeaderMap) -> String {
+    let agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
+    match agent.get(..MAX_USER_AGENT_BYTES) {
+        Some(start) if agent.len() > MAX_USER_AGENT_BYTES => {
+            String::from_utf8_lossy(start).into_owned() + TRUNCATED_SUFFIX
+        }
+        _ => String::from_utf8_lossy(agent).into_owned(),
+    }
+}

@@ -1,0 +1,121 @@
+//! The log backend: one line for each event, in a file or on standard output.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/plugin/pkg/audit/log`.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+
+use super::AuditError;
+use super::event::Event;
+use super::sink::{Backend, Faults};
+use super::truncate::{self, TruncateConfig};
+
+mod backups;
+mod rotating;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use backups::Retention;
+use rotating::RotatingFile;
+
+/// Format of the lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// JSON.
+    Json,
+    /// Kubernetes' text for people.
+    Legacy,
+}
+
+/// Writes events to a log.
+pub(super) struct LogBackend {
+    output: Arc<Mutex<Output>>,
+    format: LogFormat,
+    truncate: Option<TruncateConfig>,
+    faults: Arc<Faults>,
+}
+
+enum Output {
+    Standard,
+    File(RotatingFile),
+}
+
+// === impl LogBackend ===
+
+impl LogBackend {
+    /// Opens the log at a path; `-` is standard output.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be created or written.
+    pub(super) fn open(
+        path: &Path,
+        retention: Retention,
+        format: LogFormat,
+        truncate: Option<TruncateConfig>,
+        faults: Arc<Faults>,
+    ) -> Result<Self, AuditError> {
+        let output = if path == Path::new("-") {
+            Output::Standard
+        } else {
+            let file = RotatingFile::open(path, retention);
+            Output::File(
+                file.map_err(|error| AuditError(format!("ensureLogFile: open {}: {error}", path.display())))?,
+            )
+        };
+        Ok(Self { output: Arc::new(Mutex::new(output)), format, truncate, faults })
+    }
+
+    fn line(&self, event: &Event) -> Result<Vec<u8>, truncate::TooLarge> {
+        let mut line = truncate::within(self.truncate, event)?;
+        match self.format {
+            LogFormat::Json => line.push(b'\n'),
+            LogFormat::Legacy => {
+                line.clear();
+                event.write_legacy(&mut line);
+            }
+        }
+        Ok(line)
+    }
+}
+
+#[async_trait]
+impl Backend for LogBackend {
+    async fn deliver(&self, events: &[Arc<Event>]) -> bool {
+        let mut lines = Vec::with_capacity(events.len());
+        for event in events {
+            match self.line(event) {
+                Ok(line) => lines.push(line),
+                Err(error) => self.faults.report("truncate", &error, std::slice::from_ref(event)),
+            }
+        }
+        let output = self.output.clone();
+        let written = tokio::task::spawn_blocking(move || {
+            output.lock().unwrap_or_else(PoisonError::into_inner).write(&lines)
+        });
+        match written.await.unwrap_or_else(|panic| Err(io::Error::other(panic))) {
+            Ok(()) => true,
+            Err(error) => {
+                self.faults.report("log", &error, events);
+                false
+            }
+        }
+    }
+}
+
+// === impl Output ===
+
+impl Output {
+    fn write(&mut self, lines: &[Vec<u8>]) -> io::Result<()> {
+        match self {
+            Self::Standard => {
+                let mut out = io::stdout().lock();
+                out.write_all(&lines.concat())?;
+                out.flush()
+            }
+            Self::File(file) => file.write(lines),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The audit policy: rules of which the first that matches a request decides its level.
+//!
+//! Kubernetes concept: [audit policy](https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/).
+
+use std::path::Path;
+
+use registry_core::codec::{Limits, yaml};
+use registry_core::context::AuditLevel;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::authorization::Attributes;
+
+use super::AuditError;
+
+mod known;
+#[cfg(test)]
+mod tests;
+mod validation;
+
+/// An audit policy, as written in its file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Policy {
+    #[serde(deserialize_with = "or_default")]
+    rules: Vec<PolicyRule>,
+    /// Stages without events.
+    #[serde(deserialize_with = "or_default")]
+    omit_stages: Vec<String>,
+    omit_managed_fields: bool,
+}
+
+/// A rule: the level of requests that match all of its conditions.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PolicyRule {
+    level: String,
+    #[serde(deserialize_with = "or_default")]
+    users: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    user_groups: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    verbs: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    resources: Vec<GroupResources>,
+    #[serde(deserialize_with = "or_default")]
+    namespaces: Vec<String>,
+    #[serde(rename = "nonResourceURLs", deserialize_with = "or_default")]
+    non_resource_urls: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    omit_stages: Vec<String>,
+    omit_managed_fields: Option<bool>,
+}
+
+/// Resources of a group.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct GroupResources {
+    #[serde(deserialize_with = "or_default")]
+    group: String,
+    #[serde(deserialize_with = "or_default")]
+    resources: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    resource_names: Vec<String>,
+}
+
+/// A stage of a request, at which an event is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The request was received, and its user is known.
+    RequestReceived,
+    /// The response of a long-running request has begun.
+    ResponseStarted,
+    /// The response is complete.
+    ResponseComplete,
+    /// The request panicked.
+    Panic,
+}
+
+/// What the policy says about one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The level.
+    pub level: AuditLevel,
+    /// Whether objects are recorded without their managed fields.
+    pub omits_managed_fields: bool,
+    omitted: [bool; 4],
+}
+
+// === impl Stage ===
+
+impl Stage {
+    /// All stages.
+    pub const ALL: [Self; 4] =
+        [Self::RequestReceived, Self::ResponseStarted, Self::ResponseComplete, Self::Panic];
+
+    /// Returns the stage's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RequestReceived => "RequestReceived",
+            Self::ResponseStarted => "ResponseStarted",
+            Self::ResponseComplete => "ResponseComplete",
+            Self::Panic => "Panic",
+        }
+    }
+}
+
+// === impl Verdict ===
+
+impl Verdict {
+    /// Returns whether there is an event at this stage.
+    pub fn records(&self, stage: Stage) -> bool {
+        !Stage::ALL.into_iter().zip(self.omitted).any(|(known, omitted)| known == stage && omitted)
+    }
+}
+
+// === impl Policy ===
+
+impl Policy {
+    /// Reads the policy in a file.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message if it cannot be read or is not valid.
+    pub fn from_file(path: &Path) -> Result<Self, AuditError> {
+        let shown = path.display().to_string();
+        let failed = |reason: String| AuditError(format!("loading audit policy file: {reason}"));
+        let bytes = std::fs::read(path)
+            .map_err(|error| failed(format!("failed to read file path {shown:?}: {error}")))?;
+        Self::parse(&bytes).map_err(|reason| failed(format!("{reason}: from file {shown}")))
+    }
+
+    /// Parses a policy in YAML or JSON. Unknown and duplicate fields are ignored and logged, as in Kubernetes.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let decoded = yaml::decode(bytes, &Limits::default()).map_err(|error| {
+            format!("failed decoding: couldn't get version/kind; json parse error: {}", error.0)
+        })?;
+        let value = decoded.value;
+        check_type(&value)?;
+        let mut issues = decoded.duplicates;
+        known::unknown_fields(&value, &mut issues);
+        if !issues.is_empty() {
+            let issues = issues.join(", ");
+            tracing::warn!("Audit policy contains errors, falling back to lenient decoding: {issues}");
+        }
+        let policy: Self =
+            serde_json::from_value(value).map_err(|error| format!("failed decoding: {error}"))?;
+        let errors = policy.validate();
+        if !errors.is_empty() {
+            return Err(errors.to_string());
+        }
+        if policy.rules.is_empty() {
+            return Err("loaded illegal policy with 0 rules".to_owned());
+        }
+        Ok(policy)
+    }
+
+    /// Returns what is recorded of a request. Without attributes of a user, only rules about all users match.
+    pub fn evaluate(&self, attributes: &Attributes<'_>) -> Verdict {
+        let rule = self.rules.iter().find(|rule| rule.matches(attributes));
+        let level = rule.and_then(|rule| level_of(&rule.level)).unwrap_or_default();
+        let omits_managed_fields =
+            rule.and_then(|rule| rule.omit_managed_fields).unwrap_or(self.omit_managed_fields);
+        let own = rule.map_or(&[] as &[String], |rule| &rule.omit_stages);
+        let omitted =
+            Stage::ALL.map(|stage| self.omit_stages.iter().chain(own).any(|name| name == stage.as_str()));
+        Verdict { level, omits_managed_fields, omitted }
+    }
+}
+
+fn check_type(value: &Value) -> Result<(), String> {
+    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    for (found, name) in [(kind, "Kind"), (api_version, "apiVersion")] {
+        if found.is_empty() {
+            return Err(format!("failed decoding: Object '{name}' is missing in '{value}'"));
+        }
+    }
+    if api_version != "audit.k8s.io/v1" || kind != "Policy" {
+        return Err(format!("failed decoding: no kind {kind:?} is registered for version {api_version:?}"));
+    }
+    Ok(())
+}
+
+/// Returns the level with this name.
+fn level_of(name: &str) -> Option<AuditLevel> {
+    AuditLevel::ALL.into_iter().find(|level| level.as_str() == name)
+}
+
+/// Deserializes null as the default, as Go does.
+fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+// === impl PolicyRule ===
+
+impl PolicyRule {
+    fn matches(&self, attributes: &Attributes<'_>) -> bool {
+        let has = |list: &[String], wanted: &str| list.iter().any(|one| one == wanted);
+        if !self.users.is_empty() && !has(&self.users, &attributes.user.name) {
+            return false;
+        }
+        if !self.user_groups.is_empty()
+            && !attributes.user.groups.iter().any(|own| has(&self.user_groups, own))
+        {
+            return false;
+        }
+        if !self.verbs.is_empty() && !has(&self.verbs, attributes.verb) {
+            return false;
+        }
+        if !self.namespaces.is_empty() || !self.resources.is_empty() {
+            return self.matches_resource(attributes);
+        }
+        if !self.non_resource_urls.is_empty() {
+            let is_other = attributes.resource.is_none();
+            return is_other && self.non_resource_urls.iter().any(|spec| matches_path(attributes.path, spec));
+        }
+        true
+    }
+
+    fn matches_resource(&self, attributes: &Attributes<'_>) -> bool {
+        let Some(request) = attributes.resource else { return false };
+        if !self.namespaces.is_empty() && !self.namespaces.contains(&request.namespace) {
+            return false;
+        }
+        self.resources.is_empty()
+            || self.resources.iter().any(|group| {
+                group.matches(&request.group, &request.resource, &request.subresource, &request.name)
+            })
+    }
+}
+
+fn matches_path(path: &str, spec: &str) -> bool {
+    spec == "*" || spec == path || (spec.ends_with('*') && path.starts_with(spec.trim_end_matches('*')))
+}
+
+// === impl GroupResources ===
+
+impl GroupResources {
+    fn matches(&self, group: &str, resource: &str, subresource: &str, name: &str) -> bool {
+        if self.group != group && self.group != "*" {
+            return false;
+        }
+        if self.resources.is_empty() {
+            return true;
+        }
+        let is_named = self.resource_names.is_empty() || self.resource_names.iter().any(|one| one == name);
+        is_named && self.resources.iter().any(|spec| matches_resource(spec, resource, subresource))
+    }
+}
+
+/// Returns whether `pods`, `pods/status`, `pods/*`, `*/status` or `*` includes a resource or subresource.
+fn matches_resource(spec: &str, resource: &str, subresource: &str) -> bool {
+    if spec == "*" {
+        return true;
+    }
+    match spec.split_once('/') {
+        // `*/` names no subresource, so it includes nothing.
+        Some(("*", wanted)) if !subresource.is_empty() && wanted == subresource => true,
+        // As in Kubernetes, `pods/*` includes the pods themselves.
+        Some((wanted, "*")) => wanted == resource,
+        Some((wanted, part)) => !subresource.is_empty() && wanted == resource && part == subresource,
+        None => subresource.is_empty() && spec == resource,
+    }
+}

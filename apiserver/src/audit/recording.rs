@@ -1,0 +1,263 @@
+//! The recording of one request, from its reception until its response is sent or dropped.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::Response;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use jiff::Timestamp;
+use registry_core::api::{Reason, StatusError};
+use registry_core::context::{AuditRecord, UserInfo};
+
+use crate::authorization::Decision;
+use crate::handlers::LongRunning;
+
+use super::auditor::Auditor;
+use super::event::{Event, RequestFacts};
+use super::policy::{Stage, Verdict};
+
+/// Responses up to this size are complete when they are created: they fit into the connection's buffers.
+const SMALL_BYTES: u64 = 64 * 1024;
+/// Requests that take longer have annotations of their latency.
+const SLOW: Duration = Duration::from_millis(500);
+
+/// The recording of a request. Its last event is created when it is dropped, if it was not before.
+pub(crate) struct Recording {
+    auditor: Arc<Auditor>,
+    verdict: Verdict,
+    facts: Arc<RequestFacts>,
+    record: Arc<AuditRecord>,
+    impersonated: Option<Arc<UserInfo>>,
+    received: Instant,
+    answered: Option<Instant>,
+    is_long_running: bool,
+    code: Option<u16>,
+    last: Stage,
+    is_done: bool,
+}
+
+/// A response whose end is recorded.
+struct AuditedBody {
+    inner: Body,
+    recording: Option<Box<Recording>>,
+}
+
+// === impl Recording ===
+
+impl Recording {
+    /// Begins a recording, whose last event is that of the stage `last`.
+    pub(super) fn new(
+        auditor: Arc<Auditor>,
+        verdict: Verdict,
+        facts: Arc<RequestFacts>,
+        received: Instant,
+        is_long_running: bool,
+        last: Stage,
+    ) -> Self {
+        Self {
+            auditor,
+            record: Arc::new(AuditRecord::new(verdict.level, verdict.omits_managed_fields)),
+            verdict,
+            facts,
+            impersonated: None,
+            received,
+            answered: None,
+            is_long_running,
+            code: None,
+            last,
+            is_done: false,
+        }
+    }
+
+    /// Returns where handlers and plug-ins record.
+    pub(crate) fn record(&self) -> &Arc<AuditRecord> {
+        &self.record
+    }
+
+    /// Records the user on whose behalf the request is made.
+    pub(crate) fn impersonate(&mut self, user: &UserInfo) {
+        self.impersonated = Some(Arc::new(user.clone()));
+    }
+
+    /// Records the decision of the authorizer.
+    pub(crate) fn decide(&self, decision: &Decision) {
+        let (outcome, reason) = match decision {
+            Decision::Allow { reason } => ("allow", reason),
+            Decision::Deny { reason } | Decision::NoOpinion { reason } => ("forbid", reason),
+        };
+        self.record.annotate("authorization.k8s.io/decision".to_owned(), outcome.to_owned());
+        self.record.annotate("authorization.k8s.io/reason".to_owned(), reason.clone().into_owned());
+    }
+
+    /// Records a failure as the response.
+    pub(crate) fn fail(&self, failure: &StatusError) {
+        self.record.fail(failure);
+    }
+
+    /// Ends the recording without a further event.
+    pub(super) fn abandon(&mut self) {
+        self.is_done = true;
+    }
+
+    /// Creates the event of a stage, unless the policy omits it. Returns `false` if the request must not go on.
+    pub(super) async fn process(&self, stage: Stage) -> bool {
+        !self.verdict.records(stage) || self.auditor.process(self.event(stage)).await
+    }
+
+    /// Records the panic of a request.
+    pub(crate) async fn panic(mut self: Box<Self>, failure: &StatusError) {
+        self.fail(failure);
+        self.code = Some(failure.code);
+        self.is_done = true;
+        self.process(Stage::Panic).await;
+    }
+
+    /// Records a response, now or when it has been sent.
+    pub(crate) async fn finish(mut self: Box<Self>, response: Response<Body>) -> Response<Body> {
+        self.code = Some(response.status().as_u16());
+        self.answered = Some(Instant::now());
+        let is_small = response.body().size_hint().exact().is_some_and(|bytes| bytes <= SMALL_BYTES);
+        if self.last != Stage::ResponseComplete {
+            self.is_done = true;
+            self.process(self.last).await;
+            return response;
+        }
+        if self.is_long_running {
+            self.process(Stage::ResponseStarted).await;
+        }
+        if is_small {
+            self.is_done = true;
+            self.annotate_latency();
+            self.process(Stage::ResponseComplete).await;
+            return response;
+        }
+        if let Some(running) = response.extensions().get::<LongRunning>() {
+            running.hold(self);
+            return response;
+        }
+        response.map(|inner| Body::new(AuditedBody { inner, recording: Some(self) }))
+    }
+
+    fn event(&self, stage: Stage) -> Event {
+        let stage_time = match stage {
+            Stage::RequestReceived => self.facts.received,
+            _ => Timestamp::now(),
+        };
+        Event {
+            facts: self.facts.clone(),
+            stage,
+            stage_time,
+            impersonated: self.impersonated.clone(),
+            recorded: self.record.read(Clone::clone),
+            code: self.code,
+        }
+    }
+
+    fn annotate_latency(&self) {
+        let total = self.received.elapsed();
+        if self.is_long_running || total <= SLOW {
+            return;
+        }
+        let sending = self.answered.map(|answered| answered.elapsed()).unwrap_or_default();
+        for (layer, latency) in [("response-write", sending), ("total", total)] {
+            let key = format!("apiserver.latency.k8s.io/{layer}");
+            self.record.annotate(key, go_duration(latency));
+        }
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if self.is_done {
+            return;
+        }
+        if self.code.is_none() {
+            // The client left: whether the request takes effect is not known.
+            let failure = StatusError::new(Reason::Timeout, "Connection closed early");
+            self.fail(&failure);
+            self.code = Some(failure.code);
+        }
+        self.annotate_latency();
+        if self.verdict.records(self.last) {
+            self.auditor.process_later(self.event(self.last));
+        }
+    }
+}
+
+/// Formats a duration as Go does: `1.5s`, `120.5ms`, `1m0.5s`.
+fn go_duration(duration: Duration) -> String {
+    let nanoseconds = duration.as_nanos();
+    let (number, unit) = match nanoseconds {
+        0..1_000 => return format!("{nanoseconds}ns"),
+        1_000..1_000_000 => (decimal(nanoseconds, 1_000), "µs"),
+        1_000_000..1_000_000_000 => (decimal(nanoseconds, 1_000_000), "ms"),
+        _ => {
+            let minutes = duration.as_secs() / 60;
+            let seconds = decimal(nanoseconds % 60_000_000_000, 1_000_000_000);
+            return match (minutes / 60, minutes % 60) {
+                (0, 0) => format!("{seconds}s"),
+                (0, minutes) => format!("{minutes}m{seconds}s"),
+                (hours, minutes) => format!("{hours}h{minutes}m{seconds}s"),
+            };
+        }
+    };
+    format!("{number}{unit}")
+}
+
+/// Formats a number of nanoseconds in a unit, without zeros at the end.
+fn decimal(nanoseconds: u128, unit: u128) -> String {
+    let digits = unit.ilog10() as usize;
+    let text = format!("{}.{:0digits$}", nanoseconds / unit, nanoseconds % unit);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+// === impl AuditedBody ===
+
+impl HttpBody for AuditedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = std::task::ready!(Pin::new(&mut self.inner).poll_frame(task));
+        if frame.is_none() {
+            self.recording = None;
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_as_in_go() {
+        for (nanoseconds, expected) in [
+            (0, "0ns"),
+            (999, "999ns"),
+            (1_500, "1.5µs"),
+            (500_000_000, "500ms"),
+            (500_000_001, "500.000001ms"),
+            (1_000_000_000, "1s"),
+            (60_500_000_000, "1m0.5s"),
+            (3_600_000_000_000, "1h0m0s"),
+        ] {
+            assert_eq!(go_duration(Duration::from_nanos(nanoseconds)), expected);
+        }
+    }
+}

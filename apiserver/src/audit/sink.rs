@@ -1,0 +1,311 @@
+//! The bounded queue in front of a backend, and the modes in which requests use it.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/plugin/pkg/audit/buffered`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{self, Receiver};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::metrics::AuditMetrics;
+
+use super::event::Event;
+
+/// Maximum number of events that are delivered together when nothing says otherwise.
+const MAX_READY: usize = 512;
+/// Maximum number of events that wait for a full queue in blocking modes.
+const MAX_LATE: usize = 65_536;
+/// Minimum interval between messages about lost events.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum time to deliver the queued events at the end.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How requests use a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Requests never wait; events that the full queue does not take are lost.
+    Batch,
+    /// Requests wait until their events are delivered, or have failed to be.
+    Blocking,
+    /// As `Blocking`; requests whose first event cannot be delivered are refused.
+    BlockingStrict,
+}
+
+/// Which events are delivered together, and how often.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BatchConfig {
+    /// Maximum number of queued events.
+    pub(crate) buffer_size: usize,
+    /// Maximum number of events of a batch.
+    pub(crate) max_size: usize,
+    /// Maximum time that an event waits for its batch to become full.
+    pub(crate) max_wait: Duration,
+    /// The limit on the rate of batches; `None` is no limit.
+    pub(crate) throttle: Option<Throttle>,
+}
+
+/// A limit on the rate of batches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Throttle {
+    /// The average number per second.
+    pub(crate) per_second: f32,
+    /// The number at once after a pause.
+    pub(crate) burst: usize,
+}
+
+/// Delivers events.
+#[async_trait]
+pub(super) trait Backend: Send + Sync + 'static {
+    /// Delivers events in this order. Returns whether it succeeded; failures have been reported.
+    async fn deliver(&self, events: &[Arc<Event>]) -> bool;
+}
+
+/// The queue of one backend.
+pub(super) struct Sink {
+    mode: Mode,
+    queue: mpsc::Sender<Queued>,
+    late: Arc<Semaphore>,
+    faults: Arc<Faults>,
+    runtime: Handle,
+    stopping: CancellationToken,
+    worker: Mutex<Option<AbortOnDropHandle<()>>>,
+}
+
+/// Counts lost events, and logs some of them.
+pub(super) struct Faults {
+    metrics: AuditMetrics,
+    reported: Mutex<Option<Instant>>,
+}
+
+/// Receives whether an event was delivered.
+pub(super) struct Ticket(oneshot::Receiver<bool>);
+
+struct Queued {
+    event: Arc<Event>,
+    /// Whom to tell whether the event was delivered.
+    done: Option<oneshot::Sender<bool>>,
+}
+
+// === impl Faults ===
+
+impl Faults {
+    pub(super) fn new(metrics: AuditMetrics) -> Arc<Self> {
+        Arc::new(Self { metrics, reported: Mutex::default() })
+    }
+
+    /// Counts events that a plug-in lost. Logs one of them, at most once per second.
+    pub(super) fn report(&self, plugin: &'static str, error: &dyn std::fmt::Display, events: &[Arc<Event>]) {
+        self.metrics.failed(plugin, events.len());
+        let now = Instant::now();
+        {
+            let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+            if reported.is_some_and(|last| now < last + REPORT_INTERVAL) {
+                return;
+            }
+            *reported = Some(now);
+        }
+        let first = events.first().map(|event| event.text()).unwrap_or_default();
+        let count = events.len();
+        tracing::error!(
+            "Error in audit plugin '{plugin}' affecting {count} audit events: {error}; first: {first}"
+        );
+    }
+}
+
+// === impl Sink ===
+
+impl Sink {
+    /// Starts a sink. `batch` says which events are delivered together in mode `Batch`; `None` takes whatever is ready.
+    pub(super) fn start(
+        backend: Arc<dyn Backend>,
+        mode: Mode,
+        buffer_size: usize,
+        batch: Option<BatchConfig>,
+        concurrency: usize,
+        faults: Arc<Faults>,
+    ) -> Self {
+        let (queue, waiting) = mpsc::channel(buffer_size);
+        let stopping = CancellationToken::new();
+        let batch = batch.filter(|_| mode == Mode::Batch);
+        let worker = Worker { waiting, backend, batch, concurrency, stopping: stopping.clone() };
+        let worker = AbortOnDropHandle::new(tokio::spawn(worker.run()));
+        Self {
+            mode,
+            queue,
+            late: Arc::new(Semaphore::new(MAX_LATE)),
+            faults,
+            runtime: Handle::current(),
+            stopping,
+            worker: Mutex::new(Some(worker)),
+        }
+    }
+
+    /// Hands an event over, at once: an abandoned request loses none. If `is_awaited`, and the mode says so, returns a
+    /// ticket to wait for the delivery with.
+    pub(super) fn submit(&self, event: &Arc<Event>, is_awaited: bool) -> Option<Ticket> {
+        let lost = |reason: &str| self.faults.report("buffered", &reason, std::slice::from_ref(event));
+        let (done, delivered) = match self.mode {
+            Mode::Blocking | Mode::BlockingStrict if is_awaited => {
+                let (done, delivered) = oneshot::channel();
+                (Some(done), Some(Ticket(delivered)))
+            }
+            _ => (None, None),
+        };
+        match self.queue.try_send(Queued { event: event.clone(), done }) {
+            Ok(()) => {}
+            Err(TrySendError::Closed(_)) => lost("audit backend shut down"),
+            Err(TrySendError::Full(queued)) => match self.late.clone().try_acquire_owned() {
+                Ok(permit) if self.mode != Mode::Batch => {
+                    let queue = self.queue.clone();
+                    self.runtime.spawn(async move {
+                        let _permit = permit;
+                        let _ = queue.send(queued).await;
+                    });
+                }
+                _ => lost("audit buffer queue blocked"),
+            },
+        }
+        delivered
+    }
+
+    /// Waits for the delivery of an event. Returns `false` if the request must not go on.
+    pub(super) async fn outcome(&self, ticket: Option<Ticket>) -> bool {
+        let Some(Ticket(delivered)) = ticket else { return true };
+        delivered.await.unwrap_or(false) || self.mode == Mode::Blocking
+    }
+
+    /// Delivers the queued events, within bounded time.
+    pub(super) async fn stop(&self) {
+        self.stopping.cancel();
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(worker) = worker {
+            let _ = tokio::time::timeout(FLUSH_TIMEOUT, worker).await;
+        }
+    }
+}
+
+/// Takes events from the queue to the backend.
+struct Worker {
+    waiting: Receiver<Queued>,
+    backend: Arc<dyn Backend>,
+    batch: Option<BatchConfig>,
+    concurrency: usize,
+    stopping: CancellationToken,
+}
+
+// === impl Worker ===
+
+impl Worker {
+    async fn run(mut self) {
+        let mut bucket = self.batch.and_then(|batch| batch.throttle).map(Bucket::new);
+        let mut delivering = JoinSet::new();
+        loop {
+            let batch = self.collect().await;
+            if batch.is_empty() {
+                break;
+            }
+            if let Some(bucket) = &mut bucket {
+                bucket.take().await;
+            }
+            while delivering.len() >= self.concurrency {
+                delivering.join_next().await;
+            }
+            delivering.spawn(deliver(self.backend.clone(), batch));
+        }
+        while delivering.join_next().await.is_some() {}
+    }
+
+    /// Returns the next batch: at least one event, unless the queue is closed and empty.
+    async fn collect(&mut self) -> Vec<Queued> {
+        let (max_size, max_wait) =
+            self.batch.map_or((MAX_READY, Duration::ZERO), |batch| (batch.max_size, batch.max_wait));
+        let mut batch = Vec::new();
+        let Some(first) = self.next().await else { return batch };
+        batch.push(first);
+        let full_at = Instant::now() + max_wait;
+        while batch.len() < max_size {
+            if let Ok(next) = self.waiting.try_recv() {
+                batch.push(next);
+                continue;
+            }
+            if max_wait.is_zero() || self.stopping.is_cancelled() {
+                break;
+            }
+            match tokio::time::timeout_at(full_at, self.next()).await {
+                Ok(Some(next)) => batch.push(next),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        batch
+    }
+
+    async fn next(&mut self) -> Option<Queued> {
+        if !self.stopping.is_cancelled() {
+            tokio::select! {
+                next = self.waiting.recv() => return next,
+                () = self.stopping.cancelled() => {}
+            }
+        }
+        // What is queued already is still delivered.
+        self.waiting.close();
+        self.waiting.recv().await
+    }
+}
+
+async fn deliver(backend: Arc<dyn Backend>, batch: Vec<Queued>) {
+    let (events, waiting): (Vec<_>, Vec<_>) =
+        batch.into_iter().map(|queued| (queued.event, queued.done)).unzip();
+    let is_delivered = backend.deliver(&events).await;
+    for done in waiting.into_iter().flatten() {
+        let _ = done.send(is_delivered);
+    }
+}
+
+/// A token bucket.
+struct Bucket {
+    throttle: Throttle,
+    tokens: f64,
+    filled: Instant,
+}
+
+// === impl Bucket ===
+
+impl Bucket {
+    fn new(throttle: Throttle) -> Self {
+        Self { throttle, tokens: capacity(throttle), filled: Instant::now() }
+    }
+
+    /// Waits for a token, and takes it.
+    async fn take(&mut self) {
+        self.fill();
+        if self.tokens < 1.0 {
+            let seconds = (1.0 - self.tokens) / f64::from(self.throttle.per_second);
+            let wait = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+            tokio::time::sleep(wait).await;
+            self.fill();
+        }
+        self.tokens -= 1.0;
+    }
+
+    fn fill(&mut self) {
+        let now = Instant::now();
+        let fresh = now.duration_since(self.filled).as_secs_f64() * f64::from(self.throttle.per_second);
+        self.tokens = (self.tokens + fresh).min(capacity(self.throttle));
+        self.filled = now;
+    }
+}
+
+fn capacity(throttle: Throttle) -> f64 {
+    f64::from(u32::try_from(throttle.burst).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! The webhook backend: POSTs lists of events.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `config` | the kubeconfig that names the webhook |
+//! | `client` | its connections |
+//!
+//! A request is repeated with growing delays, five times in all; then its events are lost.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/plugin/pkg/audit/webhook`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::AuditError;
+use super::event::Event;
+use super::sink::{Backend, Faults};
+use super::truncate::{self, TruncateConfig};
+
+mod client;
+mod config;
+#[cfg(test)]
+mod tests;
+
+use client::Client;
+
+/// Number of attempts of a request.
+const ATTEMPTS: u32 = 5;
+/// Factor between the delays.
+const BACKOFF_FACTOR: f64 = 1.5;
+/// Maximum random part that is added to a delay.
+const BACKOFF_JITTER: f64 = 0.2;
+/// What surrounds the events.
+const LIST_HEAD: &[u8] =
+    b"{\"kind\":\"EventList\",\"apiVersion\":\"audit.k8s.io/v1\",\"metadata\":{},\"items\":[";
+const LIST_TAIL: &[u8] = b"]}\n";
+
+/// Sends events to a webhook.
+pub(super) struct WebhookBackend {
+    client: Client,
+    initial_backoff: Duration,
+    truncate: Option<TruncateConfig>,
+    faults: Arc<Faults>,
+}
+
+// === impl WebhookBackend ===
+
+impl WebhookBackend {
+    /// Creates the backend of the webhook that a kubeconfig names.
+    ///
+    /// # Errors
+    /// Fails if the kubeconfig cannot be used.
+    pub(super) fn new(
+        kubeconfig: &Path,
+        initial_backoff: Duration,
+        truncate: Option<TruncateConfig>,
+        faults: Arc<Faults>,
+    ) -> Result<Self, AuditError> {
+        let failed = |reason: String| AuditError(format!("initializing audit webhook: {reason}"));
+        let config = config::read(kubeconfig).map_err(failed)?;
+        let client = Client::new(config).map_err(failed)?;
+        Ok(Self { client, initial_backoff, truncate, faults })
+    }
+
+    async fn send(&self, body: Bytes) -> Result<(), String> {
+        let mut delay = self.initial_backoff;
+        for attempt in 1.. {
+            let Err(reason) = self.client.post(body.clone()).await else { return Ok(()) };
+            if attempt == ATTEMPTS {
+                return Err(reason);
+            }
+            tokio::time::sleep(delay.mul_f64(1.0 + BACKOFF_JITTER * random_fraction())).await;
+            delay = delay.mul_f64(BACKOFF_FACTOR);
+        }
+        Ok(())
+    }
+}
+
+/// Returns a number from 0 to 1.
+fn random_fraction() -> f64 {
+    // A random uuid has enough randomness to spread the repetitions.
+    let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
+    f64::from((random & 0xffff) as u16) / f64::from(u16::MAX)
+}
+
+#[async_trait]
+impl Backend for WebhookBackend {
+    async fn deliver(&self, events: &[Arc<Event>]) -> bool {
+        let max_bytes = self.truncate.map_or(usize::MAX, |limit| limit.max_batch_bytes);
+        let mut is_delivered = true;
+        let mut first = 0;
+        let mut list: Vec<u8> = Vec::new();
+        for (number, event) in events.iter().enumerate() {
+            let json = match truncate::within(self.truncate, event) {
+                Ok(json) => json,
+                Err(error) => {
+                    self.faults.report("truncate", &error, std::slice::from_ref(event));
+                    continue;
+                }
+            };
+            if !list.is_empty() && list.len() + json.len() > max_bytes {
+                let sent = events.get(first..number).unwrap_or_default();
+                is_delivered &= self.send_list(std::mem::take(&mut list), sent).await;
+                first = number;
+            }
+            if !list.is_empty() {
+                list.push(b',');
+            }
+            list.extend_from_slice(&json);
+        }
+        if !list.is_empty() {
+            is_delivered &= self.send_list(list, events.get(first..).unwrap_or_default()).await;
+        }
+        is_delivered
+    }
+}
+
+impl WebhookBackend {
+    async fn send_list(&self, items: Vec<u8>, events: &[Arc<Event>]) -> bool {
+        let body = Bytes::from([LIST_HEAD, &items, LIST_TAIL].concat());
+        match self.send(body).await {
+            Ok(()) => true,
+            Err(reason) => {
+                self.faults.report("webhook", &reason, events);
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Encryption of values at rest, as `--encryption-provider-config` says.
+//!
+//! ```text
+//! file ─ config, validation ─ transformers: resource → providers ─ Encryption::of(resource) ─ VersionedStore
+//!          reload, every 10 s ┘                        └ kms: gRPC over a Unix socket
+//! ```
+//!
+//! Keys, prefixes and formats are those of kube-apiserver: either server reads what the other wrote. The algorithms are in
+//! [`registry_core::storage::transform`].
+//!
+//! Kubernetes concept: [encrypting data at rest](https://kubernetes.io/docs/tasks/administer-cluster/encrypt-data/).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use bytes::Bytes;
+use registry_core::api::GroupResource;
+use registry_core::metrics::TransformMetrics;
+use registry_core::storage::transform::{Identity, Plain, TransformError, Transformer};
+
+use crate::health::Check;
+
+mod config;
+mod kms;
+mod reload;
+#[cfg(test)]
+mod tests;
+mod transformers;
+mod validation;
+
+use transformers::Transformers;
+
+/// An encryption configuration cannot be used. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct EncryptionError(pub String);
+
+/// The encryption of one server's values.
+pub(crate) struct Encryption {
+    path: PathBuf,
+    reloads: bool,
+    current: Arc<ArcSwap<Transformers>>,
+    metrics: TransformMetrics,
+}
+
+/// Encrypts the values of one resource by the current configuration.
+struct ResourceTransformer {
+    resource: GroupResource,
+    /// The resource, as metrics name it.
+    label: String,
+    current: Arc<ArcSwap<Transformers>>,
+    metrics: TransformMetrics,
+}
+
+/// `kms-providers`: the key management services are healthy.
+pub(crate) struct KmsCheck(Arc<ArcSwap<Transformers>>);
+
+// === impl Encryption ===
+
+impl Encryption {
+    /// Reads a configuration, and calls its key management services a first time. Must be called within a Tokio runtime.
+    /// If it `reloads`, the file is read again when it changes.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message if the configuration is not valid. A service that does not answer is no error.
+    pub(crate) async fn load(
+        path: &Path,
+        reloads: bool,
+        metrics: TransformMetrics,
+    ) -> Result<Arc<Self>, EncryptionError> {
+        let loaded = config::read(path).map_err(EncryptionError)?;
+        let transformers = Transformers::new(&loaded, &metrics).map_err(EncryptionError)?;
+        transformers.check().await;
+        let current = Arc::new(ArcSwap::from_pointee(transformers));
+        let encryption = Arc::new(Self { path: path.to_owned(), reloads, current, metrics });
+        reload::spawn(&encryption, loaded.content);
+        Ok(encryption)
+    }
+
+    /// Returns the transformer of a resource's values.
+    pub(crate) fn of(&self, resource: GroupResource) -> Arc<dyn Transformer> {
+        Arc::new(ResourceTransformer {
+            resource,
+            label: resource.to_string(),
+            current: self.current.clone(),
+            metrics: self.metrics.clone(),
+        })
+    }
+
+    /// Returns the health check of the key management services.
+    pub(crate) fn check(&self) -> Arc<KmsCheck> {
+        Arc::new(KmsCheck(self.current.clone()))
+    }
+}
+
+#[async_trait]
+impl Transformer for ResourceTransformer {
+    async fn from_storage(&self, stored: Bytes, context: &str) -> Result<Plain, TransformError> {
+        let current = self.current.load_full();
+        let Some(transformers) = current.of(self.resource) else {
+            return Identity.from_storage(stored, context).await;
+        };
+        let begun = Instant::now();
+        let read = transformers.read(&stored, context).await;
+        let prefix = match read.prefix {
+            None => "unknown",
+            Some("") => "identity",
+            Some(prefix) => prefix,
+        };
+        let is_ok = read.result.is_ok();
+        self.metrics.transformed(&self.label, "from_storage", prefix, begun.elapsed(), is_ok);
+        if let Err(error) = &read.result {
+            tracing::error!(key = context, "failed to decrypt data: {error}");
+        }
+        read.result
+    }
+
+    async fn to_storage(&self, plain: Bytes, context: &str) -> Result<Bytes, TransformError> {
+        let current = self.current.load_full();
+        let Some(transformers) = current.of(self.resource) else { return Ok(plain) };
+        let begun = Instant::now();
+        let written = transformers.write(plain, context).await;
+        let prefix = written.prefix.unwrap_or("unknown");
+        let is_ok = written.result.is_ok();
+        self.metrics.transformed(&self.label, "to_storage", prefix, begun.elapsed(), is_ok);
+        if let Err(error) = &written.result {
+            tracing::error!(key = context, "failed to encrypt data: {error}");
+        }
+        written.result
+    }
+}
+
+#[async_trait]
+impl Check for KmsCheck {
+    async fn check(&self) -> Result<(), String> {
+        let failures = self.0.load().failures();
+        if failures.is_empty() { Ok(()) } else { Err(failures.join(", ")) }
+    }
+}

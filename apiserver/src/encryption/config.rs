@@ -1,0 +1,170 @@
+//! The encryption configuration, as written in its file.
+//!
+//! Kubernetes concept:
+//! [EncryptionConfiguration](https://kubernetes.io/docs/reference/config-api/apiserver-config.v1/).
+
+use std::path::Path;
+use std::time::Duration;
+
+use registry_core::codec::{Limits, yaml};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::options::parse_duration;
+
+use super::validation::validate;
+
+/// The default time of a call of a key management service.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3);
+/// The default version of a key management service's API.
+const DEFAULT_KMS_VERSION: &str = "v1";
+
+/// A configuration that is valid.
+#[derive(Debug)]
+pub(super) struct LoadedConfiguration {
+    /// The configuration.
+    pub(super) configuration: EncryptionConfiguration,
+    /// The bytes of the file, to recognize changes.
+    pub(super) content: Vec<u8>,
+}
+
+/// Providers by resource.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(super) struct EncryptionConfiguration {
+    api_version: String,
+    kind: String,
+    pub(super) resources: Vec<ResourceConfiguration>,
+}
+
+/// The providers of some resources: the first writes, all of them read.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ResourceConfiguration {
+    /// `resource`, `resource.group`, `*.group`, `*.` (the core group) or `*.*`.
+    pub(super) resources: Vec<String>,
+    pub(super) providers: Vec<ProviderConfiguration>,
+}
+
+/// One of the providers.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ProviderConfiguration {
+    pub(super) aesgcm: Option<KeysConfiguration>,
+    pub(super) aescbc: Option<KeysConfiguration>,
+    pub(super) secretbox: Option<KeysConfiguration>,
+    pub(super) identity: Option<IdentityConfiguration>,
+    pub(super) kms: Option<KmsConfiguration>,
+}
+
+/// Plain form.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IdentityConfiguration {}
+
+/// Keys in the file: the first encrypts, all of them decrypt.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct KeysConfiguration {
+    pub(super) keys: Vec<Key>,
+}
+
+/// A key.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Key {
+    pub(super) name: String,
+    /// In base64.
+    pub(super) secret: String,
+}
+
+/// A key management service.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(super) struct KmsConfiguration {
+    pub(super) api_version: String,
+    pub(super) name: String,
+    #[serde(rename = "cachesize")]
+    pub(super) cache_size: Option<i32>,
+    pub(super) endpoint: String,
+    #[serde(deserialize_with = "duration")]
+    pub(super) timeout: Duration,
+}
+
+// === impl KmsConfiguration ===
+
+impl Default for KmsConfiguration {
+    fn default() -> Self {
+        Self {
+            api_version: DEFAULT_KMS_VERSION.to_owned(),
+            name: String::new(),
+            cache_size: None,
+            endpoint: String::new(),
+            timeout: DEFAULT_TIMEOUT,
+        }
+    }
+}
+
+// === impl Key ===
+
+impl std::fmt::Debug for Key {
+    /// Never shows the secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Key({:?})", self.name)
+    }
+}
+
+fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    // Negative durations are as invalid as that of 0, which validation refuses.
+    text.map_or(Ok(DEFAULT_TIMEOUT), |text| match text.strip_prefix('-') {
+        Some(_) => Ok(Duration::ZERO),
+        None => parse_duration(&text).map_err(serde::de::Error::custom),
+    })
+}
+
+/// Reads and validates a file.
+///
+/// # Errors
+/// Fails with Kubernetes' message.
+pub(super) fn read(path: &Path) -> Result<LoadedConfiguration, String> {
+    let failed = |reason: String| format!("error while parsing file: {reason}");
+    let shown = path.display().to_string();
+    let content = std::fs::read(path).map_err(|error| {
+        failed(format!(
+            "error while loading file: error reading encryption provider configuration file {shown:?}: {error}"
+        ))
+    })?;
+    if content.is_empty() {
+        return Err(failed(format!(
+            "error while loading file: encryption provider configuration file {shown:?} is empty"
+        )));
+    }
+    let configuration = parse(&content).map_err(|reason| {
+        failed(format!("error decoding encryption provider configuration file {shown:?}: {reason}"))
+    })?;
+    let errors = validate(&configuration);
+    if !errors.is_empty() {
+        return Err(failed(errors.to_string()));
+    }
+    Ok(LoadedConfiguration { configuration, content })
+}
+
+/// Parses a configuration. Unknown and duplicate fields are errors: a setting that has no effect would leave values
+/// unprotected.
+pub(super) fn parse(content: &[u8]) -> Result<EncryptionConfiguration, String> {
+    let decoded = yaml::decode(content, &Limits::default()).map_err(|error| error.0)?;
+    if !decoded.duplicates.is_empty() {
+        return Err(format!("strict decoding error: {}", decoded.duplicates.join(", ")));
+    }
+    let value = decoded.value;
+    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    if kind.is_empty() {
+        return Err("Object 'Kind' is missing".to_owned());
+    }
+    if api_version != "apiserver.config.k8s.io/v1" || kind != "EncryptionConfiguration" {
+        return Err(format!("no kind {kind:?} is registered for version {api_version:?}"));
+    }
+    serde_json::from_value(value).map_err(|error| format!("strict decoding error: {error}"))
+}

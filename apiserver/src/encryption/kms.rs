@@ -1,0 +1,144 @@
+//! A client of key management services: gRPC over a Unix socket.
+//!
+//! Kubernetes concept: `k8s.io/kms/apis/v2`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http::uri::PathAndQuery;
+use hyper_util::rt::TokioIo;
+use registry_core::metrics::TransformMetrics;
+use registry_core::storage::transform::kms::{KmsCiphertext, KmsService, KmsStatus};
+use tokio::net::UnixStream;
+use tonic::transport::{Channel, Endpoint, Uri};
+use tonic::{Request, Status};
+use tonic_prost::ProstCodec;
+
+const STATUS: &str = "/v2.KeyManagementService/Status";
+const ENCRYPT: &str = "/v2.KeyManagementService/Encrypt";
+const DECRYPT: &str = "/v2.KeyManagementService/Decrypt";
+
+/// A client of one service. It connects when it is first used, and again when the connection is lost.
+pub(super) struct KmsClient {
+    channel: Channel,
+    timeout: Duration,
+    metrics: TransformMetrics,
+}
+
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub(super) struct StatusRequest {}
+
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub(super) struct StatusResponse {
+    #[prost(string, tag = "1")]
+    pub(super) version: String,
+    #[prost(string, tag = "2")]
+    pub(super) healthz: String,
+    #[prost(string, tag = "3")]
+    pub(super) key_id: String,
+}
+
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub(super) struct DecryptRequest {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(super) ciphertext: Vec<u8>,
+    #[prost(string, tag = "2")]
+    pub(super) uid: String,
+    #[prost(string, tag = "3")]
+    pub(super) key_id: String,
+    #[prost(btree_map = "string, bytes", tag = "4")]
+    pub(super) annotations: BTreeMap<String, Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub(super) struct DecryptResponse {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(super) plaintext: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub(super) struct EncryptRequest {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(super) plaintext: Vec<u8>,
+    #[prost(string, tag = "2")]
+    pub(super) uid: String,
+}
+
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub(super) struct EncryptResponse {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(super) ciphertext: Vec<u8>,
+    #[prost(string, tag = "2")]
+    pub(super) key_id: String,
+    #[prost(btree_map = "string, bytes", tag = "3")]
+    pub(super) annotations: BTreeMap<String, Vec<u8>>,
+}
+
+// === impl KmsClient ===
+
+impl KmsClient {
+    /// Creates a client of the service at `unix:///path`, or `unix:///@name` for an abstract socket. Must be called
+    /// within a Tokio runtime.
+    ///
+    /// # Errors
+    /// Fails if the endpoint is not a Unix socket's.
+    pub(super) fn new(endpoint: &str, timeout: Duration, metrics: TransformMetrics) -> Result<Self, String> {
+        let rest = endpoint.strip_prefix("unix:").ok_or_else(|| format!("unsupported endpoint {endpoint:?}"))?;
+        let path = rest.strip_prefix("//").unwrap_or(rest);
+        // Linux: the name of an abstract socket begins with a zero byte.
+        let path = path.strip_prefix("/@").map_or_else(|| path.to_owned(), |name| format!("\0{name}"));
+        if path.is_empty() {
+            return Err(format!("endpoint {endpoint:?} names no socket"));
+        }
+        let path = PathBuf::from(path);
+        // The host is not used.
+        let channel = Endpoint::from_static("http://localhost").connect_with_connector_lazy(tower::service_fn(
+            move |_: Uri| {
+                let path = path.clone();
+                async move { UnixStream::connect(path).await.map(TokioIo::new) }
+            },
+        ));
+        Ok(Self { channel, timeout, metrics })
+    }
+
+    async fn call<Q, A>(&self, method: &'static str, request: Q) -> Result<A, String>
+    where
+        Q: prost::Message + Send + Sync + 'static,
+        A: prost::Message + Default + Send + Sync + 'static,
+    {
+        let answered = tokio::time::timeout(self.timeout, async {
+            let mut client = tonic::client::Grpc::new(self.channel.clone());
+            client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
+            let codec: ProstCodec<Q, A> = ProstCodec::default();
+            client.unary(Request::new(request), PathAndQuery::from_static(method), codec).await
+        });
+        let answered = answered.await.unwrap_or_else(|_| Err(Status::deadline_exceeded("context deadline exceeded")));
+        self.metrics.called(method, answered.is_ok());
+        answered
+            .map(tonic::Response::into_inner)
+            .map_err(|status| format!("rpc error: code = {:?} desc = {}", status.code(), status.message()))
+    }
+}
+
+#[async_trait]
+impl KmsService for KmsClient {
+    async fn status(&self) -> Result<KmsStatus, String> {
+        let StatusResponse { version, healthz, key_id } = self.call(STATUS, StatusRequest {}).await?;
+        Ok(KmsStatus { version, healthz, key_id })
+    }
+
+    async fn encrypt(&self, uid: &str, plain: &[u8]) -> Result<KmsCiphertext, String> {
+        let request = EncryptRequest { plaintext: plain.to_vec(), uid: uid.to_owned() };
+        let EncryptResponse { ciphertext, key_id, annotations } = self.call(ENCRYPT, request).await?;
+        Ok(KmsCiphertext { ciphertext, key_id, annotations })
+    }
+
+    async fn decrypt(&self, uid: &str, encrypted: &KmsCiphertext) -> Result<Vec<u8>, String> {
+        let KmsCiphertext { ciphertext, key_id, annotations } = encrypted.clone();
+        let request = DecryptRequest { ciphertext, uid: uid.to_owned(), key_id, annotations };
+        let DecryptResponse { plaintext } = self.call(DECRYPT, request).await?;
+        Ok(plaintext)
+    }
+}

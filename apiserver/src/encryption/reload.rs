@@ -1,0 +1,66 @@
+//! Reads the configuration again when its file has changed.
+//!
+//! A configuration that is not valid, or whose key management services are not healthy, is not used: the server continues
+//! with the one before it.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/server/options/encryptionconfig/controller`.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use super::transformers::Transformers;
+use super::{Encryption, config};
+
+/// Interval between looks at the file.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Follows changes of the file until the encryption is dropped.
+pub(super) fn spawn(encryption: &Arc<Encryption>, content: Vec<u8>) {
+    if encryption.reloads {
+        tokio::spawn(follow(Arc::downgrade(encryption), content));
+    }
+}
+
+async fn follow(encryption: Weak<Encryption>, mut content: Vec<u8>) {
+    loop {
+        tokio::time::sleep(INTERVAL).await;
+        let Some(encryption) = encryption.upgrade() else { return };
+        match encryption.reload(&content).await {
+            Ok(None) => {}
+            Ok(Some(changed)) => {
+                content = changed;
+                encryption.metrics.reloaded(true);
+                tracing::info!("loaded the changed encryption configuration");
+            }
+            Err(reason) => {
+                encryption.metrics.reloaded(false);
+                let path = encryption.path.display();
+                tracing::error!("error processing encryption config file {path}: {reason}");
+            }
+        }
+    }
+}
+
+// === impl Encryption ===
+
+impl Encryption {
+    /// Uses the configuration if it has changed, and returns its new content.
+    ///
+    /// # Errors
+    /// Fails with a reason if it cannot be used.
+    pub(super) async fn reload(&self, content: &[u8]) -> Result<Option<Vec<u8>>, String> {
+        let path = self.path.clone();
+        let read = tokio::task::spawn_blocking(move || config::read(&path)).await;
+        let loaded = read.map_err(|error| error.to_string())??;
+        if loaded.content == content {
+            return Ok(None);
+        }
+        let transformers = Transformers::new(&loaded, &self.metrics)?;
+        let failures = transformers.check().await;
+        if !failures.is_empty() {
+            return Err(failures.join(", "));
+        }
+        self.current.store(Arc::new(transformers));
+        Ok(Some(loaded.content))
+    }
+}

@@ -1,0 +1,176 @@
+//! The transformers of all resources, built from a configuration.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures::future::join_all;
+use registry_core::api::GroupResource;
+use registry_core::metrics::TransformMetrics;
+use registry_core::storage::transform::aes::{Cbc, Gcm};
+use registry_core::storage::transform::kms::Kms;
+use registry_core::storage::transform::prefix::{PrefixTransformer, PrefixTransformers};
+use registry_core::storage::transform::secretbox::SecretBox;
+use registry_core::storage::transform::{Identity, Transformer};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::config::{Key, KmsConfiguration, LoadedConfiguration, ProviderConfiguration};
+use super::kms::KmsClient;
+
+/// Interval between the checks of a service that is healthy, and of one that is not.
+const HEALTHY_INTERVAL: Duration = Duration::from_mins(1);
+const UNHEALTHY_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Transformers by resource.
+pub(super) struct Transformers {
+    by_resource: HashMap<(String, String), PrefixTransformers>,
+    services: Vec<Arc<Kms>>,
+    /// The checks of the services, which end with this configuration.
+    _checks: Vec<AbortOnDropHandle<()>>,
+}
+
+/// Returns the group and the resource in `resource.group`; `*.` is all resources of the core group.
+pub(super) fn parse_resource(text: &str) -> (&str, &str) {
+    text.split_once('.').map_or(("", text), |(resource, group)| (group, resource))
+}
+
+/// Formats a group and resource as in the configuration.
+fn shown(group: &str, resource: &str) -> String {
+    if group.is_empty() && resource != "*" { resource.to_owned() } else { format!("{resource}.{group}") }
+}
+
+// === impl Transformers ===
+
+impl Transformers {
+    /// Builds the transformers of a configuration, and begins to check its services.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message if a rule has no effect, or a provider is not supported.
+    pub(super) fn new(loaded: &LoadedConfiguration, metrics: &TransformMetrics) -> Result<Self, String> {
+        let failed = |reason: String| format!("error while building transformers: {reason}");
+        let mut by_resource: HashMap<(String, String), PrefixTransformers> = HashMap::new();
+        let mut services = Vec::new();
+        for one in &loaded.configuration.resources {
+            let built: Result<Vec<_>, String> =
+                one.providers.iter().map(|provider| transformer(provider, &mut services, metrics)).collect();
+            let built = built.map_err(failed)?;
+            for text in &one.resources {
+                let (group, resource) = parse_resource(text);
+                for (earlier_group, earlier) in [(group, "*"), ("*", "*")] {
+                    if by_resource.contains_key(&(earlier_group.to_owned(), earlier.to_owned())) {
+                        return Err(failed(format!(
+                            "resource {:?} is masked by earlier rule {:?}",
+                            shown(group, resource),
+                            shown(earlier_group, earlier)
+                        )));
+                    }
+                }
+                by_resource
+                    .entry((group.to_owned(), resource.to_owned()))
+                    .or_insert_with(|| PrefixTransformers::new(Vec::new(), "no matching prefix found"))
+                    .extend(built.iter().cloned());
+            }
+        }
+        let checks = services.iter().cloned().map(|service| AbortOnDropHandle::new(tokio::spawn(keep_checking(service))));
+        Ok(Self { by_resource, _checks: checks.collect(), services })
+    }
+
+    /// Returns the transformers of a resource; `None` if its values are in plain form.
+    pub(super) fn of(&self, resource: GroupResource) -> Option<&PrefixTransformers> {
+        let is_event = resource.resource == "events" && resource.group == "events.k8s.io";
+        let group = if is_event { "" } else { resource.group };
+        let found = |group: &str, resource: &str| self.by_resource.get(&(group.to_owned(), resource.to_owned()));
+        found(group, resource.resource).or_else(|| found(group, "*")).or_else(|| found("*", "*"))
+    }
+
+    /// Checks all services, and returns the failures.
+    pub(super) async fn check(&self) -> Vec<String> {
+        let checks = join_all(self.services.iter().map(|service| service.check())).await;
+        let failures: Vec<String> = checks.into_iter().filter_map(Result::err).collect();
+        failures.iter().for_each(|failure| tracing::warn!("{failure}"));
+        failures
+    }
+
+    /// Returns the failures of the last checks.
+    pub(super) fn failures(&self) -> Vec<String> {
+        let services = self.services.iter().enumerate();
+        services
+            .filter_map(|(number, service)| Some(format!("kms-provider-{number}: {}", service.failure()?)))
+            .collect()
+    }
+}
+
+/// Checks a service again and again; the first check has been made.
+async fn keep_checking(service: Arc<Kms>) {
+    loop {
+        let interval = if service.failure().is_some() { UNHEALTHY_INTERVAL } else { HEALTHY_INTERVAL };
+        tokio::time::sleep(interval).await;
+        if let Err(failure) = service.check().await {
+            tracing::warn!("{failure}");
+        }
+    }
+}
+
+fn transformer(
+    provider: &ProviderConfiguration,
+    services: &mut Vec<Arc<Kms>>,
+    metrics: &TransformMetrics,
+) -> Result<PrefixTransformer, String> {
+    const AES: &str = "no matching key was found for the provided AES transformer";
+    const SECRETBOX: &str = "no matching key was found for the provided Secretbox transformer";
+    if let Some(keys) = &provider.aesgcm {
+        let gcm = |secret: &[u8]| Ok(Arc::new(Gcm::new(secret).map_err(|error| error.to_string())?) as _);
+        return keyed("k8s:enc:aesgcm:v1:", &keys.keys, AES, gcm);
+    }
+    if let Some(keys) = &provider.aescbc {
+        let cbc = |secret: &[u8]| Ok(Arc::new(Cbc::new(secret).map_err(|error| error.to_string())?) as _);
+        return keyed("k8s:enc:aescbc:v1:", &keys.keys, AES, cbc);
+    }
+    if let Some(keys) = &provider.secretbox {
+        let secretbox = |secret: &[u8]| {
+            let length = secret.len();
+            let secret = secret
+                .try_into()
+                .map_err(|_| format!("expected key size 32 for secretbox provider, got {length}"))?;
+            Ok(Arc::new(SecretBox::new(secret)) as _)
+        };
+        return keyed("k8s:enc:secretbox:v1:", &keys.keys, SECRETBOX, secretbox);
+    }
+    if let Some(configuration) = &provider.kms {
+        let service = service(configuration, metrics)?;
+        services.push(service.clone());
+        let prefix = format!("k8s:enc:kms:v2:{}:", configuration.name);
+        return Ok(PrefixTransformer { prefix, transformer: service });
+    }
+    Ok(PrefixTransformer { prefix: String::new(), transformer: Arc::new(Identity) })
+}
+
+fn keyed(
+    prefix: &str,
+    keys: &[Key],
+    no_match: &'static str,
+    make: impl Fn(&[u8]) -> Result<Arc<dyn Transformer>, String>,
+) -> Result<PrefixTransformer, String> {
+    let mut transformers = Vec::with_capacity(keys.len());
+    for Key { name, secret } in keys {
+        let failed = |reason: String| format!("could not use the secret for named key {name}: {reason}");
+        let secret = STANDARD.decode(secret).map_err(|error| failed(error.to_string()))?;
+        let transformer = make(&secret).map_err(failed)?;
+        transformers.push(PrefixTransformer { prefix: format!("{name}:"), transformer });
+    }
+    let transformer = Arc::new(PrefixTransformers::new(transformers, no_match));
+    Ok(PrefixTransformer { prefix: prefix.to_owned(), transformer })
+}
+
+fn service(configuration: &KmsConfiguration, metrics: &TransformMetrics) -> Result<Arc<Kms>, String> {
+    if configuration.api_version != "v2" {
+        return Err("KMSv1 is deprecated and not supported by this server. Use KMSv2 instead".to_owned());
+    }
+    let client = KmsClient::new(&configuration.endpoint, configuration.timeout, metrics.clone());
+    let client = client.map_err(|error| {
+        format!("could not configure KMSv2-Plugin's probe {:?}, error: {error}", configuration.name)
+    })?;
+    Ok(Arc::new(Kms::new(configuration.name.as_str(), Arc::new(client))))
+}

@@ -1,0 +1,65 @@
+//! Metrics of the transformation of values at rest.
+
+use std::time::Duration;
+
+use prometheus::{HistogramVec, IntCounterVec};
+
+use super::families::{Families, MetricsError};
+use super::names;
+
+/// The metrics of the transformation of values at rest. The default records nothing.
+#[derive(Clone, Default)]
+pub struct TransformMetrics(Option<Counters>);
+
+#[derive(Clone)]
+struct Counters {
+    operations: IntCounterVec,
+    seconds: HistogramVec,
+    calls: IntCounterVec,
+    reloads: IntCounterVec,
+}
+
+// === impl TransformMetrics ===
+
+impl TransformMetrics {
+    pub(super) fn new(families: &mut Families) -> Result<Self, MetricsError> {
+        Ok(Self(Some(Counters {
+            operations: families.counter(&names::TRANSFORMATIONS)?,
+            seconds: families.histogram(&names::TRANSFORMATION_DURATION)?,
+            calls: families.counter(&names::KMS_CALLS)?,
+            reloads: families.counter(&names::ENCRYPTION_RELOADS)?,
+        })))
+    }
+
+    /// Counts a transformation: `from_storage` or `to_storage`, by the transformer with this prefix.
+    pub fn transformed(&self, resource: &str, direction: &str, prefix: &str, elapsed: Duration, is_ok: bool) {
+        let Some(counters) = &self.0 else { return };
+        let status = if is_ok { "OK" } else { "unknown-non-grpc" };
+        counters.operations.with_label_values(&[resource, direction, prefix, status]).inc();
+        if is_ok {
+            counters.seconds.with_label_values(&[direction, prefix]).observe(elapsed.as_secs_f64());
+        }
+    }
+
+    /// Counts a call of a key management service.
+    pub fn called(&self, method: &str, is_ok: bool) {
+        let Some(counters) = &self.0 else { return };
+        let status = if is_ok { "success" } else { "failure" };
+        counters.calls.with_label_values(&[method, status]).inc();
+    }
+
+    /// Counts a reload of the encryption configuration.
+    pub fn reloaded(&self, is_ok: bool) {
+        let Some(counters) = &self.0 else { return };
+        let status = if is_ok { "success" } else { "failure" };
+        counters.reloads.with_label_values(&[status]).inc();
+    }
+
+    /// Returns the number of transformations.
+    pub fn count(&self, resource: &str, direction: &str, prefix: &str, is_ok: bool) -> u64 {
+        let status = if is_ok { "OK" } else { "unknown-non-grpc" };
+        self.0.as_ref().map_or(0, |counters| {
+            counters.operations.with_label_values(&[resource, direction, prefix, status]).get()
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! Encryption with keys that a key management service keeps (KMS v2).
+//!
+//! Every value is encrypted with a key of its own, derived from a random seed. The service encrypts the seed, which is
+//! stored with the value. A seed is used until the service changes its key, so that writes need no call; the calls of reads
+//! are cached.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/storage/value/encrypt/envelope/kmsv2`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use async_trait::async_trait;
+use bytes::Bytes;
+use prost::Message as _;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::{Plain, TransformError, Transformer, random};
+
+mod object;
+mod source;
+
+pub use object::{EncryptedObject, check_key_id};
+use source::Source;
+
+/// Time for which values may be written without a successful check of the service.
+const WRITE_TTL: Duration = Duration::from_mins(3);
+/// Time for which a decrypted seed is kept.
+const CACHE_TTL: Duration = Duration::from_hours(24);
+/// Maximum number of decrypted seeds that are kept.
+const MAX_CACHED: usize = 1024;
+/// Length of a seed, in bytes.
+const SEED_BYTES: usize = 32;
+
+/// A key management service.
+#[async_trait]
+pub trait KmsService: Send + Sync + 'static {
+    /// Returns the state of the service.
+    async fn status(&self) -> Result<KmsStatus, String>;
+
+    /// Encrypts bytes.
+    async fn encrypt(&self, uid: &str, plain: &[u8]) -> Result<KmsCiphertext, String>;
+
+    /// Decrypts what the service encrypted.
+    async fn decrypt(&self, uid: &str, encrypted: &KmsCiphertext) -> Result<Vec<u8>, String>;
+}
+
+/// The state of a service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KmsStatus {
+    /// The version of the service's API.
+    pub version: String,
+    /// `ok`, or a problem.
+    pub healthz: String,
+    /// The key that it encrypts with.
+    pub key_id: String,
+}
+
+/// Bytes that a service encrypted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct KmsCiphertext {
+    /// The encrypted bytes.
+    pub ciphertext: Vec<u8>,
+    /// The key of the service.
+    pub key_id: String,
+    /// What the service needs to decrypt them.
+    pub annotations: BTreeMap<String, Vec<u8>>,
+}
+
+/// Encrypts values with seeds that a service encrypts.
+pub struct Kms {
+    name: String,
+    service: Arc<dyn KmsService>,
+    /// What new values are encrypted with; `None` before the first successful check.
+    state: ArcSwapOption<WriteState>,
+    cache: Mutex<HashMap<CacheKey, Cached>>,
+    /// Held during calls for reads, so that values with the same seed need one.
+    calling: tokio::sync::Mutex<()>,
+    /// The failure of the last check.
+    failure: Mutex<Option<String>>,
+}
+
+struct WriteState {
+    source: Arc<Source>,
+    encrypted: KmsCiphertext,
+    expires: Instant,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct CacheKey {
+    kind: i32,
+    encrypted: KmsCiphertext,
+}
+
+struct Cached {
+    source: Arc<Source>,
+    expires: Instant,
+}
+
+// === impl Kms ===
+
+impl Kms {
+    /// Creates the transformer of a service, which must be [checked](Self::check) before it can write.
+    pub fn new(name: impl Into<String>, service: Arc<dyn KmsService>) -> Self {
+        Self {
+            name: name.into(),
+            service,
+            state: ArcSwapOption::empty(),
+            cache: Mutex::default(),
+            calling: tokio::sync::Mutex::default(),
+            failure: Mutex::new(Some("it was not checked yet".to_owned())),
+        }
+    }
+
+    /// Returns the name of the service.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the failure of the last check.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Checks the service, and begins to use another seed if its key has changed. To be called at least once a minute.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message if the service is not healthy.
+    pub async fn check(&self) -> Result<(), String> {
+        let checked = self.checked().await;
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = checked.clone().err();
+        checked
+    }
+
+    async fn checked(&self) -> Result<(), String> {
+        let name = &self.name;
+        let status = self.service.status().await.map_err(|error| {
+            format!("failed to perform status section of the healthz check for KMS Provider {name}, error: {error}")
+        })?;
+        let problem = if status.healthz != "ok" {
+            Some(format!("got unexpected healthz status: {}", status.healthz))
+        } else if !matches!(status.version.as_str(), "v2" | "v2beta1") {
+            Some(format!("expected KMSv2 API version v2, got {}", status.version))
+        } else {
+            match check_key_id(&status.key_id) {
+                Ok(()) => self.follow(&status.key_id).await.err(),
+                Err(error) => Some(format!("got invalid KMSv2 KeyID: {error}")),
+            }
+        };
+        problem.map_or(Ok(()), |problem| Err(format!("kmsv2 Provider {name} is not healthy, error: {problem}")))
+    }
+
+    /// Uses a seed that is encrypted with this key of the service.
+    async fn follow(&self, key_id: &str) -> Result<(), String> {
+        let expires = Instant::now() + WRITE_TTL;
+        if let Some(state) = self.state.load_full().filter(|state| state.encrypted.key_id == key_id) {
+            let (source, encrypted) = (state.source.clone(), state.encrypted.clone());
+            self.state.store(Some(Arc::new(WriteState { source, encrypted, expires })));
+            return Ok(());
+        }
+        let seed = random::bytes::<SEED_BYTES>().map_err(|error| error.0)?;
+        let uid = Uuid::new_v4().to_string();
+        let encrypted = self.service.encrypt(&uid, &seed).await;
+        let encrypted = encrypted.map_err(|error| format!("failed to encrypt DEK, error: {error}"))?;
+        EncryptedObject::new(&encrypted, Vec::from([0])).validate().map_err(|error| error.0)?;
+        if encrypted.key_id != key_id {
+            return Err("failed to rotate DEK: the service encrypts with another key than its status says".to_owned());
+        }
+        let source = Arc::new(Source::seed(&seed).map_err(|error| error.0)?);
+        self.keep(CacheKey { kind: source::SEED, encrypted: encrypted.clone() }, source.clone());
+        self.state.store(Some(Arc::new(WriteState { source, encrypted, expires })));
+        Ok(())
+    }
+
+    /// Returns the decrypted seed or key of a value.
+    async fn source_of(&self, key: CacheKey) -> Result<Arc<Source>, TransformError> {
+        if let Some(source) = self.cached(&key) {
+            return Ok(source);
+        }
+        let _calling = self.calling.lock().await;
+        if let Some(source) = self.cached(&key) {
+            return Ok(source);
+        }
+        let uid = Uuid::new_v4().to_string();
+        let decrypted = self.service.decrypt(&uid, &key.encrypted).await;
+        let decrypted =
+            decrypted.map_err(|error| TransformError(format!("failed to decrypt DEK, error: {error}")))?;
+        let source = Arc::new(Source::of_kind(key.kind, &decrypted)?);
+        self.keep(key, source.clone());
+        Ok(source)
+    }
+
+    fn cached(&self, key: &CacheKey) -> Option<Arc<Source>> {
+        let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = cache.get(key).filter(|cached| cached.expires > Instant::now());
+        cached.map(|cached| cached.source.clone())
+    }
+
+    fn keep(&self, key: CacheKey, source: Arc<Source>) {
+        let now = Instant::now();
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= MAX_CACHED {
+            cache.retain(|_, cached| cached.expires > now);
+        }
+        if cache.len() >= MAX_CACHED {
+            let oldest = cache.iter().min_by_key(|(_, cached)| cached.expires).map(|(key, _)| key.clone());
+            oldest.map(|oldest| cache.remove(&oldest));
+        }
+        cache.insert(key, Cached { source, expires: now + CACHE_TTL });
+    }
+}
+
+#[async_trait]
+impl Transformer for Kms {
+    async fn from_storage(&self, stored: Bytes, context: &str) -> Result<Plain, TransformError> {
+        let object = EncryptedObject::decode(stored).map_err(|error| TransformError(error.to_string()))?;
+        object.validate()?;
+        let (encrypted, kind, data) = object.into_parts();
+        let state = self.state.load_full();
+        let is_current = kind == source::SEED && state.is_some_and(|state| state.encrypted.key_id == encrypted.key_id);
+        let source = self.source_of(CacheKey { kind, encrypted }).await?;
+        Ok(Plain { value: source.open(&data, context)?.into(), stale: !is_current })
+    }
+
+    async fn to_storage(&self, plain: Bytes, context: &str) -> Result<Bytes, TransformError> {
+        let state = self.state.load_full().ok_or_else(|| {
+            let why = self.failure().unwrap_or_default();
+            TransformError(format!("KMS provider {:?} is not ready: {why}", self.name))
+        })?;
+        if Instant::now() > state.expires {
+            return Err(TransformError(format!(
+                "KMS provider {:?}: the encryptedDEKSource has expired, because the service was not healthy for too long",
+                self.name
+            )));
+        }
+        let sealed = state.source.seal(&plain, context)?;
+        Ok(EncryptedObject::new(&state.encrypted, sealed.into()).encode_to_vec().into())
+    }
+}

@@ -1,0 +1,208 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::aes::{Cbc, Gcm};
+use super::kms::{Kms, KmsCiphertext, KmsService, KmsStatus};
+use super::prefix::{PrefixTransformer, PrefixTransformers};
+use super::secretbox::SecretBox;
+use super::*;
+
+const CONTEXT: &str = "/registry/secrets/default/a";
+
+fn all() -> Vec<(&'static str, Arc<dyn Transformer>)> {
+    let key: Vec<u8> = (0..32).collect();
+    let mut all: Vec<(&str, Arc<dyn Transformer>)> =
+        vec![("secretbox", Arc::new(SecretBox::new(key.as_slice().try_into().unwrap())))];
+    for length in [16, 24, 32] {
+        all.push(("aesgcm", Arc::new(Gcm::new(&key[..length]).unwrap())));
+        all.push(("aescbc", Arc::new(Cbc::new(&key[..length]).unwrap())));
+    }
+    all
+}
+
+#[tokio::test]
+async fn what_is_encrypted_is_decrypted_and_differs_each_time() {
+    for (name, transformer) in all() {
+        for length in [0, 1, 15, 16, 17, 100_000] {
+            let plain = Bytes::from(vec![b'x'; length]);
+            let stored = transformer.to_storage(plain.clone(), CONTEXT).await.unwrap();
+            assert_ne!(stored, transformer.to_storage(plain.clone(), CONTEXT).await.unwrap());
+            assert!(!stored.windows(4).any(|part| part == b"xxxx"), "{name}");
+            let read = transformer.from_storage(stored, CONTEXT).await.unwrap();
+            assert_eq!(read, Plain { value: plain, stale: false }, "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn damage_is_an_error_and_never_a_panic() {
+    for (name, transformer) in all() {
+        let plain = Bytes::from_static(b"{\"kind\":\"Secret\"}");
+        let stored = transformer.to_storage(plain.clone(), CONTEXT).await.unwrap();
+        for length in 0..stored.len() {
+            let read = transformer.from_storage(stored.slice(..length), CONTEXT).await;
+            assert!(read.is_err() || name == "aescbc", "{name} {length}");
+        }
+        for changed in 0..stored.len() {
+            let mut damaged = stored.to_vec();
+            damaged[changed] ^= 1;
+            let read = transformer.from_storage(damaged.into(), CONTEXT).await;
+            assert!(read.is_err() || name == "aescbc", "{name} {changed}");
+        }
+        let moved = transformer.from_storage(stored, "/registry/secrets/default/b").await;
+        assert_eq!(moved.is_err(), name == "aesgcm", "only AES-GCM authenticates the key");
+    }
+}
+
+/// The example of NaCl's documentation.
+#[tokio::test]
+async fn secretbox_is_that_of_nacl() {
+    let key = hex("1b27556473e985d462cd51197a9a46c76009549eac6474f206c4ee0844f68389");
+    let stored = concat!(
+        "69696ee955b62b73cd62bda875fc73d68219e0036b7a0b37",
+        "f3ffc7703f9400e52a7dfb4b3d3305d98e993b9f48681273c29650ba32fc76ce48332ea7164d96a4476fb8c531a1186a",
+        "c0dfc17c98dce87b4da7f011ec48c97271d2c20f9b928fe2270d6fb863d51738b48eeee314a7cc8ab932164548e526ae",
+        "90224368517acfeabd6bb3732bc0e9da99832b61ca01b6de56244a9e88d5f9b37973f622a43d14a6599b1f654cb45a74",
+        "e355a5",
+    );
+    let secretbox = SecretBox::new(key.as_slice().try_into().unwrap());
+    let plain = secretbox.from_storage(hex(stored).into(), "").await.unwrap().value;
+    assert!(plain.starts_with(&hex("be075fc53c81f2d5cf141316ebeb0c7b5228c52a4c62cbd44b66849b64244ffc")));
+    assert_eq!(plain.len(), 131);
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.chars().map(|digit| u8::try_from(digit.to_digit(16).unwrap()).unwrap()).collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+fn prefixed(names: &[&str]) -> PrefixTransformers {
+    let transformers = names.iter().map(|name| match *name {
+        "identity" => PrefixTransformer { prefix: String::new(), transformer: Arc::new(Identity) },
+        name => {
+            let key = [u8::try_from(name.len()).unwrap(); 32];
+            let transformer = Arc::new(Gcm::new(&key).unwrap());
+            PrefixTransformer { prefix: format!("k8s:enc:aesgcm:v1:{name}:"), transformer }
+        }
+    });
+    PrefixTransformers::new(transformers.collect(), "no matching prefix found")
+}
+
+#[tokio::test]
+async fn the_first_provider_writes_and_all_of_them_read() {
+    let plain = Bytes::from_static(b"{}");
+    let old = prefixed(&["a"]).to_storage(plain.clone(), CONTEXT).await.unwrap();
+    assert!(old.starts_with(b"k8s:enc:aesgcm:v1:a:"));
+    for (names, stale) in [(&["a"][..], false), (&["bb", "a"], true), (&["a", "bb"], false), (&["identity", "a"], true)] {
+        let read = prefixed(names).from_storage(old.clone(), CONTEXT).await;
+        assert_eq!(read, Ok(Plain { value: plain.clone(), stale }), "{names:?}");
+    }
+    let in_plain = prefixed(&["a", "identity"]).from_storage(plain.clone(), CONTEXT).await.unwrap();
+    assert!(in_plain.stale, "it is encrypted by its next write");
+    for (names, message) in [
+        (&["bb"][..], "no matching prefix found"),
+        (&["identity"], "no matching prefix found"),
+        (&["a"], "cipher: message authentication failed"),
+    ] {
+        let failure = prefixed(names).from_storage(old.clone(), "/moved").await.unwrap_err();
+        assert_eq!(failure.0, message, "{names:?}");
+    }
+}
+
+/// A service that encrypts by turning the bits over.
+#[derive(Default)]
+struct Scripted {
+    status: Mutex<KmsStatus>,
+    calls: AtomicUsize,
+}
+
+#[async_trait]
+impl KmsService for Scripted {
+    async fn status(&self) -> Result<KmsStatus, String> {
+        Ok(self.status.lock().unwrap().clone())
+    }
+
+    async fn encrypt(&self, _: &str, plain: &[u8]) -> Result<KmsCiphertext, String> {
+        let key_id = self.status.lock().unwrap().key_id.clone();
+        let annotations = BTreeMap::from([("a.example.com".to_owned(), b"1".to_vec())]);
+        Ok(KmsCiphertext { ciphertext: plain.iter().map(|byte| !byte).collect(), key_id, annotations })
+    }
+
+    async fn decrypt(&self, _: &str, encrypted: &KmsCiphertext) -> Result<Vec<u8>, String> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        if encrypted.annotations.get("a.example.com").map(Vec::as_slice) != Some(b"1") {
+            return Err("there is no annotation".to_owned());
+        }
+        Ok(encrypted.ciphertext.iter().map(|byte| !byte).collect())
+    }
+}
+
+impl Scripted {
+    fn set(&self, version: &str, healthz: &str, key_id: &str) {
+        let [version, healthz, key_id] = [version, healthz, key_id].map(str::to_owned);
+        *self.status.lock().unwrap() = KmsStatus { version, healthz, key_id };
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seed_is_used_until_the_services_key_changes() {
+    let service = Arc::new(Scripted::default());
+    let kms = Kms::new("k", service.clone());
+    let plain = Bytes::from_static(b"{}");
+    assert!(kms.to_storage(plain.clone(), CONTEXT).await.unwrap_err().0.contains("is not ready"));
+    service.set("v2", "ok", "one");
+    kms.check().await.unwrap();
+    let stored = kms.to_storage(plain.clone(), CONTEXT).await.unwrap();
+    let fresh = Plain { value: plain.clone(), stale: false };
+    assert_eq!(kms.from_storage(stored.clone(), CONTEXT).await, Ok(fresh.clone()));
+    assert_eq!(service.calls.load(Ordering::Relaxed), 0, "its own seed is known");
+    assert!(kms.from_storage(stored.clone(), "/moved").await.is_err());
+
+    let other = Kms::new("k", service.clone());
+    other.check().await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(other.from_storage(stored.clone(), CONTEXT).await, Ok(fresh.clone()));
+    }
+    assert_eq!(service.calls.load(Ordering::Relaxed), 1, "one call for all values with a seed");
+
+    service.set("v2", "ok", "two");
+    kms.check().await.unwrap();
+    assert!(kms.from_storage(stored.clone(), CONTEXT).await.unwrap().stale);
+    for length in 0..stored.len() {
+        assert!(kms.from_storage(stored.slice(..length), CONTEXT).await.is_err());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_is_not_healthy_stops_writes_after_a_while_but_no_reads() {
+    let service = Arc::new(Scripted::default());
+    let kms = Kms::new("k", service.clone());
+    for (version, healthz, key_id, reason) in [
+        ("v2", "broken", "one", "got unexpected healthz status: broken"),
+        ("v1", "ok", "one", "expected KMSv2 API version v2, got v1"),
+        ("v2", "ok", "", "got invalid KMSv2 KeyID: keyID is empty"),
+    ] {
+        service.set(version, healthz, key_id);
+        let failure = kms.check().await.unwrap_err();
+        assert_eq!(failure, format!("kmsv2 Provider k is not healthy, error: {reason}"));
+        assert_eq!(kms.failure(), Some(failure));
+    }
+    service.set("v2", "ok", "one");
+    kms.check().await.unwrap();
+    assert_eq!(kms.failure(), None);
+    let stored = kms.to_storage(Bytes::from_static(b"{}"), CONTEXT).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_mins(4)).await;
+    let failure = kms.to_storage(Bytes::from_static(b"{}"), CONTEXT).await.unwrap_err();
+    assert!(failure.0.contains("has expired"), "{failure}");
+    assert!(kms.from_storage(stored, CONTEXT).await.is_ok());
+}
+
+#[tokio::test]
+async fn identity_changes_nothing_and_refuses_what_is_encrypted() {
+    let value = Bytes::from_static(b"{}");
+    assert_eq!(Identity.to_storage(value.clone(), "/k").await, Ok(value.clone()));
+    assert_eq!(Identity.from_storage(value.clone(), "/k").await, Ok(Plain { value, stale: false }));
+    let encrypted = Bytes::from_static(b"k8s:enc:aesgcm:v1:key:0123");
+    assert!(Identity.from_storage(encrypted, "/k").await.is_err());
+}
