@@ -10,6 +10,7 @@ use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Su
 use crate::Program;
 
 mod admission;
+mod authorization;
 mod duration;
 mod feature_gates;
 mod files;
@@ -24,6 +25,7 @@ mod tests;
 mod unknown;
 
 pub use admission::{AdmissionOptions, PluginName};
+pub use authorization::{AuthorizationMode, AuthorizationOptions};
 pub use duration::parse_duration;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
 pub use kubelet::KubeletOptions;
@@ -91,6 +93,10 @@ pub struct Options {
     /// Authentication of clients.
     #[command(flatten)]
     pub authentication: AuthenticationOptions,
+
+    /// Authorization of requests.
+    #[command(flatten)]
+    pub authorization: AuthorizationOptions,
 
     /// Admission of writes.
     #[command(flatten)]
@@ -263,7 +269,7 @@ pub struct AuthenticationOptions {
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
 
-    /// Accept requests without credentials as system:anonymous, who may read health and version only
+    /// Accept requests without credentials as system:anonymous, who by default may read health and version only
     #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
           require_equals = true, action = ArgAction::Set)]
     pub anonymous_auth: bool,
@@ -374,6 +380,7 @@ impl Options {
         if self.storage.event_ttl.is_zero() {
             return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
         }
+        self.authorization.validate()?;
         self.storage.choose(self.storage_directory())
     }
 }

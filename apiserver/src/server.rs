@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle};
-use crate::authorization::{Authorizer, BaselineAuthorizer};
+use crate::authorization::{Authorization, Authorizer};
 use crate::error::ServerError;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::{Api, ApiConfig};
@@ -92,7 +92,7 @@ pub struct Readiness(Arc<Filters<LargeBodies<Api>>>);
 /// What the first phase of the assembly creates.
 struct OpenedStores {
     dependencies: ServerDependencies,
-    authorizer: Arc<dyn Authorizer>,
+    authorization: Authorization,
     storages: Arc<Storages>,
     installed: Arc<InstalledApi>,
 }
@@ -130,7 +130,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Replaces the baseline authorizer.
+    /// Replaces the authorizers of `--authorization-mode`.
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = Some(authorizer);
         self
@@ -167,14 +167,16 @@ impl ServerBuilder {
         let ca_pem = identities.server_ca_pem.clone();
         let tls = Arc::new(ServingTls::new(&identities, metrics.certificate_expiry().clone())?);
         let stores = self.open_stores(&engine, &metrics)?;
-        let OpenedStores { dependencies, authorizer, storages, installed } = stores;
+        let OpenedStores { dependencies, authorization, storages, installed } = stores;
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let (listener, address) = listen(&self.options).await?;
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
+        resources::rbac::prevent_escalation(&installed, &dependencies.services);
         let admission = admission(&installed, &self.options)?;
         let mut informers = admission.informers();
+        informers.extend(authorization.follow(&installed));
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
         let authenticator = dependencies.authenticator.clone();
@@ -198,6 +200,7 @@ impl ServerBuilder {
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
         // Large bodies: below the filters, so that authentication, bounds and the deadline stay on the connection's runtime.
         let api = Arc::new(LargeBodies::new(api)?);
+        let authorizer = authorization.authorizer();
         let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);
         let filters = Arc::new(filters.with_policy(policy));
         let renewal = CertificateRenewal::new(
@@ -228,15 +231,16 @@ impl ServerBuilder {
     /// The first phase of the assembly: the stores of all resources, and what they need themselves. Whoever reads from
     /// the stores is created after it: informers, admission, hooks, and the handlers.
     fn open_stores(&self, engine: &Engine, metrics: &ServerMetrics) -> Result<OpenedStores, ServerError> {
-        let authorizer = self.authorizer.clone().unwrap_or_else(|| Arc::new(BaselineAuthorizer));
+        let authorization = Authorization::new(&self.options.authorization, self.authorizer.clone())?;
+        let reaches_local = self.reaches_local_workloads;
         let dependencies =
-            ServerDependencies::new(&self.options, engine, authorizer.clone(), self.reaches_local_workloads)?;
+            ServerDependencies::new(&self.options, engine, authorization.authorizer(), reaches_local)?;
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
         let storages = Arc::new(Storages::new(engine.clone(), &self.options.storage, services, counted));
         let installed = Arc::new(self.install(&storages)?);
         metrics.read_from(storages.reader());
-        Ok(OpenedStores { dependencies, authorizer, storages, installed })
+        Ok(OpenedStores { dependencies, authorization, storages, installed })
     }
 
     /// Installs the resources of every map that are enabled.

@@ -4,6 +4,10 @@ mod binding_table;
 pub mod clusterrolebindings;
 pub mod clusterroles;
 pub(crate) mod covers;
+mod escalation;
+mod held;
 pub mod rolebindings;
 pub mod roles;
 mod rules;
+
+pub use escalation::prevent_escalation;
