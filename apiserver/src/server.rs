@@ -13,6 +13,7 @@ use registry_core::registry::{InformerTask, InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
 use registry_core::storage::shared_watch::SharedWatch;
 use resources::apiextensions::CustomResourceController;
+use resources::rbac::RoleAggregation;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -68,6 +69,7 @@ pub struct Server {
     filters: Arc<Filters<LargeBodies<Api>>>,
     hooks: PostStartHooks,
     custom_resources: Option<Arc<CustomResourceController>>,
+    role_aggregation: Option<RoleAggregation>,
     lifecycle: Lifecycle,
     descriptors: Descriptors,
     shared_watch: Arc<SharedWatch>,
@@ -177,6 +179,7 @@ impl ServerBuilder {
         let admission = admission(&installed, &self.options)?;
         let mut informers = admission.informers();
         informers.extend(authorization.follow(&installed));
+        let role_aggregation = role_aggregation(&self.options, &installed, &mut informers);
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
         let authenticator = dependencies.authenticator.clone();
@@ -222,6 +225,7 @@ impl ServerBuilder {
             filters,
             hooks,
             custom_resources,
+            role_aggregation,
             lifecycle,
             descriptors,
             shared_watch: storages.shared_watch().clone(),
@@ -320,6 +324,9 @@ impl Server {
         if let Some(controller) = self.custom_resources {
             hooks.spawn(until(self.lifecycle.stopping.clone(), controller.run()));
         }
+        if let Some(controller) = self.role_aggregation {
+            hooks.spawn(until(self.lifecycle.stopping.clone(), controller.run()));
+        }
         let delays = self.filters.metrics().scheduling_delays().clone();
         let _heartbeat = AbortOnDropHandle::new(tokio::spawn(heartbeat::measure(delays)));
         let connections = Connections::new(self.filters, self.tls, limits, self.descriptors.connections);
@@ -391,6 +398,18 @@ fn custom_resources(
     let controller = CustomResourceController::new(installed, storages.clone(), api.clone())?;
     api.look_for_late_resources(controller.clone());
     informers.push(controller.informer());
+    Some(controller)
+}
+
+/// Returns the controller of aggregated cluster roles if it is enabled, and adds its informer.
+fn role_aggregation(
+    options: &Options,
+    installed: &InstalledApi,
+    informers: &mut Vec<InformerTask>,
+) -> Option<RoleAggregation> {
+    let enabled = Some(installed).filter(|_| options.authorization.aggregate_cluster_roles);
+    let (controller, informer) = enabled.and_then(RoleAggregation::new)?;
+    informers.push(informer);
     Some(controller)
 }
 

@@ -1,5 +1,6 @@
 //! The resources of `rbac.authorization.k8s.io`.
 
+mod aggregation;
 mod binding_table;
 pub mod clusterrolebindings;
 pub mod clusterroles;
@@ -10,4 +11,5 @@ pub mod rolebindings;
 pub mod roles;
 mod rules;
 
+pub use aggregation::RoleAggregation;
 pub use escalation::prevent_escalation;

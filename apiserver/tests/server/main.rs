@@ -11,6 +11,7 @@
     reason = "helpers of tests fail as tests do, and counts are small whole numbers"
 )]
 
+mod authorization;
 mod client;
 mod cluster_policy;
 mod connecting;
