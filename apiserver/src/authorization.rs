@@ -7,6 +7,8 @@
 //! | `rbac` | roles and bindings, indexed by subject |
 //! | `node` | what a kubelet may access: the objects that its pods refer to |
 //! | `abac` | a file of policies |
+//! | `webhook`, `conditions`, `review_spec` | another service, and the requests about which it is asked |
+//! | `configuration` | the file of `--authorization-config` |
 //! | `impersonation` | who may act as whom |
 //! | `reviews` | the answers of access reviews |
 //!
@@ -25,13 +27,17 @@ use crate::request_info::{RequestInfo, ResourceRequest};
 
 mod abac;
 mod chain;
+mod conditions;
+mod configuration;
 pub(crate) mod impersonation;
 mod node;
 mod rbac;
+mod review_spec;
 mod reviews;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
 pub use chain::AuthorizerChain;
 pub(crate) use reviews::ServerAccess;
