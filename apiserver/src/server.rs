@@ -206,13 +206,8 @@ impl ServerBuilder {
         let authorizer = authorization.authorizer();
         let filters = Filters::new(api, authenticator, authorizer, flow_schemas, health, limits, metrics);
         let filters = Arc::new(filters.with_policy(policy));
-        let renewal = CertificateRenewal::new(
-            self.options.clone(),
-            address,
-            tls.clone(),
-            kubelet_certificate,
-            identities,
-        );
+        let options = self.options.clone();
+        let renewal = CertificateRenewal::new(options, address, tls.clone(), kubelet_certificate, identities);
         Ok(Server {
             options: self.options,
             data_directory,

@@ -151,18 +151,14 @@ impl Policy {
 
     fn is_for(&self, attributes: &Attributes<'_>) -> bool {
         let matches = |own: &str, asked: &str| own == ALL || own == asked;
-        match attributes.resource {
-            Some(resource) => {
-                matches(&self.namespace, &resource.namespace)
-                    && matches(&self.resource, &resource.resource)
-                    && matches(&self.api_group, &resource.group)
-            }
-            None => {
-                let below =
-                    self.path.ends_with('*') && attributes.path.starts_with(self.path.trim_end_matches('*'));
-                below || self.path == attributes.path
-            }
+        if let Some(resource) = attributes.resource {
+            return matches(&self.namespace, &resource.namespace)
+                && matches(&self.resource, &resource.resource)
+                && matches(&self.api_group, &resource.group);
         }
+        let is_prefix = self.path.ends_with('*');
+        let below = is_prefix && attributes.path.starts_with(self.path.trim_end_matches('*'));
+        below || self.path == attributes.path
     }
 }
 
@@ -171,12 +167,12 @@ mod tests {
     use super::*;
     use crate::request_info::RequestInfo;
 
-    const POLICIES: &str = r##"
+    const POLICIES: &str = r#"
         # a comment
         {"apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy", "spec": {"user": "alice", "namespace": "a", "resource": "pods", "readonly": true}}
         {"apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy", "spec": {"group": "*", "nonResourcePath": "/api*", "readonly": true}}
         {"user": "bob"}
-    "##;
+    "#;
 
     #[test]
     fn policies_allow_what_they_name_and_nothing_else() {

@@ -159,7 +159,7 @@ impl Member {
         match self {
             Self::AlwaysAllow => everything(),
             Self::AlwaysDeny => AccessRules::default(),
-            Self::Node(node) => node.rules_of(user),
+            Self::Node(_) => NodeAuthorizer::rules_of(user),
             Self::Rbac(rbac) => rbac.rules_of(user, namespace),
             Self::Abac(abac) => abac.rules_of(user, namespace),
             Self::Other(other) => other.rules_of(user, namespace),

@@ -208,8 +208,11 @@ impl Webhook {
             let given = &self.subject_access_review_version;
             format!("subjectAccessReviewVersion: Unsupported value: {given:?}: supported values: \"v1\", \"v1beta1\"")
         })?;
-        let of_conditions = self.match_condition_subject_access_review_version.as_str();
-        if !matches!(of_conditions, "v1") && !(of_conditions.is_empty() && self.match_conditions.is_empty()) {
+        let is_known = match self.match_condition_subject_access_review_version.as_str() {
+            "" => self.match_conditions.is_empty(),
+            version => version == "v1",
+        };
+        if !is_known {
             return Err(
                 "matchConditionSubjectAccessReviewVersion: must be v1 if match conditions are specified"
                     .to_owned(),

@@ -78,7 +78,7 @@ impl NodeAuthorizer {
     }
 
     /// Returns what a user may do: for nodes, the list is incomplete.
-    pub(super) fn rules_of(&self, user: &UserInfo) -> AccessRules {
+    pub(super) fn rules_of(user: &UserInfo) -> AccessRules {
         if node_name(user).is_none() {
             return AccessRules::default();
         }

@@ -12,6 +12,7 @@
 )]
 
 mod authorization;
+mod authorization_webhook;
 mod client;
 mod cluster_policy;
 mod connecting;

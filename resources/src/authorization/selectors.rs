@@ -39,7 +39,7 @@ fn check_selector(selector: &Field<'_, '_>, is_label: bool, errors: &mut ErrorLi
         let path = selector.path();
         errors.push(
             requirements
-                .required(&format!("when {path} is specified, requirements or rawSelector is required")),
+                .required(format!("when {path} is specified, requirements or rawSelector is required")),
         );
     }
     for requirement in requirements.elements() {
@@ -102,13 +102,13 @@ fn understood<T>(
     let raw = selector.and_then(|selector| selector.get("rawSelector")).and_then(Value::as_str);
     let given = selector.and_then(|selector| selector.get("requirements")).and_then(Value::as_array);
     let given = given.map(Vec::as_slice).unwrap_or_default();
-    let (requirements, is_complete) = match raw.filter(|raw| !raw.is_empty() && given.is_empty()) {
-        Some(raw) => parse(raw).map_or((Vec::new(), false), |requirements| (requirements, true)),
-        None => {
-            let converted: Vec<T> = given.iter().filter_map(convert).collect();
-            let is_complete = converted.len() == given.len();
-            (converted, is_complete)
-        }
+    let raw = raw.filter(|raw| !raw.is_empty() && given.is_empty());
+    let (requirements, is_complete) = if let Some(raw) = raw {
+        parse(raw).map_or((Vec::new(), false), |requirements| (requirements, true))
+    } else {
+        let converted: Vec<T> = given.iter().filter_map(convert).collect();
+        let is_complete = converted.len() == given.len();
+        (converted, is_complete)
     };
     let partially = if requirements.is_empty() { "" } else { "partially " };
     let problem = format!("spec.resourceAttributes.{name} {partially}ignored due to parse error");
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    fn errors(attributes: Value) -> Vec<String> {
+    fn errors(attributes: &Value) -> Vec<String> {
         let review = Object::from_value(json!({ "spec": { "resourceAttributes": attributes } })).unwrap();
         let spec = Field::of(&review, "spec");
         let mut errors = ErrorList::default();
@@ -150,25 +150,25 @@ mod tests {
     #[test]
     fn selectors_are_raw_or_a_list_of_requirements() {
         let path = "spec.resourceAttributes.labelSelector";
-        assert_eq!(errors(json!({})), Vec::<String>::new());
+        assert_eq!(errors(&json!({})), Vec::<String>::new());
         assert_eq!(
-            errors(json!({ "labelSelector": {} })),
+            errors(&json!({ "labelSelector": {} })),
             [format!(
                 "{path}.requirements: Required value: when {path} is specified, requirements or rawSelector is required"
             )]
         );
         let requirement = json!({ "key": "a", "operator": "Exists" });
         assert_eq!(
-            errors(json!({ "labelSelector": { "rawSelector": "a", "requirements": [requirement] } })),
+            errors(&json!({ "labelSelector": { "rawSelector": "a", "requirements": [requirement] } })),
             [format!(
                 "{path}.rawSelector: Invalid value: \"a\": may not specified at the same time as requirements"
             )]
         );
         let unknown = json!({ "key": "a", "operator": "Newer", "values": ["b"] });
-        assert_eq!(errors(json!({ "fieldSelector": { "requirements": [unknown] } })), Vec::<String>::new());
+        assert_eq!(errors(&json!({ "fieldSelector": { "requirements": [unknown] } })), Vec::<String>::new());
         let without_key = json!({ "operator": "In", "values": ["b"] });
         assert_eq!(
-            errors(json!({ "fieldSelector": { "requirements": [without_key] } })),
+            errors(&json!({ "fieldSelector": { "requirements": [without_key] } })),
             ["spec.resourceAttributes.fieldSelector.requirements[0].key: Required value: must be specified"]
         );
     }

@@ -5,6 +5,7 @@
 //!
 //! Kubernetes concept: `policybased` storage, `ConfirmNoEscalation`.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -195,7 +196,7 @@ impl EscalationCheck {
             missing.describe()
         );
         if !held.error.is_empty() {
-            text.push_str(&format!("; resolution errors: [{}]", held.error));
+            let _ = write!(text, "; resolution errors: [{}]", held.error);
         }
         Err(StatusError::forbidden(self.resource, name, text))
     }

@@ -148,7 +148,7 @@ impl Role {
                 });
             }
             if !rule.paths.is_empty() {
-                let paths = rule.paths.iter().map(|path| path.to_string()).collect();
+                let paths = rule.paths.iter().map(ToString::to_string).collect();
                 rules.paths.push(PathRule { verbs: rule.verbs.all.to_vec(), paths });
             }
         }
@@ -241,7 +241,7 @@ impl Texts {
     }
 
     fn to_vec(&self) -> Vec<String> {
-        self.list.iter().map(|text| text.to_string()).collect()
+        self.list.iter().map(ToString::to_string).collect()
     }
 }
 

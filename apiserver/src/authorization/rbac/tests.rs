@@ -288,6 +288,7 @@ fn rules_are_listed_once_for_each_binding() {
 /// `--nocapture` to see the time.
 #[test]
 fn a_check_does_not_depend_on_the_size_of_the_policy() {
+    const ROUNDS: u32 = 2_000;
     let fixture = Fixture::new();
     let rules = json!([
         rule(&["", "apps"], &["pods", "deployments", "replicasets"], &["get", "list", "watch"]),
@@ -320,7 +321,6 @@ fn a_check_does_not_depend_on_the_size_of_the_policy() {
     for (uri, allowed) in [("/api/v1/namespaces/n1/pods", true), ("/api/v1/namespaces/n1/secrets", false)] {
         let info = RequestInfo::parse(&http::Method::GET, &uri.parse().unwrap());
         let attributes = Attributes::of(&alice, &info);
-        const ROUNDS: u32 = 2_000;
         let started = std::time::Instant::now();
         for _ in 0..ROUNDS {
             assert_eq!(fixture.rbac.authorize(&attributes).is_allow(), allowed);
