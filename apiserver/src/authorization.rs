@@ -1,5 +1,17 @@
 //! Authorization of requests.
 //!
+//! | module | contents |
+//! |---|---|
+//! | `chain` | the authorizers of `--authorization-mode`, in order |
+//! | `setup` | creates the chain, and connects it with the stores that it follows |
+//! | `rbac` | roles and bindings, indexed by subject |
+//! | `node` | what a kubelet may access: the objects that its pods refer to |
+//! | `abac` | a file of policies |
+//! | `webhook`, `conditions`, `review_spec` | another service, and the requests about which it is asked |
+//! | `configuration` | the file of `--authorization-config` |
+//! | `impersonation` | who may act as whom |
+//! | `reviews` | the answers of access reviews |
+//!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authorization/authorizer`.
 
 use std::borrow::Cow;
@@ -9,22 +21,32 @@ use async_trait::async_trait;
 use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::UserInfo;
+use registry_core::rest::access::{AccessRules, AccessSelectors};
 
-use crate::authentication::{AUTHENTICATED, UNAUTHENTICATED};
 use crate::request_info::{RequestInfo, ResourceRequest};
 
+mod abac;
+mod chain;
+mod conditions;
+mod configuration;
+pub(crate) mod impersonation;
+mod node;
+mod rbac;
+mod review_spec;
 mod reviews;
+mod setup;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
+pub use chain::AuthorizerChain;
 pub(crate) use reviews::ServerAccess;
+pub(crate) use setup::Authorization;
 
 /// The group whose members may do everything, regardless of policy.
 pub const MASTERS: &str = "system:masters";
 /// The user name of the server towards kubelets, in its generated certificate.
 pub(crate) const KUBELET_CLIENT: &str = "kube-apiserver-kubelet-client";
-/// The group of all service accounts.
-const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 
 /// The attributes of a request that authorization is decided by.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +59,8 @@ pub struct Attributes<'a> {
     pub resource: Option<&'a ResourceRequest>,
     /// The path.
     pub path: &'a str,
+    /// What the selectors of the request require; `None` if it has none.
+    pub selectors: Option<&'a AccessSelectors>,
 }
 
 /// The decision of an authorizer.
@@ -51,11 +75,15 @@ pub enum Decision {
     Deny {
         /// The reason reported to the client; may be empty.
         reason: Cow<'static, str>,
+        /// Why the decision could not be evaluated; may be empty. A client receives an internal error instead of a refusal.
+        error: Cow<'static, str>,
     },
     /// The request is denied unless another authorizer allows it.
     NoOpinion {
         /// The reason reported to the client; may be empty.
         reason: Cow<'static, str>,
+        /// Why the decision could not be evaluated; may be empty. A client receives an internal error instead of a refusal.
+        error: Cow<'static, str>,
     },
 }
 
@@ -64,19 +92,26 @@ pub enum Decision {
 pub trait Authorizer: Send + Sync + 'static {
     /// Decides whether the request is allowed.
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision;
-}
 
-/// The rules that hold without any policy: `system:masters` may do everything, everyone may read health and
-/// version, and authenticated users may use discovery.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct BaselineAuthorizer;
+    /// Returns what a user may do in a namespace, for clients that show it. By default the list is incomplete.
+    fn rules_of(&self, _user: &UserInfo, _namespace: &str) -> AccessRules {
+        AccessRules::unknown()
+    }
+
+    /// Returns the permissions that a user holds by roles in a namespace, or in the whole cluster if it is empty: those that
+    /// the user may grant. By default there are none.
+    fn granted_rules(&self, _user: &UserInfo, _namespace: &str) -> AccessRules {
+        AccessRules::default()
+    }
+}
 
 // === impl Attributes ===
 
 impl<'a> Attributes<'a> {
     /// Returns the attributes of a request.
     pub fn of(user: &'a UserInfo, info: &'a RequestInfo) -> Self {
-        Self { user, verb: info.verb.as_str(), resource: info.resource.as_ref(), path: &info.path }
+        let selectors = Some(&info.selectors).filter(|selectors| **selectors != AccessSelectors::default());
+        Self { user, verb: info.verb.as_str(), resource: info.resource.as_ref(), path: &info.path, selectors }
     }
 
     /// Returns whether the user is in a group.
@@ -146,81 +181,18 @@ impl Decision {
         Self::Allow { reason: Cow::Borrowed(reason) }
     }
 
-    /// Returns a `NoOpinion` without a reason.
-    pub const fn no_opinion() -> Self {
-        Self::NoOpinion { reason: Cow::Borrowed("") }
+    /// Returns a `NoOpinion` with this reason.
+    pub const fn no_opinion(reason: &'static str) -> Self {
+        Self::NoOpinion { reason: Cow::Borrowed(reason), error: Cow::Borrowed("") }
     }
-}
 
-// === impl BaselineAuthorizer ===
-
-#[async_trait]
-impl Authorizer for BaselineAuthorizer {
-    async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
-        if attributes.is_in_group(MASTERS) {
-            return Decision::allow("");
-        }
-        let reads = matches!(attributes.verb, "get" | "head") && attributes.resource.is_none();
-        let is_anyone = attributes.is_in_group(AUTHENTICATED) || attributes.is_in_group(UNAUTHENTICATED);
-        if reads && is_anyone && is_public(attributes.path) {
-            return Decision::allow("health and version are public");
-        }
-        if reads && attributes.is_in_group(AUTHENTICATED) && is_discovery(attributes.path) {
-            return Decision::allow("discovery is open to authenticated users");
-        }
-        if reads && attributes.is_in_group(SERVICE_ACCOUNTS) && is_issuer_discovery(attributes.path) {
-            return Decision::allow("service accounts may read how their tokens are verified");
-        }
-        let creates_self_review =
-            attributes.verb == "create" && attributes.resource.is_some_and(is_self_review);
-        if creates_self_review && attributes.is_in_group(AUTHENTICATED) {
-            return Decision::allow("users may ask about themselves");
-        }
-        if attributes.user.name == KUBELET_CLIENT && attributes.resource.is_some_and(is_kubelet_api) {
-            return Decision::allow("the server may use the API of kubelets");
-        }
-        Decision::no_opinion()
+    /// Returns a `NoOpinion` with a reason about this request.
+    pub(crate) fn undecided(reason: String) -> Self {
+        Self::NoOpinion { reason: Cow::Owned(reason), error: Cow::Borrowed("") }
     }
-}
 
-/// Returns whether this is a subresource of the kubelet API, which kubelets check access to. (The ClusterRole
-/// `system:kubelet-api-admin`.)
-fn is_kubelet_api(resource: &ResourceRequest) -> bool {
-    const SUBRESOURCES: [&str; 8] =
-        ["checkpoint", "configz", "healthz", "log", "metrics", "pods", "proxy", "stats"];
-    resource.group.is_empty()
-        && resource.resource == "nodes"
-        && SUBRESOURCES.contains(&resource.subresource.as_str())
-}
-
-/// Returns whether this is a review of the user's own access. (The ClusterRole `system:basic-user`.)
-fn is_self_review(resource: &ResourceRequest) -> bool {
-    matches!(
-        (resource.group.as_str(), resource.resource.as_str()),
-        ("authentication.k8s.io", "selfsubjectreviews")
-            | ("authorization.k8s.io", "selfsubjectaccessreviews" | "selfsubjectrulesreviews")
-    )
-}
-
-/// Returns whether this is a health or version path.
-fn is_public(path: &str) -> bool {
-    matches!(path, "/version" | "/version/") || below(path, &["/healthz", "/livez", "/readyz"])
-}
-
-/// Returns whether this is a discovery path. (The ClusterRole `system:discovery`.)
-fn is_discovery(path: &str) -> bool {
-    below(path, &["/api", "/apis", "/openapi"])
-}
-
-/// Returns whether this is a service account issuer discovery path. (The ClusterRole
-/// `system:service-account-issuer-discovery`.)
-fn is_issuer_discovery(path: &str) -> bool {
-    below(path, &["/.well-known/openid-configuration", "/openid/v1/jwks"])
-}
-
-/// Returns whether a path equals one of these or is below one.
-fn below(path: &str, roots: &[&str]) -> bool {
-    roots
-        .iter()
-        .any(|root| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    /// Returns whether the request is allowed.
+    pub const fn is_allow(&self) -> bool {
+        matches!(self, Self::Allow { .. })
+    }
 }

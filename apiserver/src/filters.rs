@@ -22,6 +22,7 @@ use crate::audit::{Auditor, Origin, Recording};
 use crate::authentication::{
     ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation, requested_impersonation,
 };
+use crate::authorization::impersonation::impersonated;
 use crate::authorization::{Attributes, Authorizer, Decision};
 use crate::flowcontrol::{Flow, FlowSchemas};
 use crate::health::{Endpoint, Health};
@@ -402,7 +403,12 @@ impl<D: Dispatch> Filters<D> {
         }
         match decision {
             Decision::Allow { .. } => Ok(()),
-            Decision::Deny { reason } | Decision::NoOpinion { reason } => Err(attributes.forbidden(&reason)),
+            Decision::Deny { error, .. } | Decision::NoOpinion { error, .. } if !error.is_empty() => {
+                Err(StatusError::internal(error))
+            }
+            Decision::Deny { reason, .. } | Decision::NoOpinion { reason, .. } => {
+                Err(attributes.forbidden(&reason))
+            }
         }
     }
 
@@ -413,15 +419,8 @@ impl<D: Dispatch> Filters<D> {
         info: &RequestInfo,
         headers: &HeaderMap,
     ) -> Result<Option<UserInfo>, StatusError> {
-        let Some(impersonation) = requested_impersonation(headers)? else { return Ok(None) };
-        for need in &impersonation.needs {
-            let attributes = Attributes { user, verb: "impersonate", resource: Some(need), path: &info.path };
-            if !matches!(self.authorizer.authorize(&attributes).await, Decision::Allow { .. }) {
-                let verb = format!("impersonate-on:user-info:{}", info.verb);
-                return Err(Attributes { verb: &verb, ..Attributes::of(user, info) }.forbidden(""));
-            }
-        }
-        Ok(Some(impersonation.user))
+        let Some(wanted) = requested_impersonation(headers)? else { return Ok(None) };
+        impersonated(self.authorizer.as_ref(), user, wanted, info).await.map(Some)
     }
 }
 

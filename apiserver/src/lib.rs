@@ -37,6 +37,7 @@
 //! | [`encryption`] | encryption of values at rest |
 //! | [`storage`] | opens the storage of every resource |
 //! | `webhooks` | calls of webhooks |
+//! | `kubeconfig_client` | calls of a service that a kubeconfig names |
 //! | [`testing`] | servers for tests |
 
 #[cfg(not(any(feature = "embedded", feature = "etcd3")))]
@@ -57,6 +58,7 @@ pub mod flowcontrol;
 pub mod handlers;
 pub mod health;
 mod json_fields;
+mod kubeconfig_client;
 pub mod metrics;
 pub mod openapi;
 pub mod options;

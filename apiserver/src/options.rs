@@ -10,9 +10,10 @@ use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser};
 use crate::Program;
 
 mod admission;
-mod authentication;
-mod command;
 mod audit;
+mod authentication;
+mod authorization;
+mod command;
 mod duration;
 mod encryption;
 mod feature_gates;
@@ -30,9 +31,10 @@ mod tls;
 mod upstream;
 
 pub use admission::{AdmissionOptions, PluginName};
-pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
-pub use command::{Command, KubeconfigCommand, StorageCommand};
 pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
+pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
+pub use authorization::{AuthorizationMode, AuthorizationOptions};
+pub use command::{Command, KubeconfigCommand, StorageCommand};
 pub use duration::parse_duration;
 pub use encryption::EncryptionOptions;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
@@ -119,6 +121,10 @@ pub struct Options {
     /// Authentication of clients.
     #[command(flatten)]
     pub authentication: AuthenticationOptions,
+
+    /// Authorization of requests.
+    #[command(flatten)]
+    pub authorization: AuthorizationOptions,
 
     /// Admission of writes.
     #[command(flatten)]
@@ -377,6 +383,7 @@ impl Options {
         self.service_accounts.validate()?;
         self.audit.validate()?;
         self.encryption.validate()?;
+        self.authorization.validate()?;
         self.storage.choose(self.storage_directory())
     }
 }

@@ -3,10 +3,9 @@
 //! Kubernetes concept: `RequestInfo` in `k8s.io/apiserver/pkg/endpoints/request`. Authorization, flow
 //! control, audit and routing depend on it, so it is computed once, before any of them.
 
-use std::borrow::Cow;
-
 use http::{Method, Uri};
 use registry_core::api::GroupVersion;
+use registry_core::rest::access::AccessSelectors;
 
 mod query;
 #[cfg(test)]
@@ -24,6 +23,8 @@ pub struct RequestInfo {
     pub verb: Verb,
     /// The resource, when the path is one below `/api/{version}/` or `/apis/{group}/{version}/`.
     pub resource: Option<ResourceRequest>,
+    /// What the selectors of a `list`, `watch` or `deletecollection` require.
+    pub selectors: AccessSelectors,
 }
 
 /// The resource of a request. Fields that the path does not have are empty.
@@ -147,11 +148,11 @@ impl RequestInfo {
     pub fn parse(method: &Method, uri: &Uri) -> Self {
         let path = decode_component(uri.path());
         let resource = parse_resource(method, &path, uri.query().unwrap_or_default());
-        let (verb, resource) = match resource {
-            Some((verb, resource)) => (verb, Some(resource)),
-            None => (Verb::of_method(method), None),
+        let (verb, resource, selectors) = match resource {
+            Some((verb, resource, selectors)) => (verb, Some(resource), selectors),
+            None => (Verb::of_method(method), None, AccessSelectors::default()),
         };
-        Self { path: path.into_owned(), verb, resource }
+        Self { path: path.into_owned(), verb, resource, selectors }
     }
 
     /// Returns whether the request is long-running (a watch, a proxied or attached stream, a followed log),
@@ -163,7 +164,11 @@ impl RequestInfo {
     }
 }
 
-fn parse_resource(method: &Method, path: &str, query: &str) -> Option<(Verb, ResourceRequest)> {
+fn parse_resource(
+    method: &Method,
+    path: &str,
+    query: &str,
+) -> Option<(Verb, ResourceRequest, AccessSelectors)> {
     let trimmed = path.trim_matches('/');
     let (prefix, rest) = trimmed.split_once('/')?;
     let (group, rest) = match prefix {
@@ -172,32 +177,43 @@ fn parse_resource(method: &Method, path: &str, query: &str) -> Option<(Verb, Res
         _ => return None,
     };
     let (version, rest) = rest.split_once('/')?;
-    let (verb, rest) = special_verb(method, rest)?;
+    let (verb, below_verb) = special_verb(method, rest)?;
+    // A verb in the path: whether the handler looks at selectors depends on the rest of it, so nothing is promised.
+    let may_select = below_verb.len() == rest.len();
+    let rest = below_verb;
     let (namespace, rest) = namespace_of(rest);
     let mut parts = rest.split('/');
     let resource = parts.next().unwrap_or_default();
-    let mut name = Cow::Borrowed(parts.next().unwrap_or_default());
+    let mut name = parts.next().unwrap_or_default().to_owned();
     // The third part of a proxied path belongs to the backend.
     let subresource = if verb == Verb::Proxy { "" } else { parts.next().unwrap_or_default() };
 
+    let mut selectors = AccessSelectors::default();
     let verb = match verb {
         Verb::Get if name.is_empty() => {
             let options = query::collection_query(query);
             name = options.name.unwrap_or_default();
+            selectors = options.selectors;
             if options.watch { Verb::Watch } else { Verb::List }
         }
-        Verb::Delete if name.is_empty() => Verb::DeleteCollection,
+        Verb::Delete if name.is_empty() => {
+            selectors = query::collection_query(query).selectors;
+            Verb::DeleteCollection
+        }
         verb => verb,
     };
+    if !may_select {
+        selectors = AccessSelectors::default();
+    }
     let request = ResourceRequest {
         group: group.to_owned(),
         version: version.to_owned(),
         namespace: namespace.to_owned(),
         resource: resource.to_owned(),
         subresource: subresource.to_owned(),
-        name: name.into_owned(),
+        name,
     };
-    Some((verb, request))
+    Some((verb, request, selectors))
 }
 
 /// Returns the verb that is part of the path (`watch/…`, `proxy/…`), or else the method's.

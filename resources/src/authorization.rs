@@ -2,6 +2,7 @@
 
 mod access;
 pub mod localsubjectaccessreviews;
+mod selectors;
 pub mod selfsubjectaccessreviews;
 pub mod selfsubjectrulesreviews;
 pub mod subjectaccessreviews;

@@ -82,6 +82,14 @@ const CONTROLLER_PERIOD: Duration = Duration::from_mins(1);
 /// Interval between two checks of the server's own Service and of its range.
 const OWN_SERVICE_PERIOD: Duration = Duration::from_secs(10);
 
+/// Returns the rules of the default ClusterRole of this name; none if there is no such role.
+pub fn default_rules(cluster_role: &str) -> Vec<serde_json::Value> {
+    let roles = wanted::objects::<crate::rbac::clusterroles::ClusterRoles>();
+    let role = roles.into_iter().find(|role| role.name() == cluster_role);
+    let rules = role.and_then(|mut role| role.remove(&["rules"]));
+    rules.and_then(|rules| rules.as_array().cloned()).unwrap_or_default()
+}
+
 /// Returns the hooks for the installed resources. Objects of kinds that are not served are not created.
 pub fn post_start_hooks(installed: &InstalledApi, server: &ServerFacts) -> Vec<Box<dyn PostStartHook>> {
     let mut hooks: Vec<Box<dyn PostStartHook>> = Vec::new();

@@ -1,9 +1,15 @@
 //! The resources of `rbac.authorization.k8s.io`.
 
+mod aggregation;
 mod binding_table;
 pub mod clusterrolebindings;
 pub mod clusterroles;
 pub(crate) mod covers;
+mod escalation;
+mod held;
 pub mod rolebindings;
 pub mod roles;
 mod rules;
+
+pub use aggregation::RoleAggregation;
+pub use escalation::prevent_escalation;

@@ -87,7 +87,7 @@ impl Recording {
     pub(crate) fn decide(&self, decision: &Decision) {
         let (outcome, reason) = match decision {
             Decision::Allow { reason } => ("allow", reason),
-            Decision::Deny { reason } | Decision::NoOpinion { reason } => ("forbid", reason),
+            Decision::Deny { reason, .. } | Decision::NoOpinion { reason, .. } => ("forbid", reason),
         };
         self.record.annotate("authorization.k8s.io/decision".to_owned(), outcome.to_owned());
         self.record.annotate("authorization.k8s.io/reason".to_owned(), reason.clone().into_owned());

@@ -1,4 +1,8 @@
+use std::sync::Arc;
+
+use super::chain::Member;
 use super::*;
+use crate::authentication::AUTHENTICATED;
 
 fn user(name: &str, groups: &[&str]) -> UserInfo {
     UserInfo {
@@ -48,28 +52,109 @@ fn refusals_are_told_in_kubernetes_words() {
     assert_eq!(refusal.message, r#"forbidden: User "alice" cannot get path "/zork": no"#);
 }
 
+/// Answers with a fixed decision.
+struct Fixed(Decision);
+
+#[async_trait]
+impl Authorizer for Fixed {
+    async fn authorize(&self, _: &Attributes<'_>) -> Decision {
+        self.0.clone()
+    }
+}
+
+async fn decide(decisions: Vec<Decision>, user: &UserInfo, method: &str, uri: &str) -> Decision {
+    let members = decisions.into_iter().map(|decision| Member::Other(Arc::new(Fixed(decision))));
+    let chain = AuthorizerChain::new(members.collect());
+    chain.authorize(&Attributes::of(user, &info(method, uri))).await
+}
+
+fn no_opinion(reason: &'static str, error: &'static str) -> Decision {
+    Decision::NoOpinion { reason: reason.into(), error: error.into() }
+}
+
 #[tokio::test]
-async fn the_baseline_opens_health_version_and_discovery_only() {
+async fn the_first_decision_of_a_chain_counts() {
+    let alice = user("alice", &[AUTHENTICATED]);
+    let deny = || Decision::Deny { reason: "never".into(), error: "".into() };
+    let decided = decide(vec![no_opinion("a", ""), Decision::allow("b"), deny()], &alice, "GET", "/x").await;
+    assert_eq!(decided, Decision::allow("b"));
+    let decided = decide(vec![no_opinion("a", ""), deny(), Decision::allow("b")], &alice, "GET", "/x").await;
+    assert_eq!(decided, deny());
+    let none = vec![no_opinion("a", "e"), no_opinion("", "f"), no_opinion("b", "e")];
+    let decided = decide(none, &alice, "GET", "/x").await;
+    assert_eq!(decided, no_opinion("a\nb", "[e, f]"));
+}
+
+#[tokio::test]
+async fn administrators_and_probes_do_not_depend_on_policy() {
+    let deny = || vec![Decision::Deny { reason: "never".into(), error: "".into() }];
     let anonymous = user("system:anonymous", &["system:unauthenticated"]);
-    let alice = user("a", &[AUTHENTICATED]);
+    let alice = user("alice", &[AUTHENTICATED]);
+    let nobody = user("nobody", &[]);
     let admin = user("admin", &[MASTERS]);
-    for (method, path, for_anonymous, for_alice) in [
-        ("GET", "/healthz", true, true),
-        ("GET", "/readyz/ping", true, true),
-        ("GET", "/version/", true, true),
-        ("POST", "/healthz", false, false),
-        ("GET", "/healthzork", false, false),
-        ("GET", "/api", false, true),
-        ("GET", "/apis/apps/v1", false, true),
-        ("GET", "/openapi/v3", false, true),
-        ("GET", "/metrics", false, false),
-        ("GET", "/api/v1/pods", false, false),
-        ("DELETE", "/api/v1/namespaces/x/pods/y", false, false),
+    for (method, path, for_anyone) in [
+        ("GET", "/healthz", true),
+        ("HEAD", "/livez", true),
+        ("GET", "/readyz", true),
+        ("GET", "/readyz/ping", false),
+        ("GET", "/healthz/", false),
+        ("POST", "/healthz", false),
+        ("GET", "/healthzork", false),
+        ("GET", "/version", false),
+        ("GET", "/api/v1/nodes/n/proxy/healthz", false),
+        ("DELETE", "/api/v1/namespaces/x/pods/y", false),
     ] {
-        let info = info(method, path);
-        for (user, expected) in [(&anonymous, for_anonymous), (&alice, for_alice), (&admin, true)] {
-            let decision = BaselineAuthorizer.authorize(&Attributes::of(user, &info)).await;
-            assert_eq!(matches!(decision, Decision::Allow { .. }), expected, "{method} {path} {}", user.name);
+        for (user, expected) in
+            [(&anonymous, for_anyone), (&alice, for_anyone), (&nobody, false), (&admin, true)]
+        {
+            let decision = decide(deny(), user, method, path).await;
+            assert_eq!(decision.is_allow(), expected, "{method} {path} {}", user.name);
         }
+    }
+    let own = user(KUBELET_CLIENT, &[AUTHENTICATED]);
+    assert!(decide(deny(), &own, "GET", "/api/v1/nodes/n/log").await.is_allow());
+    assert!(!decide(deny(), &own, "GET", "/api/v1/nodes/n").await.is_allow());
+}
+
+#[test]
+fn a_name_counts_only_if_the_handlers_see_it_too() {
+    let name = |query: &str| {
+        let info = info("GET", &format!("/api/v1/namespaces/n/secrets?{query}"));
+        info.resource.unwrap().name
+    };
+    assert_eq!(name("fieldSelector=metadata.name%3Da"), "a");
+    assert_eq!(name("fieldSelector=metadata.name==a,type=b"), "a");
+    for trick in [
+        // The comma belongs to the value of `type`.
+        "fieldSelector=type!=x\\,metadata.name=a",
+        "fieldSelector=metadata.name!=a",
+        "fieldSelector=type=x&fieldSelector=metadata.name=a",
+        "fieldSelector=metadata.name=",
+        "fieldSelector=metadata.name=..",
+        "fieldSelector=metadata.name=a%2Fb",
+        "labelSelector=metadata.name=a",
+    ] {
+        assert_eq!(name(trick), "", "{trick}");
+    }
+}
+
+#[test]
+fn selectors_are_attributes_of_requests_that_select() {
+    let alice = user("alice", &[]);
+    let query = "fieldSelector=spec.nodeName%3Dn&labelSelector=a%20in%20(b)";
+    for (method, path, count) in [
+        ("GET", "/api/v1/pods", 1),
+        ("GET", "/api/v1/namespaces/x/pods", 1),
+        ("DELETE", "/api/v1/namespaces/x/pods", 1),
+        ("GET", "/api/v1/namespaces/x/pods/y", 0),
+        ("DELETE", "/api/v1/namespaces/x/pods/y", 0),
+        ("POST", "/api/v1/namespaces/x/pods", 0),
+        ("GET", "/api/v1/watch/pods", 0),
+        ("GET", "/healthz", 0),
+    ] {
+        let info = info(method, &format!("{path}?{query}"));
+        let attributes = Attributes::of(&alice, &info);
+        let counts = attributes.selectors.map_or((0, 0), |found| (found.fields.len(), found.labels.len()));
+        assert_eq!(counts, (count, count), "{method} {path}");
     }
 }

@@ -4,7 +4,7 @@ use tokio::sync::Notify;
 
 use super::*;
 use crate::authentication::TokenTable;
-use crate::authorization::BaselineAuthorizer;
+use crate::authorization::AuthorizerChain;
 use crate::options::Options;
 
 /// Acts as the path says, and remembers the last context.
@@ -41,7 +41,7 @@ fn filters(limits: impl FnOnce(&mut LimitOptions)) -> Arc<Filters<Scripted>> {
     Arc::new(Filters::new(
         Arc::default(),
         Authenticator::new(tokens, true),
-        Arc::new(BaselineAuthorizer),
+        Arc::<AuthorizerChain>::default(),
         Arc::default(),
         Health::default(),
         &options.limits,

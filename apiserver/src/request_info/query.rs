@@ -2,19 +2,23 @@
 
 use std::borrow::Cow;
 
+use registry_core::api::selector::{FieldSelector, LabelSelector};
 use registry_core::api::{ErrorList, FieldError, FieldPath, StatusError};
+use registry_core::rest::access::AccessSelectors;
 
 /// The query string of a request. Look-ups decode on the fly: a request without options costs nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Query<'a>(&'a str);
 
-/// The parameters of a collection's query that determine the verb and name.
+/// The parameters of a collection's query that determine the verb, the name, and what authorization knows of the selectors.
 #[derive(Debug, Default)]
-pub(super) struct CollectionQuery<'a> {
+pub(super) struct CollectionQuery {
     /// `watch` is given and neither `0` nor `false`.
     pub(super) watch: bool,
     /// The name that `fieldSelector` requires.
-    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) name: Option<String>,
+    /// The requirements of the selectors that can be parsed.
+    pub(super) selectors: AccessSelectors,
 }
 
 // === impl Query ===
@@ -102,20 +106,26 @@ pub fn decode_component(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Parses a collection's query. Only the first `watch` and `fieldSelector` count.
-pub(super) fn collection_query(query: &str) -> CollectionQuery<'_> {
+/// Parses a collection's query. Only the first `watch`, `fieldSelector` and `labelSelector` count, as for the handlers.
+pub(super) fn collection_query(query: &str) -> CollectionQuery {
     let mut options = CollectionQuery::default();
-    let mut watch_seen = false;
-    let mut selector_seen = false;
+    let [mut watch_seen, mut field_seen, mut label_seen] = [false; 3];
     for (key, value) in query_pairs(query) {
         match &*key {
             "watch" if !watch_seen => {
                 watch_seen = true;
                 options.watch = is_on(&value);
             }
-            "fieldSelector" if !selector_seen => {
-                selector_seen = true;
-                options.name = selected_name(&value).map(Cow::Owned);
+            "fieldSelector" if !field_seen => {
+                field_seen = true;
+                // With the parser of the handlers: a name that they would not see must not be authorized.
+                let selector = FieldSelector::parse(&value).unwrap_or_default();
+                options.name = selected_name(&selector);
+                options.selectors.fields = selector.requirements;
+            }
+            "labelSelector" if !label_seen => {
+                label_seen = true;
+                options.selectors.labels = LabelSelector::parse(&value).unwrap_or_default().requirements;
             }
             _ => {}
         }
@@ -129,9 +139,8 @@ fn is_on(value: &str) -> bool {
 }
 
 /// Returns the name that a field selector requires, if it is one that can be part of a path.
-fn selected_name(selector: &str) -> Option<String> {
-    let term = selector.split(',').find_map(|term| term.strip_prefix("metadata.name="))?;
-    let name = term.strip_prefix('=').unwrap_or(term);
+fn selected_name(selector: &FieldSelector) -> Option<String> {
+    let name = selector.required_value("metadata.name")?;
     let fits_path = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '%', '\\']);
     fits_path.then(|| name.to_owned())
 }

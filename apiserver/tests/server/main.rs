@@ -13,6 +13,8 @@
 
 mod aggregator;
 mod authentication;
+mod authorization;
+mod authorization_webhook;
 mod browser;
 mod client;
 mod cluster_policy;

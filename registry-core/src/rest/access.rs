@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 
+use crate::api::selector::{FieldRequirement, LabelRequirement};
 use crate::context::UserInfo;
 
 /// An access to be reviewed.
@@ -38,6 +39,18 @@ pub struct ResourceAccess {
     pub namespace: String,
     /// The object's name.
     pub name: String,
+    /// What the access is restricted to.
+    pub selectors: AccessSelectors,
+}
+
+/// The requirements to which the selectors of a `list`, `watch` or `deletecollection` restrict it. All apply together, so
+/// that leaving one out is a question about more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessSelectors {
+    /// The requirements on fields.
+    pub fields: Vec<FieldRequirement>,
+    /// The requirements on labels.
+    pub labels: Vec<LabelRequirement>,
 }
 
 /// The decision on an access.
@@ -49,6 +62,8 @@ pub struct AccessDecision {
     pub denied: bool,
     /// The reason; may be empty.
     pub reason: String,
+    /// Why the decision could not be evaluated completely; may be empty.
+    pub error: String,
 }
 
 /// The known permissions of a user in a namespace.
@@ -58,8 +73,10 @@ pub struct AccessRules {
     pub resources: Vec<ResourceRule>,
     /// The permissions on non-resource paths.
     pub paths: Vec<PathRule>,
-    /// Why the list may be incomplete; `None` if it is complete.
-    pub incomplete: Option<String>,
+    /// Whether the user may have permissions that are not listed.
+    pub incomplete: bool,
+    /// What could not be evaluated; may be empty.
+    pub error: String,
 }
 
 /// Verbs on resources. `*` matches all.
@@ -102,8 +119,13 @@ pub trait AccessReviewer: Send + Sync + 'static {
     /// Returns the permissions of a user in a namespace. An authorizer that cannot enumerate its rules reports an
     /// incomplete result.
     async fn rules_of(&self, _user: &UserInfo, _namespace: &str) -> AccessRules {
-        let incomplete = "the authorizer cannot list what it allows".to_owned();
-        AccessRules { incomplete: Some(incomplete), ..AccessRules::default() }
+        AccessRules::unknown()
+    }
+
+    /// Returns the permissions that a user holds in a namespace by roles, or in the whole cluster if it is empty: those
+    /// that the user may grant to others.
+    fn granted_rules(&self, _user: &UserInfo, _namespace: &str) -> AccessRules {
+        AccessRules::default()
     }
 
     /// Returns the user of a token that is valid for one of these audiences. An empty list means the server itself.
@@ -116,6 +138,16 @@ pub trait AccessReviewer: Send + Sync + 'static {
 /// Rejects all tokens and denies all access: for maps that are installed without a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoAccess;
+
+// === impl AccessRules ===
+
+impl AccessRules {
+    /// Returns the rules of an authorizer that cannot enumerate them.
+    pub fn unknown() -> Self {
+        let error = "the authorizer cannot list what it allows".to_owned();
+        Self { incomplete: true, error, ..Self::default() }
+    }
+}
 
 // === impl NoAccess ===
 

@@ -2,9 +2,11 @@
 
 use registry_core::api::{ErrorList, FieldError, FieldPath, Object, StatusError};
 use registry_core::context::UserInfo;
-use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
+use registry_core::rest::access::{AccessReviewer, AccessSelectors, ResourceAccess, WantedAccess};
 use serde_json::{Map, Value, json};
 
+use super::selectors;
+use crate::support::field::Field;
 use crate::support::review::{check_no_metadata, invalid};
 
 const GROUP: &str = "authorization.k8s.io";
@@ -36,7 +38,11 @@ pub(super) async fn answer(
             &named
         }
     };
-    let decision = access.decide(user, &wanted(question)).await;
+    let (wanted, mut problems) = wanted(question);
+    let decision = access.decide(user, &wanted).await;
+    if !decision.error.is_empty() {
+        problems.insert(0, decision.error);
+    }
     let mut status = json!({ "allowed": decision.allowed });
     if let Some(fields) = status.as_object_mut() {
         if decision.denied {
@@ -44,6 +50,9 @@ pub(super) async fn answer(
         }
         if !decision.reason.is_empty() {
             fields.insert("reason".to_owned(), decision.reason.into());
+        }
+        if !problems.is_empty() {
+            fields.insert("evaluationError".to_owned(), problems.join("; ").into());
         }
     }
     Ok(status)
@@ -68,7 +77,11 @@ fn validate(question: &Object, subject: &Subject<'_>, namespace: Option<&str>) -
         let why = "at least one of user or group must be specified";
         errors.push(FieldError::invalid(spec.child("user"), "", why));
     }
-    if let Some(error) = check_no_metadata(question) {
+    let attributes = Field::of(question, "spec");
+    let attributes = attributes.get("resourceAttributes");
+    selectors::check(&attributes, &mut errors);
+    let what = if namespace.is_some() { "must be empty except for namespace" } else { "must be empty" };
+    if let Some(error) = check_no_metadata(question, what) {
         errors.push(error);
     }
     let Some(namespace) = namespace else { return errors };
@@ -99,21 +112,27 @@ fn text(question: &Object, attributes: &str, field: &str) -> String {
     question.get_str(&["spec", attributes, field]).unwrap_or_default().to_owned()
 }
 
-fn wanted(question: &Object) -> WantedAccess {
-    if given(question, "resourceAttributes").is_none() {
+/// Returns the access that a review is about, and what of it is left out because it cannot be understood.
+fn wanted(question: &Object) -> (WantedAccess, Vec<String>) {
+    let Some(attributes) = given(question, "resourceAttributes") else {
         let part = |field| text(question, "nonResourceAttributes", field);
-        return WantedAccess::Path { path: part("path"), verb: part("verb") };
-    }
+        return (WantedAccess::Path { path: part("path"), verb: part("verb") }, Vec::new());
+    };
     let part = |field| text(question, "resourceAttributes", field);
-    WantedAccess::Resource(ResourceAccess {
+    let (fields, labels) = (selectors::fields(attributes), selectors::labels(attributes));
+    let problems = fields.problem.into_iter().chain(labels.problem).collect();
+    let version = Some(part("version")).filter(|version| !version.is_empty());
+    let wanted = WantedAccess::Resource(ResourceAccess {
         verb: part("verb"),
         group: part("group"),
-        version: part("version"),
+        version: version.unwrap_or_else(|| "*".to_owned()),
         resource: part("resource"),
         subresource: part("subresource"),
         namespace: part("namespace"),
         name: part("name"),
-    })
+        selectors: AccessSelectors { fields: fields.requirements, labels: labels.requirements },
+    });
+    (wanted, problems)
 }
 
 fn names_groups(question: &Object) -> bool {
@@ -151,7 +170,7 @@ mod tests {
             let (WantedAccess::Path { verb, .. } | WantedAccess::Resource(ResourceAccess { verb, .. })) =
                 wanted;
             let allowed = verb == "get" && user.groups.iter().any(|group| group == "readers");
-            AccessDecision { allowed, denied: false, reason: String::new() }
+            AccessDecision { allowed, ..AccessDecision::default() }
         }
 
         async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {

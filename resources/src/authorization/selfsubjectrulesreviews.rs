@@ -65,10 +65,10 @@ impl Review for SelfSubjectRules {
             .map(|rule| json!({ "verbs": rule.verbs, "nonResourceURLs": rule.paths }))
             .collect();
         let mut status = json!({
-            "resourceRules": resources, "nonResourceRules": paths, "incomplete": rules.incomplete.is_some(),
+            "resourceRules": resources, "nonResourceRules": paths, "incomplete": rules.incomplete,
         });
-        if let (Some(why), Some(fields)) = (rules.incomplete, status.as_object_mut()) {
-            fields.insert("evaluationError".to_owned(), why.into());
+        if let (false, Some(fields)) = (rules.error.is_empty(), status.as_object_mut()) {
+            fields.insert("evaluationError".to_owned(), rules.error.into());
         }
         Ok(status)
     }

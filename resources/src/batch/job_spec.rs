@@ -86,9 +86,11 @@ fn check_manager(manager: &Field<'_, '_>, errors: &mut ErrorList) {
                 for complaint in names::dns_subdomain(domain) {
                     errors.push(FieldError::invalid(manager.path(), domain, complaint));
                 }
-                let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"/%:-._~!$&'()*+,;=".contains(&byte);
+                let is_good =
+                    |byte: u8| byte.is_ascii_alphanumeric() || b"/%:-._~!$&'()*+,;=".contains(&byte);
                 if !path.bytes().all(is_good) {
-                    let detail = r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
+                    let detail =
+                        r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
                     errors.push(FieldError::invalid(manager.path(), path, detail));
                 }
             }
@@ -134,7 +136,8 @@ fn check_indexed(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         return;
     }
     if !failed.exists() {
-        errors.push(failed.required(format!("must be specified when completions is above {MANY_COMPLETIONS}")));
+        errors
+            .push(failed.required(format!("must be specified when completions is above {MANY_COMPLETIONS}")));
     }
     for field in [&parallelism, &failed] {
         if field.number() > MAX_WITH_MANY_COMPLETIONS {

@@ -90,15 +90,15 @@ pub(crate) fn invalid(group: &'static str, errors: &ErrorList) -> StatusError {
     StatusError::invalid(GroupVersionKind { group, version: "", kind: "" }, "", errors)
 }
 
-/// Returns an error if a review has metadata.
-pub(crate) fn check_no_metadata(question: &Object) -> Option<FieldError> {
+/// Returns an error with this detail if a review has metadata.
+pub(crate) fn check_no_metadata(question: &Object, detail: &str) -> Option<FieldError> {
     let own: Map<String, Value> = question
         .metadata()?
         .iter()
         .filter(|(key, value)| !matches!(key.as_str(), "namespace" | "managedFields") && !value.is_null())
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    (!own.is_empty()).then(|| FieldError::invalid(FieldPath::new("metadata"), own, "must be empty"))
+    (!own.is_empty()).then(|| FieldError::invalid(FieldPath::new("metadata"), own, detail))
 }
 
 /// Returns a user in the form of reviews.

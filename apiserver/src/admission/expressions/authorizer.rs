@@ -104,5 +104,7 @@ fn wanted(check: &Check) -> WantedAccess {
         subresource: check.subresource.clone(),
         namespace: check.namespace.clone(),
         name: check.name.clone(),
+        // Without the selectors the question is about more, so that the answer never allows too much.
+        ..ResourceAccess::default()
     })
 }

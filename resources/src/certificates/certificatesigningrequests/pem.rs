@@ -143,7 +143,8 @@ mod tests {
     #[test]
     fn requests_are_signed_by_their_key() {
         let key = KeyPair::generate().unwrap();
-        let request = CertificateParams::new(vec!["a.b".to_owned()]).unwrap().serialize_request(&key).unwrap();
+        let request =
+            CertificateParams::new(vec!["a.b".to_owned()]).unwrap().serialize_request(&key).unwrap();
         let pem = request.pem().unwrap();
         assert_eq!(request_complaint(pem.as_bytes()), None);
         let mut der = request.der().to_vec();

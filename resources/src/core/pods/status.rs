@@ -232,7 +232,7 @@ fn check_addresses(list: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut Er
         if let Some(complaint) = address::complaint(text).filter(|_| !before.contains(text)) {
             errors.push(FieldError::invalid(entry.path(), text, complaint));
         }
-        families.push(address::parse_loosely(text).map(address::is_ipv6));
+        families.push(address::is_ipv6(text));
     }
     if families.len() <= 1 {
         return;

@@ -1,0 +1,177 @@
+//! The authorizers of `--authorization-mode`, asked in order until one decides.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/authorization/union`, and the privileged group.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::context::UserInfo;
+use registry_core::rest::access::{AccessRules, PathRule, ResourceRule};
+
+use crate::authentication::{AUTHENTICATED, UNAUTHENTICATED};
+use crate::request_info::ResourceRequest;
+
+use super::abac::AbacAuthorizer;
+use super::node::NodeAuthorizer;
+use super::rbac::RbacAuthorizer;
+use super::{Attributes, Authorizer, Decision, KUBELET_CLIENT, MASTERS};
+
+/// Paths that everyone may read, whatever the policy: probes must not depend on it.
+const HEALTH_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+
+/// The authorizers of a server, in order. Before them, members of `system:masters` are allowed everything, and everyone may
+/// read the server's health.
+#[derive(Default)]
+pub struct AuthorizerChain {
+    members: Vec<Member>,
+}
+
+/// One authorizer of a chain. All but webhooks decide at once, without a future of their own.
+pub(super) enum Member {
+    /// Allows everything.
+    AlwaysAllow,
+    /// Allows nothing.
+    AlwaysDeny,
+    /// Allows kubelets what they need.
+    Node(Arc<NodeAuthorizer>),
+    /// Allows what roles allow.
+    Rbac(RbacAuthorizer),
+    /// Allows what a file of policies allows.
+    Abac(AbacAuthorizer),
+    /// Asks another process.
+    Other(Arc<dyn Authorizer>),
+}
+
+// === impl AuthorizerChain ===
+
+impl AuthorizerChain {
+    /// Creates a chain of these authorizers.
+    pub(super) fn new(members: Vec<Member>) -> Self {
+        Self { members }
+    }
+}
+
+#[async_trait]
+impl Authorizer for AuthorizerChain {
+    async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        if attributes.is_in_group(MASTERS) {
+            return Decision::allow("");
+        }
+        if let Some(reason) = is_always_allowed(attributes) {
+            return Decision::allow(reason);
+        }
+        let mut reasons = String::new();
+        let mut errors = Vec::new();
+        for member in &self.members {
+            match member.authorize(attributes).await {
+                Decision::NoOpinion { reason, error } => {
+                    if !reason.is_empty() {
+                        let separator = if reasons.is_empty() { "" } else { "\n" };
+                        reasons.push_str(separator);
+                        reasons.push_str(&reason);
+                    }
+                    if !error.is_empty() {
+                        errors.push(error.into_owned());
+                    }
+                }
+                decided => return decided,
+            }
+        }
+        Decision::NoOpinion { reason: Cow::Owned(reasons), error: Cow::Owned(aggregate(errors)) }
+    }
+
+    fn rules_of(&self, user: &UserInfo, namespace: &str) -> AccessRules {
+        let mut all = AccessRules::default();
+        let mut errors = Vec::new();
+        for member in &self.members {
+            let rules = member.rules_of(user, namespace);
+            all.resources.extend(rules.resources);
+            all.paths.extend(rules.paths);
+            all.incomplete |= rules.incomplete;
+            errors.extend(Some(rules.error).filter(|error| !error.is_empty()));
+        }
+        all.error = aggregate(errors);
+        all
+    }
+
+    fn granted_rules(&self, user: &UserInfo, namespace: &str) -> AccessRules {
+        let rbac = self.members.iter().find_map(|member| match member {
+            Member::Rbac(rbac) => Some(rbac),
+            _ => None,
+        });
+        rbac.map(|rbac| rbac.rules_of(user, namespace)).unwrap_or_default()
+    }
+}
+
+/// Returns why a request is allowed whatever the policy says, if it is.
+fn is_always_allowed(attributes: &Attributes<'_>) -> Option<&'static str> {
+    let Some(resource) = attributes.resource else {
+        let reads = matches!(attributes.verb, "get" | "head") && HEALTH_PATHS.contains(&attributes.path);
+        // Every request has one of these groups; the subject of a review need not.
+        let is_anyone = || attributes.is_in_group(AUTHENTICATED) || attributes.is_in_group(UNAUTHENTICATED);
+        return (reads && is_anyone()).then_some("everyone may read the server's health");
+    };
+    let is_own = attributes.user.name == KUBELET_CLIENT && is_kubelet_api(resource);
+    is_own.then_some("the server may use the API of kubelets")
+}
+
+/// Returns whether this is a subresource of the kubelet API, which kubelets check access to. (The ClusterRole
+/// `system:kubelet-api-admin`, which the server holds towards kubelets without a binding.)
+fn is_kubelet_api(resource: &ResourceRequest) -> bool {
+    const SUBRESOURCES: [&str; 8] =
+        ["checkpoint", "configz", "healthz", "log", "metrics", "pods", "proxy", "stats"];
+    resource.group.is_empty()
+        && resource.resource == "nodes"
+        && SUBRESOURCES.contains(&resource.subresource.as_str())
+}
+
+/// Joins errors as Kubernetes does: equal ones once, several ones in brackets.
+pub(super) fn aggregate(errors: Vec<String>) -> String {
+    let mut different: Vec<String> = Vec::with_capacity(errors.len());
+    for error in errors {
+        if !different.contains(&error) {
+            different.push(error);
+        }
+    }
+    match different.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    }
+}
+
+// === impl Member ===
+
+impl Member {
+    async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        match self {
+            Self::AlwaysAllow => Decision::allow(""),
+            Self::AlwaysDeny => Decision::no_opinion("Everything is forbidden."),
+            Self::Node(node) => node.authorize(attributes),
+            Self::Rbac(rbac) => rbac.authorize(attributes),
+            Self::Abac(abac) => abac.authorize(attributes),
+            Self::Other(other) => other.authorize(attributes).await,
+        }
+    }
+
+    fn rules_of(&self, user: &UserInfo, namespace: &str) -> AccessRules {
+        match self {
+            Self::AlwaysAllow => everything(),
+            Self::AlwaysDeny => AccessRules::default(),
+            Self::Node(_) => NodeAuthorizer::rules_of(user),
+            Self::Rbac(rbac) => rbac.rules_of(user, namespace),
+            Self::Abac(abac) => abac.rules_of(user, namespace),
+            Self::Other(other) => other.rules_of(user, namespace),
+        }
+    }
+}
+
+fn everything() -> AccessRules {
+    let all = || vec!["*".to_owned()];
+    AccessRules {
+        resources: vec![ResourceRule { verbs: all(), groups: all(), resources: all(), names: Vec::new() }],
+        paths: vec![PathRule { verbs: all(), paths: all() }],
+        ..AccessRules::default()
+    }
+}

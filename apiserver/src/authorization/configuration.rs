@@ -1,0 +1,331 @@
+//! `--authorization-config`: a file with the authorizers, their order, and the webhooks with their conditions.
+//!
+//! Kubernetes concept: `AuthorizationConfiguration` of `apiserver.config.k8s.io`.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use registry_core::api::validation::names;
+use registry_core::codec::{Limits, yaml};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::options::{AuthorizationMode, parse_duration};
+
+use super::conditions::MatchConditions;
+use super::review_spec::ReviewVersion;
+use super::webhook::WebhookSettings;
+
+/// The versions of the file.
+const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
+/// The group of the file.
+const GROUP: &str = "apiserver.config.k8s.io";
+/// Maximum time of a call of a webhook.
+const MAX_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// An authorizer of the file.
+pub(super) enum Configured {
+    /// One that needs no settings.
+    Mode(AuthorizationMode),
+    /// A webhook.
+    Webhook(Box<ConfiguredWebhook>),
+}
+
+/// A webhook of the file.
+pub(super) struct ConfiguredWebhook {
+    /// The file with its address and credentials.
+    pub(super) kubeconfig: PathBuf,
+    /// How it is asked.
+    pub(super) settings: WebhookSettings,
+    /// The requests about which it is asked.
+    pub(super) conditions: MatchConditions,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct File {
+    #[serde(rename = "apiVersion")]
+    _api_version: String,
+    #[serde(rename = "kind")]
+    _kind: String,
+    authorizers: Option<Vec<Entry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Entry {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    name: String,
+    webhook: Option<Webhook>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Webhook {
+    #[serde(rename = "authorizedTTL")]
+    authorized_ttl: String,
+    cache_authorized_requests: bool,
+    #[serde(rename = "unauthorizedTTL")]
+    unauthorized_ttl: String,
+    cache_unauthorized_requests: bool,
+    timeout: String,
+    subject_access_review_version: String,
+    match_condition_subject_access_review_version: String,
+    failure_policy: String,
+    connection_info: ConnectionInfo,
+    match_conditions: Vec<Condition>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct ConnectionInfo {
+    #[serde(rename = "type")]
+    kind: String,
+    kube_config_file: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Condition {
+    #[serde(default)]
+    expression: String,
+}
+
+impl Default for Webhook {
+    fn default() -> Self {
+        Self {
+            authorized_ttl: "5m".to_owned(),
+            cache_authorized_requests: true,
+            unauthorized_ttl: "30s".to_owned(),
+            cache_unauthorized_requests: true,
+            timeout: String::new(),
+            subject_access_review_version: String::new(),
+            match_condition_subject_access_review_version: String::new(),
+            failure_policy: String::new(),
+            connection_info: ConnectionInfo::default(),
+            match_conditions: Vec::new(),
+        }
+    }
+}
+
+/// Reads the authorizers of a file.
+///
+/// # Errors
+/// Fails if it is not valid; the text names the field.
+pub(super) fn load(path: &Path) -> Result<Vec<Configured>, String> {
+    let failed = |reason: String| format!("--authorization-config: {}: {reason}", path.display());
+    let text = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    parse(&text).map_err(failed)
+}
+
+fn parse(text: &[u8]) -> Result<Vec<Configured>, String> {
+    let decoded = yaml::decode(text, &Limits::default()).map_err(|error| error.to_string())?;
+    if let Some(duplicate) = decoded.duplicates.first() {
+        return Err(duplicate.clone());
+    }
+    let field = |name: &str| decoded.value.get(name).and_then(Value::as_str).unwrap_or_default();
+    let is_known = field("apiVersion")
+        .split_once('/')
+        .is_some_and(|(group, version)| group == GROUP && VERSIONS.contains(&version));
+    if !is_known || field("kind") != "AuthorizationConfiguration" {
+        return Err(format!("it is no AuthorizationConfiguration of {GROUP}/v1"));
+    }
+    let file: File = serde_json::from_value(decoded.value).map_err(|error| error.to_string())?;
+    let authorizers = file.authorizers.unwrap_or_default();
+    if authorizers.is_empty() {
+        return Err("authorizers: Required value: at least one authorization mode must be defined".to_owned());
+    }
+    let mut names = HashSet::new();
+    let mut modes = HashSet::new();
+    let entries = authorizers.into_iter().enumerate().map(|(at, entry)| {
+        let at = format!("authorizers[{at}]");
+        entry.check_name(&mut names).map_err(|reason| format!("{at}.name: {reason}"))?;
+        if entry.kind != "Webhook" && !modes.insert(entry.kind.clone()) {
+            return Err(format!("{at}.type: Duplicate value: {:?}", entry.kind));
+        }
+        entry.configured().map_err(|reason| format!("{at}.{reason}"))
+    });
+    entries.collect()
+}
+
+// === impl Entry ===
+
+impl Entry {
+    fn check_name(&self, names: &mut HashSet<String>) -> Result<(), String> {
+        if self.name.is_empty() {
+            return Err("Required value".to_owned());
+        }
+        if let Some(complaint) = names::dns_subdomain(&self.name).first() {
+            return Err(format!("Invalid value: {:?}: authorizer name is invalid: {complaint}", self.name));
+        }
+        if !names.insert(self.name.clone()) {
+            return Err(format!("Duplicate value: {:?}", self.name));
+        }
+        Ok(())
+    }
+
+    fn configured(self) -> Result<Configured, String> {
+        let mode = match self.kind.as_str() {
+            "Webhook" => {
+                let webhook = self.webhook.ok_or("webhook: Required value: required when type=Webhook")?;
+                let webhook = webhook.configured().map_err(|reason| format!("webhook.{reason}"))?;
+                return Ok(Configured::Webhook(Box::new(webhook)));
+            }
+            "AlwaysAllow" => AuthorizationMode::AlwaysAllow,
+            "AlwaysDeny" => AuthorizationMode::AlwaysDeny,
+            "ABAC" => AuthorizationMode::Abac,
+            "Node" => AuthorizationMode::Node,
+            "RBAC" => AuthorizationMode::Rbac,
+            "" => return Err("type: Required value".to_owned()),
+            other => return Err(format!("type: Unsupported value: {other:?}")),
+        };
+        if self.webhook.is_some() {
+            return Err("webhook: Invalid value: may only be specified when type=Webhook".to_owned());
+        }
+        Ok(Configured::Mode(mode))
+    }
+}
+
+// === impl Webhook ===
+
+impl Webhook {
+    fn configured(self) -> Result<ConfiguredWebhook, String> {
+        let kubeconfig = self.kubeconfig()?;
+        let duration = |name: &str, text: &str| match parse_duration(text) {
+            _ if text.is_empty() => Err(format!("{name}: Required value")),
+            Ok(duration) if duration.is_zero() => Err(format!("{name}: Invalid value: must be > 0s")),
+            Ok(duration) => Ok(duration),
+            Err(reason) => Err(format!("{name}: Invalid value: {reason}")),
+        };
+        let timeout = duration("timeout", &self.timeout)?;
+        if timeout > MAX_TIMEOUT {
+            return Err(format!("timeout: Invalid value: {:?}: must be > 0s and <= 30s", self.timeout));
+        }
+        let version = ReviewVersion::of(&self.subject_access_review_version).ok_or_else(|| {
+            let given = &self.subject_access_review_version;
+            format!("subjectAccessReviewVersion: Unsupported value: {given:?}: supported values: \"v1\", \"v1beta1\"")
+        })?;
+        let is_known = match self.match_condition_subject_access_review_version.as_str() {
+            "" => self.match_conditions.is_empty(),
+            version => version == "v1",
+        };
+        if !is_known {
+            return Err(
+                "matchConditionSubjectAccessReviewVersion: must be v1 if match conditions are specified"
+                    .to_owned(),
+            );
+        }
+        let denies_on_failure = match self.failure_policy.as_str() {
+            "Deny" => true,
+            "NoOpinion" => false,
+            other => {
+                return Err(format!(
+                    "failurePolicy: Unsupported value: {other:?}: supported values: \"NoOpinion\", \"Deny\""
+                ));
+            }
+        };
+        let authorized_ttl = duration("authorizedTTL", &self.authorized_ttl)?;
+        let unauthorized_ttl = duration("unauthorizedTTL", &self.unauthorized_ttl)?;
+        let expressions: Vec<String> = self.match_conditions.into_iter().map(|one| one.expression).collect();
+        let conditions = MatchConditions::new(&expressions)
+            .map_err(|(at, reason)| format!("matchConditions[{at}].expression: Invalid value: {reason}"))?;
+        let settings = WebhookSettings {
+            authorized_ttl: if self.cache_authorized_requests { authorized_ttl } else { Duration::ZERO },
+            unauthorized_ttl: if self.cache_unauthorized_requests {
+                unauthorized_ttl
+            } else {
+                Duration::ZERO
+            },
+            timeout,
+            version,
+            denies_on_failure,
+        };
+        Ok(ConfiguredWebhook { kubeconfig, settings, conditions })
+    }
+
+    fn kubeconfig(&self) -> Result<PathBuf, String> {
+        let info = &self.connection_info;
+        if info.kind != "KubeConfigFile" {
+            return Err(format!(
+                "connectionInfo.type: Unsupported value: {:?}: supported values: \"KubeConfigFile\"",
+                info.kind
+            ));
+        }
+        let file = info.kube_config_file.clone().filter(|file| !file.as_os_str().is_empty());
+        let file = file.ok_or("connectionInfo.kubeConfigFile: Required value")?;
+        if !file.is_absolute() {
+            return Err("connectionInfo.kubeConfigFile: Invalid value: must be an absolute path".to_owned());
+        }
+        Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str =
+        "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers:\n";
+    const WEBHOOK: &str = "
+- type: Webhook
+  name: policy.example.com
+  webhook:
+    timeout: 3s
+    subjectAccessReviewVersion: v1
+    matchConditionSubjectAccessReviewVersion: v1
+    failurePolicy: Deny
+    connectionInfo: {type: KubeConfigFile, kubeConfigFile: /etc/policy.kubeconfig}
+    matchConditions: [{expression: has(request.resourceAttributes)}]
+";
+
+    fn kinds(text: &str) -> Result<Vec<&'static str>, String> {
+        let configured = parse(format!("{HEAD}{text}").as_bytes())?;
+        let kind = |one: &Configured| match one {
+            Configured::Mode(AuthorizationMode::Node) => "Node",
+            Configured::Mode(AuthorizationMode::Rbac) => "RBAC",
+            Configured::Mode(_) => "other",
+            Configured::Webhook(webhook) if webhook.settings.denies_on_failure => "Webhook",
+            Configured::Webhook(_) => "open webhook",
+        };
+        Ok(configured.iter().map(kind).collect())
+    }
+
+    #[test]
+    fn authorizers_are_read_in_order() {
+        let text = format!("- {{type: Node, name: node}}\n{WEBHOOK}\n- {{type: RBAC, name: rbac}}\n");
+        assert_eq!(kinds(&text), Ok(vec!["Node", "Webhook", "RBAC"]));
+    }
+
+    #[test]
+    fn mistakes_are_refused_with_their_place() {
+        let replaced = |from: &str, to: &str| WEBHOOK.replace(from, to);
+        for (text, place) in [
+            (String::new(), "authorizers: "),
+            ("- {type: Node}".to_owned(), "authorizers[0].name: "),
+            ("- {type: Zork, name: z}".to_owned(), "authorizers[0].type: "),
+            ("- {type: Node, name: a}\n- {type: Node, name: b}".to_owned(), "authorizers[1].type: "),
+            ("- {type: Node, name: a}\n- {type: RBAC, name: a}".to_owned(), "authorizers[1].name: "),
+            ("- {type: Webhook, name: a}".to_owned(), "authorizers[0].webhook: "),
+            (replaced("3s", "31s"), "authorizers[0].webhook.timeout: "),
+            (replaced("timeout: 3s", "authorizedTTL: 1s"), "authorizers[0].webhook.timeout: "),
+            (
+                replaced("Version: v1\n    match", "Version: v2\n    match"),
+                "authorizers[0].webhook.subjectAccess",
+            ),
+            (replaced("Deny", "Ignore"), "authorizers[0].webhook.failurePolicy: "),
+            (replaced("/etc", "etc"), "authorizers[0].webhook.connectionInfo.kubeConfigFile: "),
+            (
+                replaced("has(request.resourceAttributes)", "request.zork"),
+                "authorizers[0].webhook.matchConditions[0]",
+            ),
+            (replaced("timeout", "timeOut"), "unknown field `timeOut`"),
+        ] {
+            let refused = kinds(&text).unwrap_err();
+            assert!(refused.starts_with(place), "{text}: {refused}");
+        }
+        assert!(parse(b"apiVersion: v1\nkind: AuthorizationConfiguration").is_err());
+    }
+}

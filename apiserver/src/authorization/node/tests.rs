@@ -1,0 +1,217 @@
+use registry_core::api::Object;
+use serde_json::{Value, json};
+
+use super::graph::Reference;
+use super::*;
+use crate::request_info::RequestInfo;
+
+fn node_authorizer() -> NodeAuthorizer {
+    let graph = Arc::<NodeGraph>::default();
+    let pod = json!({
+        "metadata": { "name": "web", "namespace": "a" },
+        "spec": {
+            "nodeName": "n1",
+            "serviceAccountName": "robot",
+            "imagePullSecrets": [{ "name": "pull" }],
+            "containers": [{
+                "envFrom": [{ "secretRef": { "name": "env-from" } }],
+                "env": [{ "valueFrom": { "configMapKeyRef": { "name": "env" } } }],
+            }],
+            "volumes": [
+                { "name": "s", "secret": { "secretName": "mounted" } },
+                { "name": "p", "projected": { "sources": [{ "configMap": { "name": "projected" } }] } },
+                { "name": "c", "persistentVolumeClaim": { "claimName": "claim" } },
+                { "name": "e", "ephemeral": {} },
+            ],
+            "resourceClaims": [{ "name": "gpu" }, { "name": "own", "resourceClaimName": "named" }],
+        },
+        "status": { "resourceClaimStatuses": [{ "name": "gpu", "resourceClaimName": "generated" }] },
+    });
+    set_pod(&graph, "web", &pod);
+    let mirror = json!({
+        "metadata": {
+            "name": "mirror", "namespace": "a", "annotations": { "kubernetes.io/config.mirror": "x" },
+        },
+        "spec": { "nodeName": "n2", "volumes": [{ "secret": { "secretName": "stolen" } }] },
+    });
+    set_pod(&graph, "mirror", &mirror);
+    let volume = json!({
+        "metadata": { "name": "v" },
+        "spec": {
+            "claimRef": { "namespace": "a", "name": "claim" },
+            "csi": { "nodeStageSecretRef": { "name": "stage", "namespace": "store" },
+                     "controllerPublishSecretRef": { "name": "controller", "namespace": "store" } },
+        },
+    });
+    let volume = references::of_volume(&Object::from_value(volume).unwrap());
+    graph.set_volume(Reference::new(Kind::Volume, "", "v"), volume);
+    NodeAuthorizer::new(graph, Role::new(&resources::bootstrap::default_rules("system:node")))
+}
+
+fn set_pod(graph: &NodeGraph, name: &str, pod: &Value) {
+    let pod = Object::from_value(pod.clone()).unwrap();
+    graph.set(Reference::new(Kind::Pod, "a", name), references::of_pod(&pod));
+}
+
+fn node(name: &str) -> UserInfo {
+    UserInfo { name: format!("system:node:{name}"), groups: vec![NODES.to_owned()], ..UserInfo::default() }
+}
+
+fn decide(node_authorizer: &NodeAuthorizer, user: &UserInfo, method: &str, uri: &str) -> Decision {
+    let info = RequestInfo::parse(&method.parse().unwrap(), &uri.parse().unwrap());
+    node_authorizer.authorize(&Attributes::of(user, &info))
+}
+
+#[test]
+fn a_node_reads_what_its_pods_refer_to() {
+    let authorizer = node_authorizer();
+    for uri in [
+        "/api/v1/namespaces/a/secrets/pull",
+        "/api/v1/namespaces/a/secrets/env-from",
+        "/api/v1/namespaces/a/secrets/mounted",
+        "/api/v1/namespaces/a/secrets?fieldSelector=metadata.name%3Dmounted&watch=1",
+        "/api/v1/namespaces/a/configmaps/env",
+        "/api/v1/namespaces/a/configmaps/projected",
+        "/api/v1/namespaces/a/persistentvolumeclaims/claim",
+        "/api/v1/namespaces/a/persistentvolumeclaims/web-e",
+        "/api/v1/persistentvolumes/v",
+        "/api/v1/namespaces/store/secrets/stage",
+        "/apis/resource.k8s.io/v1/namespaces/a/resourceclaims/generated",
+        "/apis/resource.k8s.io/v1/namespaces/a/resourceclaims/named",
+        "/api/v1/namespaces/a/serviceaccounts/robot",
+        "/api/v1/namespaces/a/pods/web",
+    ] {
+        assert!(decide(&authorizer, &node("n1"), "GET", uri).is_allow(), "{uri}");
+        let refused = decide(&authorizer, &node("n2"), "GET", uri);
+        let reason = "no relationship found between node 'n2' and this object".to_owned();
+        assert_eq!(refused, Decision::undecided(reason), "{uri}");
+        assert!(
+            !decide(&authorizer, &node("n1"), "DELETE", uri).is_allow() || uri.contains("/pods/"),
+            "{uri}"
+        );
+    }
+}
+
+#[test]
+fn a_node_gets_nothing_else() {
+    let authorizer = node_authorizer();
+    for (method, uri, reason) in [
+        ("GET", "/api/v1/namespaces/a/secrets", "No Object name found"),
+        ("GET", "/api/v1/secrets", "can only read namespaced object of this type"),
+        (
+            "GET",
+            "/api/v1/namespaces/a/secrets/stolen",
+            "no relationship found between node 'n1' and this object",
+        ),
+        (
+            "GET",
+            "/api/v1/namespaces/b/secrets/mounted",
+            "no relationship found between node 'n1' and this object",
+        ),
+        (
+            "GET",
+            "/api/v1/namespaces/store/secrets/controller",
+            "no relationship found between node 'n1' and this object",
+        ),
+        ("PUT", "/api/v1/namespaces/a/secrets/mounted", "can only read resources of this type"),
+        ("GET", "/api/v1/persistentvolumes", "can only get individual resources of this type"),
+        ("GET", "/api/v1/nodes", "node 'n1' cannot read all nodes, only its own Node object"),
+        ("GET", "/api/v1/nodes/n2", "node 'n1' cannot read 'n2', only its own Node object"),
+        ("GET", "/api/v1/pods", "can only list/watch pods with spec.nodeName field selector"),
+        (
+            "GET",
+            "/api/v1/pods?fieldSelector=spec.nodeName%3Dn2",
+            "can only list/watch pods with spec.nodeName field selector",
+        ),
+        (
+            "GET",
+            "/api/v1/pods?fieldSelector=spec.nodeName!%3Dn1",
+            "can only list/watch pods with spec.nodeName field selector",
+        ),
+        (
+            "POST",
+            "/api/v1/namespaces/a/serviceaccounts/other/token",
+            "no relationship found between node 'n1' and this object",
+        ),
+        (
+            "POST",
+            "/api/v1/namespaces/a/serviceaccounts",
+            "can only create tokens for individual service accounts",
+        ),
+        (
+            "GET",
+            "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n2",
+            "can only access node lease with the same name as the requesting node",
+        ),
+        (
+            "GET",
+            "/apis/coordination.k8s.io/v1/namespaces/a/leases/n1",
+            "can only access leases in the \"kube-node-lease\" system namespace",
+        ),
+        (
+            "GET",
+            "/apis/storage.k8s.io/v1/csinodes/n2",
+            "can only access CSINode with the same name as the requesting node",
+        ),
+        (
+            "GET",
+            "/apis/resource.k8s.io/v1/resourceslices",
+            "can only list/watch/deletecollection resourceslices with nodeName field selector",
+        ),
+        ("DELETE", "/api/v1/nodes/n1", ""),
+        ("DELETE", "/api/v1/namespaces/a/pods", ""),
+        ("POST", "/api/v1/namespaces/a/configmaps", "can only read resources of this type"),
+        ("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", ""),
+    ] {
+        let decided = decide(&authorizer, &node("n1"), method, uri);
+        assert_eq!(decided, Decision::undecided(reason.to_owned()), "{method} {uri}");
+    }
+}
+
+#[test]
+fn a_node_does_what_kubelets_do() {
+    let authorizer = node_authorizer();
+    for (method, uri) in [
+        ("POST", "/api/v1/nodes"),
+        ("PATCH", "/api/v1/nodes/n1/status"),
+        ("GET", "/api/v1/nodes/n1"),
+        ("GET", "/api/v1/nodes?fieldSelector=metadata.name%3Dn1&watch=1"),
+        ("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1&watch=1"),
+        ("PATCH", "/api/v1/namespaces/a/pods/web/status"),
+        ("POST", "/api/v1/namespaces/a/serviceaccounts/robot/token"),
+        ("PUT", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1"),
+        ("POST", "/apis/storage.k8s.io/v1/csinodes"),
+        ("GET", "/api/v1/services"),
+        ("POST", "/api/v1/namespaces/a/events"),
+        ("POST", "/apis/certificates.k8s.io/v1/certificatesigningrequests"),
+        ("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews"),
+    ] {
+        assert!(decide(&authorizer, &node("n1"), method, uri).is_allow(), "{method} {uri}");
+        let without_group = UserInfo { groups: Vec::new(), ..node("n1") };
+        assert_eq!(
+            decide(&authorizer, &without_group, method, uri),
+            Decision::no_opinion(""),
+            "{method} {uri}"
+        );
+    }
+    let unnamed = decide(&authorizer, &node(""), "GET", "/api/v1/services");
+    assert_eq!(unnamed, Decision::undecided("unknown node for user \"system:node:\"".to_owned()));
+}
+
+#[test]
+fn access_ends_with_the_pod_that_gave_it() {
+    let authorizer = node_authorizer();
+    let secret = "/api/v1/namespaces/a/secrets/mounted";
+    let other = json!({
+        "metadata": { "name": "other", "namespace": "a" },
+        "spec": { "nodeName": "n1", "volumes": [{ "secret": { "secretName": "mounted" } }] },
+    });
+    set_pod(&authorizer.graph, "other", &other);
+    set_pod(&authorizer.graph, "web", &json!({ "metadata": { "name": "web", "namespace": "a" } }));
+    assert!(decide(&authorizer, &node("n1"), "GET", secret).is_allow(), "the other pod still refers to it");
+    assert!(!decide(&authorizer, &node("n1"), "GET", "/api/v1/persistentvolumes/v").is_allow());
+    assert!(!decide(&authorizer, &node("n1"), "GET", "/api/v1/namespaces/store/secrets/stage").is_allow());
+    authorizer.graph.set(Reference::new(Kind::Pod, "a", "other"), None);
+    assert!(!decide(&authorizer, &node("n1"), "GET", secret).is_allow());
+    assert_eq!(authorizer.graph.recorded(Kind::Pod).len(), 1, "the mirror pod");
+}

@@ -1,0 +1,136 @@
+//! The policy in force, and its changes.
+//!
+//! Changes arrive twice: from the writes of this server, and from informers. The revision of each object decides which one
+//! is newer; the revision of a removed one is kept until the informer has passed it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::{ArcSwap, Guard};
+use registry_core::storage::Revision;
+
+use super::policy::{Binding, Policy};
+use super::rules::Role;
+
+/// The policy in force. Readers take no lock.
+#[derive(Default)]
+pub(in crate::authorization) struct RbacIndex {
+    published: ArcSwap<Policy>,
+    pending: Mutex<Pending>,
+}
+
+/// The policy with the changes that are not in force yet.
+#[derive(Default)]
+struct Pending {
+    policy: Policy,
+    /// The revisions of the objects in the policy.
+    present: HashMap<Arc<str>, Revision>,
+    /// The last known revisions of objects that were removed a short time ago.
+    gone: HashMap<Arc<str>, Revision>,
+}
+
+/// An object of the policy: its key in the store, its revision, and what was made of it.
+pub(super) struct Item {
+    /// The key in the store.
+    pub(super) key: Arc<str>,
+    /// The revision of the state.
+    pub(super) revision: Revision,
+    /// What is in force.
+    pub(super) content: Content,
+}
+
+/// What an object puts in force, or no longer does.
+pub(super) enum Content {
+    /// A role, by its key in the policy; `None` if it is gone.
+    Role(Arc<str>, Option<Arc<Role>>),
+    /// A binding; `None` if it is gone.
+    Binding(Option<Arc<Binding>>),
+}
+
+// === impl RbacIndex ===
+
+impl RbacIndex {
+    /// Returns the policy in force.
+    pub(super) fn policy(&self) -> Guard<Arc<Policy>> {
+        self.published.load()
+    }
+
+    /// Applies a change, unless a newer one of the same object is known. It is in force when it is [published](Self::publish).
+    pub(super) fn apply(&self, item: Item) {
+        self.pending().apply(item);
+    }
+
+    /// Replaces all objects whose keys start with `prefix`. `gone` makes the content of one that does not exist.
+    pub(super) fn replace(&self, prefix: &str, items: Vec<Item>, gone: impl Fn(&str) -> Content) {
+        let mut pending = self.pending();
+        let present: HashSet<Arc<str>> = items.iter().map(|item| item.key.clone()).collect();
+        let is_missing = |key: &Arc<str>| key.starts_with(prefix) && !present.contains(key);
+        let missing: Vec<(Arc<str>, Revision)> = pending
+            .present
+            .iter()
+            .filter(|(key, _)| is_missing(key))
+            .map(|(key, revision)| (key.clone(), *revision))
+            .collect();
+        for item in items {
+            pending.apply(item);
+        }
+        for (key, revision) in missing {
+            let content = gone(&key);
+            pending.apply(Item { key, revision, content });
+        }
+    }
+
+    /// Puts all changes in force.
+    pub(super) fn publish(&self) {
+        // The lock is held until the state is stored, so that an older one never replaces it.
+        let pending = self.pending();
+        self.published.store(Arc::new(pending.policy.clone()));
+    }
+
+    /// Forgets the removed objects whose keys start with `prefix`: all changes up to `revision` have arrived.
+    pub(super) fn forget(&self, prefix: &str, revision: Revision) {
+        self.pending().gone.retain(|key, gone| *gone > revision || !key.starts_with(prefix));
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Pending ===
+
+impl Pending {
+    fn apply(&mut self, item: Item) {
+        let Item { key, revision, content } = item;
+        if self.gone.get(&key).is_some_and(|gone| *gone >= revision) {
+            return;
+        }
+        let known = self.present.get(&key).copied();
+        if content.is_gone() {
+            // The last state of a removed object may have the revision of its last change.
+            if known.is_some_and(|known| known > revision) {
+                return;
+            }
+            self.present.remove(&key);
+            self.gone.insert(key.clone(), revision);
+        } else {
+            if known.is_some_and(|known| known >= revision) {
+                return;
+            }
+            self.gone.remove(&key);
+            self.present.insert(key.clone(), revision);
+        }
+        match content {
+            Content::Role(name, role) => self.policy.set_role(name, role),
+            Content::Binding(binding) => self.policy.set_binding(&key, binding),
+        }
+    }
+}
+
+// === impl Content ===
+
+impl Content {
+    fn is_gone(&self) -> bool {
+        matches!(self, Self::Role(_, None) | Self::Binding(None))
+    }
+}

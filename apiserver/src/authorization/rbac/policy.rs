@@ -1,0 +1,270 @@
+//! Bindings by their subjects, and roles by name: a state that is shared with readers as a whole.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use registry_core::api::Object;
+use registry_core::context::UserInfo;
+use serde_json::Value;
+
+use super::rules::Role;
+
+/// Roles and bindings. Copies share what they have in common.
+#[derive(Clone, Default)]
+pub(super) struct Policy {
+    roles: imbl::HashMap<Arc<str>, Arc<Role>>,
+    cluster: Subjects,
+    namespaces: imbl::HashMap<Arc<str>, Subjects>,
+    /// All bindings by their keys in the store, to find what a change replaces.
+    bindings: imbl::HashMap<Arc<str>, Arc<Binding>>,
+}
+
+/// The grants to users and groups, in the cluster or in a namespace.
+#[derive(Clone, Default)]
+struct Subjects {
+    users: Grants,
+    groups: Grants,
+}
+
+/// Grants by the name of their subject, sorted by the name of the binding.
+type Grants = imbl::HashMap<Arc<str>, Arc<Vec<Grant>>>;
+
+/// A binding that applies to a subject.
+#[derive(Clone)]
+pub(super) struct Grant {
+    binding: Arc<Binding>,
+    /// The position of the subject in the binding.
+    subject: usize,
+}
+
+/// A binding of a role.
+pub(super) struct Binding {
+    name: Box<str>,
+    /// Empty for bindings in the whole cluster.
+    namespace: Box<str>,
+    role_kind: Box<str>,
+    role_name: Box<str>,
+    /// The key of the role in a policy; `None` if the reference is to no kind of role.
+    role: Option<Box<str>>,
+    subjects: Box<[Subject]>,
+}
+
+struct Subject {
+    kind: Box<str>,
+    name: Box<str>,
+    /// The namespace of a service account: the binding's, if it names none.
+    namespace: Box<str>,
+}
+
+/// Whom a subject stands for.
+enum Holder {
+    User(Arc<str>),
+    Group(Arc<str>),
+}
+
+/// Returns the key of a role; that of a cluster role has no namespace.
+pub(super) fn role_key(namespace: &str, name: &str) -> String {
+    format!("{namespace}/{name}")
+}
+
+// === impl Policy ===
+
+impl Policy {
+    /// Sets or removes a role.
+    pub(super) fn set_role(&mut self, key: Arc<str>, role: Option<Arc<Role>>) {
+        match role {
+            Some(role) => self.roles.insert(key, role),
+            None => self.roles.remove(&*key),
+        };
+    }
+
+    /// Sets or removes the binding that has this key in the store.
+    pub(super) fn set_binding(&mut self, key: &Arc<str>, binding: Option<Arc<Binding>>) {
+        let old = match &binding {
+            Some(binding) => self.bindings.insert(key.clone(), binding.clone()),
+            None => self.bindings.remove(&**key),
+        };
+        if let Some(old) = old {
+            self.change(&old, Subjects::remove);
+        }
+        if let Some(binding) = binding {
+            self.change(&binding, Subjects::add);
+        }
+    }
+
+    fn change(&mut self, binding: &Arc<Binding>, change: fn(&mut Subjects, &Arc<Binding>)) {
+        if binding.namespace.is_empty() {
+            change(&mut self.cluster, binding);
+            return;
+        }
+        let mut subjects = self.namespaces.get(&*binding.namespace).cloned().unwrap_or_default();
+        change(&mut subjects, binding);
+        if subjects.is_empty() {
+            self.namespaces.remove(&*binding.namespace);
+        } else {
+            self.namespaces.insert(Arc::from(&*binding.namespace), subjects);
+        }
+    }
+
+    /// Returns the grants to a user in a namespace, those of the whole cluster first. A binding that applies to the user for
+    /// several reasons comes several times.
+    pub(super) fn grants<'a>(
+        &'a self,
+        user: &'a UserInfo,
+        namespace: &str,
+    ) -> impl Iterator<Item = &'a Grant> + use<'a> {
+        let own = Some(namespace).filter(|namespace| !namespace.is_empty());
+        let own = own.and_then(|namespace| self.namespaces.get(namespace));
+        std::iter::once(&self.cluster).chain(own).flat_map(|subjects| subjects.of(user))
+    }
+
+    /// Returns the grants to a user in a namespace, each binding once, sorted by name.
+    pub(super) fn distinct_grants<'a>(&'a self, user: &'a UserInfo, namespace: &str) -> Vec<&'a Grant> {
+        let mut seen = HashSet::new();
+        let mut found: Vec<&Grant> =
+            self.grants(user, namespace).filter(|grant| seen.insert(Arc::as_ptr(&grant.binding))).collect();
+        found.sort_by(|left, right| left.binding.order().cmp(&right.binding.order()));
+        found
+    }
+
+    /// Returns the role that a grant is about, if it exists.
+    pub(super) fn role_of(&self, grant: &Grant) -> Option<&Arc<Role>> {
+        self.roles.get(grant.binding.role.as_deref()?)
+    }
+}
+
+// === impl Subjects ===
+
+impl Subjects {
+    fn of<'a>(&'a self, user: &'a UserInfo) -> impl Iterator<Item = &'a Grant> + use<'a> {
+        let own = self.users.get(user.name.as_str());
+        let groups = user.groups.iter().filter_map(|group| self.groups.get(group.as_str()));
+        own.into_iter().chain(groups).flat_map(|grants| grants.iter())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.users.is_empty() && self.groups.is_empty()
+    }
+
+    fn add(&mut self, binding: &Arc<Binding>) {
+        for (subject, holder) in binding.holders() {
+            let (grants, name) = self.grants_of(holder);
+            if !grants.contains_key(&*name) {
+                grants.insert(name.clone(), Arc::default());
+            }
+            let Some(list) = grants.get_mut(&*name).map(Arc::make_mut) else { continue };
+            // The first subject that applies is the one that is reported.
+            if let Err(at) = list.binary_search_by(|grant| grant.binding.name.cmp(&binding.name)) {
+                list.insert(at, Grant { binding: binding.clone(), subject });
+            }
+        }
+    }
+
+    fn remove(&mut self, binding: &Arc<Binding>) {
+        for (_, holder) in binding.holders() {
+            let (grants, name) = self.grants_of(holder);
+            let Some(list) = grants.get_mut(&*name).map(Arc::make_mut) else { continue };
+            if let Ok(at) = list.binary_search_by(|grant| grant.binding.name.cmp(&binding.name)) {
+                list.remove(at);
+            }
+            if list.is_empty() {
+                grants.remove(&*name);
+            }
+        }
+    }
+
+    fn grants_of(&mut self, holder: Holder) -> (&mut Grants, Arc<str>) {
+        match holder {
+            Holder::User(name) => (&mut self.users, name),
+            Holder::Group(name) => (&mut self.groups, name),
+        }
+    }
+}
+
+// === impl Grant ===
+
+impl Grant {
+    /// Returns the error about a role that does not exist.
+    pub(super) fn missing_role(&self) -> String {
+        let binding = &self.binding;
+        if binding.role.is_none() {
+            return format!("unsupported role reference kind: {:?}", binding.role_kind);
+        }
+        let kind = if &*binding.role_kind == "Role" { "role" } else { "clusterrole" };
+        format!("{kind}.rbac.authorization.k8s.io {:?} not found", binding.role_name)
+    }
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let binding = &self.binding;
+        let name = &binding.name;
+        match &*binding.namespace {
+            "" => write!(f, "ClusterRoleBinding {name:?}")?,
+            namespace => write!(f, "RoleBinding {:?}", format!("{name}/{namespace}"))?,
+        }
+        write!(f, " of {} {:?} to ", binding.role_kind, binding.role_name)?;
+        let Some(subject) = binding.subjects.get(self.subject) else { return Ok(()) };
+        match &*subject.kind {
+            "ServiceAccount" => {
+                write!(f, "ServiceAccount {:?}", format!("{}/{}", subject.name, subject.namespace))
+            }
+            kind => write!(f, "{kind} {:?}", subject.name),
+        }
+    }
+}
+
+// === impl Binding ===
+
+impl Binding {
+    /// Compiles a binding, as stored.
+    pub(super) fn new(object: &Object, is_namespaced: bool) -> Self {
+        let text = |value: &Value, field: &str| -> Box<str> {
+            value.get(field).and_then(Value::as_str).unwrap_or_default().into()
+        };
+        let namespace = if is_namespaced { object.namespace() } else { "" };
+        let role_ref = object.get(&["roleRef"]).unwrap_or(&Value::Null);
+        let (role_kind, role_name) = (text(role_ref, "kind"), text(role_ref, "name"));
+        let role = match &*role_kind {
+            "ClusterRole" => Some(role_key("", &role_name)),
+            "Role" if is_namespaced => Some(role_key(namespace, &role_name)),
+            _ => None,
+        };
+        let subjects = object.get(&["subjects"]).and_then(Value::as_array).into_iter().flatten();
+        let subjects = subjects.map(|subject| {
+            let own: Box<str> = text(subject, "namespace");
+            let namespace = if own.is_empty() { namespace.into() } else { own };
+            Subject { kind: text(subject, "kind"), name: text(subject, "name"), namespace }
+        });
+        Self {
+            name: object.name().into(),
+            namespace: namespace.into(),
+            role_kind,
+            role_name,
+            role: role.map(Into::into),
+            subjects: subjects.collect(),
+        }
+    }
+
+    /// Returns the subjects that requests can have, with their positions.
+    fn holders(&self) -> impl Iterator<Item = (usize, Holder)> {
+        self.subjects.iter().enumerate().filter_map(|(at, subject)| {
+            let name = &subject.name;
+            let holder = match &*subject.kind {
+                "User" => Holder::User(Arc::from(&**name)),
+                "Group" => Holder::Group(Arc::from(&**name)),
+                "ServiceAccount" if !subject.namespace.is_empty() => {
+                    Holder::User(format!("system:serviceaccount:{}:{name}", subject.namespace).into())
+                }
+                _ => return None,
+            };
+            Some((at, holder))
+        })
+    }
+
+    /// Returns the key of the order in which bindings are listed.
+    fn order(&self) -> (&str, &str) {
+        (&self.namespace, &self.name)
+    }
+}

@@ -1,0 +1,221 @@
+//! Asks another service whether a request is allowed: by a SubjectAccessReview, whose answers are kept for a time.
+//!
+//! Kubernetes concept: [webhook mode](https://kubernetes.io/docs/reference/access-authn-authz/webhook/).
+
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use registry_core::context::UserInfo;
+use registry_core::rest::access::AccessRules;
+use serde_json::{Value, json};
+
+use crate::kubeconfig_client::{CallFailure, KubeconfigClient};
+
+use super::conditions::MatchConditions;
+use super::review_spec::{ReviewVersion, spec_of};
+use super::{Attributes, Authorizer, Decision};
+
+/// Maximum number of kept answers.
+const MAX_KEPT: usize = 8_192;
+/// Maximum size of the question of a kept answer.
+const MAX_KEPT_QUESTION: usize = 10_000;
+/// Number of attempts, and the time before the second one, which grows by half with each.
+const ATTEMPTS: u32 = 5;
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// How a webhook is asked.
+#[derive(Clone, Debug)]
+pub(super) struct WebhookSettings {
+    /// How long a permission is kept; not at all if zero.
+    pub(super) authorized_ttl: Duration,
+    /// How long a refusal is kept; not at all if zero.
+    pub(super) unauthorized_ttl: Duration,
+    /// Maximum time of a call.
+    pub(super) timeout: Duration,
+    /// The version of the review.
+    pub(super) version: ReviewVersion,
+    /// Whether a request is refused when there is no answer; other authorizers are asked otherwise.
+    pub(super) denies_on_failure: bool,
+}
+
+/// Asks a webhook.
+pub(super) struct WebhookAuthorizer {
+    client: KubeconfigClient,
+    settings: WebhookSettings,
+    conditions: MatchConditions,
+    kept: Mutex<Kept>,
+}
+
+/// Answers by their questions.
+#[derive(Default)]
+struct Kept {
+    answers: HashMap<Arc<[u8]>, (Status, Instant)>,
+    /// The questions, the oldest first.
+    order: VecDeque<Arc<[u8]>>,
+}
+
+/// An answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Status {
+    allowed: bool,
+    denied: bool,
+    reason: String,
+}
+
+// === impl WebhookAuthorizer ===
+
+impl WebhookAuthorizer {
+    /// Creates an authorizer that asks this service about the requests that meet the conditions.
+    pub(super) fn new(
+        client: KubeconfigClient,
+        settings: WebhookSettings,
+        conditions: MatchConditions,
+    ) -> Self {
+        Self { client, settings, conditions, kept: Mutex::default() }
+    }
+
+    async fn ask(&self, spec: &Value) -> Result<Status, CallFailure> {
+        let review = json!({
+            "apiVersion": self.settings.version.api_version(),
+            "kind": "SubjectAccessReview",
+            "metadata": {},
+            "spec": spec,
+            "status": { "allowed": false },
+        });
+        let body = Bytes::from(review.to_string());
+        let mut pause = FIRST_PAUSE;
+        for _ in 1..ATTEMPTS {
+            match self.client.post(body.clone(), self.settings.timeout).await {
+                Err(failure) if failure.is_temporary => {}
+                answered => return answered.and_then(|answer| Status::parse(&answer)),
+            }
+            tokio::time::sleep(pause).await;
+            pause = pause * 3 / 2;
+        }
+        let answered = self.client.post(body, self.settings.timeout).await;
+        answered.and_then(|answer| Status::parse(&answer))
+    }
+
+    fn kept(&self, question: &[u8]) -> Option<Status> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let (status, until) = kept.answers.get(question)?;
+        (*until > Instant::now()).then(|| status.clone())
+    }
+
+    fn keep(&self, question: Vec<u8>, status: &Status) {
+        let settings = &self.settings;
+        let time = if status.allowed { settings.authorized_ttl } else { settings.unauthorized_ttl };
+        if question.len() > MAX_KEPT_QUESTION || time.is_zero() {
+            return;
+        }
+        let question: Arc<[u8]> = question.into();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = (status.clone(), Instant::now() + time);
+        if kept.answers.insert(question.clone(), answer).is_none() {
+            kept.order.push_back(question);
+        }
+        if kept.order.len() > MAX_KEPT
+            && let Some(oldest) = kept.order.pop_front()
+        {
+            kept.answers.remove(&oldest);
+        }
+    }
+
+    fn failed(&self, error: String) -> Decision {
+        let (reason, error) = (Cow::Borrowed(""), Cow::Owned(error));
+        if self.settings.denies_on_failure {
+            Decision::Deny { reason, error }
+        } else {
+            Decision::NoOpinion { reason, error }
+        }
+    }
+}
+
+#[async_trait]
+impl Authorizer for WebhookAuthorizer {
+    async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        match self.conditions.hold(attributes) {
+            Ok(true) => {}
+            Ok(false) => return Decision::no_opinion(""),
+            Err(reason) => return self.failed(reason),
+        }
+        let spec = spec_of(attributes, self.settings.version);
+        let question = spec.to_string().into_bytes();
+        if let Some(status) = self.kept(&question) {
+            return status.decision();
+        }
+        match self.ask(&spec).await {
+            Ok(status) => {
+                self.keep(question, &status);
+                status.decision()
+            }
+            Err(failure) => {
+                tracing::warn!("a webhook does not say whether a request is allowed: {}", failure.text);
+                self.failed(failure.text)
+            }
+        }
+    }
+
+    fn rules_of(&self, _user: &UserInfo, _namespace: &str) -> AccessRules {
+        let error = "webhook authorizer does not support user rule resolution".to_owned();
+        AccessRules { incomplete: true, error, ..AccessRules::default() }
+    }
+}
+
+// === impl Status ===
+
+impl Status {
+    fn parse(answer: &[u8]) -> Result<Self, CallFailure> {
+        let wrong = |text: String| CallFailure { text, is_temporary: false };
+        let review: Value = serde_json::from_slice(answer)
+            .map_err(|error| wrong(format!("the answer is no SubjectAccessReview: {error}")))?;
+        let status = review.get("status").filter(|status| status.is_object());
+        let status = status.ok_or_else(|| wrong("the answer has no status".to_owned()))?;
+        let flag = |name: &str| match status.get(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(other) => Err(wrong(format!("the answer's status.{name} is {other}"))),
+        };
+        let reason = status.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(Self { allowed: flag("allowed")?, denied: flag("denied")?, reason })
+    }
+
+    fn decision(self) -> Decision {
+        let reason = Cow::Owned(self.reason);
+        match (self.allowed, self.denied) {
+            (true, true) => Decision::Deny {
+                reason,
+                error: "webhook subject access review returned both allow and deny response".into(),
+            },
+            (true, false) => Decision::Allow { reason },
+            (false, true) => Decision::Deny { reason, error: "".into() },
+            (false, false) => Decision::NoOpinion { reason, error: "".into() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_strictly() {
+        let decision = |answer: Value| Status::parse(answer.to_string().as_bytes()).map(Status::decision);
+        let allowed = Decision::Allow { reason: "so".into() };
+        assert_eq!(decision(json!({ "status": { "allowed": true, "reason": "so" } })), Ok(allowed));
+        assert_eq!(decision(json!({ "status": { "allowed": false } })), Ok(Decision::no_opinion("")));
+        let denied = Decision::Deny { reason: "".into(), error: "".into() };
+        assert_eq!(decision(json!({ "status": { "allowed": false, "denied": true } })), Ok(denied));
+        let both = decision(json!({ "status": { "allowed": true, "denied": true } })).unwrap();
+        assert!(matches!(both, Decision::Deny { error, .. } if !error.is_empty()));
+        for wrong in
+            [json!({}), json!([]), json!({ "status": { "allowed": "true" } }), json!({ "status": null })]
+        {
+            assert!(decision(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Builds a server, in phases: what it opens, the stores, and everything that reads from them.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use registry_core::context::ClusterPolicy;
+use registry_core::registry::storage_map::{check_declarations, check_together};
+use registry_core::registry::{InstalledApi, StorageMap};
+use registry_core::resource::ResourceDescription;
+use resources::apiextensions::CustomResourceController;
+use resources::rbac::RoleAggregation;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::admission::ServedKinds;
+use crate::aggregator::{Aggregation, Aggregator, Transports};
+use crate::audit::Auditor;
+use crate::authorization::{Authorization, Authorizer};
+use crate::encryption::{Encryption, EncryptionError};
+use crate::error::ServerError;
+use crate::filters::Filters;
+use crate::handlers::{Api, ApiConfig};
+use crate::health::{
+    CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
+};
+use crate::metrics::ServerMetrics;
+use crate::options::{Feature, Options};
+use crate::storage::{Engine, Storages};
+
+use super::data_directory::DataDirectory;
+use super::dependencies::ServerDependencies;
+use super::descriptors::Descriptors;
+use super::large_bodies::LargeBodies;
+use super::post_start::{PostStartHooks, ServerTasks};
+use super::renewal::{CertificateRenewal, ServingCertificateCheck, ServingTls};
+use super::{Handler, Lifecycle, Server, admission, kubeconfig, pki, post_start};
+
+/// Builds a server.
+#[derive(Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct ServerBuilder {
+    options: Options,
+    maps: Vec<&'static StorageMap>,
+    without_builtin_resources: bool,
+    authorizer: Option<Arc<dyn Authorizer>>,
+    reaches_local_workloads: bool,
+    shutdown: CancellationToken,
+}
+
+/// What the server opens before its stores: files, keys and the engine.
+struct Opened {
+    data_directory: DataDirectory,
+    metrics: Arc<ServerMetrics>,
+    engine: Engine,
+    identities: pki::Identities,
+    tls: Arc<ServingTls>,
+    encryption: Option<Arc<Encryption>>,
+    auditor: Option<Arc<Auditor>>,
+}
+
+/// What the first phase of the assembly creates.
+struct OpenedStores {
+    dependencies: ServerDependencies,
+    authorization: Authorization,
+    storages: Arc<Storages>,
+    installed: Arc<InstalledApi>,
+}
+
+// === impl ServerBuilder ===
+
+impl ServerBuilder {
+    /// Sets the options.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Adds a map whose resources are served.
+    pub fn storage_map(mut self, map: &'static StorageMap) -> Self {
+        if !self.maps.iter().any(|own| std::ptr::eq(*own, map)) {
+            self.maps.push(map);
+        }
+        self
+    }
+
+    /// Excludes Kubernetes' built-in resources, which are served by default.
+    pub fn without_builtin_resources(mut self) -> Self {
+        self.without_builtin_resources = true;
+        self
+    }
+
+    /// Replaces the authorizers of `--authorization-mode`.
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = Some(authorizer);
+        self
+    }
+
+    /// Allows proxied requests to pods and services at addresses of this machine, where tests run them. Must
+    /// not be used otherwise: services that listen only on this machine trust everyone who can connect to
+    /// them.
+    pub fn reach_local_workloads(mut self) -> Self {
+        self.reaches_local_workloads = true;
+        self
+    }
+
+    /// Sets the token that stops the server when it is cancelled.
+    pub fn shutdown(mut self, shutdown: CancellationToken) -> Self {
+        self.shutdown = shutdown;
+        self
+    }
+
+    /// Opens the storage, creates or reads keys and certificates, binds the port, and writes the
+    /// administrator's kubeconfig.
+    ///
+    /// # Errors
+    /// Fails if any of these steps does; the text gives the reason.
+    pub async fn build(self) -> Result<Server, ServerError> {
+        let opened = Opened::new(&self.options).await?;
+        let stores = self.open_stores(&opened)?;
+        let (listener, address) = listen(&self.options).await?;
+        self.assemble(opened, stores, listener, address)
+    }
+
+    /// The first phase of the assembly: the stores of all resources, and what they need themselves. Whoever reads from
+    /// the stores is created after it: informers, admission, hooks, and the handlers.
+    fn open_stores(&self, opened: &Opened) -> Result<OpenedStores, ServerError> {
+        let Opened { metrics, engine, tls, encryption, .. } = opened;
+        let authorization = Authorization::new(&self.options.authorization, self.authorizer.clone())?;
+        let reaches_local = self.reaches_local_workloads;
+        let authorizer = authorization.authorizer();
+        let dependencies =
+            ServerDependencies::new(&self.options, engine, authorizer, reaches_local, tls.trust())?;
+        let services = dependencies.services.clone();
+        let counted = metrics.storage().clone();
+        let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
+        let storages = Arc::new(storages.with_encryption(encryption.clone()));
+        let installed = Arc::new(self.install(&storages)?);
+        metrics.read_from(storages.reader());
+        Ok(OpenedStores { dependencies, authorization, storages, installed })
+    }
+
+    /// The second phase of the assembly: what reads from the stores, and the handlers.
+    fn assemble(
+        self,
+        opened: Opened,
+        stores: OpenedStores,
+        listener: TcpListener,
+        address: SocketAddr,
+    ) -> Result<Server, ServerError> {
+        let Opened { data_directory, metrics, engine, identities, tls, encryption, auditor } = opened;
+        let OpenedStores { dependencies, authorization, storages, installed } = stores;
+        let options = &self.options;
+        let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
+        let facts = post_start::server_facts(options, address, tls.published());
+        let flow_schemas = Arc::default();
+        let attached = resources::attach_hooks(&installed, options.serving.service_cluster_ip_range);
+        resources::rbac::prevent_escalation(&installed, &dependencies.services);
+        let admission = admission::chain(&installed, &dependencies.services, metrics.admission(), options)?;
+        let mut tasks = ServerTasks { informers: admission.informers(), background: Vec::new() };
+        tasks.informers.extend(authorization.follow(&installed));
+        aggregate_roles(options, &installed, &mut tasks);
+        kubeconfig::write(&options.kubeconfig_path(), address, &identities)?;
+        dependencies.publish_keys(options, address);
+        let authenticator = dependencies.authenticator.clone();
+        let kubelet_certificate = dependencies.kubelet_certificate();
+        let config = api_config(options, &storages, &metrics);
+        let api = Api::with_config(&installed, admission, lifecycle.stopping.clone(), config);
+        let descriptors = Descriptors::of_process();
+        descriptors.report();
+        let transports = Transports::new(dependencies.resolver.clone(), None, address);
+        let (max_proxied, stopping) = (descriptors.proxied, lifecycle.stopping.clone());
+        api.connect_by(dependencies.proxy(address, self.reaches_local_workloads, max_proxied, stopping));
+        let custom_resources = custom_resources(&installed, &storages, &api, &mut tasks);
+        tasks.background.extend(background(&api));
+        let handler = handler(&installed, transports, api, &lifecycle, &mut tasks)?;
+        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, tasks);
+        let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
+        health.tolerate_for(options.http.livez_grace_period);
+        if let Some(controller) = custom_resources {
+            let check = Arc::new(CustomResourcesCheck(controller));
+            health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
+        }
+        if let Some(encryption) = &encryption {
+            health.add("kms-providers", Endpoint::ALL, encryption.check());
+        }
+        let authorizer = authorization.authorizer();
+        let limits = &options.limits;
+        let policy = ClusterPolicy { allows_privileged: options.admission.allow_privileged };
+        let filters = Filters::new(handler, authenticator, authorizer, flow_schemas, health, limits, metrics)
+            .with_policy(policy)
+            .with_http(&options.http)
+            .with_auditor(auditor);
+        let ca_pem = identities.server_ca_pem.clone();
+        let served = tls.clone();
+        let renewal =
+            CertificateRenewal::new(options.clone(), address, served, kubelet_certificate, identities);
+        Ok(Server {
+            options: self.options,
+            data_directory,
+            listener,
+            address,
+            ca_pem,
+            renewal: Arc::new(renewal),
+            tls,
+            engine,
+            filters: Arc::new(filters),
+            hooks,
+            lifecycle,
+            descriptors,
+            shared_watch: storages.shared_watch().clone(),
+        })
+    }
+
+    /// Installs the resources of every map that are enabled.
+    fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
+        let builtin = (!self.without_builtin_resources).then_some(&resources::STORAGE_MAP);
+        let maps: Vec<&StorageMap> = builtin.into_iter().chain(self.maps.iter().copied()).collect();
+        check_together(&maps)?;
+        check_declarations(&maps)?;
+        let runtime_config = self.options.runtime_config();
+        let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
+        let resources: Vec<&'static ResourceDescription> = entries.map(|entry| entry.resource).collect();
+        let unknown = runtime_config.unknown_keys(&resources);
+        if !unknown.is_empty() {
+            return Err(ServerError::UnknownApi(unknown.join(", ")));
+        }
+        let mut installed = InstalledApi::default();
+        for map in maps {
+            let paths = map.install(storages, &|resource| runtime_config.is_enabled(resource))?.paths;
+            installed.paths.extend(paths);
+        }
+        Ok(installed)
+    }
+}
+
+// === impl Opened ===
+
+impl Opened {
+    async fn new(options: &Options) -> Result<Self, ServerError> {
+        let storage_choice = options.validate()?;
+        // Before anything is written: two servers would replace each other's certificates.
+        let data_directory = DataDirectory::acquire(&options.data_dir)?;
+        let metrics = ServerMetrics::new()?;
+        let auditor = Auditor::start(&options.audit, metrics.audit())?;
+        let commits = metrics.storage().commits();
+        let engine = Engine::open(storage_choice, &options.storage, commits).await?;
+        // After the store is open: a failed start changes no key or certificate.
+        let identities = pki::Identities::ensure(options)?;
+        let tls = Arc::new(ServingTls::new(&identities, options, metrics.certificate_expiry().clone())?);
+        let encryption = load_encryption(options, &metrics).await?;
+        Ok(Self { data_directory, metrics, engine, identities, tls, encryption, auditor })
+    }
+}
+
+/// Returns the controller that serves custom resources through the API, and adds its tasks; `None` if their definitions
+/// are not served.
+fn custom_resources(
+    installed: &InstalledApi,
+    storages: &Arc<Storages>,
+    api: &Arc<Api>,
+    tasks: &mut ServerTasks,
+) -> Option<Arc<CustomResourceController>> {
+    let controller = CustomResourceController::new(installed, storages.clone(), api.clone())?;
+    api.look_for_late_resources(controller.clone());
+    tasks.informers.push(controller.informer());
+    tasks.background.push(Box::pin(controller.clone().run()));
+    Some(controller)
+}
+
+/// Adds the tasks that aggregate cluster roles, if that is enabled.
+fn aggregate_roles(options: &Options, installed: &InstalledApi, tasks: &mut ServerTasks) {
+    if options.authorization.aggregate_cluster_roles
+        && let Some((controller, informer)) = RoleAggregation::new(installed)
+    {
+        tasks.informers.push(informer);
+        tasks.background.push(Box::pin(controller.run()));
+    }
+}
+
+/// Returns what is behind the filters, and adds the tasks of the aggregator.
+fn handler(
+    installed: &InstalledApi,
+    transports: Transports,
+    api: Arc<Api>,
+    lifecycle: &Lifecycle,
+    tasks: &mut ServerTasks,
+) -> Result<Arc<Handler>, ServerError> {
+    let aggregation = Aggregation::new(installed, transports, &api, lifecycle.stopping.clone());
+    let remote = aggregation.map(|aggregation| {
+        tasks.informers.push(aggregation.informer);
+        tasks.background.extend(aggregation.background);
+        aggregation.remote
+    });
+    Ok(Arc::new(Aggregator::new(Arc::new(LargeBodies::new(api)?), remote)))
+}
+
+/// Returns the work of admission plug-ins beside requests.
+fn background(api: &Arc<Api>) -> Vec<BoxFuture<'static, ()>> {
+    let kinds: Arc<dyn ServedKinds> = api.clone();
+    api.admission().background(&kinds)
+}
+
+/// Returns the API configuration of these options.
+fn api_config(options: &Options, storages: &Storages, metrics: &ServerMetrics) -> ApiConfig {
+    ApiConfig {
+        descriptions: resources::schema::descriptions,
+        cbor: options.feature_gates().is_enabled(Feature::CborServingAndStorage),
+        encodings: storages.encodings().clone(),
+        metrics: metrics.requests().clone(),
+    }
+}
+
+async fn load_encryption(
+    options: &Options,
+    metrics: &ServerMetrics,
+) -> Result<Option<Arc<Encryption>>, EncryptionError> {
+    let encryption = &options.encryption;
+    let Some(path) = &encryption.encryption_provider_config else { return Ok(None) };
+    let reloads = encryption.encryption_provider_config_automatic_reload;
+    Encryption::load(path, reloads, metrics.storage().transform().clone()).await.map(Some)
+}
+
+async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerError> {
+    let address = SocketAddr::new(options.serving.bind_address, options.serving.secure_port);
+    let failed = |source| ServerError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+fn health_checks(
+    storages: &Storages,
+    installed: &Arc<InstalledApi>,
+    hooks: &PostStartHooks,
+    tls: &Arc<ServingTls>,
+    lifecycle: &Lifecycle,
+) -> Health {
+    let engine = Arc::new(EngineCheck::new(storages.engine().mvcc()));
+    let mut health = Health::default();
+    health.add("ping", Endpoint::ALL, Arc::new(PingCheck));
+    health.add("etcd", Endpoint::ALIVE, engine.clone());
+    health.add("etcd-readiness", Endpoint::READY, engine);
+    let caches = ReadinessCheck::new(installed.clone(), hooks.synced());
+    health.add("informer-sync", Endpoint::READY, Arc::new(caches));
+    for (name, completion) in hooks.completions() {
+        health.add(format!("poststarthook/{name}"), Endpoint::ALL, completion);
+    }
+    health.add("serving-certificate", Endpoint::READY, Arc::new(ServingCertificateCheck(tls.clone())));
+    health.add("shutdown", Endpoint::READY, Arc::new(ShutdownCheck(lifecycle.shutdown.clone())));
+    health
+}

@@ -1,0 +1,226 @@
+//! A service that is asked whether requests are allowed.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use apiserver::testing::{ALICE_TOKEN, TestServer, TestServerBuilder};
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::client::{Connection, Protocol};
+
+/// A service that allows configmaps, denies secrets, is out of order for pods, and has no opinion about the rest.
+struct Service {
+    kubeconfig: PathBuf,
+    _directory: tempfile::TempDir,
+    calls: Arc<AtomicUsize>,
+    last: Arc<Mutex<Value>>,
+}
+
+impl Service {
+    async fn start() -> Self {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let parameters = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        let certificate = parameters.self_signed(&key).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![certificate.der().clone()],
+                rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+            );
+        let acceptor = TlsAcceptor::from(Arc::new(config.unwrap()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (calls, last) = (Arc::<AtomicUsize>::default(), Arc::<Mutex<Value>>::default());
+        let state = (calls.clone(), last.clone());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (state, acceptor) = (state.clone(), acceptor.clone());
+                tokio::spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    let service = service_fn(|request| answer(state.clone(), request));
+                    let builder = hyper::server::conn::http1::Builder::new();
+                    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+                });
+            }
+        });
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("ca.pem"), certificate.pem()).unwrap();
+        let kubeconfig = directory.path().join("kubeconfig");
+        let text = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "c",
+            "contexts": [{ "name": "c", "context": { "cluster": "s", "user": "u" } }],
+            "clusters": [{ "name": "s", "cluster": {
+                "server": format!("https://{address}/authorize"), "certificate-authority": "ca.pem",
+            } }],
+            "users": [{ "name": "u", "user": { "token": "shared" } }],
+        });
+        std::fs::write(&kubeconfig, text.to_string()).unwrap();
+        Self { kubeconfig, _directory: directory, calls, last }
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    /// Writes a configuration in which RBAC is asked after this service.
+    fn configuration(&self, failure_policy: &str, condition: &str) -> PathBuf {
+        let path = self.kubeconfig.with_file_name("configuration");
+        let webhook = json!({
+            "timeout": "5s",
+            "subjectAccessReviewVersion": "v1",
+            "matchConditionSubjectAccessReviewVersion": "v1",
+            "failurePolicy": failure_policy,
+            "connectionInfo": { "type": "KubeConfigFile", "kubeConfigFile": self.kubeconfig },
+            "matchConditions": [{ "expression": condition }],
+        });
+        let configuration = json!({
+            "apiVersion": "apiserver.config.k8s.io/v1",
+            "kind": "AuthorizationConfiguration",
+            "authorizers": [
+                { "type": "Webhook", "name": "service", "webhook": webhook },
+                { "type": "RBAC", "name": "rbac" },
+            ],
+        });
+        std::fs::write(&path, configuration.to_string()).unwrap();
+        path
+    }
+}
+
+async fn answer(
+    (calls, last): (Arc<AtomicUsize>, Arc<Mutex<Value>>),
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, hyper::Error> {
+    assert_eq!(request.headers()["authorization"], "Bearer shared");
+    calls.fetch_add(1, Ordering::SeqCst);
+    let body = request.into_body().collect().await?.to_bytes();
+    let mut review: Value = serde_json::from_slice(&body).unwrap();
+    *last.lock().unwrap() = review.clone();
+    let status = match review["spec"]["resourceAttributes"]["resource"].as_str() {
+        Some("configmaps") => json!({ "allowed": true, "reason": "why not" }),
+        Some("secrets") => json!({ "allowed": false, "denied": true, "reason": "never" }),
+        Some("pods") => {
+            return Ok(Response::builder().status(503).body(Full::default()).unwrap());
+        }
+        _ => json!({ "allowed": false }),
+    };
+    review["status"] = status;
+    Ok(Response::new(Full::new(Bytes::from(review.to_string()))))
+}
+
+fn memory() -> TestServerBuilder {
+    TestServer::builder().memory()
+}
+
+#[tokio::test]
+async fn the_service_decides_and_its_answers_are_kept() {
+    let service = Service::start().await;
+    let file = format!("--authorization-webhook-config-file={}", service.kubeconfig.display());
+    let server = memory().flag("--authorization-mode=Webhook,RBAC").flag(file).start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let list = |resource: &str| format!("/api/v1/namespaces/default/{resource}");
+    for _ in 0..3 {
+        assert_eq!(connection.get(&list("configmaps"), Some(ALICE_TOKEN)).await.status, 200);
+        let denied = connection.get(&list("secrets"), Some(ALICE_TOKEN)).await;
+        assert_eq!(denied.status, 403);
+        assert!(denied.text().contains(": never"), "{}", denied.text());
+    }
+    assert_eq!(service.calls(), 2, "one call for each question");
+    let own = connection.get(&format!("{}?labelSelector=a", list("configmaps")), Some(ALICE_TOKEN)).await;
+    assert_eq!(own.status, 200);
+    let last = service.last.lock().unwrap().clone();
+    assert_eq!(
+        (&last["apiVersion"], &last["kind"]),
+        (&json!("authorization.k8s.io/v1beta1"), &json!("SubjectAccessReview"))
+    );
+    assert_eq!(
+        last["spec"],
+        json!({
+            "user": "alice", "uid": "alice", "group": ["system:authenticated"],
+            "resourceAttributes": {
+                "namespace": "default", "verb": "list", "version": "v1", "resource": "configmaps",
+                "labelSelector": { "requirements": [{ "key": "a", "operator": "Exists" }] },
+            },
+        })
+    );
+    // No opinion: RBAC is asked.
+    assert_eq!(connection.get("/api", Some(ALICE_TOKEN)).await.status, 200);
+    assert_eq!(connection.get("/api/v1/nodes", Some(ALICE_TOKEN)).await.status, 403);
+    // Nobody allows it, and the service is out of order.
+    assert_eq!(connection.get(&list("pods"), Some(ALICE_TOKEN)).await.status, 500);
+    // Administrators and probes do not depend on the service.
+    assert_eq!(connection.get(&list("pods"), Some(server.admin_token())).await.status, 200);
+    assert_eq!(connection.get("/readyz", None).await.status, 200);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn conditions_select_what_the_service_is_asked_about() {
+    let service = Service::start().await;
+    let condition = "has(request.resourceAttributes) && request.resourceAttributes.namespace == 'default'";
+    for (failure_policy, refused) in [("Deny", 500), ("NoOpinion", 200)] {
+        let path = service.configuration(failure_policy, condition);
+        let server =
+            memory().flag(format!("--authorization-config={}", path.display())).start().await.unwrap();
+        let mut connection = Connection::open(&server, Protocol::Http2).await;
+        let before = service.calls();
+        assert_eq!(connection.get("/api", Some(ALICE_TOKEN)).await.status, 200);
+        assert_eq!(connection.get("/api/v1/configmaps", Some(ALICE_TOKEN)).await.status, 403);
+        assert_eq!(service.calls(), before, "the condition does not hold");
+        let asked = connection.get("/api/v1/namespaces/default/configmaps", Some(ALICE_TOKEN)).await;
+        assert_eq!((asked.status, service.calls()), (200, before + 1));
+        // RBAC allows it, but the service does not answer.
+        let body = json!({
+            "metadata": { "name": "pods" },
+            "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["list"] }],
+        });
+        let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+        let made = connection.send(crate::client::post(roles, body.to_string().into_bytes())).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        let body = json!({
+            "metadata": { "name": "pods" },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "pods" },
+            "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice" }],
+        });
+        let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+        let made = connection.send(crate::client::post(bindings, body.to_string().into_bytes())).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        let listed = connection.get("/api/v1/namespaces/default/pods", Some(ALICE_TOKEN)).await;
+        assert_eq!(listed.status, refused, "{failure_policy}: {}", listed.text());
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_cannot_be_used_is_refused_at_the_start() {
+    let service = Service::start().await;
+    let text = std::fs::read_to_string(&service.kubeconfig).unwrap();
+    for (from, to) in [
+        ("https://", "http://"),
+        ("\"current-context\":\"c\"", "\"current-context\":\"d\""),
+        ("ca.pem", "absent.pem"),
+        ("\"certificate-authority\":\"ca.pem\"", "\"insecure-skip-tls-verify\":true"),
+        ("\"token\":\"shared\"", "\"exec\":{}"),
+        ("\"token\":\"shared\"", "\"client-key-data\":\"eA==\""),
+    ] {
+        assert!(text.contains(from), "{from}");
+        std::fs::write(&service.kubeconfig, text.replace(from, to)).unwrap();
+        let file = format!("--authorization-webhook-config-file={}", service.kubeconfig.display());
+        let started = memory().flag("--authorization-mode=Webhook").flag(file).start().await;
+        assert!(started.is_err(), "{to}");
+    }
+    let path = service.configuration("Deny", "request.zork");
+    assert!(memory().flag(format!("--authorization-config={}", path.display())).start().await.is_err());
+}
