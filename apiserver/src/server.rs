@@ -190,8 +190,7 @@ impl ServerBuilder {
         api.connect_by(dependencies.proxy(address, reaches_local, max_proxied, stopping));
         let custom_resources = custom_resources(&installed, &storages, &api, &mut informers);
         let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, informers);
-        let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
-        health.tolerate_for(self.options.http.livez_grace_period);
+        let mut health = health_checks(&self.options, &storages, &installed, &hooks, &tls, &lifecycle);
         if let Some(controller) = &custom_resources {
             let check = Arc::new(CustomResourcesCheck(controller.clone()));
             health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
@@ -421,6 +420,7 @@ async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerEr
 }
 
 fn health_checks(
+    options: &Options,
     storages: &Storages,
     installed: &Arc<InstalledApi>,
     hooks: &PostStartHooks,
@@ -429,6 +429,7 @@ fn health_checks(
 ) -> Health {
     let engine = Arc::new(EngineCheck::new(storages.engine().mvcc()));
     let mut health = Health::default();
+    health.tolerate_for(options.http.livez_grace_period);
     health.add("ping", Endpoint::ALL, Arc::new(PingCheck));
     health.add("etcd", Endpoint::ALIVE, engine.clone());
     health.add("etcd-readiness", Endpoint::READY, engine);
