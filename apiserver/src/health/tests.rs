@@ -48,6 +48,16 @@ async fn reports_are_written_as_kubernetes_writes_them() {
 }
 
 #[tokio::test]
+async fn failing_checks_do_not_fail_livez_in_its_grace_period() {
+    let (mut health, _) = health();
+    health.tolerate_for(Duration::from_millis(500));
+    assert_eq!(ask(&health, "/livez").await, (200, "ok".to_owned()));
+    assert_eq!(ask(&health, "/readyz").await.0, 500);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert_eq!(ask(&health, "/livez").await.0, 500);
+}
+
+#[tokio::test]
 async fn single_checks_have_their_own_paths() {
     let (health, _) = health();
     assert_eq!(ask(&health, "/healthz/etcd").await, (200, "ok".to_owned()));

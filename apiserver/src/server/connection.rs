@@ -138,10 +138,7 @@ pub(super) async fn serve<D: Dispatch>(
     let service = service_fn(move |request: http::Request<Incoming>| {
         let serving = serving.clone();
         let peer = known.clone();
-        let running = Running::begin(&counted);
-        if is_http2 && serving.limits.sends_away() {
-            counted.end.notify_one();
-        }
+        let running = Running::begin(&counted, is_http2 && serving.limits.sends_away());
         let run_inline = streams.announce();
         async move {
             if let Some(refusal) = host::refusal(&request) {
@@ -290,8 +287,12 @@ impl Activity {
 // === impl Running ===
 
 impl Running {
-    fn begin(activity: &Arc<Activity>) -> Self {
+    /// Notes that a request begins. `is_last` is whether the client is to connect again after it.
+    fn begin(activity: &Arc<Activity>, is_last: bool) -> Self {
         activity.begun.fetch_add(1, Ordering::Relaxed);
+        if is_last {
+            activity.end.notify_one();
+        }
         Self(activity.clone())
     }
 }

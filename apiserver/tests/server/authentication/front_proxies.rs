@@ -9,9 +9,11 @@ const FLAGS: [&str; 5] = [
     "--requestheader-extra-headers-prefix=X-Remote-Extra-",
 ];
 
-async fn start(directory: &std::path::Path, authority: &Authority) -> TestServer {
-    let path = write(directory, "proxy-ca.crt", &authority.pem);
+/// Starts a server with these authorities of proxies and of clients.
+async fn start(directory: &std::path::Path, proxies: &Authority, clients: &Authority) -> TestServer {
+    let path = write(directory, "proxy-ca.crt", &proxies.pem);
     let mut builder = TestServer::builder().memory().flag(format!("--requestheader-client-ca-file={path}"));
+    builder = builder.flag(format!("--client-ca-file={}", write(directory, "ca.crt", &clients.pem)));
     for flag in FLAGS {
         builder = builder.flag(flag);
     }
@@ -22,7 +24,7 @@ async fn start(directory: &std::path::Path, authority: &Authority) -> TestServer
 async fn only_the_proxy_with_the_right_certificate_names_users() {
     let directory = tempfile::tempdir().unwrap();
     let (authority, stranger) = (Authority::new("front-proxy-ca"), Authority::new("front-proxy-ca"));
-    let server = start(directory.path(), &authority).await;
+    let server = start(directory.path(), &authority, &Authority::new("clients")).await;
     let jane = [
         ("x-remote-user", "jane"),
         ("x-remote-uid", "u1"),
@@ -64,7 +66,8 @@ async fn only_the_proxy_with_the_right_certificate_names_users() {
 async fn extension_servers_are_told_of_the_proxies_whose_authority_can_change() {
     let directory = tempfile::tempdir().unwrap();
     let (old, new) = (Authority::new("old"), Authority::new("new"));
-    let server = start(directory.path(), &old).await;
+    let (old_clients, new_clients) = (Authority::new("old-clients"), Authority::new("new-clients"));
+    let server = start(directory.path(), &old, &old_clients).await;
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let published = connection.get(CONFIG_MAP, Some("admin-token")).await.json();
     for (key, value) in [
@@ -83,8 +86,13 @@ async fn extension_servers_are_told_of_the_proxies_whose_authority_can_change() 
     let jane = [("x-remote-user", "jane")];
     let mut of_old = connect(&server, old.client(&server, "front-proxy-client")).await;
     let mut of_new = connect(&server, new.client(&server, "front-proxy-client")).await;
+    let mut old_client = connect(&server, old_clients.client(&server, "carla")).await;
+    let mut new_client = connect(&server, new_clients.client(&server, "carla")).await;
+    assert_eq!(who(&mut old_client, &[]).await.unwrap()["username"], "carla");
+    assert_eq!(who(&mut new_client, &[]).await, Err(401));
     assert!(who(&mut of_old, &jane).await.is_ok());
     assert_eq!(who(&mut of_new, &jane).await, Err(401));
+    write(directory.path(), "ca.crt", &new_clients.pem);
     write(directory.path(), "proxy-ca.crt", &new.pem);
     let begun = std::time::Instant::now();
     while who(&mut of_new, &jane).await.is_err() {
@@ -92,6 +100,13 @@ async fn extension_servers_are_told_of_the_proxies_whose_authority_can_change() 
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     assert_eq!(who(&mut of_old, &jane).await, Err(401));
+    // Both files may not have been read in the same look.
+    let begun = std::time::Instant::now();
+    while who(&mut new_client, &[]).await.is_err() {
+        assert!(begun.elapsed() < TIMEOUT, "the new authority of clients does not count");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert_eq!(who(&mut old_client, &[]).await, Err(401));
     server.stop().await;
 }
 
