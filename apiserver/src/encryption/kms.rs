@@ -85,7 +85,8 @@ impl KmsClient {
     /// # Errors
     /// Fails if the endpoint is not a Unix socket's.
     pub(super) fn new(endpoint: &str, timeout: Duration, metrics: TransformMetrics) -> Result<Self, String> {
-        let rest = endpoint.strip_prefix("unix:").ok_or_else(|| format!("unsupported endpoint {endpoint:?}"))?;
+        let rest =
+            endpoint.strip_prefix("unix:").ok_or_else(|| format!("unsupported endpoint {endpoint:?}"))?;
         let path = rest.strip_prefix("//").unwrap_or(rest);
         // Linux: the name of an abstract socket begins with a zero byte.
         let path = path.strip_prefix("/@").map_or_else(|| path.to_owned(), |name| format!("\0{name}"));
@@ -94,12 +95,12 @@ impl KmsClient {
         }
         let path = PathBuf::from(path);
         // The host is not used.
-        let channel = Endpoint::from_static("http://localhost").connect_with_connector_lazy(tower::service_fn(
-            move |_: Uri| {
+        let channel = Endpoint::from_static("http://localhost").connect_with_connector_lazy(
+            tower::service_fn(move |_: Uri| {
                 let path = path.clone();
                 async move { UnixStream::connect(path).await.map(TokioIo::new) }
-            },
-        ));
+            }),
+        );
         Ok(Self { channel, timeout, metrics })
     }
 
@@ -114,7 +115,8 @@ impl KmsClient {
             let codec: ProstCodec<Q, A> = ProstCodec::default();
             client.unary(Request::new(request), PathAndQuery::from_static(method), codec).await
         });
-        let answered = answered.await.unwrap_or_else(|_| Err(Status::deadline_exceeded("context deadline exceeded")));
+        let answered =
+            answered.await.unwrap_or_else(|_| Err(Status::deadline_exceeded("context deadline exceeded")));
         self.metrics.called(method, answered.is_ok());
         answered
             .map(tonic::Response::into_inner)

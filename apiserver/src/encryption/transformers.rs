@@ -73,7 +73,10 @@ impl Transformers {
                     .extend(built.iter().cloned());
             }
         }
-        let checks = services.iter().cloned().map(|service| AbortOnDropHandle::new(tokio::spawn(keep_checking(service))));
+        let checks = services
+            .iter()
+            .cloned()
+            .map(|service| AbortOnDropHandle::new(tokio::spawn(keep_checking(service))));
         Ok(Self { by_resource, _checks: checks.collect(), services })
     }
 
@@ -81,7 +84,8 @@ impl Transformers {
     pub(super) fn of(&self, resource: GroupResource) -> Option<&PrefixTransformers> {
         let is_event = resource.resource == "events" && resource.group == "events.k8s.io";
         let group = if is_event { "" } else { resource.group };
-        let found = |group: &str, resource: &str| self.by_resource.get(&(group.to_owned(), resource.to_owned()));
+        let found =
+            |group: &str, resource: &str| self.by_resource.get(&(group.to_owned(), resource.to_owned()));
         found(group, resource.resource).or_else(|| found(group, "*")).or_else(|| found("*", "*"))
     }
 

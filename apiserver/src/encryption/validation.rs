@@ -9,7 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use registry_core::api::{ErrorList, FieldError, FieldPath};
 use serde_json::json;
 
-use super::config::{EncryptionConfiguration, Key, KeysConfiguration, KmsConfiguration, ProviderConfiguration};
+use super::config::{
+    EncryptionConfiguration, Key, KeysConfiguration, KmsConfiguration, ProviderConfiguration,
+};
 use super::transformers::parse_resource;
 
 const AES_BYTES: &[usize] = &[16, 24, 32];
@@ -30,12 +32,18 @@ pub(super) fn validate(configuration: &EncryptionConfiguration) -> ErrorList {
         let resources = root.index(number).child("resources");
         let providers = root.index(number).child("providers");
         if one.resources.is_empty() {
-            errors.push(FieldError::required(resources.clone(), format!("at least one {resources} is required")));
+            errors.push(FieldError::required(
+                resources.clone(),
+                format!("at least one {resources} is required"),
+            ));
         }
         overlaps(&one.resources, &resources, &mut errors);
         names(&one.resources, &resources, &mut errors);
         if one.providers.is_empty() {
-            errors.push(FieldError::required(providers.clone(), format!("at least one {providers} is required")));
+            errors.push(FieldError::required(
+                providers.clone(),
+                format!("at least one {providers} is required"),
+            ));
         }
         for (number, one) in one.providers.iter().enumerate() {
             provider(one, &providers.index(number), &mut kms_names, &mut errors);
@@ -92,7 +100,8 @@ fn overlaps(resources: &[String], path: &FieldPath, errors: &mut ErrorList) {
         errors.push(FieldError::invalid(path.clone(), json!(resources), detail));
     }
     let masks = |(group, resource): (&str, &str)| {
-        resource == "*" && distinct.iter().any(|other| *other != (group, resource) && (other.0 == group || group == "*"))
+        resource == "*"
+            && distinct.iter().any(|other| *other != (group, resource) && (other.0 == group || group == "*"))
     };
     if distinct.iter().any(|one| masks(*one)) {
         let detail = "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed \

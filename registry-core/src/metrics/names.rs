@@ -218,8 +218,9 @@ pub(super) const COMMIT_WRITES: Definition = Definition::new(
 
 /// From 5 µs, doubled each time.
 const TRANSFORMATION_SECONDS: &[f64] = &[
-    5e-6, 1e-5, 2e-5, 4e-5, 8e-5, 1.6e-4, 3.2e-4, 6.4e-4, 1.28e-3, 2.56e-3, 5.12e-3, 1.024e-2, 2.048e-2, 4.096e-2,
-    8.192e-2, 0.16384, 0.32768, 0.65536, 1.31072, 2.62144, 5.24288, 10.48576, 20.97152, 41.94304, 83.88608,
+    5e-6, 1e-5, 2e-5, 4e-5, 8e-5, 1.6e-4, 3.2e-4, 6.4e-4, 1.28e-3, 2.56e-3, 5.12e-3, 1.024e-2, 2.048e-2,
+    4.096e-2, 8.192e-2, 0.16384, 0.32768, 0.65536, 1.31072, 2.62144, 5.24288, 10.48576, 20.97152, 41.94304,
+    83.88608,
 ];
 
 pub(super) const TRANSFORMATIONS: Definition = Definition::new(

@@ -80,7 +80,12 @@ impl Gcm {
     ///
     /// # Errors
     /// Fails if there are no random bytes.
-    pub(super) fn seal(&self, mut before: Vec<u8>, plain: &[u8], context: &str) -> Result<Bytes, TransformError> {
+    pub(super) fn seal(
+        &self,
+        mut before: Vec<u8>,
+        plain: &[u8],
+        context: &str,
+    ) -> Result<Bytes, TransformError> {
         let nonce = random::bytes::<NONCE_BYTES>()?;
         let payload = Payload { msg: plain, aad: context.as_bytes() };
         let place = Nonce::<U12>::from_slice(&nonce);
@@ -138,15 +143,12 @@ impl Transformer for Cbc {
         }
         let vector: [u8; BLOCK_BYTES] = vector.try_into().map_err(|_| too_short())?;
         let opened = match &self.0 {
-            CbcKey::Aes128(key) => {
-                cbc::Decryptor::<Aes128>::new(key.into(), &vector.into()).decrypt_padded_vec_mut::<Pkcs7>(sealed)
-            }
-            CbcKey::Aes192(key) => {
-                cbc::Decryptor::<Aes192>::new(key.into(), &vector.into()).decrypt_padded_vec_mut::<Pkcs7>(sealed)
-            }
-            CbcKey::Aes256(key) => {
-                cbc::Decryptor::<Aes256>::new(key.into(), &vector.into()).decrypt_padded_vec_mut::<Pkcs7>(sealed)
-            }
+            CbcKey::Aes128(key) => cbc::Decryptor::<Aes128>::new(key.into(), &vector.into())
+                .decrypt_padded_vec_mut::<Pkcs7>(sealed),
+            CbcKey::Aes192(key) => cbc::Decryptor::<Aes192>::new(key.into(), &vector.into())
+                .decrypt_padded_vec_mut::<Pkcs7>(sealed),
+            CbcKey::Aes256(key) => cbc::Decryptor::<Aes256>::new(key.into(), &vector.into())
+                .decrypt_padded_vec_mut::<Pkcs7>(sealed),
         };
         let opened = opened.map_err(|_| TransformError("invalid padding on input".to_owned()))?;
         Ok(Plain { value: opened.into(), stale: false })
@@ -155,15 +157,12 @@ impl Transformer for Cbc {
     async fn to_storage(&self, plain: Bytes, _context: &str) -> Result<Bytes, TransformError> {
         let vector = random::bytes::<BLOCK_BYTES>()?;
         let sealed = match &self.0 {
-            CbcKey::Aes128(key) => {
-                cbc::Encryptor::<Aes128>::new(key.into(), &vector.into()).encrypt_padded_vec_mut::<Pkcs7>(&plain)
-            }
-            CbcKey::Aes192(key) => {
-                cbc::Encryptor::<Aes192>::new(key.into(), &vector.into()).encrypt_padded_vec_mut::<Pkcs7>(&plain)
-            }
-            CbcKey::Aes256(key) => {
-                cbc::Encryptor::<Aes256>::new(key.into(), &vector.into()).encrypt_padded_vec_mut::<Pkcs7>(&plain)
-            }
+            CbcKey::Aes128(key) => cbc::Encryptor::<Aes128>::new(key.into(), &vector.into())
+                .encrypt_padded_vec_mut::<Pkcs7>(&plain),
+            CbcKey::Aes192(key) => cbc::Encryptor::<Aes192>::new(key.into(), &vector.into())
+                .encrypt_padded_vec_mut::<Pkcs7>(&plain),
+            CbcKey::Aes256(key) => cbc::Encryptor::<Aes256>::new(key.into(), &vector.into())
+                .encrypt_padded_vec_mut::<Pkcs7>(&plain),
         };
         Ok([vector.as_slice(), &sealed].concat().into())
     }

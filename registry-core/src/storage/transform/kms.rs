@@ -149,7 +149,8 @@ impl Kms {
                 Err(error) => Some(format!("got invalid KMSv2 KeyID: {error}")),
             }
         };
-        problem.map_or(Ok(()), |problem| Err(format!("kmsv2 Provider {name} is not healthy, error: {problem}")))
+        problem
+            .map_or(Ok(()), |problem| Err(format!("kmsv2 Provider {name} is not healthy, error: {problem}")))
     }
 
     /// Uses a seed that is encrypted with this key of the service.
@@ -166,7 +167,9 @@ impl Kms {
         let encrypted = encrypted.map_err(|error| format!("failed to encrypt DEK, error: {error}"))?;
         EncryptedObject::new(&encrypted, Vec::from([0])).validate().map_err(|error| error.0)?;
         if encrypted.key_id != key_id {
-            return Err("failed to rotate DEK: the service encrypts with another key than its status says".to_owned());
+            return Err(
+                "failed to rotate DEK: the service encrypts with another key than its status says".to_owned()
+            );
         }
         let source = Arc::new(Source::seed(&seed).map_err(|error| error.0)?);
         self.keep(CacheKey { kind: source::SEED, encrypted: encrypted.clone() }, source.clone());
@@ -219,7 +222,8 @@ impl Transformer for Kms {
         object.validate()?;
         let (encrypted, kind, data) = object.into_parts();
         let state = self.state.load_full();
-        let is_current = kind == source::SEED && state.is_some_and(|state| state.encrypted.key_id == encrypted.key_id);
+        let is_current =
+            kind == source::SEED && state.is_some_and(|state| state.encrypted.key_id == encrypted.key_id);
         let source = self.source_of(CacheKey { kind, encrypted }).await?;
         Ok(Plain { value: source.open(&data, context)?.into(), stale: !is_current })
     }

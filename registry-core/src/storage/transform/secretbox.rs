@@ -36,7 +36,8 @@ impl Transformer for SecretBox {
             return Err(too_short());
         }
         let opened = self.0.decrypt(Nonce::from_slice(nonce), sealed);
-        let opened = opened.map_err(|_| TransformError("secretbox: message authentication failed".to_owned()))?;
+        let opened =
+            opened.map_err(|_| TransformError("secretbox: message authentication failed".to_owned()))?;
         Ok(Plain { value: opened.into(), stale: false })
     }
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::aes::{Cbc, Gcm};
 use super::kms::{Kms, KmsCiphertext, KmsService, KmsStatus};
@@ -73,7 +73,8 @@ async fn secretbox_is_that_of_nacl() {
 }
 
 fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.chars().map(|digit| u8::try_from(digit.to_digit(16).unwrap()).unwrap()).collect();
+    let digits: Vec<u8> =
+        text.chars().map(|digit| u8::try_from(digit.to_digit(16).unwrap()).unwrap()).collect();
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
@@ -94,7 +95,9 @@ async fn the_first_provider_writes_and_all_of_them_read() {
     let plain = Bytes::from_static(b"{}");
     let old = prefixed(&["a"]).to_storage(plain.clone(), CONTEXT).await.unwrap();
     assert!(old.starts_with(b"k8s:enc:aesgcm:v1:a:"));
-    for (names, stale) in [(&["a"][..], false), (&["bb", "a"], true), (&["a", "bb"], false), (&["identity", "a"], true)] {
+    for (names, stale) in
+        [(&["a"][..], false), (&["bb", "a"], true), (&["a", "bb"], false), (&["identity", "a"], true)]
+    {
         let read = prefixed(names).from_storage(old.clone(), CONTEXT).await;
         assert_eq!(read, Ok(Plain { value: plain.clone(), stale }), "{names:?}");
     }

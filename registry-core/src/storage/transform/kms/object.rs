@@ -49,7 +49,8 @@ impl EncryptedObject {
 
     /// Returns the encrypted seed or key, its type, and the encrypted value.
     pub(super) fn into_parts(self) -> (KmsCiphertext, i32, Vec<u8>) {
-        let Self { encrypted_data, key_id, encrypted_dek_source, annotations, encrypted_dek_source_type } = self;
+        let Self { encrypted_data, key_id, encrypted_dek_source, annotations, encrypted_dek_source_type } =
+            self;
         let encrypted = KmsCiphertext { ciphertext: encrypted_dek_source, key_id, annotations };
         (encrypted, encrypted_dek_source_type, encrypted_data)
     }
@@ -68,7 +69,9 @@ impl EncryptedObject {
         }
         let source = self.encrypted_dek_source.len();
         if source == 0 {
-            return refused("failed to validate encrypted DEK source: encrypted DEK source is empty".to_owned());
+            return refused(
+                "failed to validate encrypted DEK source: encrypted DEK source is empty".to_owned(),
+            );
         }
         if source > MAX_ID_BYTES {
             return refused(format!(
