@@ -52,7 +52,8 @@ fn resources_are_validated_with_kubernetes_messages() {
     ] {
         assert_eq!(errors(resources, "{identity: {}}"), message, "{resources}");
     }
-    assert_eq!(errors("secrets, '*.apps', a.b", "{identity: {}}"), "");
+    let valid = format!("{HEAD}- {{resources: [secrets, '*.apps', a.b], providers: [{{identity: {{}}}}]}}\n");
+    assert!(validate(&config::parse(valid.as_bytes()).unwrap()).is_empty());
 }
 
 #[test]
