@@ -19,6 +19,8 @@ mod legacy;
 #[cfg(test)]
 pub(in crate::audit) mod tests;
 
+/// Size of an event without objects.
+const TYPICAL_BYTES: usize = 1024;
 /// The annotation of an event whose objects were removed because it was too large.
 const TRUNCATED: &str = "audit.k8s.io/truncated";
 
@@ -82,6 +84,12 @@ impl Event {
     /// Appends the event as JSON.
     pub fn write_json(&self, buffer: &mut Vec<u8>) {
         json::write(self, buffer);
+    }
+
+    /// Returns the approximate size of the event as JSON, in bytes.
+    pub fn size_hint(&self) -> usize {
+        let objects = [&self.recorded.request_object, &self.recorded.response_object];
+        TYPICAL_BYTES + objects.into_iter().flatten().map(bytes::Bytes::len).sum::<usize>()
     }
 
     /// Returns the event without its objects, annotated as truncated.

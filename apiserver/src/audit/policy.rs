@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::authorization::Attributes;
+use crate::json_fields::or_default;
 
 use super::AuditError;
 
@@ -187,15 +188,6 @@ fn check_type(value: &Value) -> Result<(), String> {
 /// Returns the level with this name.
 fn level_of(name: &str) -> Option<AuditLevel> {
     AuditLevel::ALL.into_iter().find(|level| level.as_str() == name)
-}
-
-/// Deserializes null as the default, as Go does.
-fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: Deserialize<'de> + Default,
-{
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 // === impl PolicyRule ===

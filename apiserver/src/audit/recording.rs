@@ -15,6 +15,7 @@ use registry_core::context::{AuditRecord, UserInfo};
 
 use crate::authorization::Decision;
 use crate::handlers::LongRunning;
+use crate::proxy::UpgradedConnection;
 
 use super::auditor::Auditor;
 use super::event::{Event, RequestFacts};
@@ -128,6 +129,10 @@ impl Recording {
         }
         if self.is_long_running {
             self.process(Stage::ResponseStarted).await;
+        }
+        if let Some(connection) = response.extensions().get::<UpgradedConnection>() {
+            connection.hold(self);
+            return response;
         }
         if is_small {
             self.is_done = true;

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/plugin/pkg/audit/buffered`.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ use super::event::Event;
 
 /// Maximum number of events that are delivered together when nothing says otherwise.
 const MAX_READY: usize = 512;
+/// Maximum size of the queued events in mode `batch`: objects can be large.
+const MAX_QUEUED_BYTES: usize = 256 * 1024 * 1024;
 /// Maximum number of events that wait for a full queue in blocking modes.
 const MAX_LATE: usize = 65_536;
 /// Minimum interval between messages about lost events.
@@ -72,6 +75,7 @@ pub(super) trait Backend: Send + Sync + 'static {
 pub(super) struct Sink {
     mode: Mode,
     queue: mpsc::Sender<Queued>,
+    queued_bytes: Arc<AtomicUsize>,
     late: Arc<Semaphore>,
     faults: Arc<Faults>,
     runtime: Handle,
@@ -90,8 +94,21 @@ pub(super) struct Ticket(oneshot::Receiver<bool>);
 
 struct Queued {
     event: Arc<Event>,
+    reserved: Reserved,
     /// Whom to tell whether the event was delivered.
     done: Option<oneshot::Sender<bool>>,
+}
+
+/// The memory of a queued event, until it is delivered.
+struct Reserved {
+    queued_bytes: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.queued_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 // === impl Faults ===
@@ -140,6 +157,7 @@ impl Sink {
         Self {
             mode,
             queue,
+            queued_bytes: Arc::default(),
             late: Arc::new(Semaphore::new(MAX_LATE)),
             faults,
             runtime: Handle::current(),
@@ -159,7 +177,14 @@ impl Sink {
             }
             _ => (None, None),
         };
-        match self.queue.try_send(Queued { event: event.clone(), done }) {
+        let bytes = event.size_hint();
+        let reserved = Reserved { queued_bytes: self.queued_bytes.clone(), bytes };
+        let queued = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if self.mode == Mode::Batch && queued.saturating_add(bytes) > MAX_QUEUED_BYTES {
+            lost("audit buffer queue blocked");
+            return None;
+        }
+        match self.queue.try_send(Queued { event: event.clone(), reserved, done }) {
             Ok(()) => {}
             Err(TrySendError::Closed(_)) => lost("audit backend shut down"),
             Err(TrySendError::Full(queued)) => match self.late.clone().try_acquire_owned() {
@@ -262,10 +287,12 @@ impl Worker {
 
 async fn deliver(backend: Arc<dyn Backend>, batch: Vec<Queued>) {
     let (events, waiting): (Vec<_>, Vec<_>) =
-        batch.into_iter().map(|queued| (queued.event, queued.done)).unzip();
+        batch.into_iter().map(|queued| (queued.event, (queued.done, queued.reserved))).unzip();
     let is_delivered = backend.deliver(&events).await;
-    for done in waiting.into_iter().flatten() {
-        let _ = done.send(is_delivered);
+    for (done, _reserved) in waiting {
+        if let Some(done) = done {
+            let _ = done.send(is_delivered);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use registry_core::codec::{Limits, yaml};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::json_fields::or_default;
 use crate::options::parse_duration;
 
 use super::validation::validate;
@@ -34,6 +35,7 @@ pub(super) struct LoadedConfiguration {
 pub(super) struct EncryptionConfiguration {
     api_version: String,
     kind: String,
+    #[serde(deserialize_with = "or_default")]
     pub(super) resources: Vec<ResourceConfiguration>,
 }
 
@@ -42,7 +44,9 @@ pub(super) struct EncryptionConfiguration {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ResourceConfiguration {
     /// `resource`, `resource.group`, `*.group`, `*.` (the core group) or `*.*`.
+    #[serde(deserialize_with = "or_default")]
     pub(super) resources: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
     pub(super) providers: Vec<ProviderConfiguration>,
 }
 
@@ -66,6 +70,7 @@ pub(super) struct IdentityConfiguration {}
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct KeysConfiguration {
+    #[serde(deserialize_with = "or_default")]
     pub(super) keys: Vec<Key>,
 }
 

@@ -93,7 +93,9 @@ impl Transformers {
     pub(super) async fn check(&self) -> Vec<String> {
         let checks = join_all(self.services.iter().map(|service| service.check())).await;
         let failures: Vec<String> = checks.into_iter().filter_map(Result::err).collect();
-        failures.iter().for_each(|failure| tracing::warn!("{failure}"));
+        for failure in &failures {
+            tracing::warn!("{failure}");
+        }
         failures
     }
 

@@ -1,5 +1,7 @@
 //! Upgraded connections, whose protocol passes through as bytes.
 
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -18,6 +20,25 @@ use super::{Permit, headers};
 const UPGRADE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of bytes buffered in each direction.
 const BUFFER_BYTES: usize = 32 * 1024;
+
+/// An upgraded connection, in the extensions of the response that begins it.
+#[derive(Clone, Default)]
+pub(crate) struct UpgradedConnection(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
+
+// === impl UpgradedConnection ===
+
+impl UpgradedConnection {
+    /// Keeps a value until the connection ends.
+    pub(crate) fn hold(&self, value: impl Any + Send) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(value));
+    }
+
+    fn end(&self) {
+        // Dropped after the lock is released.
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(held);
+    }
+}
 
 /// Responds with the upgrade, and then copies bytes in both directions.
 ///
@@ -42,12 +63,15 @@ pub(crate) fn open(
         headers::set_upgrade(&mut own, protocol);
     }
     *response.headers_mut() = own;
+    let connection = UpgradedConnection::default();
+    response.extensions_mut().insert(connection.clone());
     tokio::spawn(async move {
         let _permit = permit;
         tokio::select! {
             () = shutdown.cancelled() => {}
             () = pass(client, peer) => {}
         }
+        connection.end();
     });
     Ok(response)
 }

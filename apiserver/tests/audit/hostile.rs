@@ -3,11 +3,15 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper_util::rt::TokioIo;
 use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::{Audited, EVERYTHING, METADATA, audit_id, events_in, request};
-use crate::client::{Connection, Protocol};
+use crate::client::{Connection, Protocol, tls};
+use crate::peer;
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -246,4 +250,50 @@ async fn the_security_of_pods_and_deprecated_apis_are_annotated() {
     let deprecated = connection.get("/api/v1/componentstatuses", Some("admin-token")).await;
     let events = audited.events(audit_id(&deprecated), 2).await;
     assert_eq!(events[1]["annotations"]["k8s.io/deprecated"], "true");
+}
+
+#[tokio::test]
+async fn an_upgraded_connection_is_recorded_until_it_ends() {
+    let kubelet = peer::start(true).await;
+    let audited = Audited::start(METADATA, &[]).await;
+    let mut connection = audited.connect().await;
+    let node = json!({
+        "metadata": {"name": "n1"},
+        "status": {
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet.port()}},
+        },
+    });
+    let pod = json!({"metadata": {"name": "web"}, "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "x"}]}});
+    let below = "/api/v1/namespaces/default";
+    for (path, body) in [
+        ("/api/v1/nodes".to_owned(), node),
+        (format!("{below}/serviceaccounts"), json!({"metadata": {"name": "default"}})),
+        (format!("{below}/pods"), pod),
+    ] {
+        let created = connection.send(request("POST", &path, &body.to_string(), &[])).await;
+        assert_eq!(created.status, 201, "{}", created.text());
+    }
+    let stream = TokioIo::new(tls(&audited.server, "http/1.1").await);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
+    tokio::spawn(connection.with_upgrades());
+    let exec = http::Request::post(format!("{below}/pods/web/exec?command=ls&stdout=true"))
+        .header("host", "localhost")
+        .header("authorization", "Bearer admin-token")
+        .header("audit-id", "exec")
+        .header("connection", "Upgrade")
+        .header("upgrade", "SPDY/3.1");
+    let mut answer = sender.send_request(exec.body(Empty::<Bytes>::new()).unwrap()).await.unwrap();
+    assert_eq!(answer.status(), 101);
+    let stream = hyper::upgrade::on(&mut answer).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let stages = |events: &[serde_json::Value]| {
+        events.iter().map(|event| event["stage"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let begun = audited.events("exec", 2).await;
+    assert_eq!(stages(&begun), ["RequestReceived", "ResponseStarted"]);
+    assert_eq!(begun[1]["responseStatus"]["code"], 101);
+    drop(stream);
+    let ended = audited.events("exec", 3).await;
+    assert_eq!(stages(&ended)[2], "ResponseComplete");
 }

@@ -13,6 +13,8 @@
 #[path = "../server/client.rs"]
 mod client;
 mod hostile;
+#[path = "../server/peer.rs"]
+mod peer;
 mod recorded;
 
 use std::path::{Path, PathBuf};

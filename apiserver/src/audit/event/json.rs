@@ -6,10 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::request_info::ResourceRequest;
 
-use super::{Event, micro_time};
-
-/// Size of an event without objects.
-const TYPICAL_BYTES: usize = 1024;
+use super::{Event, TYPICAL_BYTES, micro_time};
 
 /// Writes the fields of an object.
 struct Fields<'b> {

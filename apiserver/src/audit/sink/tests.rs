@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use registry_core::context::AuditLevel;
 use tokio::sync::Notify;
@@ -109,4 +109,21 @@ async fn the_rate_of_batches_is_limited() {
     assert_eq!(backend.batches().len(), 3);
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(backend.batches().len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_memory_of_queued_events_is_bounded_and_given_back() {
+    let (backend, sink, metrics) = start(Mode::Batch, 10_000, batch(1));
+    backend.is_slow.store(true, Ordering::Relaxed);
+    let mut large = event(AuditLevel::Request);
+    large.recorded.request_object = Some(vec![b' '; MAX_QUEUED_BYTES / 4].into());
+    let large = Arc::new(large);
+    for _ in 0..10 {
+        sink.process(&large).await;
+    }
+    assert_eq!(metrics.audit().errors("buffered"), 7);
+    backend.is_slow.store(false, Ordering::Relaxed);
+    backend.go.notify_waiters();
+    sink.stop().await;
+    assert_eq!(sink.queued_bytes.load(Ordering::Relaxed), 0);
 }
