@@ -171,6 +171,7 @@ impl MutatingAdmission for MutatingAdmissionWebhook {
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
         if is_exempt(attributes) {
+            self.configurations.notice(attributes);
             return Ok(());
         }
         let Some(webhooks) = self.configurations.webhooks(attributes).await? else { return Ok(()) };
