@@ -4,15 +4,17 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use registry_core::api::{Object, StatusError};
+use registry_core::RequestContext;
+use registry_core::api::{ListOptions, Object, StatusError};
 use registry_core::registry::{
     Compiled, Informer, InformerChange, InformerHandler, InformerTask, Store, Synced,
 };
+use registry_core::rest::Lister as _;
 use registry_core::rest::webhook::{WebhookClientConfig, WebhookTarget};
 use registry_core::storage::{Revision, StoredObject};
 use serde_json::Value;
@@ -25,6 +27,8 @@ use super::review::ReviewVersion;
 
 /// Maximum time for which a write waits for the first list of configurations.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time after a write of a configuration through this server during which configurations are read instead of followed.
+const DOUBT: Duration = Duration::from_secs(2);
 /// The timeout of webhooks that have none, in seconds.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 10;
 /// The port of services that have none.
@@ -69,6 +73,7 @@ pub(super) enum SideEffects {
 
 /// All webhooks of one kind of configuration, in the order in which they are called.
 pub(super) struct Configurations {
+    store: Arc<Store>,
     webhooks: Arc<Webhooks>,
     synced: Synced,
     informer: Mutex<Option<Informer<Webhooks>>>,
@@ -78,8 +83,19 @@ pub(super) struct Configurations {
 struct Webhooks {
     compiled: Compiled<Vec<Arc<Webhook>>>,
     /// `None` before the first list of configurations.
-    all: ArcSwapOption<Vec<Arc<Webhook>>>,
+    known: ArcSwapOption<Known>,
 }
+
+/// The webhooks of all configurations.
+#[derive(Clone)]
+struct Known {
+    all: WebhookList,
+    /// Until when a configuration is in doubt, because it was written through this server.
+    doubted_until: Option<Instant>,
+}
+
+/// Webhooks in the order in which they are called.
+pub(super) type WebhookList = Arc<Vec<Arc<Webhook>>>;
 
 // === impl Configurations ===
 
@@ -87,9 +103,9 @@ impl Configurations {
     /// Creates the webhooks of the configurations in a store.
     pub(super) fn of(store: Arc<Store>) -> Self {
         let compiled = Compiled::new(store.clone(), |object| Some(webhooks_of(&object)));
-        let webhooks = Arc::new(Webhooks { compiled, all: ArcSwapOption::empty() });
-        let informer = Informer::new(store, webhooks.clone());
-        Self { webhooks, synced: informer.synced(), informer: Mutex::new(Some(informer)) }
+        let webhooks = Arc::new(Webhooks { compiled, known: ArcSwapOption::empty() });
+        let informer = Informer::new(store.clone(), webhooks.clone());
+        Self { store, webhooks, synced: informer.synced(), informer: Mutex::new(Some(informer)) }
     }
 
     /// Returns the informer, the first time it is called.
@@ -105,16 +121,43 @@ impl Configurations {
     pub(super) async fn webhooks(
         &self,
         attributes: &Attributes<'_>,
-    ) -> Result<Option<Arc<Vec<Arc<Webhook>>>>, StatusError> {
-        if let Some(all) = &*self.webhooks.all.load() {
-            return Ok((!all.is_empty()).then(|| all.clone()));
-        }
+    ) -> Result<Option<WebhookList>, StatusError> {
+        let is_known = match &*self.webhooks.known.load() {
+            Some(known) if known.is_doubted() => true,
+            Some(known) => return Ok((!known.all.is_empty()).then(|| known.all.clone())),
+            None => false,
+        };
+        let all = if is_known { self.newest().await? } else { self.first(attributes).await? };
+        Ok((!all.is_empty()).then_some(all))
+    }
+
+    /// Waits for the first list of configurations.
+    async fn first(&self, attributes: &Attributes<'_>) -> Result<WebhookList, StatusError> {
         let _ = tokio::time::timeout(SYNC_TIMEOUT, self.synced.wait()).await;
-        let all = self.webhooks.all.load_full().ok_or_else(|| {
+        let known = self.webhooks.known.load_full().ok_or_else(|| {
             let why = "not yet ready to handle request";
             StatusError::forbidden(attributes.resource.group_resource(), attributes.name, why)
         })?;
-        Ok((!all.is_empty()).then_some(all))
+        Ok(known.all.clone())
+    }
+
+    /// Returns the webhooks of the newest configurations.
+    async fn newest(&self) -> Result<WebhookList, StatusError> {
+        let page = self.store.list(&RequestContext::system(""), &ListOptions::default()).await?;
+        let compiled = page.items.iter().filter_map(|entry| self.webhooks.compiled.of(entry));
+        Ok(Arc::new(compiled.flat_map(|webhooks| webhooks.iter().cloned().collect::<Vec<_>>()).collect()))
+    }
+
+    /// Notices that a configuration is about to be written. For a short time, the configurations themselves are read, so
+    /// that a client that has registered a webhook finds it in force.
+    pub(super) fn notice(&self, attributes: &Attributes<'_>) {
+        if attributes.resource.group_resource() != self.store.resource().group_resource() {
+            return;
+        }
+        let doubted_until = Some(Instant::now() + DOUBT);
+        self.webhooks.known.rcu(|known| {
+            known.as_deref().map(|known| Arc::new(Known { doubted_until, all: known.all.clone() }))
+        });
     }
 }
 
@@ -132,12 +175,25 @@ impl InformerHandler for Webhooks {
     fn publish(&self) {
         self.compiled.publish();
         // By the names of the configurations, and in each in its order.
-        let all = self.compiled.snapshot().values().flat_map(|webhooks| webhooks.iter().cloned()).collect();
-        self.all.store(Some(Arc::new(all)));
+        let snapshot = self.compiled.snapshot();
+        let all: WebhookList =
+            Arc::new(snapshot.values().flat_map(|webhooks| webhooks.iter().cloned()).collect());
+        self.known.rcu(|known| {
+            let doubted_until = known.as_deref().and_then(|known| known.doubted_until);
+            Some(Arc::new(Known { all: all.clone(), doubted_until }))
+        });
     }
 
     fn reached(&self, revision: Revision) {
         self.compiled.reached(revision);
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    fn is_doubted(&self) -> bool {
+        self.doubted_until.is_some_and(|until| Instant::now() < until)
     }
 }
 

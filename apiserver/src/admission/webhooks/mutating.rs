@@ -171,11 +171,14 @@ impl MutatingAdmission for MutatingAdmissionWebhook {
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
         if is_exempt(attributes) {
+            self.configurations.notice(attributes);
             return Ok(());
         }
         let Some(webhooks) = self.configurations.webhooks(attributes).await? else { return Ok(()) };
         let reinvocation = attributes.reinvocation;
-        with_kept(reinvocation, |kept| kept.begin(reinvocation, object.as_deref()));
+        if reinvocation.is_some_and(Reinvocation::is_second_run) {
+            with_kept(reinvocation, |kept| kept.begin_again(object.as_deref()));
+        }
         let write = Write { context, attributes, kind: WebhookKind::Mutating };
         let result = self.run(write, &webhooks, object.as_deref_mut(), old).await;
         with_kept(reinvocation, |kept| kept.end(object.as_deref()));
@@ -258,10 +261,10 @@ impl Turn<'_> {
 // === impl Kept ===
 
 impl Kept {
-    /// Begins a run with this object. If other plug-ins have changed it since the last run, webhooks are called again.
-    fn begin(&mut self, reinvocation: Option<&Reinvocation>, object: Option<&Object>) {
-        let is_second = reinvocation.is_some_and(Reinvocation::is_second_run);
-        if is_second && !self.called.is_empty() && self.output.as_ref() != object {
+    /// Begins the second run with this object. If other plug-ins have changed it since the first one, webhooks are called
+    /// again.
+    fn begin_again(&mut self, object: Option<&Object>) {
+        if !self.called.is_empty() && self.output.as_ref() != object {
             self.require_called();
         }
     }

@@ -93,6 +93,7 @@ impl ValidatingAdmission for ValidatingAdmissionWebhook {
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
         if is_exempt(attributes) {
+            self.configurations.notice(attributes);
             return Ok(());
         }
         let Some(webhooks) = self.configurations.webhooks(attributes).await? else { return Ok(()) };

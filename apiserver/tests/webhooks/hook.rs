@@ -1,0 +1,174 @@
+//! A webhook in the process of the test: what it does depends on the path it is called at.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use kube::core::DynamicObject;
+use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+/// What a path answers to a request.
+type Behavior = dyn Fn(&Value) -> Reply + Send + Sync;
+
+/// How a webhook answers.
+pub enum Reply {
+    /// With the `response` of a review; the uid is filled in.
+    Response(Value),
+    /// With this body and status.
+    Body(u16, String),
+    /// Later.
+    After(Duration, Box<Reply>),
+    /// With a body of zeros.
+    Endless(usize),
+    Redirect,
+    Hang,
+    Close,
+    Panic,
+}
+
+/// A webhook. It ends with the test's runtime.
+pub struct Hook {
+    address: SocketAddr,
+    /// The certificate (PEM) to check it with, in base64.
+    pub ca_bundle: String,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    behaviors: Mutex<HashMap<String, Arc<Behavior>>>,
+    calls: Mutex<HashMap<String, Vec<Value>>>,
+}
+
+impl Hook {
+    pub async fn start() -> Self {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let names = ["127.0.0.1", "hook.default.svc"].map(str::to_owned).to_vec();
+        let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![certificate.der().clone()],
+                rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+            );
+        let acceptor = TlsAcceptor::from(Arc::new(config.unwrap()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State::default());
+        let serving = state.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (state, acceptor) = (serving.clone(), acceptor.clone());
+                tokio::spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    let service = service_fn(|request| answer(state.clone(), request));
+                    let builder = hyper::server::conn::http1::Builder::new();
+                    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+                });
+            }
+        });
+        Self { address, ca_bundle: STANDARD.encode(certificate.pem()), state }
+    }
+
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("https://{}/{path}", self.address)
+    }
+
+    /// Sets what a path answers. Other paths allow everything.
+    pub fn on(&self, path: &str, behavior: impl Fn(&Value) -> Reply + Send + Sync + 'static) {
+        self.state.behaviors.lock().unwrap().insert(path.to_owned(), Arc::new(behavior));
+    }
+
+    /// Returns the requests that a path has received; `query` is the query of the URL.
+    pub fn calls(&self, path: &str) -> Vec<Value> {
+        self.state.calls.lock().unwrap().get(path).cloned().unwrap_or_default()
+    }
+}
+
+/// Returns the response that allows a request.
+pub fn allowed() -> Reply {
+    Reply::Response(json!({ "allowed": true }))
+}
+
+/// Returns the response that allows a request with a change.
+pub fn patched(patch: &Value) -> Reply {
+    let patch = STANDARD.encode(patch.to_string());
+    Reply::Response(json!({ "allowed": true, "patchType": "JSONPatch", "patch": patch }))
+}
+
+/// Answers as a webhook that is written with kube-rs does: it adds a label, or refuses what is called `refused`.
+pub fn kube_rs(request: &Value) -> Reply {
+    let review =
+        json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request });
+    let review: AdmissionReview<DynamicObject> = serde_json::from_value(review).unwrap();
+    let request: AdmissionRequest<DynamicObject> = review.try_into().unwrap();
+    let mut response = AdmissionResponse::from(&request);
+    if request.name == "refused" {
+        response = response.deny("not this name");
+    } else {
+        let labels = json!([
+            { "op": "add", "path": "/metadata/labels", "value": {} },
+            { "op": "add", "path": "/metadata/labels/by", "value": request.user_info.username },
+        ]);
+        response = response.with_patch(serde_json::from_value(labels).unwrap()).unwrap();
+    }
+    Reply::Body(200, serde_json::to_string(&response.into_review()).unwrap())
+}
+
+async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, String> {
+    assert_eq!(request.method(), "POST");
+    assert_eq!(request.headers()["content-type"], "application/json");
+    assert!(!request.headers().contains_key("authorization"), "a webhook gets no credentials");
+    let path = request.uri().path().trim_start_matches('/').to_owned();
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let body = request.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+    let review: Value = serde_json::from_slice(&body).unwrap();
+    let mut call = review["request"].clone();
+    call["query"] = query.into();
+    state.calls.lock().unwrap().entry(path.clone()).or_default().push(call);
+    let behavior = state.behaviors.lock().unwrap().get(&path).cloned();
+    let mut reply = behavior.map_or_else(allowed, |behavior| behavior(&review["request"]));
+    while let Reply::After(time, next) = reply {
+        tokio::time::sleep(time).await;
+        reply = *next;
+    }
+    let plain = |status: u16, body: Bytes| {
+        let response = Response::builder().status(status).header("content-type", "application/json");
+        Ok(response.body(Full::new(body)).unwrap())
+    };
+    match reply {
+        Reply::Response(mut response) => {
+            response["uid"] = review["request"]["uid"].clone();
+            let review = json!({ "apiVersion": review["apiVersion"], "kind": "AdmissionReview", "response": response });
+            plain(200, review.to_string().into())
+        }
+        Reply::Body(status, body) => plain(status, body.into()),
+        Reply::Endless(bytes) => plain(200, vec![b'0'; bytes].into()),
+        Reply::Redirect => {
+            let response = Response::builder().status(307).header("location", "https://127.0.0.1:1/");
+            Ok(response.body(Full::default()).unwrap())
+        }
+        Reply::Hang => std::future::pending().await,
+        Reply::Close => Err("the connection is closed".to_owned()),
+        Reply::Panic => panic!("a webhook that panics"),
+        Reply::After(..) => unreachable!("the loop above ends with another reply"),
+    }
+}

@@ -1,0 +1,20 @@
+//! Admission webhooks of a whole server, over TLS.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "helpers of tests fail as tests do"
+)]
+#![allow(dead_code, reason = "the client is that of other tests, which use more of it")]
+
+#[path = "../server/client.rs"]
+mod client;
+mod hook;
+mod hostile;
+mod matching;
+mod mutating;
+mod validating;
+mod world;
