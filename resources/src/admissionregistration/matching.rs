@@ -209,10 +209,10 @@ pub(super) fn check_conditions(conditions: &Field<'_, '_>, errors: &mut ErrorLis
         if name.check_present(errors) {
             name.check(names::qualified_name, errors);
         }
-        if seen.contains(&name.text()) {
+        let repeats = !seen.insert(name.text());
+        if repeats && !name.text().is_empty() {
             errors.push(name.duplicate());
         }
-        seen.insert(name.text());
         condition.get("expression").check_present(errors);
     }
 }

@@ -7,6 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::support::review::{check_no_metadata, invalid};
 
+mod selectors;
+
 const GROUP: &str = "authorization.k8s.io";
 
 /// The subject of an access review.
@@ -68,6 +70,7 @@ fn validate(question: &Object, subject: &Subject<'_>, namespace: Option<&str>) -
         let why = "at least one of user or group must be specified";
         errors.push(FieldError::invalid(spec.child("user"), "", why));
     }
+    selectors::check(question, &mut errors);
     if let Some(error) = check_no_metadata(question) {
         errors.push(error);
     }

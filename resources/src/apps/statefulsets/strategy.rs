@@ -1,18 +1,24 @@
 //! Rules of StatefulSets.
 
+use std::collections::BTreeSet;
+
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
+use registry_core::api::validation::names::{self, NameRule};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::{each, fill, fill_at, with};
+use crate::core::volume_claim::{self, Tolerated};
+use crate::support::defaulting::{each, fill, fill_at, with, with_at};
+use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, NUMBER, OPTIONAL};
 
+/// A field of a feature that is off.
+const MAX_UNAVAILABLE: [&str; 4] = ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"];
 /// The fields of the spec that may change.
 const MUTABLE: [&str; 7] = [
     "replicas",
@@ -42,9 +48,13 @@ impl ObjectStrategy for StatefulSetStrategy {
         fill_at(object, &["spec", "replicas"], 1);
         fill_at(object, &["spec", "revisionHistoryLimit"], 10);
         fill_at(object, &["spec", "podManagementPolicy"], "OrderedReady");
-        fill_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
-        if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
-            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "partition"], 0);
+        const KIND: [&str; 3] = ["spec", "updateStrategy", "type"];
+        const ROLLING: [&str; 3] = ["spec", "updateStrategy", "rollingUpdate"];
+        let has_kind = object.get_str(&KIND).is_some_and(|kind| !kind.is_empty());
+        fill_at(object, &KIND, "RollingUpdate");
+        let rolls = object.get_str(&KIND) == Some("RollingUpdate");
+        if rolls && (!has_kind || object.get(&ROLLING).is_some_and(Value::is_object)) {
+            fill_at(object, &[&ROLLING[..], &["partition"]].concat(), 0);
         }
         for field in ["whenDeleted", "whenScaled"] {
             fill_at(object, &["spec", "persistentVolumeClaimRetentionPolicy", field], "Retain");
@@ -63,44 +73,43 @@ impl ObjectStrategy for StatefulSetStrategy {
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        object.remove(&MAX_UNAVAILABLE);
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        if old.get(&MAX_UNAVAILABLE).is_none() {
+            new.remove(&MAX_UNAVAILABLE);
+        }
+    }
+
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        let policy = spec.get("podManagementPolicy");
-        if !matches!(policy.text(), "OrderedReady" | "Parallel") {
-            errors.push(policy.invalid("must be 'OrderedReady' or 'Parallel'"));
-        }
-        check_update_strategy(&spec.get("updateStrategy"), &mut errors);
-        let retention = spec.get("persistentVolumeClaimRetentionPolicy");
-        for when in ["whenDeleted", "whenScaled"] {
-            retention.get(when).check_one_of(&["Retain", "Delete"], &mut errors);
-        }
-        for number in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
-            spec.get(number).check_not_negative(&mut errors);
-        }
-        spec.get("ordinals").get("start").check_not_negative(&mut errors);
-        workload::check_selector_and_template(context, object, Workload::STATEFUL_SET, &mut errors);
-        errors
+        check(context, object, None)
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
+        let mut errors = check(context, new, Some(old));
         let mut allowed = new.clone();
         for field in MUTABLE {
             allowed.copy_field(old, &["spec", field]);
         }
-        if allowed.0.get("spec") != old.0.get("spec") {
+        if !equality::same(allowed.0.get("spec"), old.0.get("spec")) {
             errors.push(FieldError::forbidden(FieldPath::new("spec"), IMMUTABLE));
         }
         errors
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_new_workload(object, &["spec", "template"])
+        let mut warnings = warnings::of_template(object, &["spec", "template"]);
+        warn_of_claims(object, "spec", &mut warnings);
+        warnings
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &["spec", "template"])
+        let mut warnings = warnings::of_changed_workload(new, old, &["spec", "template"]);
+        // The path of these warnings has the Go name of the spec.
+        warn_of_claims(new, "Spec", &mut warnings);
+        warnings
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
@@ -110,6 +119,84 @@ impl ObjectStrategy for StatefulSetStrategy {
         workload::check_collisions(new, old, &mut errors);
         errors
     }
+}
+
+/// Warns of amounts of storage in the templates of claims, and of a history without end.
+fn warn_of_claims(object: &Object, spec_name: &str, warnings: &mut Vec<String>) {
+    let spec = Field::of(object, "spec");
+    for claim in spec.get("volumeClaimTemplates").elements() {
+        let is_create = spec_name == "spec";
+        let claim_spec = claim.get("spec");
+        if is_create {
+            volume_claim::warn(&claim_spec, warnings);
+        } else {
+            let path = claim.path().child(spec_name);
+            volume_claim::warn_at(&claim_spec, &path, warnings);
+        }
+    }
+    if spec.get("revisionHistoryLimit").number() < 0 {
+        warnings.push("spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended".to_owned());
+    }
+}
+
+fn check(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let spec = Field::of(object, "spec");
+    let policy = spec.get("podManagementPolicy");
+    if policy.check_present(&mut errors) && !matches!(policy.text(), "OrderedReady" | "Parallel") {
+        errors.push(policy.invalid("must be 'OrderedReady' or 'Parallel'"));
+    }
+    check_update_strategy(&spec.get("updateStrategy"), &mut errors);
+    let retention = spec.get("persistentVolumeClaimRetentionPolicy");
+    for when in ["whenDeleted", "whenScaled"] {
+        retention.get(when).check_one_of(&["Retain", "Delete"], &mut errors);
+    }
+    // Claims and the service are immutable: what is stored is not checked again.
+    if old.is_none() {
+        for claim in spec.get("volumeClaimTemplates").elements() {
+            volume_claim::check_spec(&claim.get("spec"), Tolerated::default(), &mut errors);
+        }
+    }
+    for number in ["replicas", "minReadySeconds"] {
+        spec.get(number).check_not_negative(&mut errors);
+    }
+    let ordinals = spec.get("ordinals");
+    ordinals.get("start").check_not_negative(&mut errors);
+    if old.is_none() {
+        spec.get("serviceName").check_if_set(names::dns_label, &mut errors);
+    }
+    let template = as_pods_have_it(object);
+    workload::check_selector_and_template(context, &template, Workload::STATEFUL_SET, &mut errors);
+    errors
+}
+
+/// Returns the set with the template as its pods have it: named by the set, and with the volumes of its claims.
+fn as_pods_have_it(object: &Object) -> Object {
+    let mut set = object.clone();
+    let claims = object.get(&["spec", "volumeClaimTemplates"]).and_then(Value::as_array);
+    let names: BTreeSet<&str> = claims
+        .into_iter()
+        .flatten()
+        .filter_map(|claim| claim.pointer("/metadata/name").and_then(Value::as_str))
+        .collect();
+    with_at(&mut set, &["spec", "template", "spec"], |pod| {
+        pod.remove("hostname");
+        pod.remove("subdomain");
+        if names.is_empty() {
+            return;
+        }
+        let own = pod.remove("volumes").and_then(|volumes| volumes.as_array().cloned()).unwrap_or_default();
+        let mut volumes: Vec<Value> = names
+            .iter()
+            .map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}))
+            .collect();
+        let is_kept = |volume: &Value| {
+            volume.get("name").and_then(Value::as_str).is_none_or(|name| !names.contains(name))
+        };
+        volumes.extend(own.into_iter().filter(is_kept));
+        pod.insert("volumes".to_owned(), volumes.into());
+    });
+    set
 }
 
 fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
@@ -132,6 +219,7 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
                 errors.push(unavailable.invalid("must not be greater than 100%"));
             }
         }
+        "" => errors.push(strategy.required("")),
         _ => {
             let error = strategy.invalid("must be 'RollingUpdate' or 'OnDelete'");
             errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));
