@@ -1,6 +1,7 @@
 //! `apps/v1 StatefulSet`: StatefulSet represents a set of pods with consistent identities.
 
 mod strategy;
+mod template;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;

@@ -39,13 +39,23 @@ impl Workload {
 pub(crate) const STRATEGY: GoShape =
     GoShape::Struct(&[("Type", "type", TEXT), ("RollingUpdate", "rollingUpdate", OPTIONAL)]);
 
-/// Checks `spec.selector` and `spec.template`, each alone and against each other.
+/// Checks `spec.selector` and `spec.template`, each alone and against each other; `old` is the object before an update.
 pub(crate) fn check_selector_and_template(
     context: &RequestContext,
     object: &Object,
+    old: Option<&Object>,
     workload: Workload,
     errors: &mut ErrorList,
 ) {
+    if check_selector(object, workload, errors) {
+        let (spec, old) = (Field::of(object, "spec"), old.map(|old| Field::of(old, "spec")));
+        let old = old.as_ref().map(|old| old.get("template"));
+        check_template(context, &spec.get("template"), old.as_ref(), workload, errors);
+    }
+}
+
+/// Checks `spec.selector`, alone and against the labels of the template; returns whether it can select.
+pub(crate) fn check_selector(object: &Object, workload: Workload, errors: &mut ErrorList) -> bool {
     let spec = Field::of(object, "spec");
     let selector = spec.get("selector");
     let given = selector.value().filter(|selector| !selector.is_null());
@@ -59,7 +69,7 @@ pub(crate) fn check_selector_and_template(
     }
     if given.is_some_and(|selector| LabelSelector::from_object(selector).is_err()) {
         errors.push(selector.invalid("invalid label selector").shown_as(selector.go_text(LABEL_SELECTOR)));
-        return;
+        return false;
     }
     let template = spec.get("template");
     let metadata = template.get("metadata");
@@ -67,17 +77,23 @@ pub(crate) fn check_selector_and_template(
     if !label_selector::selects(object, &["spec", "selector"], &["spec", "template", "metadata", "labels"]) {
         errors.push(labels.invalid("`selector` does not match template `labels`"));
     }
-    check_template(context, &template, workload, errors);
+    true
 }
 
-/// Checks the template of pods that run indefinitely.
+/// Checks the template of pods that run indefinitely; `old` is what it was, if it changes.
 pub(crate) fn check_template(
     context: &RequestContext,
     template: &Field<'_, '_>,
+    old: Option<&Field<'_, '_>>,
     workload: Workload,
     errors: &mut ErrorList,
 ) {
-    validation::check_template(context, template, None, errors);
+    validation::check_template(context, template, old, errors);
+    check_run_forever(template, workload, errors);
+}
+
+/// Checks that the pods of a template run indefinitely.
+pub(crate) fn check_run_forever(template: &Field<'_, '_>, workload: Workload, errors: &mut ErrorList) {
     let spec = template.get("spec");
     let policy = spec.get("restartPolicy");
     if policy.text() != "Always" {

@@ -47,17 +47,11 @@ impl ObjectStrategy for DaemonSetStrategy {
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        workload::check_selector_and_template(context, object, Workload::DAEMON_SET, &mut errors);
-        spec.get("minReadySeconds").check_not_negative(&mut errors);
-        check_update_strategy(&spec.get("updateStrategy"), &mut errors);
-        spec.get("revisionHistoryLimit").check_not_negative(&mut errors);
-        errors
+        errors_of(context, object, None)
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
+        let mut errors = errors_of(context, new, Some(old));
         let new = Field::of(new, "spec");
         let old = Field::of(old, "spec");
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
@@ -90,6 +84,17 @@ impl ObjectStrategy for DaemonSetStrategy {
         workload::check_collisions(new, old, &mut errors);
         errors
     }
+}
+
+/// Returns the errors of an object; `old` is what it was before an update.
+fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let spec = Field::of(object, "spec");
+    workload::check_selector_and_template(context, object, old, Workload::DAEMON_SET, &mut errors);
+    spec.get("minReadySeconds").check_not_negative(&mut errors);
+    check_update_strategy(&spec.get("updateStrategy"), &mut errors);
+    spec.get("revisionHistoryLimit").check_not_negative(&mut errors);
+    errors
 }
 
 fn template_generation(object: &Object) -> i64 {

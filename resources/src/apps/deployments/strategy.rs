@@ -34,24 +34,11 @@ impl ObjectStrategy for DeploymentStrategy {
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        spec.get("replicas").check_not_negative(&mut errors);
-        workload::check_selector_and_template(context, object, Workload::DEPLOYMENT, &mut errors);
-        check_rollout(&spec.get("strategy"), &mut errors);
-        for number in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
-            spec.get(number).check_not_negative(&mut errors);
-        }
-        let deadline = spec.get("progressDeadlineSeconds");
-        let ready = spec.get("minReadySeconds").integer().unwrap_or_default();
-        if deadline.integer().is_some_and(|deadline| deadline <= ready) {
-            errors.push(deadline.invalid("must be greater than minReadySeconds"));
-        }
-        errors
+        errors_of(context, object, None)
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
+        let mut errors = errors_of(context, new, Some(old));
         let new = Field::of(new, "spec");
         let old = Field::of(old, "spec");
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
@@ -89,6 +76,24 @@ impl ObjectStrategy for DeploymentStrategy {
         workload::check_collisions(new, old, &mut errors);
         errors
     }
+}
+
+/// Returns the errors of an object; `old` is what it was before an update.
+fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let spec = Field::of(object, "spec");
+    spec.get("replicas").check_not_negative(&mut errors);
+    workload::check_selector_and_template(context, object, old, Workload::DEPLOYMENT, &mut errors);
+    check_rollout(&spec.get("strategy"), &mut errors);
+    for number in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
+        spec.get(number).check_not_negative(&mut errors);
+    }
+    let deadline = spec.get("progressDeadlineSeconds");
+    let ready = spec.get("minReadySeconds").integer().unwrap_or_default();
+    if deadline.integer().is_some_and(|deadline| deadline <= ready) {
+        errors.push(deadline.invalid("must be greater than minReadySeconds"));
+    }
+    errors
 }
 
 fn check_rollout(strategy: &Field<'_, '_>, errors: &mut ErrorList) {

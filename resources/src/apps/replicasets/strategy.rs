@@ -20,16 +20,11 @@ impl ObjectStrategy for ReplicaSetStrategy {
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        spec.get("replicas").check_not_negative(&mut errors);
-        spec.get("minReadySeconds").check_not_negative(&mut errors);
-        workload::check_selector_and_template(context, object, Workload::REPLICA_SET, &mut errors);
-        errors
+        errors_of(context, object, None)
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
+        let mut errors = errors_of(context, new, Some(old));
         let new = Field::of(new, "spec");
         let old = Field::of(old, "spec");
         new.get("selector").check_immutable(&old.get("selector"), &mut errors);
@@ -50,4 +45,14 @@ impl ObjectStrategy for ReplicaSetStrategy {
         workload::check_status(new, &counts, &[], &mut errors);
         errors
     }
+}
+
+/// Returns the errors of an object; `old` is what it was before an update.
+fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let spec = Field::of(object, "spec");
+    spec.get("replicas").check_not_negative(&mut errors);
+    spec.get("minReadySeconds").check_not_negative(&mut errors);
+    workload::check_selector_and_template(context, object, old, Workload::REPLICA_SET, &mut errors);
+    errors
 }

@@ -85,8 +85,28 @@ pub(crate) fn check_template(
         Some(old) => options.tolerating(&old.get("metadata"), &old.get("spec")),
         None => options,
     };
-    let metadata = template.get("metadata");
+    check_metadata(template, &options, errors);
     let spec = template.get("spec");
+    check_spec(&spec, None, &options, errors);
+    let metadata = template.get("metadata");
+    annotations::check_profiles(&metadata.get("annotations"), &spec, errors);
+    let ephemeral = spec.get("ephemeralContainers");
+    if !ephemeral.is_empty() {
+        errors.push(ephemeral.forbidden("ephemeral containers not allowed in pod template"));
+    }
+}
+
+/// Checks the labels and the annotations of a template of pods.
+pub(crate) fn check_template_metadata(
+    context: &RequestContext,
+    template: &Field<'_, '_>,
+    errors: &mut ErrorList,
+) {
+    check_metadata(template, &Options::new(context, false), errors);
+}
+
+fn check_metadata(template: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+    let metadata = template.get("metadata");
     // The paths are those of the template itself, without `metadata`.
     errors.append(validate_labels(metadata.get("labels").texts(), &template.path().child("labels")));
     let annotations = template.get("annotations");
@@ -95,13 +115,7 @@ pub(crate) fn check_template(
         None => annotations,
     };
     errors.append(validate_annotations(annotations.texts(), &annotations.path()));
-    annotations::check(&annotations, &spec, &options, errors);
-    check_spec(&spec, None, &options, errors);
-    annotations::check_profiles(&annotations, &spec, errors);
-    let ephemeral = spec.get("ephemeralContainers");
-    if !ephemeral.is_empty() {
-        errors.push(ephemeral.forbidden("ephemeral containers not allowed in pod template"));
-    }
+    annotations::check(&annotations, &template.get("spec"), options, errors);
 }
 
 /// The pod that a spec is that of.

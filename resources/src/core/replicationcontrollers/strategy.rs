@@ -32,27 +32,11 @@ impl ObjectStrategy for ReplicationControllerStrategy {
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        spec.get("minReadySeconds").check_not_negative(&mut errors);
-        let selector = spec.get("selector");
-        let template = spec.get("template");
-        if selector.len() == 0 {
-            errors.push(selector.required(""));
-        }
-        spec.get("replicas").check_not_negative(&mut errors);
-        if !template.exists() {
-            errors.push(template.required(""));
-            return errors;
-        }
-        label_selector::check_labels(&selector, &mut errors);
-        let metadata = template.get("metadata");
-        let labels = metadata.get("labels");
-        if selector.entries().any(|(key, value)| labels.get(key).value() != value.value()) {
-            errors.push(labels.invalid("`selector` does not match template `labels`"));
-        }
-        workload::check_template(context, &template, Workload::REPLICATION_CONTROLLER, &mut errors);
-        errors
+        errors_of(context, object, None)
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        errors_of(context, new, Some(old))
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
@@ -73,4 +57,32 @@ impl ObjectStrategy for ReplicationControllerStrategy {
     fn default_propagation_policy(&self) -> PropagationPolicy {
         PropagationPolicy::Orphan
     }
+}
+
+/// Returns the errors of an object; `old` is what it was before an update.
+fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let spec = Field::of(object, "spec");
+    spec.get("minReadySeconds").check_not_negative(&mut errors);
+    let selector = spec.get("selector");
+    let template = spec.get("template");
+    if selector.len() == 0 {
+        errors.push(selector.required(""));
+    }
+    spec.get("replicas").check_not_negative(&mut errors);
+    if !template.exists() {
+        errors.push(template.required(""));
+        return errors;
+    }
+    label_selector::check_labels(&selector, &mut errors);
+    let metadata = template.get("metadata");
+    let labels = metadata.get("labels");
+    if selector.entries().any(|(key, value)| labels.get(key).value() != value.value()) {
+        errors.push(labels.invalid("`selector` does not match template `labels`"));
+    }
+    let old = old.map(|old| Field::of(old, "spec"));
+    let old = old.as_ref().map(|old| old.get("template"));
+    let workload = Workload::REPLICATION_CONTROLLER;
+    workload::check_template(context, &template, old.as_ref(), workload, &mut errors);
+    errors
 }
