@@ -89,7 +89,7 @@ fn check_review_versions(versions: &Field<'_, '_>, errors: &mut ErrorList) {
         seen.insert(version.text());
         version.check(names::dns_1035_label, errors);
     }
-    if versions.len() == 0 {
+    if versions.is_empty() {
         errors.push(versions.required("must specify one of v1, v1beta1"));
     } else if !seen.iter().any(|version| KNOWN.contains(version)) {
         errors.push(versions.invalid("must include at least one of v1, v1beta1"));
@@ -130,7 +130,7 @@ pub(super) fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     ];
     for (field, detail) in words {
         let list = rule.get(field);
-        if list.len() == 0 {
+        if list.is_empty() {
             errors.push(list.required(""));
         } else if list.len() > 1 && list.elements().any(|one| one.text() == "*") {
             errors.push(list.invalid(detail));
@@ -148,7 +148,7 @@ pub(super) fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
 
 /// Checks resources and subresources: those that a wildcard covers must not be listed again.
 fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
-    if resources.len() == 0 {
+    if resources.is_empty() {
         errors.push(resources.required(""));
     }
     // Resources with all their subresources (`x/*`), and subresources of all resources (`*/x`).
@@ -240,7 +240,7 @@ pub(super) fn check_policy(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let constraints = spec.get("matchConstraints");
     if constraints.exists() {
         check_constraints(&constraints, errors);
-        if constraints.get("resourceRules").len() == 0 {
+        if constraints.get("resourceRules").is_empty() {
             errors.push(constraints.get("resourceRules").required(""));
         }
     } else {

@@ -29,10 +29,10 @@ pub(super) fn check_rules(object: &Object, is_namespaced: bool, errors: &mut Err
         let urls = rule.get("nonResourceURLs");
         let resources = rule.get("resources");
         let groups = rule.get("apiGroups");
-        if rule.get("verbs").len() == 0 {
+        if rule.get("verbs").is_empty() {
             errors.push(rule.get("verbs").required("verbs must contain at least one value"));
         }
-        if urls.len() > 0 {
+        if !urls.is_empty() {
             if is_namespaced {
                 errors.push(urls.invalid("namespaced rules cannot apply to non-resource URLs"));
             }
@@ -42,10 +42,10 @@ pub(super) fn check_rules(object: &Object, is_namespaced: bool, errors: &mut Err
             }
             continue;
         }
-        if groups.len() == 0 {
+        if groups.is_empty() {
             errors.push(groups.required("resource rules must supply at least one api group"));
         }
-        if resources.len() == 0 {
+        if resources.is_empty() {
             errors.push(resources.required("resource rules must supply at least one resource"));
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn check(parameters: &Field<'_, '_>, needed: bool, errors: &mut Error
     if bytes > MAX_BYTES {
         errors.push(FieldError::too_long(parameters.path(), MAX_BYTES));
     }
-    if needed && parameters.len() == 0 {
+    if needed && parameters.is_empty() {
         errors.push(parameters.required("must contain at least one key/value pair"));
     }
 }

@@ -110,7 +110,7 @@ impl Printer {
         let mut sorted: Vec<_> = entries.iter().collect();
         sorted.sort_by_key(|(key, _)| *key);
         self.lines('{', '}', sorted.into_iter(), |printer, (key, value)| {
-            printer.field(key, |printer| printer.scalar(value))
+            printer.field(key, |printer| printer.scalar(value));
         });
     }
 
@@ -126,7 +126,7 @@ impl Printer {
                 });
             }
             Value::Array(elements) => {
-                self.lines('[', ']', elements.iter(), |printer, element| printer.plain(element));
+                self.lines('[', ']', elements.iter(), Self::plain);
             }
             scalar => self.scalar(scalar),
         }

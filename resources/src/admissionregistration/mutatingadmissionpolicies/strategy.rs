@@ -37,7 +37,7 @@ impl ObjectStrategy for MutatingPolicyStrategy {
         let spec = Field::of(object, "spec");
         matching::check_policy(&spec, &mut errors);
         matching::check_mutated_operations(&spec.get("matchConstraints"), &mut errors);
-        if spec.get("mutations").len() == 0 {
+        if spec.get("mutations").is_empty() {
             errors.push(spec.get("mutations").required("mutations must contain at least one item"));
         }
         for mutation in spec.get("mutations").elements() {

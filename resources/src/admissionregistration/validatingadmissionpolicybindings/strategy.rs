@@ -33,7 +33,7 @@ impl ObjectStrategy for ValidatingBindingStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         matching::check_binding(&spec, &mut errors);
-        if spec.get("validationActions").len() == 0 {
+        if spec.get("validationActions").is_empty() {
             errors.push(spec.get("validationActions").required(""));
         }
         for action in spec.get("validationActions").elements() {

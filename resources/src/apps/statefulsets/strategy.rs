@@ -1,7 +1,5 @@
 //! Rules of StatefulSets.
 
-use std::collections::BTreeSet;
-
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::{self, NameRule};
@@ -9,10 +7,11 @@ use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
-use crate::apps::workload::{self, Workload};
+use super::template;
+use crate::apps::workload;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::core::volume_claim::{self, Tolerated};
-use crate::support::defaulting::{each, fill, fill_at, with, with_at};
+use crate::support::defaulting::{each, fill, fill_at, with};
 use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, NUMBER, OPTIONAL};
@@ -165,38 +164,8 @@ fn check(context: &RequestContext, object: &Object, old: Option<&Object>) -> Err
     if old.is_none() {
         spec.get("serviceName").check_if_set(names::dns_label, &mut errors);
     }
-    let template = as_pods_have_it(object);
-    workload::check_selector_and_template(context, &template, Workload::STATEFUL_SET, &mut errors);
+    template::check(context, object, old, &mut errors);
     errors
-}
-
-/// Returns the set with the template as its pods have it: named by the set, and with the volumes of its claims.
-fn as_pods_have_it(object: &Object) -> Object {
-    let mut set = object.clone();
-    let claims = object.get(&["spec", "volumeClaimTemplates"]).and_then(Value::as_array);
-    let names: BTreeSet<&str> = claims
-        .into_iter()
-        .flatten()
-        .filter_map(|claim| claim.pointer("/metadata/name").and_then(Value::as_str))
-        .collect();
-    with_at(&mut set, &["spec", "template", "spec"], |pod| {
-        pod.remove("hostname");
-        pod.remove("subdomain");
-        if names.is_empty() {
-            return;
-        }
-        let own = pod.remove("volumes").and_then(|volumes| volumes.as_array().cloned()).unwrap_or_default();
-        let mut volumes: Vec<Value> = names
-            .iter()
-            .map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}))
-            .collect();
-        let is_kept = |volume: &Value| {
-            volume.get("name").and_then(Value::as_str).is_none_or(|name| !names.contains(name))
-        };
-        volumes.extend(own.into_iter().filter(is_kept));
-        pod.insert("volumes".to_owned(), volumes.into());
-    });
-    set
 }
 
 fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {

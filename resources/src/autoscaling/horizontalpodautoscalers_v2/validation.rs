@@ -286,7 +286,7 @@ fn check_rules(rules: &Field<'_, '_>, errors: &mut ErrorList) {
     }
     rules.get("selectPolicy").check_one_of(&["Disabled", "Max", "Min"], errors);
     let policies = rules.get("policies");
-    if policies.len() == 0 {
+    if policies.is_empty() {
         errors.push(policies.required("must specify at least one Policy"));
     }
     for policy in policies.elements() {

@@ -86,7 +86,7 @@ fn derive_defaults(limit: &mut Fields) {
 fn check_limit(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
     if kind == "Pod" {
         for field in ["default", "defaultRequest"] {
-            if limit.get(field).len() > 0 {
+            if !limit.get(field).is_empty() {
                 errors.push(limit.get(field).forbidden("may not be specified when `type` is 'Pod'"));
             }
         }

@@ -186,19 +186,16 @@ fn check_extended_claim(status: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &m
     for mapping in mappings.elements() {
         let fields = ["containerName", "resourceName", "requestName"].map(|name| mapping.get(name));
         let [container, resource, request] = &fields;
-        match requests.get(container.text()) {
-            Some(requests) => {
-                let is_known = requests.is_some_and(|requests| requests.get(resource.text()).is_some());
-                if !is_known {
-                    let detail = "must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests";
-                    errors.push(resource.invalid_text(detail));
-                }
+        if let Some(requests) = requests.get(container.text()) {
+            let is_known = requests.is_some_and(|requests| requests.get(resource.text()).is_some());
+            if !is_known {
+                let detail = "must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests";
+                errors.push(resource.invalid_text(detail));
             }
-            None => {
-                let detail =
-                    "must match the name of an entry in spec.initContainers.name or spec.containers.name";
-                errors.push(container.invalid_text(detail));
-            }
+        } else {
+            let detail =
+                "must match the name of an entry in spec.initContainers.name or spec.containers.name";
+            errors.push(container.invalid_text(detail));
         }
         for complaint in names::dns_label(request.text()) {
             errors.push(FieldError::invalid(status.path().child("requestName"), request.text(), complaint));

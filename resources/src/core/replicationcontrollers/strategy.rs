@@ -66,7 +66,7 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
     spec.get("minReadySeconds").check_not_negative(&mut errors);
     let selector = spec.get("selector");
     let template = spec.get("template");
-    if selector.len() == 0 {
+    if selector.is_empty() {
         errors.push(selector.required(""));
     }
     spec.get("replicas").check_not_negative(&mut errors);

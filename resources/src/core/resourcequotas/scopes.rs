@@ -93,13 +93,13 @@ fn check_requirement(list: &Field<'_, '_>, requirement: &Field<'_, '_>, errors: 
         complain(&operator, "operator", detail);
     }
     match operator.text() {
-        "In" | "NotIn" if values.len() == 0 => {
+        "In" | "NotIn" if values.is_empty() => {
             let mut error = values
                 .required("must be at least one value when `operator` is 'In' or 'NotIn' for scope selector");
             error.field = list.path().child("values");
             errors.push(error);
         }
-        "Exists" | "DoesNotExist" if values.len() > 0 => {
+        "Exists" | "DoesNotExist" if !values.is_empty() => {
             let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
             complain(&values, "values", detail);
         }

@@ -21,7 +21,7 @@ pub(super) fn check(endpoints: &Field<'_, '_>, kind: &str, errors: &mut ErrorLis
     }
     for endpoint in endpoints.elements() {
         let addresses = endpoint.get("addresses");
-        if addresses.len() == 0 {
+        if addresses.is_empty() {
             errors.push(addresses.required("must contain at least 1 address"));
         } else if addresses.len() > MAX_ADDRESSES {
             errors.push(FieldError::too_many(addresses.path(), addresses.len(), MAX_ADDRESSES));

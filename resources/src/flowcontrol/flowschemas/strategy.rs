@@ -127,7 +127,7 @@ fn check_precedence(precedence: &Field<'_, '_>, name: &str, errors: &mut ErrorLi
 
 fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     let subjects = rule.get("subjects");
-    if subjects.len() == 0 {
+    if subjects.is_empty() {
         errors.push(subjects.required("subjects must contain at least one value"));
     }
     for subject in subjects.elements() {
@@ -193,7 +193,7 @@ fn check_resource_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     let namespaces = rule.get("namespaces");
     check_list(&groups, "resource rules must supply at least one api group", "api groups", errors);
     check_list(&resources, "resource rules must supply at least one resource", "resources", errors);
-    if namespaces.len() == 0 && !rule.get("clusterScope").is_true() {
+    if namespaces.is_empty() && !rule.get("clusterScope").is_true() {
         let detail = "resource rules that are not cluster scoped must supply at least one namespace";
         errors.push(namespaces.required(detail));
     } else if has_wildcard(&namespaces) {
@@ -238,7 +238,7 @@ fn check_urls(urls: &Field<'_, '_>, errors: &mut ErrorList) {
 
 /// Checks that a list is not empty, and that `*` is its only element if present.
 fn check_list(list: &Field<'_, '_>, missing: &str, others: &str, errors: &mut ErrorList) {
-    if list.len() == 0 {
+    if list.is_empty() {
         errors.push(list.required(missing));
     } else if has_wildcard(list) {
         check_alone(list, others, errors);

@@ -40,7 +40,7 @@ impl ObjectStrategy for IngressStrategy {
         let spec = Field::of(new, "spec");
         let backend = spec.get("defaultBackend");
         let rules = spec.get("rules");
-        if rules.len() == 0 && !backend.exists() {
+        if rules.is_empty() && !backend.exists() {
             let detail = "either `defaultBackend` or `rules` must be specified";
             errors.push(FieldError::invalid(spec.path(), rules.value().cloned().unwrap_or_default(), detail));
         }
@@ -103,7 +103,7 @@ fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
         return;
     }
     let paths = http.get("paths");
-    if paths.len() == 0 {
+    if paths.is_empty() {
         errors.push(paths.required(""));
     }
     for path in paths.elements() {

@@ -28,7 +28,7 @@ impl ObjectStrategy for ClusterRoleStrategy {
         let aggregation = Field::of(object, "aggregationRule");
         if aggregation.exists() {
             let selectors = aggregation.get("clusterRoleSelectors");
-            if selectors.len() == 0 {
+            if selectors.is_empty() {
                 errors.push(
                     selectors
                         .required("at least one clusterRoleSelector required if aggregationRule is non-nil"),
