@@ -23,4 +23,4 @@ pub mod resourcequotas;
 pub mod secrets;
 pub mod serviceaccounts;
 pub mod services;
-mod volume_claim;
+pub(crate) mod volume_claim;

@@ -17,20 +17,22 @@ pub(crate) struct Workload {
     selector_of: &'static str,
     /// The name in messages about a deadline of the pods.
     deadline_of: &'static str,
+    /// Whether a missing selector is an error by itself, apart from that it selects no pods.
+    needs_selector: bool,
 }
 
 impl Workload {
     /// Deployments.
-    pub(crate) const DEPLOYMENT: Self = Self { selector_of: "deployment", deadline_of: "ReplicaSet" };
+    pub(crate) const DEPLOYMENT: Self = Self { selector_of: "deployment", deadline_of: "ReplicaSet", needs_selector: true };
     /// Replica sets; their messages name deployments.
     pub(crate) const REPLICA_SET: Self = Self::DEPLOYMENT;
     /// Stateful sets.
-    pub(crate) const STATEFUL_SET: Self = Self { selector_of: "statefulset", deadline_of: "StatefulSet" };
+    pub(crate) const STATEFUL_SET: Self = Self { selector_of: "statefulset", deadline_of: "StatefulSet", needs_selector: true };
     /// Daemon sets.
-    pub(crate) const DAEMON_SET: Self = Self { selector_of: "daemonset", deadline_of: "DaemonSet" };
+    pub(crate) const DAEMON_SET: Self = Self { selector_of: "daemonset", deadline_of: "DaemonSet", needs_selector: false };
     /// Replication controllers.
     pub(crate) const REPLICATION_CONTROLLER: Self =
-        Self { selector_of: "replicationcontroller", deadline_of: "ReplicationController" };
+        Self { selector_of: "replicationcontroller", deadline_of: "ReplicationController", needs_selector: true };
 }
 
 /// The form of a rollout strategy in messages.
@@ -62,7 +64,7 @@ pub(crate) fn check_selector(object: &Object, workload: Workload, errors: &mut E
         if selector.get("matchLabels").len() + selector.get("matchExpressions").len() == 0 {
             errors.push(selector.invalid(format!("empty selector is invalid for {}", workload.selector_of)));
         }
-    } else {
+    } else if workload.needs_selector {
         errors.push(selector.required(""));
     }
     if given.is_some_and(|selector| LabelSelector::from_object(selector).is_err()) {
@@ -161,6 +163,6 @@ pub(crate) fn check_collisions(new: &Object, old: &Object, errors: &mut ErrorLis
     count.check_not_negative(errors);
     let Some(before) = before else { return };
     if count.integer().is_none_or(|now| now < before) {
-        errors.push(count.invalid("cannot be decremented"));
+        errors.push(FieldError::invalid(count.path(), count.number(), "cannot be decremented"));
     }
 }

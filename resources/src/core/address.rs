@@ -183,6 +183,15 @@ pub(crate) fn warn_of_address(path: &FieldPath, text: &str, warnings: &mut Vec<S
     }
 }
 
+/// Adds an error if the text is no address of an endpoint: one that another machine can reach.
+pub(crate) fn check_endpoint(field: &Field<'_, '_>, errors: &mut ErrorList) {
+    if parse_loosely(field.text()).is_none() {
+        errors.push(field.invalid_text("must be a valid IP address"));
+    } else {
+        check_reachable(field, errors);
+    }
+}
+
 /// Adds an error if the text is no address that another machine can reach.
 pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
     let Some(address) = parse_loosely(field.text()) else {

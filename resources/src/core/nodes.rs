@@ -2,6 +2,7 @@
 
 pub mod proxy;
 mod strategy;
+mod validation;
 
 use registry_core::api::Object;
 use registry_core::resource::Column;

@@ -139,13 +139,18 @@ fn check_source(source: &Field<'_, '_>, tolerates_groups: bool, errors: &mut Err
 
 /// Warns of amounts that are no whole number of bytes.
 pub(crate) fn warn(spec: &Field<'_, '_>, warnings: &mut Vec<String>) {
+    warn_at(spec, &spec.path(), warnings);
+}
+
+/// The same for a spec at another path.
+pub(crate) fn warn_at(spec: &Field<'_, '_>, place: &FieldPath, warnings: &mut Vec<String>) {
     let resources = spec.get("resources");
-    for list in ["requests", "limits"] {
-        let list = resources.get(list);
+    for name in ["requests", "limits"] {
+        let list = resources.get(name);
         let amount = list.get("storage");
         let Ok(quantity) = Quantity::parse(amount.text()) else { continue };
         if !quantity.is_whole() {
-            let path: FieldPath = list.path().key("storage");
+            let path = place.child("resources").child(name).key("storage");
             let value: Value = quantity.to_string().into();
             warnings.push(format!("{path}: fractional byte value {value} is invalid, must be an integer"));
         }

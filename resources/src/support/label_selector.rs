@@ -51,9 +51,9 @@ pub(crate) fn check_except_values(selector: &Field<'_, '_>, errors: &mut ErrorLi
     }
 }
 
-/// Whether a selector is present and can be evaluated.
+/// Whether a selector can be evaluated; an absent one selects nothing.
 pub(crate) fn is_readable(selector: &Field<'_, '_>) -> bool {
-    selector.value().is_some_and(|selector| LabelSelector::from_object(selector).is_ok())
+    selector.value().is_none_or(|selector| LabelSelector::from_object(selector).is_ok())
 }
 
 /// Whether a selector inside an object selects the labels at a path of the same object.

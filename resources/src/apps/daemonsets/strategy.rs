@@ -31,8 +31,12 @@ impl ObjectStrategy for DaemonSetStrategy {
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        let generation = template_generation(object).max(1);
-        object.set(&TEMPLATE_GENERATION, generation.to_string().into());
+        object.set(&TEMPLATE_GENERATION, "1".into());
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        // The number is a field of the spec, which the status does not change.
+        new.copy_field(old, &TEMPLATE_GENERATION);
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {

@@ -117,7 +117,11 @@ fn check_rolling_update(rolling: &Field<'_, '_>, errors: &mut ErrorList) {
     for field in [&unavailable, &surge] {
         workload::check_amount(field, errors);
     }
-    if workload::is_zero(&surge) && workload::is_zero(&unavailable) {
+    // A text that is no percentage counts as zero.
+    let is_zero = |amount: &Field<'_, '_>| {
+        workload::is_zero(amount) || amount.optional_text().is_some() && workload::percent(amount).is_none()
+    };
+    if is_zero(&surge) && is_zero(&unavailable) {
         errors.push(unavailable.invalid("may not be 0 when `maxSurge` is 0"));
     }
     if workload::percent(&unavailable).is_some_and(|percent| percent > 100) {

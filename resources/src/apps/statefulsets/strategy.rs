@@ -2,7 +2,7 @@
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
+use registry_core::api::validation::names::{self, NameRule};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
@@ -10,10 +10,14 @@ use serde_json::{Value, json};
 use super::template;
 use crate::apps::workload;
 use crate::core::pod_spec::{defaults, warnings};
+use crate::core::volume_claim::{self, Tolerated};
 use crate::support::defaulting::{each, fill, fill_at, with};
+use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, NUMBER, OPTIONAL};
 
+/// A field of a feature that is off.
+const MAX_UNAVAILABLE: [&str; 4] = ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"];
 /// The fields of the spec that may change.
 const MUTABLE: [&str; 7] = [
     "replicas",
@@ -43,9 +47,13 @@ impl ObjectStrategy for StatefulSetStrategy {
         fill_at(object, &["spec", "replicas"], 1);
         fill_at(object, &["spec", "revisionHistoryLimit"], 10);
         fill_at(object, &["spec", "podManagementPolicy"], "OrderedReady");
-        fill_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
-        if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
-            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "partition"], 0);
+        const KIND: [&str; 3] = ["spec", "updateStrategy", "type"];
+        const ROLLING: [&str; 3] = ["spec", "updateStrategy", "rollingUpdate"];
+        let has_kind = object.get_str(&KIND).is_some_and(|kind| !kind.is_empty());
+        fill_at(object, &KIND, "RollingUpdate");
+        let rolls = object.get_str(&KIND) == Some("RollingUpdate");
+        if rolls && (!has_kind || object.get(&ROLLING).is_some_and(Value::is_object)) {
+            fill_at(object, &[&ROLLING[..], &["partition"]].concat(), 0);
         }
         for field in ["whenDeleted", "whenScaled"] {
             fill_at(object, &["spec", "persistentVolumeClaimRetentionPolicy", field], "Retain");
@@ -64,28 +72,43 @@ impl ObjectStrategy for StatefulSetStrategy {
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        object.remove(&MAX_UNAVAILABLE);
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        if old.get(&MAX_UNAVAILABLE).is_none() {
+            new.remove(&MAX_UNAVAILABLE);
+        }
+    }
+
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        errors_of(context, object, None)
+        check(context, object, None)
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = errors_of(context, new, Some(old));
+        let mut errors = check(context, new, Some(old));
         let mut allowed = new.clone();
         for field in MUTABLE {
             allowed.copy_field(old, &["spec", field]);
         }
-        if allowed.0.get("spec") != old.0.get("spec") {
+        if !equality::same(allowed.0.get("spec"), old.0.get("spec")) {
             errors.push(FieldError::forbidden(FieldPath::new("spec"), IMMUTABLE));
         }
         errors
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_new_workload(object, &["spec", "template"])
+        let mut warnings = warnings::of_template(object, &["spec", "template"]);
+        warn_of_claims(object, "spec", &mut warnings);
+        warnings
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &["spec", "template"])
+        let mut warnings = warnings::of_changed_workload(new, old, &["spec", "template"]);
+        // The path of these warnings has the Go name of the spec.
+        warn_of_claims(new, "Spec", &mut warnings);
+        warnings
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
@@ -97,12 +120,29 @@ impl ObjectStrategy for StatefulSetStrategy {
     }
 }
 
-/// Returns the errors of an object; `old` is what it was before an update.
-fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
+/// Warns of amounts of storage in the templates of claims, and of a history without end.
+fn warn_of_claims(object: &Object, spec_name: &str, warnings: &mut Vec<String>) {
+    let spec = Field::of(object, "spec");
+    for claim in spec.get("volumeClaimTemplates").elements() {
+        let is_create = spec_name == "spec";
+        let claim_spec = claim.get("spec");
+        if is_create {
+            volume_claim::warn(&claim_spec, warnings);
+        } else {
+            let path = claim.path().child(spec_name);
+            volume_claim::warn_at(&claim_spec, &path, warnings);
+        }
+    }
+    if spec.get("revisionHistoryLimit").number() < 0 {
+        warnings.push("spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended".to_owned());
+    }
+}
+
+fn check(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
     let spec = Field::of(object, "spec");
     let policy = spec.get("podManagementPolicy");
-    if !matches!(policy.text(), "OrderedReady" | "Parallel") {
+    if policy.check_present(&mut errors) && !matches!(policy.text(), "OrderedReady" | "Parallel") {
         errors.push(policy.invalid("must be 'OrderedReady' or 'Parallel'"));
     }
     check_update_strategy(&spec.get("updateStrategy"), &mut errors);
@@ -110,10 +150,20 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
     for when in ["whenDeleted", "whenScaled"] {
         retention.get(when).check_one_of(&["Retain", "Delete"], &mut errors);
     }
-    for number in ["replicas", "minReadySeconds", "revisionHistoryLimit"] {
+    // Claims and the service are immutable: what is stored is not checked again.
+    if old.is_none() {
+        for claim in spec.get("volumeClaimTemplates").elements() {
+            volume_claim::check_spec(&claim.get("spec"), Tolerated::default(), &mut errors);
+        }
+    }
+    for number in ["replicas", "minReadySeconds"] {
         spec.get(number).check_not_negative(&mut errors);
     }
-    spec.get("ordinals").get("start").check_not_negative(&mut errors);
+    let ordinals = spec.get("ordinals");
+    ordinals.get("start").check_not_negative(&mut errors);
+    if old.is_none() {
+        spec.get("serviceName").check_if_set(names::dns_label, &mut errors);
+    }
     template::check(context, object, old, &mut errors);
     errors
 }
@@ -138,6 +188,7 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
                 errors.push(unavailable.invalid("must not be greater than 100%"));
             }
         }
+        "" => errors.push(strategy.required("")),
         _ => {
             let error = strategy.invalid("must be 'RollingUpdate' or 'OnDelete'");
             errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));

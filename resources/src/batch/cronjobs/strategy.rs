@@ -124,16 +124,18 @@ fn check_schedule(
 }
 
 fn check_zone(zone: &Field<'_, '_>, errors: &mut ErrorList) {
-    match zone.text() {
-        "" => errors.push(zone.invalid("timeZone must be nil or non-empty string")),
-        name if name.eq_ignore_ascii_case("local") => {
-            errors.push(zone.invalid(
-                "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones",
-            ));
-        }
-        name if jiff::tz::TimeZone::get(name).is_err() => {
-            errors.push(zone.invalid(format!("unknown time zone {name}")));
-        }
-        _ => {}
+    let name = zone.text();
+    if name.is_empty() {
+        errors.push(zone.invalid("timeZone must be nil or non-empty string"));
+        return;
+    }
+    let is_local = name.eq_ignore_ascii_case("local");
+    if is_local {
+        let detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
+        errors.push(zone.invalid(detail));
+    }
+    // The name `Local` is read, in other cases it is a zone like others.
+    if name != "Local" && (is_local || jiff::tz::TimeZone::get(name).is_err()) {
+        errors.push(zone.invalid(format!("unknown time zone {name}")));
     }
 }

@@ -54,16 +54,13 @@ impl ObjectStrategy for JobStrategy {
                 object.set(&["spec", field], default);
             }
         }
-        if !is_empty_at(object, &TEMPLATE_LABELS) && is_empty_at(object, &["metadata", "labels"]) {
-            let labels = object.get(&TEMPLATE_LABELS).cloned().unwrap_or_default();
-            object.set(&["metadata", "labels"], labels);
-        }
         with_at(object, &["spec"], job_spec::default_failure_policy);
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
         if is_manual(object) {
+            label_as_template(object);
             return;
         }
         let name = object.name().to_owned();
@@ -79,6 +76,15 @@ impl ObjectStrategy for JobStrategy {
         }
         let [uid_label, _] = UID_LABELS;
         fill_at(object, &["spec", "selector", "matchLabels", uid_label], uid);
+        label_as_template(object);
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, _old: &Object) {
+        label_as_template(new);
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, _old: &Object) {
+        label_as_template(new);
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
@@ -134,6 +140,14 @@ impl ObjectStrategy for JobStrategy {
 
 fn is_manual(object: &Object) -> bool {
     object.get(&["spec", "manualSelector"]) == Some(&Value::Bool(true))
+}
+
+/// Gives a job without labels those of its pods, also the ones that the server made.
+fn label_as_template(job: &mut Object) {
+    if !is_empty_at(job, &TEMPLATE_LABELS) && is_empty_at(job, &["metadata", "labels"]) {
+        let labels = job.get(&TEMPLATE_LABELS).cloned().unwrap_or_default();
+        job.set(&["metadata", "labels"], labels);
+    }
 }
 
 fn check(context: &RequestContext, job: &Object, old: Option<&Object>) -> ErrorList {

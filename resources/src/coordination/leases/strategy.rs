@@ -23,6 +23,14 @@ impl ObjectStrategy for LeaseStrategy {
         true
     }
 
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        drop_election(object, None);
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        drop_election(new, Some(old));
+    }
+
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
@@ -33,6 +41,15 @@ impl ObjectStrategy for LeaseStrategy {
         spec.get("leaseTransitions").check_not_negative(&mut errors);
         check_election(&spec, &mut errors);
         errors
+    }
+}
+
+/// Drops the fields of coordinated elections, which are off, unless they were set before.
+fn drop_election(object: &mut Object, old: Option<&Object>) {
+    let fields = ["strategy", "preferredHolder"];
+    let is_used = old.is_some_and(|old| fields.iter().any(|field| old.get(&["spec", field]).is_some()));
+    for field in fields.iter().filter(|_| !is_used) {
+        object.remove(&["spec", field]);
     }
 }
 

@@ -28,7 +28,7 @@ impl ObjectStrategy for ConfigMapStrategy {
         let bytes =
             binary.entries().map(|(_, value)| config_data::decoded_length(value.text())).sum::<usize>();
         if texts + bytes > config_data::MAX_BYTES {
-            errors.push(FieldError::too_long(FieldPath::root(), config_data::MAX_BYTES));
+            errors.push(FieldError::too_long(FieldPath::root().key(""), config_data::MAX_BYTES));
         }
         errors
     }

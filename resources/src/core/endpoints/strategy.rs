@@ -44,7 +44,7 @@ fn check_subset(subset: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(subset.required("must specify `addresses` or `notReadyAddresses`"));
     }
     for endpoint in ready.elements().chain(not_ready.elements()) {
-        address::check_reachable(&endpoint.get("ip"), errors);
+        address::check_address(&endpoint.get("ip"), errors);
         let hostname = endpoint.get("hostname");
         if !hostname.text().is_empty() {
             hostname.check(names::dns_label, errors);
@@ -53,6 +53,7 @@ fn check_subset(subset: &Field<'_, '_>, errors: &mut ErrorList) {
         if !node.text().is_empty() {
             node.check(names::dns_subdomain, errors);
         }
+        address::check_endpoint(&endpoint.get("ip"), errors);
     }
     let needs_names = ports.len() > 1;
     for port in ports.elements() {

@@ -10,6 +10,7 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
 use crate::support::field::Field;
+use crate::support::go_text::internal;
 
 /// Maximum length of reporter, action and reason, in bytes.
 const SHORT_TEXT_BYTES: usize = 128;
@@ -71,7 +72,14 @@ impl ObjectStrategy for EventStrategy {
                 let stored = stored_name(name);
                 if new.0.get(stored) != old.0.get(stored) {
                     let value = new.0.get(stored).cloned().unwrap_or_default();
-                    errors.push(FieldError::invalid(FieldPath::new(name), value, "field is immutable"));
+                    let shape = match name {
+                        "involvedObject" => Some("<core.ObjectReference>"),
+                        "related" => Some("*<core.ObjectReference>"),
+                        _ => None,
+                    };
+                    let shown = shape.map(|shape| internal::text(Some(&value), shape));
+                    let error = FieldError::invalid(FieldPath::new(name), value, "field is immutable");
+                    errors.push(FieldError { shown, ..error });
                 }
             }
         }
@@ -135,7 +143,7 @@ fn check_report(object: &Object, errors: &mut ErrorList) {
         errors.push(wrong_namespace(about));
     }
     let reporter = object.get_str(&["reportingComponent"]).unwrap_or_default();
-    let field = || FieldPath::new("reportingController");
+    let field = || FieldPath::new("reportingComponent");
     if reporter.is_empty() {
         errors.push(FieldError::required(field(), ""));
     }

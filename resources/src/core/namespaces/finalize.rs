@@ -11,6 +11,8 @@ use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
 
 use super::Namespaces;
+use super::strategy;
+use crate::support::field::Field;
 
 /// The `finalize` subresource of namespaces: only `spec.finalizers` changes.
 pub struct Finalize;
@@ -43,13 +45,12 @@ impl UpdateRules for FinalizeRules {
         }
     }
 
-    fn validate(
-        &self,
-        resource: &ResourceType,
-        context: &RequestContext,
-        new: &Object,
-        _: &Object,
-    ) -> ErrorList {
-        resource.strategy.validate(context, new)
+    fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, _: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(new, "spec");
+        for finalizer in spec.get("finalizers").elements() {
+            strategy::check_finalizer(&finalizer.path(), finalizer.text(), &mut errors);
+        }
+        errors
     }
 }

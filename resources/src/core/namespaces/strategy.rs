@@ -88,7 +88,7 @@ impl ObjectStrategy for NamespaceStrategy {
 }
 
 /// Checks a finalizer of the spec: a well-known name or a qualified one.
-fn check_finalizer(path: &FieldPath, finalizer: &str, errors: &mut ErrorList) {
+pub(super) fn check_finalizer(path: &FieldPath, finalizer: &str, errors: &mut ErrorList) {
     for complaint in names::qualified_name(finalizer) {
         errors.push(FieldError::invalid(path.clone(), finalizer, complaint));
     }

@@ -1,27 +1,17 @@
 //! Rules of nodes.
 
-use std::collections::HashSet;
-
 use registry_core::RequestContext;
-use registry_core::api::validation::{ErrorList, names};
-use registry_core::api::{FieldError, FieldPath, Object};
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
-use crate::core::address;
+use super::validation;
 use crate::support::defaulting::is_empty_at;
 use crate::support::field::Field;
-use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// Fields of the former dynamic kubelet configuration: existing values are kept, new ones are refused.
 const KUBELET_CONFIG: [[&str; 2]; 2] = [["spec", "configSource"], ["status", "config"]];
-/// The form of a taint in messages.
-const TAINT: GoShape = GoShape::Struct(&[
-    ("Key", "key", TEXT),
-    ("Value", "value", TEXT),
-    ("Effect", "effect", TEXT),
-    ("TimeAdded", "timeAdded", OPTIONAL),
-]);
 const CIDRS: [&str; 2] = ["spec", "podCIDRs"];
 
 /// Pod CIDRs are immutable once set; taints are unique.
@@ -59,55 +49,20 @@ impl ObjectStrategy for NodeStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        let cidrs = spec.get("podCIDRs");
-        for cidr in cidrs.elements() {
-            address::check_network(&cidr, &mut errors);
-        }
-        check_taints(&spec.get("taints"), &mut errors);
+        validation::check_common(object, &mut errors);
+        validation::check_networks(&Field::of(object, "spec").get("podCIDRs"), &mut errors);
         errors
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        if !is_empty_at(old, &CIDRS) && new.get(&CIDRS) != old.get(&CIDRS) {
-            let path = FieldPath::new("spec").child("podCIDRs");
-            let detail = "node updates may not change podCIDR except from \"\" to valid";
-            errors.push(FieldError::forbidden(path, detail));
-        }
-        let provider = ["spec", "providerID"];
-        if !is_empty_at(old, &provider) && new.get(&provider) != old.get(&provider) {
-            let path = FieldPath::new("spec").child("providerID");
-            let detail = "node updates may not change providerID except from \"\" to valid";
-            errors.push(FieldError::forbidden(path, detail));
-        }
+        // Kubernetes checks a node with the object and again with the update.
+        validation::check_common(new, &mut errors);
+        validation::check_change(new, old, &mut errors);
         errors
     }
 
     fn keeps_status_on_create(&self) -> bool {
         true
-    }
-}
-
-fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut seen: HashSet<(&str, &str)> = HashSet::new();
-    for (place, taint) in taints.elements().enumerate() {
-        let key = taint.get("key");
-        let effect = taint.get("effect");
-        key.check(names::qualified_name, errors);
-        taint.get("value").check(names::label_value, errors);
-        let accepted = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-        if effect.text().is_empty() {
-            errors.push(effect.required(""));
-        } else {
-            effect.check_one_of(&accepted, errors);
-        }
-        if !seen.insert((key.text(), effect.text())) {
-            // The error's path is the former location of taints.
-            let path = FieldPath::new("metadata").child("taints").index(place);
-            let error = FieldError::duplicate(path, taint.value().cloned().unwrap_or_default());
-            let detail = "taints must be unique by key and effect pair";
-            errors.push(error.detailed(detail).shown_as(taint.go_text(TAINT)));
-        }
     }
 }

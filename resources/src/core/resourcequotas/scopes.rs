@@ -87,7 +87,7 @@ fn check_requirement(list: &Field<'_, '_>, requirement: &Field<'_, '_>, errors: 
     }
     let has_no_values = !matches!(name.text(), "PriorityClass" | OF_CLAIMS) && is_known(name.text());
     if has_no_values && operator.text() != "Exists" {
-        let detail = "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, \
+        let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, \
                       ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, \
                       ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
         complain(&operator, "operator", detail);

@@ -112,6 +112,16 @@ fn check_json(data: &Field<'_, '_>, key: &str, errors: &mut ErrorList) {
     let decoded = STANDARD.decode(text.text()).unwrap_or_default();
     if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&decoded) {
         let path = data.path().key(key);
-        errors.push(FieldError::invalid(path, "<secret contents redacted>", error.to_string()));
+        let first = decoded.iter().map(|byte| char::from(*byte)).find(|letter| !letter.is_ascii_whitespace());
+        // A value begins with one of these.
+        let begins = |letter: char| letter.is_ascii_digit() || "{[\"-tfn".contains(letter);
+        let detail = match first {
+            None => "unexpected end of JSON input".to_owned(),
+            Some(letter) if !begins(letter) => {
+                format!("invalid character {letter:?} looking for beginning of value")
+            }
+            Some(_) => error.to_string(),
+        };
+        errors.push(FieldError::invalid(path, "<secret contents redacted>", detail));
     }
 }

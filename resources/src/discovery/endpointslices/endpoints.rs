@@ -36,9 +36,8 @@ pub(super) fn check(endpoints: &Field<'_, '_>, kind: &str, errors: &mut ErrorLis
             hostname.check(names::dns_label, errors);
         }
         let hints = endpoint.get("hints");
-        for (list, name) in [("forZones", "name"), ("forNodes", "name")] {
-            check_hints(&hints.get(list), name, errors);
-        }
+        check_hints(&hints.get("forZones"), names::label_value, errors);
+        check_hints(&hints.get("forNodes"), names::dns_subdomain, errors);
     }
 }
 
@@ -71,19 +70,19 @@ fn check_domain(name: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_hints(hints: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
+fn check_hints(hints: &Field<'_, '_>, rule: fn(&str) -> Vec<String>, errors: &mut ErrorList) {
     if hints.len() > MAX_HINTS {
         errors.push(FieldError::too_many(hints.path(), hints.len(), MAX_HINTS));
         return;
     }
     let mut seen = HashSet::new();
     for hint in hints.elements() {
-        let name = hint.get(name);
+        let name = hint.get("name");
         if seen.contains(&name.text()) {
             errors.push(name.duplicate());
         }
         seen.insert(name.text());
-        name.check(names::label_value, errors);
+        name.check(rule, errors);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use registry_core::RequestContext;
 use registry_core::api::Object;
-use registry_core::api::validation::{ErrorList, FieldError};
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
@@ -16,6 +16,9 @@ const HASH_BITS: u32 = 60;
 
 /// Defaults and validation of concurrency limits and queuing.
 pub(super) struct PriorityLevelStrategy;
+
+/// An annotation of a former version, which conversion removes.
+const PRESERVE_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 impl ObjectStrategy for PriorityLevelStrategy {
     fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
@@ -42,6 +45,11 @@ impl ObjectStrategy for PriorityLevelStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
+        if object.annotations().any(|(key, _)| key == PRESERVE_ZERO) {
+            let path = FieldPath::new("metadata").child("annotations");
+            let detail = format!("annotation '{PRESERVE_ZERO}' is forbidden");
+            errors.push(FieldError::forbidden(path, detail));
+        }
         let spec = Field::of(object, "spec");
         check_type(&spec, object.name(), &mut errors);
         check_mandatory(&spec, object.name(), &mut errors);
@@ -69,7 +77,10 @@ fn check_type(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
                 errors.push(limited.forbidden("must be nil if the type is not Limited"));
             }
             if exempt.exists() {
-                exempt.get("nominalConcurrencyShares").check_not_negative(errors);
+                let shares = exempt.get("nominalConcurrencyShares");
+                if shares.number() < 0 {
+                    errors.push(shares.invalid("must be a non-negative integer"));
+                }
                 exempt.get("lendablePercent").check_between(0, 100, errors);
             }
         }
@@ -96,7 +107,8 @@ fn check_mandatory(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
         exception = " except the 'spec.exempt' field";
     }
     if own != fixed {
-        errors.push(spec.invalid(format!("spec of '{name}'{exception} must equal the fixed value")));
+        let detail = format!("spec of '{name}'{exception} must equal the fixed value");
+        errors.push(spec.invalid_as("<flowcontrol.PriorityLevelConfigurationSpec>", detail));
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
+use registry_core::api::validation::names::{self, NameRule};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 
@@ -51,8 +51,10 @@ impl ObjectStrategy for IPAddressStrategy {
         let spec = Field::of(object, "spec");
         let parent = spec.get("parentRef");
         if parent.exists() {
-            parent.get("resource").check_present(&mut errors);
-            parent.get("name").check_present(&mut errors);
+            parent.get("group").check_if_set(names::dns_subdomain, &mut errors);
+            parent.get("resource").check_named(names::path_segment, &mut errors);
+            parent.get("name").check_named(names::path_segment, &mut errors);
+            parent.get("namespace").check_if_set(names::path_segment, &mut errors);
         } else {
             errors.push(parent.required(""));
         }

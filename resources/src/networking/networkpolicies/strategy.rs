@@ -1,7 +1,7 @@
 //! Rules of NetworkPolicies.
 
 use registry_core::RequestContext;
-use registry_core::api::Object;
+use registry_core::api::{FieldError, Object};
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
 use serde_json::json;
@@ -60,8 +60,10 @@ fn check_port(port: &Field<'_, '_>, errors: &mut ErrorList) {
     }
     match first.integer() {
         Some(first) => {
-            if last.integer().is_some_and(|last| last < first) {
-                errors.push(last.invalid("must be greater than or equal to `port`"));
+            if last.number() < first {
+                // The message shows the port.
+                let detail = "must be greater than or equal to `port`";
+                errors.push(FieldError::invalid(last.path(), first, detail));
             }
             last.check_port(errors);
         }

@@ -8,6 +8,7 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 
+use crate::core::pod_spec::validation;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 use crate::support::label_selector;
@@ -29,7 +30,7 @@ impl ObjectStrategy for RuntimeClassStrategy {
         false
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let handler = Field::of(object, "handler");
         if handler.check_present(&mut errors) {
@@ -38,13 +39,15 @@ impl ObjectStrategy for RuntimeClassStrategy {
         let scheduling = Field::of(object, "scheduling");
         label_selector::check_labels(&scheduling.get("nodeSelector"), &mut errors);
         let mut seen = HashSet::new();
-        for toleration in scheduling.get("tolerations").elements() {
-            toleration.get("operator").check_one_of(&["Equal", "Exists"], &mut errors);
+        let tolerations = scheduling.get("tolerations");
+        for toleration in tolerations.elements() {
             if seen.contains(&toleration.value()) {
                 errors.push(toleration.duplicate().shown_as(toleration.go_text(TOLERATION)));
             }
             seen.insert(toleration.value());
         }
+        let options = validation::options_of_pod(context, None);
+        validation::check_tolerations(&tolerations, &options, &mut errors);
         errors
     }
 

@@ -3,8 +3,10 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
 
+use crate::support::conditions;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, LABEL_SELECTOR, OPTIONAL};
 use crate::support::label_selector;
@@ -27,6 +29,20 @@ impl ObjectStrategy for PodDisruptionBudgetStrategy {
 
     fn requires_qualified_finalizers(&self) -> bool {
         false
+    }
+
+    fn name_rule(&self) -> NameRule {
+        NameRule::PathSegment
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let status = Field::of(new, "status");
+        conditions::check(&status.get("conditions"), &mut errors);
+        for count in ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] {
+            status.get(count).check_not_negative(&mut errors);
+        }
+        errors
     }
 
     fn allow_unconditional_update(&self) -> bool {
