@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use registry_core::api::FieldPath;
 use registry_core::api::validation::ErrorList;
 
 use crate::support::field::Field;
@@ -86,6 +87,22 @@ pub(crate) fn complaint(text: &str) -> Option<&'static str> {
         "must not have leading 0s"
     } else {
         "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+    })
+}
+
+/// Returns a warning about an address that is not in canonical form.
+pub(crate) fn warning(path: &FieldPath, text: &str) -> Option<String> {
+    let address: IpAddr = without_leading_zeros(text).parse().ok()?;
+    let canonical = match address {
+        IpAddr::V6(six) => six.to_ipv4_mapped().map_or(address, IpAddr::V4),
+        IpAddr::V4(_) => address,
+    };
+    if text.parse::<IpAddr>().is_err() || canonical != address {
+        return Some(format!("{path}: non-standard IP address {text:?} is invalid: use \"{canonical}\""));
+    }
+    let is_canonical = address.is_ipv4() || address.to_string() == text;
+    (!is_canonical).then(|| {
+        format!("{path}: IPv6 address {text:?} should be in RFC 5952 canonical format (\"{address}\")")
     })
 }
 
