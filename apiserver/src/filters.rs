@@ -282,15 +282,10 @@ impl<D: Dispatch> Filters<D> {
         let authenticated = self.authenticate(peer, request.headers(), &info.path).await;
 
         // Audit: records the request from here on, if the policy says so.
-        if let Some(auditor) = &self.auditor {
-            let origin = Origin::new(&request, &info, audit_id, times.received, peer.address);
-            match &authenticated {
-                Err(_) => findings.audit = auditor.begin_refused(origin),
-                Ok(user) => match auditor.begin(origin, user).await {
-                    Ok(recording) => findings.audit = recording,
-                    Err(refusal) => return Ok(refusal),
-                },
-            }
+        let origin = Origin::new(&request, &info, audit_id, times.received, peer.address);
+        match self.begin_audit(origin, &authenticated).await {
+            Ok(recording) => findings.audit = recording,
+            Err(refusal) => return Ok(refusal),
         }
         let mut user = authenticated?;
         peer.authenticated(&user);
@@ -347,6 +342,20 @@ impl<D: Dispatch> Filters<D> {
         // Sending: a large response counts as in flight until it is sent. It is dropped if that takes too
         // long, or if the client stops reading.
         Ok(sending::within(times.deadline, place, response))
+    }
+
+    /// Begins the audit of a request, if requests are audited and the policy says so. Returns the response to a request
+    /// that must be audited and cannot be.
+    async fn begin_audit(
+        &self,
+        origin: Origin<'_>,
+        authenticated: &Result<UserInfo, StatusError>,
+    ) -> Result<Option<Box<Recording>>, Response<Body>> {
+        let Some(auditor) = &self.auditor else { return Ok(None) };
+        match authenticated {
+            Err(_) => Ok(auditor.begin_refused(origin)),
+            Ok(user) => auditor.begin(origin, user).await,
+        }
     }
 
     /// Responds to a path of the server itself, which belongs to no API.

@@ -154,16 +154,6 @@ pub(crate) fn check_new_address(field: &Field<'_, '_>, accepted: &HashSet<&str>,
     }
 }
 
-/// Adds an error if the text is no address in canonical form.
-pub(crate) fn check_canonical_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
-    if let Some(complaint) = complaint(field.text()) {
-        errors.push(field.invalid_text(complaint));
-        return;
-    }
-    let form = field.text().parse().map(canonical).unwrap_or_default();
-    check_form(field, &form, errors);
-}
-
 fn check_form(field: &Field<'_, '_>, form: &str, errors: &mut ErrorList) {
     if field.text() != form {
         errors.push(field.invalid_text(format!("must be in canonical form ({form:?})")));
@@ -241,13 +231,6 @@ pub(crate) fn network_complaint(text: &str) -> Option<&'static str> {
 pub(crate) fn check_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = network_complaint(field.text()) {
         errors.push(field.invalid_text(complaint));
-    }
-}
-
-/// Adds an error if the text is no network and was not accepted before.
-pub(crate) fn check_new_network(field: &Field<'_, '_>, accepted: &HashSet<&str>, errors: &mut ErrorList) {
-    if !accepted.contains(field.text()) {
-        check_network(field, errors);
     }
 }
 

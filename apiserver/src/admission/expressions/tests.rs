@@ -15,7 +15,12 @@ impl AccessReviewer for AllowLater {
     async fn decide(&self, user: &UserInfo, _: &WantedAccess) -> AccessDecision {
         tokio::task::yield_now().await;
         let reason = format!("decided about {}", user.name);
-        AccessDecision { allowed: user.name.starts_with("allowed"), denied: false, reason, ..AccessDecision::default() }
+        AccessDecision {
+            allowed: user.name.starts_with("allowed"),
+            denied: false,
+            reason,
+            ..AccessDecision::default()
+        }
     }
 
     async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
