@@ -64,6 +64,20 @@ fn contradictions_are_refused_by_name() {
         (&["--watch-cache-sizes=pods"], "has no #"),
         (&["--service-cluster-ip-range=10.0.0.0/32"], "leaves no room"),
         (&["--disable-admission-plugins=Zork"], "is no admission plug-in"),
+        (&["--oidc-issuer-url=https://x"], "must be specified together"),
+        (&["--oidc-groups-claim=g"], "must be specified together"),
+        (&["--oidc-required-claim=g"], "has no ="),
+        (
+            &["--authentication-config=x", "--oidc-issuer-url=https://x", "--oidc-client-id=y"],
+            "mutually exclusive",
+        ),
+        (&["--requestheader-group-headers= "], "empty value in"),
+        (&["--requestheader-uid-headers=X-Uid"], "X-Remote-Uid"),
+        (&["--service-account-max-token-expiration=30m"], "between 1 hour"),
+        (&["--service-account-issuer=a", "--service-account-issuer=a"], "already specified"),
+        (&["--service-account-issuer="], "empty string"),
+        (&["--service-account-jwks-uri=http://x"], "requires https"),
+        (&["--external-hostname=a/b"], "no host name"),
     ] {
         let message = refusal(flags);
         assert!(message.contains(named), "{flags:?}: {message}");

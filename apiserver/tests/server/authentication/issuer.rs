@@ -14,6 +14,7 @@ use rustls_pki_types::pem::PemObject as _;
 use super::https_peer::{HttpsPeer, Received};
 use super::*;
 
+/// A key of this test only: the library cannot create RSA keys.
 const RSA_KEY: &str = include_str!("rsa_key.pem");
 pub const CONFIGURATION: &str = "/.well-known/openid-configuration";
 pub const KEYS: &str = "/keys";
