@@ -100,7 +100,7 @@ impl RbacFollower {
 impl InformerHandler for RbacFollower {
     fn replaced(&self, objects: Vec<StoredObject>) {
         let items = objects.iter().map(|object| self.item(object)).collect();
-        self.index.replace(&self.prefix, items, |key| self.gone(key));
+        self.index.replace(&self.prefix, items);
     }
 
     fn changed(&self, change: InformerChange) {
@@ -115,7 +115,7 @@ impl InformerHandler for RbacFollower {
     }
 
     fn reached(&self, revision: Revision) {
-        self.index.forget(&self.prefix, revision);
+        self.index.reached(&self.prefix, revision, |key| self.gone(key));
     }
 }
 

@@ -27,6 +27,8 @@ struct Pending {
     present: HashMap<Arc<str>, Revision>,
     /// The last known revisions of objects that were removed a short time ago.
     gone: HashMap<Arc<str>, Revision>,
+    /// The objects that the last lists do not have.
+    missing: Vec<Arc<str>>,
 }
 
 /// An object of the policy: its key in the store, its revision, and what was made of it.
@@ -60,23 +62,16 @@ impl RbacIndex {
         self.pending().apply(item);
     }
 
-    /// Replaces all objects whose keys start with `prefix`. `gone` makes the content of one that does not exist.
-    pub(super) fn replace(&self, prefix: &str, items: Vec<Item>, gone: impl Fn(&str) -> Content) {
+    /// Applies a list of all objects whose keys start with `prefix`. Those that are not in it are removed as soon as the
+    /// revision of the list is [known](Self::reached): a write of this server may be newer.
+    pub(super) fn replace(&self, prefix: &str, items: Vec<Item>) {
         let mut pending = self.pending();
         let present: HashSet<Arc<str>> = items.iter().map(|item| item.key.clone()).collect();
         let is_missing = |key: &Arc<str>| key.starts_with(prefix) && !present.contains(key);
-        let missing: Vec<(Arc<str>, Revision)> = pending
-            .present
-            .iter()
-            .filter(|(key, _)| is_missing(key))
-            .map(|(key, revision)| (key.clone(), *revision))
-            .collect();
+        let missing: Vec<Arc<str>> = pending.present.keys().filter(|key| is_missing(key)).cloned().collect();
+        pending.missing.extend(missing);
         for item in items {
             pending.apply(item);
-        }
-        for (key, revision) in missing {
-            let content = gone(&key);
-            pending.apply(Item { key, revision, content });
         }
     }
 
@@ -87,9 +82,25 @@ impl RbacIndex {
         self.published.store(Arc::new(pending.policy.clone()));
     }
 
-    /// Forgets the removed objects whose keys start with `prefix`: all changes up to `revision` have arrived.
-    pub(super) fn forget(&self, prefix: &str, revision: Revision) {
-        self.pending().gone.retain(|key, gone| *gone > revision || !key.starts_with(prefix));
+    /// All changes up to `revision` of the objects whose keys start with `prefix` have arrived: removes those that are gone,
+    /// and forgets those that were removed before. `gone` makes the content of an object that does not exist.
+    pub(super) fn reached(&self, prefix: &str, revision: Revision, gone: impl Fn(&str) -> Content) {
+        let mut pending = self.pending();
+        pending.gone.retain(|key, removed| *removed > revision || !key.starts_with(prefix));
+        let (missing, others) = std::mem::take(&mut pending.missing)
+            .into_iter()
+            .partition::<Vec<_>, _>(|key| key.starts_with(prefix));
+        pending.missing = others;
+        for key in &missing {
+            // A newer one was written after the list.
+            if pending.present.get(key).is_some_and(|present| *present <= revision) {
+                pending.present.remove(key);
+                pending.policy.set(key, gone(key));
+            }
+        }
+        if !missing.is_empty() {
+            self.published.store(Arc::new(pending.policy.clone()));
+        }
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -120,9 +131,18 @@ impl Pending {
             self.gone.remove(&key);
             self.present.insert(key.clone(), revision);
         }
+        self.policy.set(&key, content);
+    }
+}
+
+// === impl Policy ===
+
+impl Policy {
+    /// Sets what an object puts in force.
+    fn set(&mut self, key: &Arc<str>, content: Content) {
         match content {
-            Content::Role(name, role) => self.policy.set_role(name, role),
-            Content::Binding(binding) => self.policy.set_binding(&key, binding),
+            Content::Role(name, role) => self.set_role(name, role),
+            Content::Binding(binding) => self.set_binding(key, binding),
         }
     }
 }

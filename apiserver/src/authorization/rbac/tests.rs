@@ -251,14 +251,22 @@ fn older_states_never_replace_newer_ones() {
     assert!(allowed());
     fixture.at(8, "/bindings/a/b", Content::Binding(None));
     assert!(allowed(), "the deletion of an earlier object removes a later one");
-    // A list that is behind lacks nothing that it must not remove, and removes what is gone.
+    // A list that is behind lacks what was written after it, whose change is delivered later.
     let index = &fixture.rbac.index;
-    index.replace("/bindings/", Vec::new(), |_| Content::Binding(None));
-    index.publish();
+    let reached = |revision: u64| index.reached("/bindings/", revision, |_| Content::Binding(None));
+    index.replace("/bindings/", Vec::new());
+    reached(8);
+    assert!(allowed(), "the list knows nothing of it");
+    fixture.at(9, "/bindings/a/b", bind());
+    assert!(allowed());
+    // A newer list lacks what is gone.
+    index.replace("/bindings/", Vec::new());
+    reached(9);
     assert!(!allowed());
-    index.forget("/bindings/", 9);
     fixture.at(10, "/bindings/a/b", bind());
     assert!(allowed());
+    reached(11);
+    assert!(allowed(), "a list counts once");
 }
 
 #[test]
