@@ -261,15 +261,9 @@ impl<D: Dispatch> Filters<D> {
         let authenticated = self.authenticate(peer.certificate.as_ref(), request.headers()).await;
 
         // Audit: records the request from here on, if the policy says so.
-        if let Some(auditor) = &self.auditor {
-            let origin = Origin::new(&request, &info, audit_id, times.received, peer.address);
-            match &authenticated {
-                Err(_) => findings.audit = auditor.begin_refused(origin),
-                Ok(user) => match auditor.begin(origin, user).await {
-                    Ok(recording) => findings.audit = recording,
-                    Err(refusal) => return Ok(refusal),
-                },
-            }
+        let origin = Origin::new(&request, &info, audit_id, times.received, peer.address);
+        if let Some(refusal) = self.audit(origin, authenticated.as_ref().ok(), findings).await {
+            return Ok(refusal);
         }
         let mut user = authenticated?;
         peer.authenticated(&user);
@@ -284,9 +278,7 @@ impl<D: Dispatch> Filters<D> {
             if let Some(entry) = &mut findings.log {
                 entry.set_impersonated(&other.name);
             }
-            if let Some(audit) = &mut findings.audit {
-                audit.impersonate(&other);
-            }
+            findings.audit.iter_mut().for_each(|audit| audit.impersonate(&other));
             user = other;
             remove_impersonation(request.headers_mut());
         }
@@ -326,6 +318,22 @@ impl<D: Dispatch> Filters<D> {
         // Sending: a large response counts as in flight until it is sent. It is dropped if that takes too
         // long, or if the client stops reading.
         Ok(sending::within(times.deadline, place, response))
+    }
+
+    /// Begins to record a request of this user, or of one who is not known, if the policy says so. Returns the response to
+    /// a request that must be refused because it cannot be recorded.
+    async fn audit(
+        &self,
+        origin: Origin<'_>,
+        user: Option<&UserInfo>,
+        findings: &mut Findings,
+    ) -> Option<Response<Body>> {
+        let auditor = self.auditor.as_ref()?;
+        let begun = match user {
+            Some(user) => auditor.begin(origin, user).await,
+            None => Ok(auditor.begin_refused(origin)),
+        };
+        begun.map(|recording| findings.audit = recording).err()
     }
 
     /// Responds to a path of the server itself, which belongs to no API.

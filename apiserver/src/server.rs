@@ -194,13 +194,7 @@ impl ServerBuilder {
         let custom_resources = custom_resources(&installed, &storages, &api, &mut informers);
         let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, informers);
         let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
-        if let Some(controller) = &custom_resources {
-            let check = Arc::new(CustomResourcesCheck(controller.clone()));
-            health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
-        }
-        if let Some(encryption) = &encryption {
-            health.add("kms-providers", Endpoint::ALL, encryption.check());
-        }
+        add_checks(&mut health, custom_resources.as_ref(), encryption.as_deref());
         let limits = &self.options.limits;
         let policy = ClusterPolicy { allows_privileged: self.options.admission.allow_privileged };
         // Large bodies: below the filters, so that authentication, bounds and the deadline stay on the connection's runtime.
@@ -414,6 +408,21 @@ fn api_config(options: &Options, storages: &Storages, metrics: &ServerMetrics) -
         cbor: options.feature_gates().is_enabled(Feature::CborServingAndStorage),
         encodings: storages.encodings().clone(),
         metrics: metrics.requests().clone(),
+    }
+}
+
+/// Adds the health checks of the parts that a server may have.
+fn add_checks(
+    health: &mut Health,
+    custom_resources: Option<&Arc<CustomResourceController>>,
+    encryption: Option<&Encryption>,
+) {
+    if let Some(controller) = custom_resources {
+        let check = Arc::new(CustomResourcesCheck(controller.clone()));
+        health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
+    }
+    if let Some(encryption) = encryption {
+        health.add("kms-providers", Endpoint::ALL, encryption.check());
     }
 }
 
