@@ -58,7 +58,7 @@ struct EncryptResponse {
 impl Plugin {
     pub fn start(socket: &Path, key_id: &str) -> Self {
         let state = Arc::new(State::default());
-        *state.key_id.lock().unwrap() = key_id.to_owned();
+        key_id.clone_into(&mut state.key_id.lock().unwrap());
         let listener = UnixListener::bind(socket).unwrap();
         let own = state.clone();
         let serving = tokio::spawn(async move {
@@ -74,7 +74,7 @@ impl Plugin {
 
     /// Encrypts with another key from now on.
     pub fn use_key(&self, key_id: &str) {
-        *self.state.key_id.lock().unwrap() = key_id.to_owned();
+        key_id.clone_into(&mut self.state.key_id.lock().unwrap());
     }
 
     pub fn decryptions(&self) -> usize {

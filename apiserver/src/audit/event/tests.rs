@@ -38,7 +38,7 @@ pub(in crate::audit) fn event(level: AuditLevel) -> Event {
 fn parsed(event: &Event) -> Value {
     let mut line = Vec::new();
     event.write_line(&mut line);
-    assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1, "one line");
+    assert_eq!(line.split(|byte| *byte == b'\n').count(), 2, "one line");
     serde_json::from_slice(&line).unwrap()
 }
 

@@ -9,8 +9,8 @@ fn parse(rest: &str) -> Result<Policy, String> {
     Policy::parse(format!("{HEAD}{rest}").as_bytes())
 }
 
-fn level(policy: &Policy, user: &str, groups: &[&str], method: http::Method, url: &str) -> AuditLevel {
-    let info = RequestInfo::parse(&method, &url.parse().unwrap());
+fn level(policy: &Policy, user: &str, groups: &[&str], method: &http::Method, url: &str) -> AuditLevel {
+    let info = RequestInfo::parse(method, &url.parse().unwrap());
     let groups = groups.iter().map(|group| (*group).to_owned()).collect();
     let user = UserInfo { name: user.to_owned(), groups, ..UserInfo::default() };
     policy.evaluate(&Attributes::of(&user, &info)).level
@@ -19,7 +19,7 @@ fn level(policy: &Policy, user: &str, groups: &[&str], method: http::Method, url
 /// Returns the level of a GET, with a policy whose only rule has this condition.
 fn matches(condition: &str, url: &str) -> bool {
     let policy = parse(&format!("rules:\n- level: Metadata\n  {condition}\n")).unwrap();
-    level(&policy, "alice", &["devs"], http::Method::GET, url) == AuditLevel::Metadata
+    level(&policy, "alice", &["devs"], &http::Method::GET, url) == AuditLevel::Metadata
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn the_first_rule_decides_and_without_one_nothing_is_recorded() {
          - {level: RequestResponse, verbs: [get]}\n",
     )
     .unwrap();
-    assert_eq!(level(&policy, "alice", &[], http::Method::GET, "/a"), AuditLevel::None);
-    assert_eq!(level(&policy, "bob", &[], http::Method::GET, "/a"), AuditLevel::Request);
-    assert_eq!(level(&policy, "bob", &[], http::Method::POST, "/a"), AuditLevel::None);
+    assert_eq!(level(&policy, "alice", &[], &http::Method::GET, "/a"), AuditLevel::None);
+    assert_eq!(level(&policy, "bob", &[], &http::Method::GET, "/a"), AuditLevel::Request);
+    assert_eq!(level(&policy, "bob", &[], &http::Method::POST, "/a"), AuditLevel::None);
     let info = RequestInfo::parse(&http::Method::GET, &"/a".parse().unwrap());
     let verdict = policy.evaluate(&Attributes::of(&UserInfo::default(), &info));
     let recorded: Vec<_> = Stage::ALL.into_iter().filter(|stage| verdict.records(*stage)).collect();

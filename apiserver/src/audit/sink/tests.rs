@@ -33,9 +33,9 @@ impl Scripted {
     }
 }
 
-fn batch(max_size: usize) -> Option<BatchConfig> {
+fn batch(max_size: usize) -> BatchConfig {
     let max_wait = Duration::from_secs(30);
-    Some(BatchConfig { buffer_size: 0, max_size, max_wait, throttle: None })
+    BatchConfig { buffer_size: 0, max_size, max_wait, throttle: None }
 }
 
 impl Sink {
@@ -54,7 +54,7 @@ fn start(mode: Mode, buffer: usize, batch: Option<BatchConfig>) -> (Arc<Scripted
 
 #[tokio::test(start_paused = true)]
 async fn batches_are_delivered_when_they_are_full_or_old() {
-    let (backend, sink, _) = start(Mode::Batch, 100, batch(3));
+    let (backend, sink, _) = start(Mode::Batch, 100, Some(batch(3)));
     let event = Arc::new(event(AuditLevel::Metadata));
     for _ in 0..4 {
         assert!(sink.process(&event).await);
@@ -71,7 +71,7 @@ async fn batches_are_delivered_when_they_are_full_or_old() {
 
 #[tokio::test(start_paused = true)]
 async fn a_full_queue_loses_events_and_delays_nobody() {
-    let (backend, sink, metrics) = start(Mode::Batch, 10, batch(1));
+    let (backend, sink, metrics) = start(Mode::Batch, 10, Some(batch(1)));
     backend.is_slow.store(true, Ordering::Relaxed);
     let event = Arc::new(event(AuditLevel::Metadata));
     let before = Instant::now();
@@ -99,7 +99,7 @@ async fn blocking_requests_wait_and_strict_ones_are_refused() {
 #[tokio::test(start_paused = true)]
 async fn the_rate_of_batches_is_limited() {
     let throttle = Some(Throttle { per_second: 2.0, burst: 3 });
-    let config = BatchConfig { throttle, ..batch(1).unwrap() };
+    let config = BatchConfig { throttle, ..batch(1) };
     let (backend, sink, _) = start(Mode::Batch, 100, Some(config));
     let event = Arc::new(event(AuditLevel::Metadata));
     for _ in 0..10 {
@@ -113,7 +113,7 @@ async fn the_rate_of_batches_is_limited() {
 
 #[tokio::test(start_paused = true)]
 async fn the_memory_of_queued_events_is_bounded_and_given_back() {
-    let (backend, sink, metrics) = start(Mode::Batch, 10_000, batch(1));
+    let (backend, sink, metrics) = start(Mode::Batch, 10_000, Some(batch(1)));
     backend.is_slow.store(true, Ordering::Relaxed);
     let mut large = event(AuditLevel::Request);
     large.recorded.request_object = Some(vec![b' '; MAX_QUEUED_BYTES / 4].into());

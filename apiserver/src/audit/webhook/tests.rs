@@ -67,7 +67,8 @@ async fn start(truncate: Option<TruncateConfig>) -> (Arc<Webhook>, WebhookBacken
 #[tokio::test]
 async fn events_are_sent_as_lists_and_again_after_failures() {
     let (webhook, backend, metrics) = start(None).await;
-    let events = vec![Arc::new(event(AuditLevel::Metadata)); 3];
+    let one = Arc::new(event(AuditLevel::Metadata));
+    let events = [one.clone(), one.clone(), one];
     assert!(backend.deliver(&events).await);
     *webhook.codes.lock().unwrap() = vec![500, 429, 404, 503];
     assert!(backend.deliver(&events[..1]).await, "the fifth attempt succeeds");
