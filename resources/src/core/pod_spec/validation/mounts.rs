@@ -17,7 +17,9 @@ pub(super) fn check(container: &Field<'_, '_>, volumes: &Volumes<'_>, errors: &m
     let mounts = container.get("volumeMounts");
     let devices = container.get("volumeDevices");
     check_mounts(container, &mounts, &Used::of(&devices, "devicePath"), volumes, errors);
-    check_devices(&devices, &Used::of(&mounts, "mountPath"), volumes, errors);
+    if !devices.is_empty() {
+        check_devices(&devices, &Used::of(&mounts, "mountPath"), volumes, errors);
+    }
 }
 
 /// The names and paths of the mounts, or of the devices, of a container.
