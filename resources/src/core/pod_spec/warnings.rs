@@ -2,13 +2,21 @@
 //!
 //! Kubernetes concept: `warningsForPodSpecAndMeta` in `pkg/api/pod`.
 
+mod paths;
+
 use std::collections::{HashMap, HashSet};
 
 use registry_core::api::validation::names;
 use registry_core::api::{FieldPath, Object};
-use registry_core::schema::Quantity;
 
+use super::totals;
+use super::validation::annotations::{self, APPARMOR};
+use super::validation::resources::has_fraction;
+use crate::core::address;
 use crate::support::field::Field;
+
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
 /// Deprecated node labels.
 const OLD_NODE_LABELS: [(&str, &str); 8] = [
@@ -47,23 +55,22 @@ const OLD_ANNOTATIONS: [(&str, &str); 3] = [
     ),
 ];
 
-/// Deprecated and removed volume types.
-const OLD_VOLUMES: [(&str, &str); 9] = [
-    ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
-    ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
-    ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-    ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
-    ("storageos", "deprecated in v1.22, non-functional in v1.25+"),
-    ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
-    ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-    ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-    ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
+/// Deprecated and removed volume types: the field, and its name in warnings.
+const OLD_VOLUMES: [(&str, &str, &str); 9] = [
+    ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+    ("gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
+    ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    ("flocker", "flocker", "deprecated in v1.22, non-functional in v1.25+"),
+    ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+    ("quobyte", "quobyte", "deprecated in v1.22, non-functional in v1.25+"),
+    ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
 ];
 
 /// Annotations that precede the field for seccomp profiles: for the pod, and (a prefix) for a container.
 const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
-const APPARMOR_OF_CONTAINER: &str = "container.apparmor.security.beta.kubernetes.io/";
 const SECCOMP_FIELD: &str = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
 const APPARMOR_FIELD: &str = "deprecated since v1.30; use the \"appArmorProfile\" field instead";
 
@@ -115,6 +122,10 @@ pub(crate) fn of_template(object: &Object, path: &[&str]) -> Vec<String> {
     }
 }
 
+fn old_label(label: &str) -> Option<&'static str> {
+    OLD_NODE_LABELS.iter().find(|(key, _)| *key == label).map(|(_, text)| *text)
+}
+
 #[derive(Default)]
 struct Warnings(Vec<String>);
 
@@ -131,11 +142,8 @@ impl Warnings {
                 self.add(&annotations.path().key(key), text);
             }
         }
-        for volume in spec.get("volumes").elements() {
-            for (kind, text) in OLD_VOLUMES.iter().filter(|(kind, _)| volume.get(kind).exists()) {
-                self.add(&volume.get(kind).path(), text);
-            }
-        }
+        self.old_volumes(&spec.get("volumes"));
+        self.0.extend(paths::overlapping(&spec.get("volumes")));
         self.repeated(&spec.get("hostAliases"), "ip");
         self.repeated(&spec.get("imagePullSecrets"), "name");
         for secret in spec.get("imagePullSecrets").elements() {
@@ -154,43 +162,94 @@ impl Warnings {
             }
         }
         self.ports(spec);
+        self.port_names(spec);
         let grace = spec.get("terminationGracePeriodSeconds");
         if grace.integer().is_some_and(|seconds| seconds < 0) {
             self.add(&grace.path(), "must be >= 0; negative values are invalid and will be treated as 1");
         }
+        self.pod_affinity(&spec.get("affinity"));
+        for nameserver in spec.get("dnsConfig").get("nameservers").elements() {
+            self.0.extend(address::warning(&nameserver.path(), nameserver.text()));
+        }
+        for alias in spec.get("hostAliases").elements() {
+            let address = alias.get("ip");
+            self.0.extend(address::warning(&address.path(), address.text()));
+        }
         self.0
     }
 
+    /// Warns about volume types that do not work, and about parts of bytes in claims.
+    fn old_volumes(&mut self, volumes: &Field<'_, '_>) {
+        for volume in volumes.elements() {
+            for (kind, reported, text) in OLD_VOLUMES {
+                let source = volume.get(kind).called(reported);
+                if source.exists() {
+                    self.add(&source.path(), text);
+                }
+            }
+            let ephemeral = volume.get("ephemeral");
+            let template = ephemeral.get("volumeClaimTemplate");
+            let spec = template.get("spec");
+            let resources = spec.get("resources");
+            for amounts in ["requests", "limits"] {
+                self.fraction(&resources.get(amounts), "storage");
+            }
+        }
+    }
+
+    /// Warns about terms that select no pod.
+    fn pod_affinity(&mut self, affinity: &Field<'_, '_>) {
+        for kind in ["podAffinity", "podAntiAffinity"] {
+            let affinity = affinity.get(kind);
+            for term in affinity.get(REQUIRED).elements() {
+                self.null_selector(&term.get("labelSelector"));
+            }
+            for weighted in affinity.get(PREFERRED).elements() {
+                self.null_selector(&weighted.get("podAffinityTerm").get("labelSelector"));
+            }
+        }
+    }
+
+    fn null_selector(&mut self, selector: &Field<'_, '_>) {
+        if !selector.exists() {
+            self.add(&selector.path(), "a null labelSelector results in matching no pod");
+        }
+    }
+
     fn node_labels(&mut self, spec: &Field<'_, '_>) {
-        let old = |label: &str| OLD_NODE_LABELS.iter().find(|(key, _)| *key == label).map(|(_, text)| *text);
         for (key, label) in spec.get("nodeSelector").entries() {
-            if let Some(text) = old(key) {
+            if let Some(text) = old_label(key) {
                 self.add(&label.path(), text);
             }
         }
         let affinity = spec.get("affinity");
         let affinity = affinity.get("nodeAffinity");
-        let mut term = |term: &Field<'_, '_>| {
-            for expression in term.get("matchExpressions").elements() {
-                let key = expression.get("key");
-                if let Some(text) = old(key.text()) {
-                    self.add(&key.path(), &format!("{} is {text}", key.text()));
-                }
-            }
-        };
-        let required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution");
-        required.get("nodeSelectorTerms").elements().for_each(|one| term(&one));
-        for preferred in affinity.get("preferredDuringSchedulingIgnoredDuringExecution").elements() {
-            term(&preferred.get("preference"));
+        let required = affinity.get(REQUIRED);
+        for term in required.get("nodeSelectorTerms").elements() {
+            self.node_term(&term, false);
+        }
+        for preferred in affinity.get(PREFERRED).elements() {
+            self.node_term(&preferred.get("preference"), true);
         }
         for constraint in spec.get("topologySpreadConstraints").elements() {
             let key = constraint.get("topologyKey");
-            if let Some(text) = old(key.text()) {
+            if let Some(text) = old_label(key.text()) {
                 self.add(&key.path(), &format!("{} is {text}", key.text()));
             }
-            let selector = constraint.get("labelSelector");
-            if !selector.exists() {
-                self.add(&selector.path(), "a null labelSelector results in matching no pod");
+            self.null_selector(&constraint.get("labelSelector"));
+        }
+    }
+
+    fn node_term(&mut self, term: &Field<'_, '_>, checks_values: bool) {
+        for expression in term.get("matchExpressions").elements() {
+            let key = expression.get("key");
+            if let Some(text) = old_label(key.text()) {
+                self.add(&key.path(), &format!("{} is {text}", key.text()));
+            }
+            for value in expression.get("values").elements().filter(|_| checks_values) {
+                for complaint in names::label_value(value.text()) {
+                    self.add(&value.path(), &format!("{} is invalid, {complaint}", value.text()));
+                }
             }
         }
     }
@@ -208,13 +267,16 @@ impl Warnings {
     /// Warns about fractions of bytes.
     fn fractions(&mut self, amounts: &Field<'_, '_>) {
         for resource in ["memory", "ephemeral-storage"] {
-            let amount = amounts.get(resource);
-            let quantity = Quantity::parse(amount.text());
-            if quantity.is_ok_and(|quantity| !quantity.is_whole()) {
-                let text =
-                    format!("fractional byte value {:?} is invalid, must be an integer", amount.text());
-                self.add(&amounts.path().key(resource), &text);
-            }
+            self.fraction(amounts, resource);
+        }
+    }
+
+    fn fraction(&mut self, amounts: &Field<'_, '_>, resource: &str) {
+        let amount = amounts.get(resource);
+        let quantity = amount.value().and_then(totals::parse);
+        if let Some(quantity) = quantity.filter(has_fraction) {
+            let text = format!("fractional byte value \"{quantity}\" is invalid, must be an integer");
+            self.add(&amounts.path().key(resource), &text);
         }
     }
 
@@ -238,9 +300,16 @@ impl Warnings {
                 if !chooses(&container, "seccompProfile") {
                     warn(&format!("{SECCOMP_OF_CONTAINER}{name}"), SECCOMP_FIELD);
                 }
-                let armored = [spec, &container].iter().any(|holder| chooses(holder, "appArmorProfile"));
-                if is_template && !armored {
-                    warn(&format!("{APPARMOR_OF_CONTAINER}{name}"), APPARMOR_FIELD);
+                let key = format!("{APPARMOR}{name}");
+                let annotation = annotations.get(&key);
+                if is_template && annotation.exists() && !chooses(&container, "appArmorProfile") {
+                    let of_pod = spec.get("securityContext");
+                    let of_pod = of_pod.get("appArmorProfile");
+                    let is_same = of_pod.exists()
+                        && annotations::profile_of(annotation.text()).as_ref() == of_pod.value();
+                    if !is_same {
+                        warn(&key, APPARMOR_FIELD);
+                    }
                 }
             }
         }
@@ -264,6 +333,45 @@ impl Warnings {
         }
     }
 
+    /// Warns about an address of the host without a port there.
+    fn lone_address(&mut self, port: &Field<'_, '_>) {
+        let address = port.get("hostIP").text();
+        if address.is_empty() || port.get("hostPort").number() != 0 {
+            return;
+        }
+        let text = format!(
+            "hostIP set without hostPort: {{Name:{} HostPort:0 ContainerPort:{} Protocol:{} HostIP:{address}}}",
+            port.get("name").text(),
+            port.get("containerPort").number(),
+            port.get("protocol").text(),
+        );
+        self.add(&port.path(), &text);
+    }
+
+    /// Warns about names that several ports have.
+    fn port_names(&mut self, spec: &Field<'_, '_>) {
+        let mut seen: HashMap<&str, FieldPath> = HashMap::new();
+        for list in CONTAINER_LISTS {
+            for container in spec.get(list).elements() {
+                for port in container.get("ports").elements() {
+                    let name = port.get("name").text();
+                    if name.is_empty() {
+                        continue;
+                    }
+                    match seen.get(name) {
+                        Some(first) => self.0.push(format!(
+                            "{}: duplicate port name {name:?} with {first}, services and probes that select ports by name will use {first}",
+                            port.path()
+                        )),
+                        None => {
+                            seen.insert(name, port.path());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     fn ports(&mut self, spec: &Field<'_, '_>) {
         struct Port<'a> {
             number: (Option<i64>, &'a str),
@@ -275,6 +383,7 @@ impl Warnings {
         for list in CONTAINER_LISTS {
             for container in spec.get(list).elements() {
                 for port in container.get("ports").elements() {
+                    self.lone_address(&port);
                     let this = Port {
                         number: (port.get("containerPort").integer(), port.get("protocol").text()),
                         host: (port.get("hostPort").integer().unwrap_or_default(), port.get("hostIP").text()),

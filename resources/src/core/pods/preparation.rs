@@ -1,11 +1,12 @@
 //! What the server adds to new pods, and drops from them.
 
 use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
 use registry_core::api::{Object, time};
 use serde_json::{Map, Value, json};
 
 use super::quality::quality_of_service;
-use crate::core::pod_spec::validation::annotations::APPARMOR;
+use crate::core::pod_spec::validation::annotations::{self, APPARMOR};
 use crate::core::pod_spec::validation::security_context::check_apparmor;
 use crate::support::defaulting::{Fields, each, with};
 use crate::support::field::Field;
@@ -124,16 +125,9 @@ fn copy_apparmor_annotations(context: &RequestContext, pod: &mut Object) {
 
 /// Returns the profile that an annotation names, if it is valid.
 fn profile_of_annotation(annotation: &str) -> Option<Value> {
-    let profile = match annotation {
-        "unconfined" => json!({"type": "Unconfined"}),
-        "runtime/default" => json!({"type": "RuntimeDefault"}),
-        _ => {
-            let file = annotation.strip_prefix("localhost/").filter(|file| !file.is_empty())?;
-            json!({"type": "Localhost", "localhostProfile": file})
-        }
-    };
+    let profile = annotations::profile_of(annotation)?;
     let holder = Object::from_value(json!({"profile": profile})).ok()?;
-    let mut errors = registry_core::api::validation::ErrorList::default();
+    let mut errors = ErrorList::default();
     check_apparmor(&Field::of(&holder, "profile"), &mut errors);
     errors.is_empty().then_some(profile)
 }

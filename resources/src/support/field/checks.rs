@@ -8,7 +8,7 @@ use registry_core::api::validation::ErrorList;
 
 use super::{Field, PathStep, something};
 use crate::support::equality;
-use crate::support::go_text::{difference, internal};
+use crate::support::go_text::internal;
 
 // === impl Field: going down ===
 
@@ -39,11 +39,6 @@ impl<'v> Field<'v, '_> {
         if !equality::same(self.value, old.value) {
             errors.push(self.invalid_as(shape, "field is immutable"));
         }
-    }
-
-    /// Returns the difference from an older value, both shown as Kubernetes' internal type.
-    pub(crate) fn difference_as(&self, shape: &str, old: &Field<'_, '_>) -> String {
-        difference::difference(&internal::text(old.value, shape), &internal::text(self.value, shape))
     }
 
     /// Adds an error if there are more elements or entries than allowed; returns whether there are not.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Options, scheduling, text_rules, visit_containers};
 use crate::support::field::Field;
@@ -139,6 +139,18 @@ pub(crate) fn check_changes(new: &Field<'_, '_>, old: &Field<'_, '_>, errors: &m
 }
 
 // === annotations and fields ===
+
+/// Returns the AppArmor profile that an annotation names; `None` if it names none.
+pub(crate) fn profile_of(annotation: &str) -> Option<Value> {
+    match annotation {
+        "unconfined" => Some(json!({"type": "Unconfined"})),
+        "runtime/default" => Some(json!({"type": "RuntimeDefault"})),
+        _ => {
+            let file = annotation.strip_prefix(LOCALHOST).filter(|file| !file.is_empty())?;
+            Some(json!({"type": "Localhost", "localhostProfile": file}))
+        }
+    }
+}
 
 /// Checks that annotations that precede fields for profiles do not contradict the fields.
 pub(crate) fn check_profiles(annotations: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &mut ErrorList) {

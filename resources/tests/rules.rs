@@ -1,0 +1,147 @@
+//! Tables of rules: objects, and the errors and warnings that they get.
+//!
+//! Each line of `rules/GROUP/KIND.jsonl` is a case: `title`, `kind`, `object`, perhaps `old` (then it is an update) and
+//! `subresource` (`status`), and the expected `errors` and `warnings`, in any order. A line with `base` has what the objects
+//! of the lines after it have in common; their own fields replace it, and lists replace lists.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code: a broken expectation is a failed test"
+)]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::registry::{InstalledApi, OpenStorage};
+use registry_core::resource::{ResourceType, Versions};
+use registry_core::storage::embedded::Embedded;
+use registry_core::storage::transform::Identity;
+use registry_core::storage::versioned::VersionedStore;
+use registry_core::storage::{Interface, StorageError};
+use serde_json::{Value, json};
+
+struct InMemory(Arc<Embedded>);
+
+impl OpenStorage for InMemory {
+    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
+        Ok(Arc::new(VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone())))
+    }
+
+    fn prefix(&self) -> &'static str {
+        "/registry"
+    }
+}
+
+fn tables(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            tables(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+}
+
+fn merge(into: &mut Value, own: &Value) {
+    match (into, own) {
+        (Value::Object(into), Value::Object(own)) => {
+            for (key, value) in own {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, own) => *into = own.clone(),
+    }
+}
+
+/// Returns an object as a store gets it.
+fn decoded(resource: &ResourceType, value: &Value) -> Object {
+    let mut value = value.clone();
+    value["apiVersion"] = resource.group_version().api_version().into();
+    value["kind"] = resource.kind.kind.into();
+    let schema = resource.schema();
+    schema.conform(&mut value, &mut Vec::new()).unwrap();
+    schema.apply_defaults(&mut value);
+    let mut object = Object::from_value(value).unwrap();
+    resource.strategy.apply_defaults(&mut object);
+    object
+}
+
+/// Returns the sorted errors and warnings of a case.
+fn outcome(resource: &ResourceType, base: &Value, case: &Value) -> (Vec<String>, Vec<String>) {
+    let object = |key: &str| {
+        let mut object = base.clone();
+        merge(&mut object, &case[key]);
+        decoded(resource, &object)
+    };
+    let context = RequestContext::default();
+    let strategy = &resource.strategy;
+    let mut new = object("object");
+    let (errors, mut warnings) = if case.get("old").is_none() {
+        strategy.prepare_for_create(&context, &mut new);
+        (strategy.validate(&context, &new), strategy.warnings_on_create(&context, &new))
+    } else {
+        let old = object("old");
+        match case["subresource"].as_str() {
+            None => {
+                strategy.prepare_for_update(&context, &mut new, &old);
+                let warnings = strategy.warnings_on_update(&context, &new, &old);
+                (strategy.validate_update(&context, &new, &old), warnings)
+            }
+            Some("status") => {
+                strategy.prepare_for_status_update(&context, &mut new, &old);
+                (strategy.validate_status_update(&context, &new, &old), Vec::new())
+            }
+            Some(other) => panic!("tables do not reach the subresource {other}"),
+        }
+    };
+    warnings.extend(context.take_warnings());
+    let mut errors: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+    errors.sort();
+    warnings.sort();
+    (errors, warnings)
+}
+
+fn sorted(list: &Value) -> Vec<String> {
+    let texts = list.as_array().into_iter().flatten().map(|text| text.as_str().unwrap().to_owned());
+    let mut texts: Vec<String> = texts.collect();
+    texts.sort();
+    texts
+}
+
+fn check(installed: &InstalledApi, path: &Path) -> Vec<String> {
+    let mut base = json!({});
+    let mut failures = Vec::new();
+    for (number, line) in std::fs::read_to_string(path).unwrap().lines().enumerate() {
+        let case: Value = serde_json::from_str(line)
+            .unwrap_or_else(|error| panic!("{}:{}: {error}", path.display(), number + 1));
+        if let Some(new_base) = case.get("base") {
+            base = new_base.clone();
+            continue;
+        }
+        let kind = case["kind"].as_str().unwrap();
+        let resource = installed.paths.iter().map(|path| &path.resource).find(|one| one.kind.kind == kind);
+        let (errors, warnings) = outcome(resource.unwrap(), &base, &case);
+        if errors != sorted(&case["errors"]) || warnings != sorted(&case["warnings"]) {
+            let found = json!({"errors": errors, "warnings": warnings});
+            failures.push(format!("{}:{} {}: {found}", path.display(), number + 1, case["title"]));
+        }
+    }
+    failures
+}
+
+#[tokio::test]
+async fn objects_get_the_errors_and_warnings_of_the_tables() {
+    let storage = InMemory(Embedded::in_memory());
+    let installed = resources::STORAGE_MAP.install(&storage, &|_| true).unwrap();
+    let mut paths = Vec::new();
+    tables(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules"), &mut paths);
+    let failures: Vec<String> = paths.iter().flat_map(|path| check(&installed, path)).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
