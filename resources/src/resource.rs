@@ -1,13 +1,13 @@
 //! The resources of `resource.k8s.io`.
 
-pub mod deviceclasses;
 mod allocation;
 mod capacity;
+pub mod deviceclasses;
 mod devices;
 mod names;
 mod requests;
-mod selectors;
-mod taints;
 pub mod resourceclaims;
 pub mod resourceclaimtemplates;
 pub mod resourceslices;
+mod selectors;
+mod taints;

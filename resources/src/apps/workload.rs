@@ -23,16 +23,22 @@ pub(crate) struct Workload {
 
 impl Workload {
     /// Deployments.
-    pub(crate) const DEPLOYMENT: Self = Self { selector_of: "deployment", deadline_of: "ReplicaSet", needs_selector: true };
+    pub(crate) const DEPLOYMENT: Self =
+        Self { selector_of: "deployment", deadline_of: "ReplicaSet", needs_selector: true };
     /// Replica sets; their messages name deployments.
     pub(crate) const REPLICA_SET: Self = Self::DEPLOYMENT;
     /// Stateful sets.
-    pub(crate) const STATEFUL_SET: Self = Self { selector_of: "statefulset", deadline_of: "StatefulSet", needs_selector: true };
+    pub(crate) const STATEFUL_SET: Self =
+        Self { selector_of: "statefulset", deadline_of: "StatefulSet", needs_selector: true };
     /// Daemon sets.
-    pub(crate) const DAEMON_SET: Self = Self { selector_of: "daemonset", deadline_of: "DaemonSet", needs_selector: false };
+    pub(crate) const DAEMON_SET: Self =
+        Self { selector_of: "daemonset", deadline_of: "DaemonSet", needs_selector: false };
     /// Replication controllers.
-    pub(crate) const REPLICATION_CONTROLLER: Self =
-        Self { selector_of: "replicationcontroller", deadline_of: "ReplicationController", needs_selector: true };
+    pub(crate) const REPLICATION_CONTROLLER: Self = Self {
+        selector_of: "replicationcontroller",
+        deadline_of: "ReplicationController",
+        needs_selector: true,
+    };
 }
 
 /// The form of a rollout strategy in messages.

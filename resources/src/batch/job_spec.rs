@@ -9,7 +9,6 @@ pub(crate) use failure_policy::without_value;
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
-use serde_json::Value;
 
 use crate::core::pod_spec::{validation, warnings};
 use crate::support::defaulting::{self, Fields};
@@ -86,9 +85,11 @@ fn check_manager(manager: &Field<'_, '_>, errors: &mut ErrorList) {
                 for complaint in names::dns_subdomain(domain) {
                     errors.push(FieldError::invalid(manager.path(), domain, complaint));
                 }
-                let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"/%:-._~!$&'()*+,;=".contains(&byte);
+                let is_good =
+                    |byte: u8| byte.is_ascii_alphanumeric() || b"/%:-._~!$&'()*+,;=".contains(&byte);
                 if !path.bytes().all(is_good) {
-                    let detail = r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
+                    let detail =
+                        r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
                     errors.push(FieldError::invalid(manager.path(), path, detail));
                 }
             }
@@ -134,7 +135,8 @@ fn check_indexed(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         return;
     }
     if !failed.exists() {
-        errors.push(failed.required(format!("must be specified when completions is above {MANY_COMPLETIONS}")));
+        errors
+            .push(failed.required(format!("must be specified when completions is above {MANY_COMPLETIONS}")));
     }
     for field in [&parallelism, &failed] {
         if field.number() > MAX_WITH_MANY_COMPLETIONS {
@@ -168,7 +170,7 @@ pub(crate) fn warn(object: &Object, path: &[&str]) -> Vec<String> {
     };
     let number = |field: &str| spec(field).as_i64().unwrap_or_default();
     let mut warnings = Vec::new();
-    let is_indexed = spec("completionMode") == Value::from("Indexed");
+    let is_indexed = spec("completionMode") == "Indexed";
     if is_indexed
         && number("completions") > MANY_COMPLETIONS
         && number("parallelism") > MAX_WITH_MANY_COMPLETIONS

@@ -189,9 +189,10 @@ pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
     let address = address.to_canonical();
     let (link_local, link_local_multicast) = match address {
         IpAddr::V4(four) => (four.is_link_local(), four.octets().starts_with(&[224, 0, 0])),
-        IpAddr::V6(six) => {
-            (six.is_unicast_link_local(), six.segments().first().is_some_and(|first| first & 0xff0f == 0xff02))
-        }
+        IpAddr::V6(six) => (
+            six.is_unicast_link_local(),
+            six.segments().first().is_some_and(|first| first & 0xff0f == 0xff02),
+        ),
     };
     if address.is_unspecified() {
         errors.push(field.invalid_text(format!("may not be unspecified ({})", field.text())));
@@ -203,7 +204,9 @@ pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(field.invalid_text("may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
     }
     if link_local_multicast {
-        errors.push(field.invalid_text("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
+        errors.push(
+            field.invalid_text("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
+        );
     }
 }
 
@@ -297,7 +300,10 @@ mod tests {
             warn_of_network(&FieldPath::new("a"), text, &mut warnings);
             warnings
         };
-        assert_eq!(warnings("010.0.0.1"), ["a: non-standard IP address \"010.0.0.1\" is invalid: use \"10.0.0.1\""]);
+        assert_eq!(
+            warnings("010.0.0.1"),
+            ["a: non-standard IP address \"010.0.0.1\" is invalid: use \"10.0.0.1\""]
+        );
         assert_eq!(
             warnings("::ffff:1.2.3.4"),
             ["a: non-standard IP address \"::ffff:1.2.3.4\" is invalid: use \"1.2.3.4\""]
@@ -308,7 +314,9 @@ mod tests {
         );
         assert_eq!(
             warnings("10.0.0.1/8"),
-            ["a: CIDR value \"10.0.0.1/8\" is ambiguous in this context (should be \"10.0.0.0/8\" or \"10.0.0.1/32\"?)"]
+            [
+                "a: CIDR value \"10.0.0.1/8\" is ambiguous in this context (should be \"10.0.0.0/8\" or \"10.0.0.1/32\"?)"
+            ]
         );
         assert_eq!(
             warnings("::ffff:10.0.0.0/104"),

@@ -14,11 +14,7 @@ pub(crate) fn check(selector: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks a node selector whose values may be invalid labels if it is so already.
-pub(crate) fn check_changed(
-    selector: &Field<'_, '_>,
-    old: Option<&Field<'_, '_>>,
-    errors: &mut ErrorList,
-) {
+pub(crate) fn check_changed(selector: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &mut ErrorList) {
     let is_tolerated = |old: &Field<'_, '_>| {
         old.get("nodeSelectorTerms").elements().any(|term| {
             term.get("matchExpressions").elements().any(|requirement| {
@@ -79,7 +75,8 @@ fn check_fields(requirement: &Field<'_, '_>, errors: &mut ErrorList) {
     match operator.text() {
         "In" | "NotIn" => {
             if values.len() != 1 {
-                let detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+                let detail =
+                    "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
                 errors.push(values.required(detail));
             }
         }

@@ -12,11 +12,11 @@ pub(crate) mod repair;
 mod service_type;
 mod strategy;
 mod taken;
+#[cfg(test)]
+mod tests;
 mod transitions;
 mod validation;
 mod warnings;
-#[cfg(test)]
-mod tests;
 
 pub use range::ServiceRange;
 

@@ -110,7 +110,8 @@ fn check_sources(spec: &Field<'_, '_>, tolerates_groups: bool, errors: &mut Erro
         return;
     }
     let part = |of: &Field<'_, '_>, name: &str| of.get(name).value().cloned();
-    let is_same = ["apiGroup", "kind", "name"].iter().all(|name| part(&source, name) == part(&reference, name));
+    let is_same =
+        ["apiGroup", "kind", "name"].iter().all(|name| part(&source, name) == part(&reference, name));
     let detail = if !namespace.text().is_empty() {
         "may not be specified when dataSourceRef.namespace is specified"
     } else if !is_same {

@@ -48,7 +48,8 @@ impl<'v> DeviceId<'v> {
 
     /// Returns the identifier as messages show it.
     fn shown(&self) -> String {
-        let parts = [("Driver", self.driver), ("Pool", self.pool), ("Device", self.device), ("ShareID", self.share)];
+        let parts =
+            [("Driver", self.driver), ("Pool", self.pool), ("Device", self.device), ("ShareID", self.share)];
         let parts = parts.map(|(name, value)| format!("\"{name}\":{}", json!(value)));
         format!("{{{}}}", parts.join(","))
     }
@@ -124,11 +125,7 @@ fn has_new_user(users: &Field<'_, '_>, before: &Field<'_, '_>) -> bool {
 
 // === allocations ===
 
-fn check_allocation(
-    allocation: &Field<'_, '_>,
-    names: &requests::RequestNames<'_>,
-    errors: &mut ErrorList,
-) {
+fn check_allocation(allocation: &Field<'_, '_>, names: &requests::RequestNames<'_>, errors: &mut ErrorList) {
     let devices = allocation.get("devices");
     let results = devices.get("results");
     if results.check_count(MAX_RESULTS, errors) {
@@ -207,4 +204,3 @@ fn check_network(network: &Field<'_, '_>, errors: &mut ErrorList) {
         addresses.check_unique_texts(errors);
     }
 }
-

@@ -57,7 +57,9 @@ fn shown(field: &Field<'_, '_>, value: &Quantity, detail: String) -> FieldError 
 
 /// Returns the value as an integer, rounded up, as it is compared.
 fn whole(value: &Quantity) -> i128 {
-    value.nanos().map_or(i128::MAX, |nanos| nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0))
+    value
+        .nanos()
+        .map_or(i128::MAX, |nanos| nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0))
 }
 
 fn check_values(default: &Quantity, total: &Quantity, values: &Field<'_, '_>, errors: &mut ErrorList) {
@@ -80,11 +82,7 @@ fn check_values(default: &Quantity, total: &Quantity, values: &Field<'_, '_>, er
             has_default |= this.compare(default).is_eq();
         }
         let key = |value: &Field<'_, '_>| quantity(value).map(|value| whole(&value)).unwrap_or_default();
-        values.check_unique(
-            key,
-            |value| FieldError::duplicate(value.path(), key(value).to_string()),
-            errors,
-        );
+        values.check_unique(key, |value| FieldError::duplicate(value.path(), key(value).to_string()), errors);
     }
     if !has_default {
         let detail = "default value is not valid according to the requestPolicy".to_owned();

@@ -44,7 +44,9 @@ pub(super) fn check(spec: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &
     let known = old.map(taints_by_device).unwrap_or_default();
     let per_device = spec.get("perDeviceNodeSelection").is_true();
     for device in devices.elements() {
-        check_device(&device, per_device, known.get(device.get("name").text()).copied(), errors);
+        let before = known.get(device.get("name").text());
+        let keeps_taints = before.is_some_and(|known| equality::same(*known, device.get("taints").value()));
+        check_device(&device, per_device, keeps_taints, errors);
     }
     devices.check_unique(
         |device| device.get("name").text(),
@@ -62,18 +64,14 @@ fn taints_by_device<'v>(spec: &Field<'v, '_>) -> HashMap<&'v str, Option<&'v Val
     known
 }
 
-fn check_device(
-    device: &Field<'_, '_>,
-    per_device: bool,
-    known_taints: Option<Option<&Value>>,
-    errors: &mut ErrorList,
-) {
+fn check_device(device: &Field<'_, '_>, per_device: bool, keeps_taints: bool, errors: &mut ErrorList) {
     device.get("name").check(names::dns_label, errors);
     let attributes = device.get("attributes");
     let capacities = device.get("capacity");
     let count = attributes.len() + capacities.len();
     if count > MAX_PROPERTIES {
-        let detail = format!("the total number of attributes and capacities must not exceed {MAX_PROPERTIES}");
+        let detail =
+            format!("the total number of attributes and capacities must not exceed {MAX_PROPERTIES}");
         errors.push(FieldError::invalid(device.path(), count, detail));
     }
     if attributes.len() > MAX_ATTRIBUTE_VALUES {
@@ -91,9 +89,8 @@ fn check_device(
         device_names::check_qualified(&capacities.path(), name, errors);
         capacity::check(&capacities.entry_shown_as(name, &shown), is_shared, errors);
     }
-    let its_taints = device.get("taints");
-    if known_taints.is_none_or(|known| !equality::same(known, its_taints.value())) {
-        taints::check_taints(&its_taints, errors);
+    if !keeps_taints {
+        taints::check_taints(&device.get("taints"), errors);
     }
     check_consumptions(&device.get("consumesCounters"), errors);
     check_place(device, per_device, errors);
@@ -127,8 +124,9 @@ fn is_semantic_version(text: &str) -> bool {
             && part.bytes().all(|byte| byte.is_ascii_digit())
             && (part == "0" || !part.starts_with('0'))
     };
-    let is_identifier =
-        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let is_identifier = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
     let is_release_part = |part: &str| {
         is_identifier(part) && (is_number(part) || !part.bytes().all(|byte| byte.is_ascii_digit()))
     };
@@ -234,7 +232,9 @@ mod tests {
         for good in ["0.0.0", "1.2.3", "1.2.3-alpha.1", "1.2.3-0a", "1.2.3+build.01", "1.2.3-a-b+c-d"] {
             assert!(is_semantic_version(good), "{good}");
         }
-        for bad in ["", "1", "1.2", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "v1.2.3", "1.2.3-a..b", "1.2.3 "] {
+        for bad in
+            ["", "1", "1.2", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "v1.2.3", "1.2.3-a..b", "1.2.3 "]
+        {
             assert!(!is_semantic_version(bad), "{bad}");
         }
     }

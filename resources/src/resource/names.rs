@@ -151,7 +151,10 @@ mod tests {
         assert_eq!(uid_complaint("x").as_deref(), Some("invalid UUID length: 1"));
         assert_eq!(uid_complaint(&uid.replace('5', "g")).as_deref(), Some("invalid UUID format"));
         assert_eq!(uid_complaint(&uid.replace('-', "0")).as_deref(), Some("invalid UUID format"));
-        assert_eq!(uid_complaint(&format!("urn:uuix:{uid}")).as_deref(), Some("invalid urn prefix: \"urn:uuix:\""));
+        assert_eq!(
+            uid_complaint(&format!("urn:uuix:{uid}")).as_deref(),
+            Some("invalid urn prefix: \"urn:uuix:\"")
+        );
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::sync::{Arc, LazyLock};
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, FieldErrorKind};
 use registry_core::cel::{
-    CompileFailure, DeclType, Environment, Field as DeclaredField, Libraries, Library, ObjectType, Shape, Type,
+    CompileFailure, DeclType, Environment, Field as DeclaredField, Libraries, Library, ObjectType, Shape,
+    Type,
 };
 
 use crate::support::field::Field;
@@ -113,8 +114,7 @@ mod tests {
     #[test]
     fn expressions_are_compiled_for_devices() {
         let errors = |expression: &str| {
-            let object =
-                Object::from_value(json!({"s": [{"cel": {"expression": expression}}]})).unwrap();
+            let object = Object::from_value(json!({"s": [{"cel": {"expression": expression}}]})).unwrap();
             let mut errors = ErrorList::default();
             check(&Field::of(&object, "s"), &mut errors);
             errors.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -135,8 +135,12 @@ mod tests {
             errors("device.attributes[true].x")
                 .contains("'_[_]' applied to '(map(string, map(string, any)), bool)'")
         );
-        assert_eq!(errors(&" ".repeat(10_241)), "s[0].cel.expression: Too long: may not be more than 10240 bytes");
-        let costly = "device.attributes[\"dra.example.com\"].map(s, s.lowerAscii()).map(s, s.size()).sum() == 0";
+        assert_eq!(
+            errors(&" ".repeat(10_241)),
+            "s[0].cel.expression: Too long: may not be more than 10240 bytes"
+        );
+        let costly =
+            "device.attributes[\"dra.example.com\"].map(s, s.lowerAscii()).map(s, s.size()).sum() == 0";
         assert_eq!(errors(costly), "");
     }
 }

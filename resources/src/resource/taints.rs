@@ -68,7 +68,8 @@ pub(super) fn check_binding_conditions(device: &Field<'_, '_>, errors: &mut Erro
             errors.push(condition.duplicate());
         }
         if needed.contains(condition.text()) {
-            errors.push(condition.invalid("bindingFailureConditions must not overlap with bindingConditions"));
+            errors
+                .push(condition.invalid("bindingFailureConditions must not overlap with bindingConditions"));
         }
     }
     if binding.is_empty() {

@@ -82,7 +82,10 @@ mod tests {
             ("1,1", "non-increasing order, previous: 1, current: 1"),
             ("3-3", "non-increasing order, previous: 3, current: 3"),
             ("a", "cannot convert string to integer for index: \"a\""),
-            ("0-1-2", "the fragment \"0-1-2\" violates the requirement that an index interval can have at most two parts separated by '-'"),
+            (
+                "0-1-2",
+                "the fragment \"0-1-2\" violates the requirement that an index interval can have at most two parts separated by '-'",
+            ),
         ] {
             assert_eq!(count(list, 5), Err(complaint.to_owned()));
         }

@@ -37,7 +37,8 @@ impl<'v> State<'v> {
         let conditions = self.get("conditions").and_then(Value::as_array).into_iter().flatten();
         let mut conditions = conditions.map(|one| (one.get("type"), one.get("status")));
         conditions.any(|(its_kind, its_status)| {
-            its_kind.and_then(Value::as_str) == Some(kind) && its_status.and_then(Value::as_str) == Some(status)
+            its_kind.and_then(Value::as_str) == Some(kind)
+                && its_status.and_then(Value::as_str) == Some(status)
         })
     }
 
@@ -167,9 +168,8 @@ fn check_finished(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut Erro
     let uncounted = status.get("uncountedTerminatedPods");
     let count = uncounted.get("failed").len() + uncounted.get("succeeded").len();
     if (ends || change.of("uncountedTerminatedPods")) && count > 0 {
-        errors.push(
-            uncounted.invalid_as("<batch.UncountedTerminatedPods>", "must be empty for finished job"),
-        );
+        errors
+            .push(uncounted.invalid_as("<batch.UncountedTerminatedPods>", "must be empty for finished job"));
     }
 }
 

@@ -45,7 +45,8 @@ fn is_mutable(job: &Object) -> bool {
             && condition.get("status").and_then(Value::as_str) == Some("True")
     };
     let started = job.get(&["status", "startTime"]).is_some();
-    (!started || conditions.into_iter().any(is_set)) && job.get_i64(&["status", "active"]).unwrap_or_default() == 0
+    (!started || conditions.into_iter().any(is_set))
+        && job.get_i64(&["status", "active"]).unwrap_or_default() == 0
 }
 
 /// Takes the directives for the scheduler from another template.
@@ -82,7 +83,9 @@ fn take_resources(template: &mut Value, from: &Value) {
         if ours.len() != theirs.len() {
             continue;
         }
-        for (own, their) in ours.iter_mut().zip(theirs).filter(|(own, their)| own.get("name") == their.get("name")) {
+        for (own, their) in
+            ours.iter_mut().zip(theirs).filter(|(own, their)| own.get("name") == their.get("name"))
+        {
             let Some(own) = own.as_object_mut() else { continue };
             match their.get("resources") {
                 Some(resources) => own.insert("resources".to_owned(), resources.clone()),

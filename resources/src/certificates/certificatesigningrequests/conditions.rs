@@ -97,7 +97,8 @@ pub(super) fn check_change(new: &Object, old: &Object, is_approval: bool, errors
     let count = |kinds: &[&str], kind: &str| kinds.iter().filter(|one| **one == kind).count();
     for kind in DECISIONS {
         if count(&after, kind) < count(&before, kind) {
-            errors.push(conditions.forbidden(format!("updates may not remove a condition of type \"{kind}\"")));
+            errors
+                .push(conditions.forbidden(format!("updates may not remove a condition of type \"{kind}\"")));
         }
     }
     for kind in DECISIONS.iter().filter(|kind| !is_approval && **kind != "Failed") {

@@ -111,8 +111,7 @@ fn check_certificate(request: &Object, old: Option<&Object>, errors: &mut ErrorL
 
 /// Checks key usages: known and unique.
 fn check_usages(usages: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &mut ErrorList) {
-    let has_unknown =
-        |usages: &Field<'_, '_>| usages.elements().any(|usage| !USAGES.contains(&usage.text()));
+    let has_unknown = |usages: &Field<'_, '_>| usages.elements().any(|usage| !USAGES.contains(&usage.text()));
     let has_duplicates = |usages: &Field<'_, '_>| {
         let mut seen = HashSet::new();
         !usages.elements().all(|usage| seen.insert(usage.text()))
@@ -163,7 +162,8 @@ fn check_labels(
 ) {
     let complaints = part.split('.').map(|label| (label, rule(label)));
     let bad = complaints.into_iter().find(|(_, complaints)| !complaints.is_empty());
-    for (label, complaint) in bad.into_iter().flat_map(|(label, all)| all.into_iter().map(move |one| (label, one)))
+    for (label, complaint) in
+        bad.into_iter().flat_map(|(label, all)| all.into_iter().map(move |one| (label, one)))
     {
         let detail = format!("validating label {label:?}: {complaint}");
         errors.push(FieldError::invalid(signer.path(), part, detail));

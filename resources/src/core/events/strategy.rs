@@ -51,7 +51,8 @@ impl ObjectStrategy for EventStrategy {
         let mut errors = lenient_errors(context, object);
         if is_strict(context) {
             let name = FieldPath::new("metadata").child("name");
-            let complaints = if object.name().is_empty() { Vec::new() } else { names::dns_subdomain(object.name()) };
+            let complaints =
+                if object.name().is_empty() { Vec::new() } else { names::dns_subdomain(object.name()) };
             for complaint in complaints {
                 errors.push(FieldError::invalid(name.clone(), object.name(), complaint));
             }
@@ -145,7 +146,8 @@ fn check_report(context: &RequestContext, object: &Object, errors: &mut ErrorLis
     }
     let reporter = object.get_str(&["reportingComponent"]).unwrap_or_default();
     // The versions call the field differently.
-    let field = || FieldPath::new(if is_strict(context) { "reportingController" } else { "reportingComponent" });
+    let field =
+        || FieldPath::new(if is_strict(context) { "reportingController" } else { "reportingComponent" });
     if reporter.is_empty() {
         errors.push(FieldError::required(field(), ""));
     }

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
 use registry_core::api::Object;
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
@@ -198,7 +198,6 @@ fn check_features(features: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn is_feature(name: &str) -> bool {
-    let is_segment =
-        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_segment = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
     name.starts_with(|first: char| first.is_ascii_uppercase()) && name.split('/').all(is_segment)
 }

@@ -129,7 +129,8 @@ fn check_spec_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
         after.copy_field(&before, &ATTRIBUTES_CLASS);
     }
     if !equality::same(after.0.get("spec"), before.0.get("spec")) {
-        let shown = |object: &Object| internal::text(object.0.get("spec"), "<core.PersistentVolumeClaimSpec>");
+        let shown =
+            |object: &Object| internal::text(object.0.get("spec"), "<core.PersistentVolumeClaimSpec>");
         let difference = difference::difference(&shown(&before), &shown(&after));
         errors.push(FieldError::forbidden(FieldPath::new("spec"), format!("{IMMUTABLE}\n{difference}")));
     }

@@ -281,9 +281,12 @@ fn check_storageos(source: &Field<'_, '_>, errors: &mut ErrorList) {
 fn check_csi(source: &Field<'_, '_>, errors: &mut ErrorList) {
     check_driver_name(&source.get("driver"), errors);
     need(source, &["volumeHandle"], errors);
-    for secret in
-        ["controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef"]
-    {
+    for secret in [
+        "controllerPublishSecretRef",
+        "controllerExpandSecretRef",
+        "nodePublishSecretRef",
+        "nodeExpandSecretRef",
+    ] {
         let secret = source.get(secret);
         if secret.exists() {
             secret.get("name").check_named(names::dns_subdomain, errors);
@@ -373,8 +376,10 @@ fn is_iscsi_name(name: &str) -> bool {
 /// Whether a text contains `iqn.`, a year and a month, a domain, a colon, and a name up to its end.
 fn is_qualified_iscsi_name(text: &str) -> bool {
     const PREFIX: &[u8] = b"iqn.dddd-dd.";
-    let is_clean = |letter: char| !matches!(letter, ',' | ';' | '*' | '&' | '$' | '|') && !letter.is_ascii_whitespace();
-    let clean_from = text.len() - text.chars().rev().take_while(|letter| is_clean(*letter)).map(char::len_utf8).sum::<usize>();
+    let is_clean =
+        |letter: char| !matches!(letter, ',' | ';' | '*' | '&' | '$' | '|') && !letter.is_ascii_whitespace();
+    let clean_from = text.len()
+        - text.chars().rev().take_while(|letter| is_clean(*letter)).map(char::len_utf8).sum::<usize>();
     let is_prefix = |window: &[u8]| {
         window.iter().zip(PREFIX).all(|(byte, wanted)| match wanted {
             b'd' => byte.is_ascii_digit(),

@@ -14,12 +14,7 @@ const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
 const NOT_INLINE: &str = "may not be specified in the context of inline volumes";
 
 /// Checks the spec of a PersistentVolume; `old` is what it was before.
-pub(super) fn check(
-    spec: &Field<'_, '_>,
-    name: &str,
-    old: Option<&Field<'_, '_>>,
-    errors: &mut ErrorList,
-) {
+pub(super) fn check(spec: &Field<'_, '_>, name: &str, old: Option<&Field<'_, '_>>, errors: &mut ErrorList) {
     check_modes(spec, errors);
     check_capacity(&spec.get("capacity"), errors);
     let policy = spec.get("persistentVolumeReclaimPolicy");

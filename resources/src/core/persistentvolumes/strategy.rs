@@ -161,7 +161,8 @@ fn check_kept(spec: &Field<'_, '_>, old: &Field<'_, '_>, errors: &mut ErrorList)
 fn is_same_affinity(new: Option<&Value>, old: Option<&Value>) -> bool {
     let (Some(new), Some(old)) = (new, old) else { return new.is_none() && old.is_none() };
     let mut old = old.clone();
-    let terms = |value: &Value| value.pointer("/required/nodeSelectorTerms").and_then(Value::as_array).cloned();
+    let terms =
+        |value: &Value| value.pointer("/required/nodeSelectorTerms").and_then(Value::as_array).cloned();
     let new_terms = terms(new).unwrap_or_default();
     let old_terms = old.pointer_mut("/required/nodeSelectorTerms").and_then(Value::as_array_mut);
     for (old, new) in old_terms.into_iter().flatten().zip(&new_terms) {

@@ -123,7 +123,11 @@ impl Allocator {
             let was_chosen = asked.get(&["spec", "clusterIP"]) != service.get(&["spec", "clusterIP"]);
             self.taken().add_foreign(address);
             if !was_chosen {
-                return Err(not_allocated(service, &format!(" {address}"), "provided IP is already allocated"));
+                return Err(not_allocated(
+                    service,
+                    &format!(" {address}"),
+                    "provided IP is already allocated",
+                ));
             }
             service.clone_from(&asked);
         }

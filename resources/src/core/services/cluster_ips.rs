@@ -71,8 +71,7 @@ pub(super) fn check(service: &Object, old: Option<&Object>, errors: &mut ErrorLi
 fn check_addresses(ips: &Field<'_, '_>, old: Option<&Object>, errors: &mut ErrorList) -> bool {
     let before = old.map(|old| Field::of(old, "spec"));
     let before = before.as_ref().map(|spec| spec.get("clusterIPs"));
-    let accepted: HashSet<&str> =
-        before.iter().flat_map(|ips| ips.elements().map(|ip| ip.text())).collect();
+    let accepted: HashSet<&str> = before.iter().flat_map(|ips| ips.elements().map(|ip| ip.text())).collect();
     let mut are_good = true;
     for (index, ip) in ips.elements().enumerate() {
         if index == 0 && ip.text() == "None" {
@@ -97,7 +96,9 @@ fn check_families(ips: &Field<'_, '_>, families: &Field<'_, '_>, errors: &mut Er
         let is_six = family_of(ip.text()) == Some("IPv6");
         if family.text() == "IPv4" && is_six || family.text() == "IPv6" && !is_six {
             let family = family.text();
-            errors.push(ip.invalid(format!("expected an {family} value as indicated by `ipFamilies[{index}]`")));
+            errors.push(
+                ip.invalid(format!("expected an {family} value as indicated by `ipFamilies[{index}]`")),
+            );
         }
     }
 }
@@ -126,7 +127,9 @@ fn kept(list: &Field<'_, '_>, shown: &Field<'_, '_>, index: usize, detail: &str)
 fn check_single_stack(spec: &Field<'_, '_>, what: &str, errors: &mut ErrorList) {
     let policy = spec.get("ipFamilyPolicy");
     if policy.text() != "SingleStack" {
-        errors.push(policy.invalid(format!("must be set to 'SingleStack' when releasing the secondary {what}")));
+        errors.push(
+            policy.invalid(format!("must be set to 'SingleStack' when releasing the secondary {what}")),
+        );
     }
 }
 

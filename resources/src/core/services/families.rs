@@ -106,8 +106,9 @@ fn check_policy(service: &mut Object, old: Option<&Object>, errors: &mut ErrorLi
             }
         }
         if is_single && count(service) == 2 {
-            let detail =
-                format!("must be 'RequireDualStack' or 'PreferDualStack' when multiple {several} are specified");
+            let detail = format!(
+                "must be 'RequireDualStack' or 'PreferDualStack' when multiple {several} are specified"
+            );
             errors.push(Field::of(service, "spec").get("ipFamilyPolicy").invalid(detail));
         }
     }

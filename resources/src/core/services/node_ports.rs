@@ -43,7 +43,8 @@ impl Claims<'_> {
 
     fn claim_free(&mut self) -> Result<NodePort, StatusError> {
         let number = self.taken.free_node_port();
-        let number = number.ok_or_else(|| StatusError::internal("failed to allocate a nodePort: range is full"))?;
+        let number =
+            number.ok_or_else(|| StatusError::internal("failed to allocate a nodePort: range is full"))?;
         self.claim(number).map_err(StatusError::internal)?;
         Ok(number)
     }
@@ -62,16 +63,15 @@ pub(super) fn allocate(
         }
     }
     if needs_health_check(service) && !old.is_some_and(needs_health_check) {
-        match service.get_i64(&HEALTH_CHECK).filter(|number| *number != 0) {
-            Some(number) => claims.claim(number).map_err(|failure| {
+        if let Some(number) = service.get_i64(&HEALTH_CHECK).filter(|number| *number != 0) {
+            claims.claim(number).map_err(|failure| {
                 StatusError::internal(format!(
                     "failed to allocate requested HealthCheck NodePort {number}: {failure}"
                 ))
-            })?,
-            None => {
-                let number = claims.claim_free()?;
-                service.set(&HEALTH_CHECK, number.into());
-            }
+            })?;
+        } else {
+            let number = claims.claim_free()?;
+            service.set(&HEALTH_CHECK, number.into());
         }
     }
     Ok(())

@@ -23,7 +23,8 @@ pub(super) fn drop_policy_of_aliases(service: &mut Object) {
 
 /// Removes fields that the new type does not have, unless the client changed them.
 pub(super) fn drop_what_the_type_had(new: &mut Object, old: &Object) {
-    let is_same = |new: &Object, field: &str| equality::same(new.get(&["spec", field]), old.get(&["spec", field]));
+    let is_same =
+        |new: &Object, field: &str| equality::same(new.get(&["spec", field]), old.get(&["spec", field]));
     let mut dropped: Vec<&str> = Vec::new();
     if !is_external_name(old) && is_external_name(new) {
         if is_same(new, "clusterIP") && is_same(new, "clusterIPs") {

@@ -233,7 +233,8 @@ fn check_external_addresses(spec: &Field<'_, '_>, old: Option<&Object>, errors: 
     }
     let before = old.map(|old| Field::of(old, "spec"));
     let before = before.as_ref().map(|spec| spec.get("externalIPs"));
-    let accepted: HashSet<&str> = before.iter().flat_map(|list| list.elements().map(|ip| ip.text())).collect();
+    let accepted: HashSet<&str> =
+        before.iter().flat_map(|list| list.elements().map(|ip| ip.text())).collect();
     for ip in addresses.elements() {
         let count = errors.0.len();
         address::check_new_address(&ip, &accepted, errors);
@@ -244,12 +245,7 @@ fn check_external_addresses(spec: &Field<'_, '_>, old: Option<&Object>, errors: 
 }
 
 /// Checks the networks from which a load balancer is reached: in a field, or in an older annotation.
-fn check_source_ranges(
-    service: &Object,
-    spec: &Field<'_, '_>,
-    old: Option<&Object>,
-    errors: &mut ErrorList,
-) {
+fn check_source_ranges(service: &Object, spec: &Field<'_, '_>, old: Option<&Object>, errors: &mut ErrorList) {
     let ranges = spec.get_shown_as("loadBalancerSourceRanges", "LoadBalancerSourceRanges");
     let is_balancer = kind(service) == "LoadBalancer";
     let check = |path: FieldPath, text: &str, errors: &mut ErrorList| {
@@ -296,7 +292,8 @@ fn check_policies(service: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList
     let port = spec.get("healthCheckNodePort");
     if !needs_health_check(service) {
         if port.number() != 0 {
-            let detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+            let detail =
+                "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
             errors.push(port.invalid(detail));
         }
     } else if port.number() == 0 {

@@ -42,20 +42,21 @@ mod tests {
 
     use super::*;
 
-    fn slice(endpoint: Value) -> Object {
+    fn slice(endpoint: &Value) -> Object {
         Object::from_value(json!({"endpoints": [endpoint]})).unwrap()
     }
 
     #[test]
     fn topologies_are_dropped_and_earlier_names_of_nodes_are_kept() {
-        let written = slice(json!({"addresses": ["10.0.0.1"], "deprecatedTopology": {NODE: "n1", "zone": "z"}}));
+        let written =
+            slice(&json!({"addresses": ["10.0.0.1"], "deprecatedTopology": {NODE: "n1", "zone": "z"}}));
         let mut new = written.clone();
         drop_from(&mut new, None);
-        assert_eq!(new, slice(json!({"addresses": ["10.0.0.1"]})));
-        let old = slice(json!({"addresses": ["10.0.0.2"], "deprecatedTopology": {NODE: "n1"}}));
+        assert_eq!(new, slice(&json!({"addresses": ["10.0.0.1"]})));
+        let old = slice(&json!({"addresses": ["10.0.0.2"], "deprecatedTopology": {NODE: "n1"}}));
         let mut new = written.clone();
         drop_from(&mut new, Some(&old));
-        assert_eq!(new, slice(json!({"addresses": ["10.0.0.1"], "nodeName": "n1"})));
+        assert_eq!(new, slice(&json!({"addresses": ["10.0.0.1"], "nodeName": "n1"})));
         let mut new = written.clone();
         drop_from(&mut new, Some(&written));
         assert_eq!(new, written);

@@ -1,8 +1,8 @@
 //! Rules of NetworkPolicies.
 
 use registry_core::RequestContext;
-use registry_core::api::{FieldError, Object};
 use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::json;
 

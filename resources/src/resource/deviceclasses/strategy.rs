@@ -45,9 +45,7 @@ fn check(object: &Object, old: Option<&Object>) -> ErrorList {
 /// Whether a name is one of a resource that is not Kubernetes' own, and that quotas can name.
 fn is_extended_resource(name: &str) -> bool {
     let is_own = !name.contains('/') || name.contains("kubernetes.io/");
-    !is_own
-        && !name.starts_with("requests.")
-        && names::qualified_name(&format!("requests.{name}")).is_empty()
+    !is_own && !name.starts_with("requests.") && names::qualified_name(&format!("requests.{name}")).is_empty()
 }
 
 #[cfg(test)]

@@ -25,7 +25,9 @@ impl ObjectStrategy for ResourceSliceStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with_at(object, &["spec"], |spec| {
             defaulting::each(spec, &["devices"], |device| {
-                defaulting::each(device, &["taints"], |taint| defaulting::fill(taint, "timeAdded", time::now()));
+                defaulting::each(device, &["taints"], |taint| {
+                    defaulting::fill(taint, "timeAdded", time::now());
+                });
             });
         });
     }
@@ -140,11 +142,12 @@ fn check_place(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         node_selector::check(&selector, errors);
         let terms = selector.get("nodeSelectorTerms");
         if terms.len() != 1 {
-            errors.push(terms.invalid_as("[<core.NodeSelectorTerm>", "must have exactly one node selector term"));
+            errors.push(
+                terms.invalid_as("[<core.NodeSelectorTerm>", "must have exactly one node selector term"),
+            );
         }
     }
-    for (field, shown) in
-        [("allNodes", "`allNodes`"), ("perDeviceNodeSelection", "`perDeviceNodeSelection`")]
+    for (field, shown) in [("allNodes", "`allNodes`"), ("perDeviceNodeSelection", "`perDeviceNodeSelection`")]
     {
         let field = spec.get(field);
         if field.is_true() {

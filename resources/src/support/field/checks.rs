@@ -12,7 +12,7 @@ use crate::support::go_text::internal;
 
 // === impl Field: going down ===
 
-impl<'v, 'p> Field<'v, 'p> {
+impl<'p> Field<'_, 'p> {
     /// Returns a field of this one, under the name that paths show.
     pub(crate) fn get_shown_as(&'p self, name: &str, shown: &'p str) -> Self {
         let value = something(self.value.and_then(|value| value.get(name)));
@@ -52,7 +52,7 @@ impl<'v> Field<'v, '_> {
 
     /// Adds an error for each element whose text occurred before.
     pub(crate) fn check_unique_texts(&self, errors: &mut ErrorList) {
-        self.check_unique(|element| element.text(), |element| element.duplicate(), errors);
+        self.check_unique(Field::text, Field::duplicate, errors);
     }
 
     /// Adds an error for each element whose key occurred before.

@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn structs_have_all_fields_in_the_order_of_go() {
-        let selector = json!({"nodeSelectorTerms": [{"matchExpressions": [{"key": "<k>", "operator": "Exists"}]}]});
+        let selector =
+            json!({"nodeSelectorTerms": [{"matchExpressions": [{"key": "<k>", "operator": "Exists"}]}]});
         assert_eq!(
             text(Some(&selector), "<core.NodeSelector>"),
             r#"{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"\u003ck\u003e","Operator":"Exists","Values":null}],"MatchFields":null}]}"#
