@@ -9,7 +9,6 @@ pub(crate) use failure_policy::without_value;
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
-use serde_json::Value;
 
 use crate::core::pod_spec::{validation, warnings};
 use crate::support::defaulting::{self, Fields};
@@ -171,7 +170,7 @@ pub(crate) fn warn(object: &Object, path: &[&str]) -> Vec<String> {
     };
     let number = |field: &str| spec(field).as_i64().unwrap_or_default();
     let mut warnings = Vec::new();
-    let is_indexed = spec("completionMode") == Value::from("Indexed");
+    let is_indexed = spec("completionMode") == "Indexed";
     if is_indexed
         && number("completions") > MANY_COMPLETIONS
         && number("parallelism") > MAX_WITH_MANY_COMPLETIONS

@@ -160,17 +160,15 @@ fn check_form(field: &Field<'_, '_>, form: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Warns of an address that is not in canonical form.
-pub(crate) fn warn_of_address(path: &FieldPath, text: &str, warnings: &mut Vec<String>) {
-    let Some(address) = parse_loosely(text) else { return };
+/// Returns a warning about an address that is not in canonical form.
+pub(crate) fn warning(path: &FieldPath, text: &str) -> Option<String> {
+    let address = parse_loosely(text)?;
     if text.parse::<IpAddr>().is_err() || is_mapped(address) {
         let form = canonical(address);
-        warnings.push(format!("{path}: non-standard IP address {text:?} is invalid: use {form:?}"));
-    } else if address.is_ipv6() && address.to_string() != text {
-        let form = address.to_string();
-        warnings
-            .push(format!("{path}: IPv6 address {text:?} should be in RFC 5952 canonical format ({form:?})"));
+        return Some(format!("{path}: non-standard IP address {text:?} is invalid: use {form:?}"));
     }
+    let form = address.is_ipv6().then(|| address.to_string()).filter(|form| form != text)?;
+    Some(format!("{path}: IPv6 address {text:?} should be in RFC 5952 canonical format ({form:?})"))
 }
 
 /// Adds an error if the text is no address of an endpoint: one that another machine can reach.
@@ -298,7 +296,7 @@ mod tests {
     fn other_forms_are_warned_of() {
         let warnings = |text: &str| {
             let mut warnings = Vec::new();
-            warn_of_address(&FieldPath::new("a"), text, &mut warnings);
+            warnings.extend(warning(&FieldPath::new("a"), text));
             warn_of_network(&FieldPath::new("a"), text, &mut warnings);
             warnings
         };

@@ -24,7 +24,7 @@ fn key_complaints(key: &str) -> Vec<String> {
     const MAX_CHARACTERS: usize = 253;
     let mut complaints = Vec::new();
     if key.len() > MAX_CHARACTERS {
-        complaints.push(format!("must be no more than {MAX_CHARACTERS} bytes"));
+        complaints.push(format!("must be no more than {MAX_CHARACTERS} characters"));
     }
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if key.is_empty() || !key.chars().all(allowed) {

@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod strategy;
+mod topology;
 
 use registry_core::api::Object;
 use registry_core::resource::Column;

@@ -44,7 +44,9 @@ pub(super) fn check(spec: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &
     let known = old.map(taints_by_device).unwrap_or_default();
     let per_device = spec.get("perDeviceNodeSelection").is_true();
     for device in devices.elements() {
-        check_device(&device, per_device, known.get(device.get("name").text()).copied(), errors);
+        let before = known.get(device.get("name").text());
+        let keeps_taints = before.is_some_and(|known| equality::same(*known, device.get("taints").value()));
+        check_device(&device, per_device, keeps_taints, errors);
     }
     devices.check_unique(
         |device| device.get("name").text(),
@@ -62,12 +64,7 @@ fn taints_by_device<'v>(spec: &Field<'v, '_>) -> HashMap<&'v str, Option<&'v Val
     known
 }
 
-fn check_device(
-    device: &Field<'_, '_>,
-    per_device: bool,
-    known_taints: Option<Option<&Value>>,
-    errors: &mut ErrorList,
-) {
+fn check_device(device: &Field<'_, '_>, per_device: bool, keeps_taints: bool, errors: &mut ErrorList) {
     device.get("name").check(names::dns_label, errors);
     let attributes = device.get("attributes");
     let capacities = device.get("capacity");
@@ -92,9 +89,8 @@ fn check_device(
         device_names::check_qualified(&capacities.path(), name, errors);
         capacity::check(&capacities.entry_shown_as(name, &shown), is_shared, errors);
     }
-    let its_taints = device.get("taints");
-    if known_taints.is_none_or(|known| !equality::same(known, its_taints.value())) {
-        taints::check_taints(&its_taints, errors);
+    if !keeps_taints {
+        taints::check_taints(&device.get("taints"), errors);
     }
     check_consumptions(&device.get("consumesCounters"), errors);
     check_place(device, per_device, errors);

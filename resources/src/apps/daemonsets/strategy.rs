@@ -31,7 +31,8 @@ impl ObjectStrategy for DaemonSetStrategy {
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        object.set(&TEMPLATE_GENERATION, "1".into());
+        let generation = template_generation(object).max(1);
+        object.set(&TEMPLATE_GENERATION, generation.to_string().into());
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {

@@ -72,7 +72,7 @@ impl ObjectStrategy for DeploymentStrategy {
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let counts = ["updatedReplicas", "readyReplicas", "availableReplicas"];
-        workload::check_status(new, &counts, &["unavailableReplicas"], &mut errors);
+        workload::check_status(new, &counts, &["unavailableReplicas", "terminatingReplicas"], &mut errors);
         workload::check_collisions(new, old, &mut errors);
         errors
     }

@@ -42,7 +42,7 @@ impl ObjectStrategy for ReplicaSetStrategy {
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let counts = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"];
-        workload::check_status(new, &counts, &[], &mut errors);
+        workload::check_status(new, &counts, &["terminatingReplicas"], &mut errors);
         errors
     }
 }

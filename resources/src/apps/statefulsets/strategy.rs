@@ -44,11 +44,11 @@ impl ObjectStrategy for StatefulSetStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
+        const KIND: [&str; 3] = ["spec", "updateStrategy", "type"];
+        const ROLLING: [&str; 3] = ["spec", "updateStrategy", "rollingUpdate"];
         fill_at(object, &["spec", "replicas"], 1);
         fill_at(object, &["spec", "revisionHistoryLimit"], 10);
         fill_at(object, &["spec", "podManagementPolicy"], "OrderedReady");
-        const KIND: [&str; 3] = ["spec", "updateStrategy", "type"];
-        const ROLLING: [&str; 3] = ["spec", "updateStrategy", "rollingUpdate"];
         let has_kind = object.get_str(&KIND).is_some_and(|kind| !kind.is_empty());
         fill_at(object, &KIND, "RollingUpdate");
         let rolls = object.get_str(&KIND) == Some("RollingUpdate");

@@ -108,11 +108,16 @@ fn check_schedule(
     }
     let text = written.text();
     let names_zone = text.contains("TZ");
-    let without_zone = match text.split_once(' ') {
-        Some((first, rest)) if first.starts_with("TZ=") || first.starts_with("CRON_TZ=") => rest.trim_start(),
-        _ => text,
+    let starts_with_zone = text.starts_with("TZ=") || text.starts_with("CRON_TZ=");
+    let checked = match text.split_once(' ') {
+        Some((_, rest)) if starts_with_zone => schedule::check(rest.trim_start()),
+        // Kubernetes reports the panic of its parser.
+        None if starts_with_zone => {
+            Err("invalid schedule format: runtime error: slice bounds out of range [:-1]".to_owned())
+        }
+        _ => schedule::check(text),
     };
-    if let Err(complaint) = schedule::check(without_zone) {
+    if let Err(complaint) = checked {
         errors.push(written.invalid(complaint));
     }
     let tolerates = old.is_some_and(|old| old.get("schedule").text().contains("TZ"));

@@ -35,7 +35,7 @@ fn next_block(mut text: &str) -> Option<(Block<'_>, &str)> {
         let start = if text.starts_with(BEGIN) { 0 } else { text.find("\n-----BEGIN ")? + 1 };
         let (_, rest) = text.split_at_checked(start + BEGIN.len())?;
         text = rest;
-        let Some((line, body)) = rest.split_once('\n') else { return None };
+        let (line, body) = rest.split_once('\n')?;
         let Some(kind) = line.trim_end().strip_suffix(DASHES) else { continue };
         let end = format!("{DASHES}END {kind}{DASHES}");
         // A block ends before the next one begins.

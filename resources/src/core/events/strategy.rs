@@ -48,10 +48,12 @@ impl ObjectStrategy for EventStrategy {
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = lenient_errors(object);
+        let mut errors = lenient_errors(context, object);
         if is_strict(context) {
             let name = FieldPath::new("metadata").child("name");
-            for complaint in names::dns_subdomain(object.name()) {
+            let complaints =
+                if object.name().is_empty() { Vec::new() } else { names::dns_subdomain(object.name()) };
+            for complaint in complaints {
                 errors.push(FieldError::invalid(name.clone(), object.name(), complaint));
             }
             check_series(object, &mut errors);
@@ -61,7 +63,7 @@ impl ObjectStrategy for EventStrategy {
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = lenient_errors(new);
+        let mut errors = lenient_errors(context, new);
         if is_strict(context) {
             // Kubernetes validates the metadata of these twice, and reports errors twice.
             errors.append(validate_object_meta_update(new, old, &FieldPath::new("metadata")));
@@ -111,10 +113,10 @@ fn stored_name(name: &str) -> &str {
 }
 
 /// Returns the errors that apply to every event.
-fn lenient_errors(object: &Object) -> ErrorList {
+fn lenient_errors(context: &RequestContext, object: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
     if is_set(object, &["eventTime"]) {
-        check_report(object, &mut errors);
+        check_report(context, object, &mut errors);
     } else {
         check_old_style(object, &mut errors);
     }
@@ -137,13 +139,15 @@ fn check_old_style(object: &Object, errors: &mut ErrorList) {
 }
 
 /// Checks that a new-style event has a reporter, an action and a reason.
-fn check_report(object: &Object, errors: &mut ErrorList) {
+fn check_report(context: &RequestContext, object: &Object, errors: &mut ErrorList) {
     let about = object.get_str(&["involvedObject", "namespace"]).unwrap_or_default();
     if about.is_empty() && !matches!(object.namespace(), "default" | "kube-system") {
         errors.push(wrong_namespace(about));
     }
     let reporter = object.get_str(&["reportingComponent"]).unwrap_or_default();
-    let field = || FieldPath::new("reportingComponent");
+    // The versions call the field differently.
+    let field =
+        || FieldPath::new(if is_strict(context) { "reportingController" } else { "reportingComponent" });
     if reporter.is_empty() {
         errors.push(FieldError::required(field(), ""));
     }

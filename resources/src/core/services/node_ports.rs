@@ -63,16 +63,15 @@ pub(super) fn allocate(
         }
     }
     if needs_health_check(service) && !old.is_some_and(needs_health_check) {
-        match service.get_i64(&HEALTH_CHECK).filter(|number| *number != 0) {
-            Some(number) => claims.claim(number).map_err(|failure| {
+        if let Some(number) = service.get_i64(&HEALTH_CHECK).filter(|number| *number != 0) {
+            claims.claim(number).map_err(|failure| {
                 StatusError::internal(format!(
                     "failed to allocate requested HealthCheck NodePort {number}: {failure}"
                 ))
-            })?,
-            None => {
-                let number = claims.claim_free()?;
-                service.set(&HEALTH_CHECK, number.into());
-            }
+            })?;
+        } else {
+            let number = claims.claim_free()?;
+            service.set(&HEALTH_CHECK, number.into());
         }
     }
     Ok(())

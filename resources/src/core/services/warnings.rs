@@ -43,7 +43,7 @@ pub(super) fn of(service: &Object) -> Vec<String> {
         );
     }
     if !balancer.text().is_empty() {
-        address::warn_of_address(&balancer.path(), balancer.text(), &mut warnings);
+        warnings.extend(address::warning(&balancer.path(), balancer.text()));
     }
     for range in spec.get("loadBalancerSourceRanges").elements() {
         address::warn_of_network(&range.path(), range.text(), &mut warnings);
@@ -64,6 +64,6 @@ pub(super) fn of(service: &Object) -> Vec<String> {
 
 fn warn_of_addresses(addresses: &Field<'_, '_>, warnings: &mut Vec<String>) {
     for one in addresses.elements() {
-        address::warn_of_address(&one.path(), one.text(), warnings);
+        warnings.extend(address::warning(&one.path(), one.text()));
     }
 }

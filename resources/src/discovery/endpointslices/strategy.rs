@@ -8,9 +8,14 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 
-use super::endpoints;
+use super::{endpoints, topology};
+use crate::core::address;
 use crate::support::defaulting;
 use crate::support::field::Field;
+
+/// The controllers whose addresses are canonical.
+const CONTROLLERS: [&str; 2] =
+    ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"];
 
 /// The address type is immutable; a change of labels increments the generation.
 pub(super) struct EndpointSliceStrategy;
@@ -23,11 +28,31 @@ impl ObjectStrategy for EndpointSliceStrategy {
         });
     }
 
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        topology::drop_from(object, None);
+    }
+
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         // Consumers depend on the labels too, so a change of them counts.
         if new.get(&["metadata", "labels"]) != old.get(&["metadata", "labels"]) {
             new.set(&["metadata", "generation"], (old.generation() + 1).into());
         }
+        topology::drop_from(new, Some(old));
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if object.get_str(&["addressType"]) == Some("FQDN") {
+            warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+        }
+        warn_of_addresses(object, &mut warnings);
+        warnings
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        let mut warnings = Vec::new();
+        warn_of_addresses(new, &mut warnings);
+        warnings
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -60,5 +85,18 @@ impl ObjectStrategy for EndpointSliceStrategy {
         let mut errors = self.validate(context, new);
         Field::of(new, "addressType").check_immutable(&Field::of(old, "addressType"), &mut errors);
         errors
+    }
+}
+
+/// Warns of addresses that are not in canonical form, except in what Kubernetes' controllers write.
+fn warn_of_addresses(object: &Object, warnings: &mut Vec<String>) {
+    let manager = object.get_str(&["metadata", "labels", "endpointslice.kubernetes.io/managed-by"]);
+    if manager.is_some_and(|manager| CONTROLLERS.contains(&manager)) {
+        return;
+    }
+    for endpoint in Field::of(object, "endpoints").elements() {
+        for one in endpoint.get("addresses").elements() {
+            warnings.extend(address::warning(&one.path(), one.text()));
+        }
     }
 }

@@ -26,7 +26,7 @@ impl ObjectStrategy for ResourceSliceStrategy {
         defaulting::with_at(object, &["spec"], |spec| {
             defaulting::each(spec, &["devices"], |device| {
                 defaulting::each(device, &["taints"], |taint| {
-                    defaulting::fill(taint, "timeAdded", time::now())
+                    defaulting::fill(taint, "timeAdded", time::now());
                 });
             });
         });

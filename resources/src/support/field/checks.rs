@@ -8,11 +8,11 @@ use registry_core::api::validation::ErrorList;
 
 use super::{Field, PathStep, something};
 use crate::support::equality;
-use crate::support::go_text::{difference, internal};
+use crate::support::go_text::internal;
 
 // === impl Field: going down ===
 
-impl<'v, 'p> Field<'v, 'p> {
+impl<'p> Field<'_, 'p> {
     /// Returns a field of this one, under the name that paths show.
     pub(crate) fn get_shown_as(&'p self, name: &str, shown: &'p str) -> Self {
         let value = something(self.value.and_then(|value| value.get(name)));
@@ -41,11 +41,6 @@ impl<'v> Field<'v, '_> {
         }
     }
 
-    /// Returns the difference from an older value, both shown as Kubernetes' internal type.
-    pub(crate) fn difference_as(&self, shape: &str, old: &Field<'_, '_>) -> String {
-        difference::difference(&internal::text(old.value, shape), &internal::text(self.value, shape))
-    }
-
     /// Adds an error if there are more elements or entries than allowed; returns whether there are not.
     pub(crate) fn check_count(&self, most: usize, errors: &mut ErrorList) -> bool {
         let fits = self.len() <= most;
@@ -57,7 +52,7 @@ impl<'v> Field<'v, '_> {
 
     /// Adds an error for each element whose text occurred before.
     pub(crate) fn check_unique_texts(&self, errors: &mut ErrorList) {
-        self.check_unique(|element| element.text(), |element| element.duplicate(), errors);
+        self.check_unique(Field::text, Field::duplicate, errors);
     }
 
     /// Adds an error for each element whose key occurred before.

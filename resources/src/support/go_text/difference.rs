@@ -242,7 +242,7 @@ mod tests {
             format!("[{}]", elements.join(","))
         };
         let started = std::time::Instant::now();
-        assert!(difference(&list(0), &list(3)).starts_with("@@ -1,200001 +1,200001 @@\n"));
+        assert!(difference(&list(0), &list(3)).starts_with("@@ -1,200002 +1,200002 @@\n"));
         assert!(started.elapsed().as_secs() < 10);
     }
 }

@@ -1,0 +1,64 @@
+//! The deprecated topology of endpoints, which clients can no longer write.
+
+use std::collections::HashSet;
+
+use registry_core::api::Object;
+use registry_core::api::validation::names;
+use serde_json::Value;
+
+use crate::support::defaulting;
+
+/// The key under which topologies named nodes.
+const NODE: &str = "kubernetes.io/hostname";
+
+/// Drops the topologies, unless the endpoints are what they were. Names of nodes that were there before move to the
+/// field that replaces them.
+pub(super) fn drop_from(new: &mut Object, old: Option<&Object>) {
+    if old.is_some_and(|old| old.get(&["endpoints"]) == new.get(&["endpoints"])) {
+        return;
+    }
+    let earlier: HashSet<&str> = old
+        .and_then(|old| old.get(&["endpoints"]))
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|endpoint| endpoint.get("deprecatedTopology")?.get(NODE)?.as_str())
+        .filter(|name| !name.is_empty())
+        .collect();
+    defaulting::each(&mut new.0, &["endpoints"], |endpoint| {
+        let Some(Value::Object(topology)) = endpoint.remove("deprecatedTopology") else { return };
+        let Some(Value::String(name)) = topology.get(NODE) else { return };
+        if earlier.contains(name.as_str()) && names::dns_subdomain(name).is_empty() {
+            defaulting::fill_absent(endpoint, "nodeName", name.as_str());
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "test code: a broken expectation is a failed test")]
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn slice(endpoint: &Value) -> Object {
+        Object::from_value(json!({"endpoints": [endpoint]})).unwrap()
+    }
+
+    #[test]
+    fn topologies_are_dropped_and_earlier_names_of_nodes_are_kept() {
+        let written =
+            slice(&json!({"addresses": ["10.0.0.1"], "deprecatedTopology": {NODE: "n1", "zone": "z"}}));
+        let mut new = written.clone();
+        drop_from(&mut new, None);
+        assert_eq!(new, slice(&json!({"addresses": ["10.0.0.1"]})));
+        let old = slice(&json!({"addresses": ["10.0.0.2"], "deprecatedTopology": {NODE: "n1"}}));
+        let mut new = written.clone();
+        drop_from(&mut new, Some(&old));
+        assert_eq!(new, slice(&json!({"addresses": ["10.0.0.1"], "nodeName": "n1"})));
+        let mut new = written.clone();
+        drop_from(&mut new, Some(&written));
+        assert_eq!(new, written);
+    }
+}
