@@ -40,6 +40,8 @@ mod mutating;
 mod patch;
 mod review;
 mod selection;
+#[cfg(test)]
+mod tests;
 mod validating;
 
 use configuration::Configurations;

@@ -26,7 +26,7 @@ fn bad() -> Vec<(&'static str, fn(&Value) -> Reply, &'static str)> {
         ("close", |_| Reply::Close, "EOF"),
         ("panic", |_| Reply::Panic, "EOF"),
         ("redirect", |_| Reply::Redirect, "the server responded with the status code 307"),
-        ("huge", |_| Reply::Endless(200 << 20), "the answer is larger than"),
+        ("huge", |_| Reply::Endless(64 << 20), "the answer is larger than"),
         (
             "fail",
             |_| Reply::Body(500, "out of order".to_owned()),
@@ -80,6 +80,8 @@ async fn a_failed_call_fails_the_write_or_is_ignored() {
                 let case = format!("{name}-{policy}");
                 webhook["objectSelector"] = json!({ "matchLabels": { "case": case } });
                 webhook["failurePolicy"] = policy.into();
+                // An unoptimized server reads slowly.
+                webhook["timeoutSeconds"] = if name == "huge" { 30 } else { 1 }.into();
                 webhook
             })
             .collect();
@@ -154,12 +156,13 @@ async fn webhooks_are_not_called_for_their_own_configuration() {
         // Everything but the probe and the server's own writes.
         refuse["matchConditions"] = json!([{ "name": "own", "expression": "request.resource.resource != 'leases' && !('probe' in object.metadata.?labels.orValue({}))" }]);
         refuse["failurePolicy"] = "Ignore".into();
-        world.register(kind, "c", &[refuse]).await;
+        let name = format!("{kind:?}").to_lowercase();
+        world.register(kind, &name, &[refuse]).await;
         world.expect(400, "POST", MAPS, map("a")).await;
         let (plural, _) = kind.names();
-        let path = format!("{GROUP}/{plural}/c");
+        let path = format!("{GROUP}/{plural}/{name}");
         world.expect(200, "PATCH", &path, json!({ "metadata": { "labels": { "a": "b" } } })).await;
-        world.unregister(kind, "c").await;
+        world.unregister(kind, &name).await;
         world.expect(201, "POST", &format!("{MAPS}?dryRun=All"), map("a")).await;
     }
     world.server.stop().await;

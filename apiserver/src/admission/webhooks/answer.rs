@@ -9,7 +9,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
+use registry_core::codec::json::type_name;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::review::ReviewVersion;
 
@@ -65,13 +67,20 @@ struct Response {
     #[serde(deserialize_with = "or_default")]
     allowed: bool,
     status: Option<Refusal>,
-    #[serde(deserialize_with = "or_default")]
-    patch: String,
+    patch: Option<PatchBytes>,
     patch_type: Option<String>,
     #[serde(deserialize_with = "or_default")]
     audit_annotations: BTreeMap<String, String>,
     #[serde(deserialize_with = "or_default")]
     warnings: Vec<String>,
+}
+
+/// Bytes, as Go reads them: base64, or a list of numbers, which frameworks outside of Go write.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum PatchBytes {
+    Base64(String),
+    List(Vec<u8>),
 }
 
 /// Why an answer cannot be used.
@@ -101,17 +110,21 @@ impl Answer {
         uid: &str,
         is_mutating: bool,
     ) -> Result<Self, Fault> {
-        let review: Review =
-            serde_json::from_slice(body).map_err(|error| Fault::Undecodable(undecodable(body, &error)))?;
+        let review = decode(body).map_err(Fault::Undecodable)?;
         let missing = || Fault::Invalid("webhook response was absent".to_owned());
         let mut response = review.response.ok_or_else(missing)?;
-        let patch = STANDARD.decode(&response.patch);
-        let mut patch = patch.map_err(|error| {
-            Fault::Undecodable(format!("v1.AdmissionReview.Response: Patch: illegal base64 data: {error}"))
-        })?;
+        let mut patch = match response.patch.take() {
+            None => Vec::new(),
+            Some(PatchBytes::List(bytes)) => bytes,
+            Some(PatchBytes::Base64(text)) => STANDARD.decode(text).map_err(|error| {
+                let text = format!("v1.AdmissionReview.Response: Patch: illegal base64 data: {error}");
+                Fault::Undecodable(text)
+            })?,
+        };
         if version == ReviewVersion::V1 {
             check_identity(&response, (&review.api_version, &review.kind), uid).map_err(Fault::Invalid)?;
-            check_patch(&response, is_mutating).map_err(|text| Fault::Invalid(text.to_owned()))?;
+            check_patch(&response, !patch.is_empty(), is_mutating)
+                .map_err(|text| Fault::Invalid(text.to_owned()))?;
         } else {
             // Such answers were never checked further.
             response.patch_type = None;
@@ -130,19 +143,37 @@ impl Answer {
     }
 }
 
-fn undecodable(body: &[u8], error: &serde_json::Error) -> String {
-    if error.is_data() {
-        return format!("unable to decode the answer: {error}");
+fn decode(body: &[u8]) -> Result<Review, String> {
+    const PROBE: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+    let value: Value = serde_json::from_slice(body).map_err(|error| {
+        format!("couldn't get version/kind; json parse error: {}", unparsable(body, &error))
+    })?;
+    if !value.is_object() {
+        let found = type_name(&value);
+        return Err(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {PROBE}"
+        ));
     }
-    let start = body.first().map(|byte| char::from(*byte));
-    match start {
-        None => "couldn't get version/kind; json parse error: unexpected end of JSON input".to_owned(),
-        Some(start) if !matches!(start, '{' | ' ' | '\n' | '\r' | '\t') => {
-            format!(
-                "couldn't get version/kind; json parse error: invalid character {start:?} looking for beginning of value"
-            )
+    // A struct could be read from a list, too.
+    let response = value.get("response").unwrap_or(&Value::Null);
+    let result = response.get("status").unwrap_or(&Value::Null);
+    for (field, part) in [("response", response), ("response.status", result)] {
+        if !part.is_object() && !part.is_null() {
+            let found = type_name(part);
+            return Err(format!(
+                "json: cannot unmarshal {found} into Go struct field AdmissionReview.{field}"
+            ));
         }
-        Some(_) => format!("couldn't get version/kind; json parse error: {error}"),
+    }
+    serde_json::from_value(value).map_err(|error| format!("unable to decode the answer: {error}"))
+}
+
+/// Returns the text of a syntax error.
+fn unparsable(body: &[u8], error: &serde_json::Error) -> String {
+    match body.first().map(|byte| char::from(*byte)) {
+        None => "unexpected end of JSON input".to_owned(),
+        Some('{' | '[' | ' ' | '\n' | '\r' | '\t') => error.to_string(),
+        Some(start) => format!("invalid character {start:?} looking for beginning of value"),
     }
 }
 
@@ -160,8 +191,7 @@ fn check_identity(response: &Response, (api_version, kind): (&str, &str), uid: &
     Ok(())
 }
 
-fn check_patch(response: &Response, is_mutating: bool) -> Result<(), &'static str> {
-    let has_patch = !response.patch.is_empty();
+fn check_patch(response: &Response, has_patch: bool, is_mutating: bool) -> Result<(), &'static str> {
     match &response.patch_type {
         _ if has_patch && !is_mutating => Err("validating webhook may not return response.patch"),
         Some(_) if !is_mutating => Err("validating webhook may not return response.patchType"),
@@ -193,7 +223,7 @@ impl Refusal {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -222,7 +252,17 @@ mod tests {
         untyped["kind"] = Value::Null;
         let expected = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=";
         assert_eq!(read(&untyped, true), invalid(expected));
-        for garbage in ["", "x", "[1]", "{", "{\"response\": 1}", "{\"response\": {\"allowed\": \"yes\"}}"] {
+        let list = r#"["AdmissionReview", "admission.k8s.io/v1", {"uid": "u", "allowed": true}]"#;
+        for garbage in [
+            "",
+            "x",
+            "[1]",
+            "{",
+            list,
+            "{\"response\": [\"u\", true]}",
+            "{\"response\": 1}",
+            "{\"response\": {\"allowed\": \"yes\"}}",
+        ] {
             let read = Answer::read(garbage.as_bytes(), ReviewVersion::V1, "u", true);
             assert!(matches!(read, Err(Fault::Undecodable(_))), "{garbage}: {read:?}");
         }
@@ -234,6 +274,8 @@ mod tests {
     fn only_mutating_webhooks_may_ask_for_a_change() {
         let patched = review(json!({"uid": "u", "patch": "W10=", "patchType": "JSONPatch"}));
         assert_eq!(read(&patched, true).unwrap().patch, b"[]");
+        let list = review(json!({"uid": "u", "patch": [91, 93], "patchType": "JSONPatch"}));
+        assert_eq!(read(&list, true).unwrap().patch, b"[]");
         assert_eq!(read(&patched, false), invalid("validating webhook may not return response.patch"));
         let untyped = review(json!({"uid": "u", "patch": "W10="}));
         assert_eq!(
