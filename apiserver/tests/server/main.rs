@@ -24,6 +24,7 @@ mod large_bodies;
 mod metrics;
 mod overload;
 mod peer;
+mod policies;
 mod published;
 mod selectable_fields;
 mod service_accounts;

@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: `validator` in `k8s.io/apiserver/pkg/admission/plugin/policy/validating`.
 
+use std::time::{Duration, Instant};
+
 use registry_core::api::Reason;
 use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses, VARIABLES};
 use registry_core::cel::{
@@ -14,6 +16,9 @@ use crate::admission::expressions::{Needs, Subject, Write};
 
 /// Maximum length of a message that an expression makes, in bytes.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;
+
+/// Time that policies may take before other tasks run.
+const MAX_UNINTERRUPTED: Duration = Duration::from_millis(5);
 
 /// The compiled expressions of one policy.
 #[derive(Debug)]
@@ -145,7 +150,12 @@ impl Validator {
             Verdict::Failed(message) => return Outcome::failed(message, ignores_failures),
         }
         loop {
+            let begun = Instant::now();
             let outcome = self.validate_once(write, subject, ignores_failures);
+            // Other tasks run between expensive policies.
+            if begun.elapsed() > MAX_UNINTERRUPTED {
+                tokio::task::yield_now().await;
+            }
             if !write.decide_pending().await {
                 return outcome;
             }
