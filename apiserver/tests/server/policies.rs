@@ -176,7 +176,7 @@ async fn parameters_that_are_absent_or_vanish_decide_by_the_action() {
     let mut policies = Policies::on(&server).await;
     let spec = json!({
         "paramKind": {"apiVersion": "v1", "kind": "Secret"},
-        "validations": [{"expression": "object.data.a == string(params.type)", "messageExpression": "params.type"}],
+        "validations": [{"expression": "object.data.a == string(params.type)", "messageExpression": "string(params.type)"}],
     });
     let params = json!({"name": "limits", "namespace": "default", "parameterNotFoundAction": "Deny"});
     policies.add(validating("p", spec), binding("p", json!({"paramRef": params}))).await;

@@ -49,13 +49,16 @@ struct Annotation {
     program: Compiled,
 }
 
+/// The key and the value of an audit annotation, or why there is none.
+type Annotated = Result<(String, String), String>;
+
 /// What a policy says about a write.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// Why the write is to be refused, with the index of each validation.
     pub(super) denials: Vec<(usize, Denial)>,
     /// Keys and values of audit annotations, or why there is none.
-    pub(super) annotations: Vec<Result<(String, String), String>>,
+    pub(super) annotations: Vec<Annotated>,
 }
 
 /// Why a validation refuses a write.
@@ -237,7 +240,7 @@ impl Validator {
         write: &Write<'_>,
         activation: &Activation<'v>,
         ignores_failures: bool,
-    ) -> Result<Vec<Result<(String, String), String>>, OutOfBudget> {
+    ) -> Result<Vec<Annotated>, OutOfBudget> {
         let mut remaining = RUNTIME_COST_BUDGET;
         let mut annotations = Vec::new();
         for annotation in &self.annotations {
@@ -331,3 +334,6 @@ fn reason(text: &str) -> Reason {
         _ => Reason::Invalid,
     }
 }
+
+#[cfg(test)]
+mod tests;
