@@ -32,9 +32,6 @@ mod params;
 mod type_checking;
 mod validating;
 
-#[cfg(test)]
-mod tests;
-
 use mutating::MutatingPolicies;
 use validating::ValidatingPolicies;
 

@@ -29,6 +29,7 @@ mod large_bodies;
 mod metrics;
 mod overload;
 mod peer;
+mod policies;
 mod published;
 mod selectable_fields;
 mod service_accounts;

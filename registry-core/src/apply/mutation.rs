@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: `ApplyStructuredMergeDiff` in `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch`.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 use crate::api::Object;
@@ -63,7 +65,8 @@ fn find_atomics_in(ty: TypeRef<'_>, value: &Value, path: &mut String, found: &mu
             }
             for (index, item) in items.iter().enumerate() {
                 let length = path.len();
-                path.push_str(&format!("[{index}]"));
+                // Writing to a string cannot fail.
+                let _ = write!(path, "[{index}]");
                 find_atomics_in(element, item, path, found);
                 path.truncate(length);
             }

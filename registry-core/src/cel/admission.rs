@@ -193,16 +193,16 @@ impl ExpressionCompiler {
     ) -> Result<(), ExpressionError> {
         let result = self.compile(source, Returns::Any, uses, age);
         let of = result.as_ref().map_or(Type::Dyn, |program| kept_type(program.output_type()));
-        self.declare_variable(name, of);
+        self.declare_variable(name, &of);
         let failure = result.as_ref().err().cloned();
         self.compiled.insert(name, result.map(Arc::new).map_err(|failure| failure.to_string()));
         failure.map_or(Ok(()), Err)
     }
 
     /// Declares a variable of a type, without an expression for it.
-    pub fn declare_variable(&mut self, name: &str, of: Type) {
+    pub fn declare_variable(&mut self, name: &str, of: &Type) {
         let Some(variables) = &self.variables else { return };
-        let variables = Arc::new(variables.with_further_field(name, DeclType::of_type(kept_type(&of))));
+        let variables = Arc::new(variables.with_further_field(name, DeclType::of_type(kept_type(of))));
         for environment in self.stored.iter_mut().chain(&mut self.new).flatten() {
             environment.set_type(VARIABLES, Type::Object(Arc::clone(&variables)));
         }

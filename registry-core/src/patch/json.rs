@@ -172,9 +172,9 @@ impl Application {
     fn add(&mut self, path: &Pointer, value: Value, operation: &str) -> Result<(), PatchError> {
         self.check_depth(path, &value)?;
         let missing = || match operation {
-            "add" => absent(format!("add operation does not apply: doc is missing path: \"{path}\"")),
+            "add" => absent(&format!("add operation does not apply: doc is missing path: \"{path}\"")),
             other => {
-                absent(format!("{other} operation does not apply: doc is missing destination path: {path}"))
+                absent(&format!("{other} operation does not apply: doc is missing destination path: {path}"))
             }
         };
         let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
@@ -202,8 +202,8 @@ impl Application {
 
     fn remove(&mut self, path: &Pointer, operation: &str) -> Result<Value, PatchError> {
         let missing = || match operation {
-            "remove" => absent(format!("remove operation does not apply: doc is missing path: \"{path}\"")),
-            other => absent(format!("{other} operation does not apply: doc is missing from path: {path}")),
+            "remove" => absent(&format!("remove operation does not apply: doc is missing path: \"{path}\"")),
+            other => absent(&format!("{other} operation does not apply: doc is missing from path: {path}")),
         };
         let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
         // The library names the key only in moves.
@@ -228,7 +228,7 @@ impl Application {
     fn replace(&mut self, path: &Pointer, value: Value) -> Result<(), PatchError> {
         self.check_depth(path, &value)?;
         let missing =
-            |what: &str| absent(format!("replace operation does not apply: doc is missing {what}: {path}"));
+            |what: &str| absent(&format!("replace operation does not apply: doc is missing {what}: {path}"));
         let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(|| missing("path"))?;
         // The library sets keys that are absent too.
         if let Value::Object(map) = parent {
@@ -241,7 +241,7 @@ impl Application {
     }
 
     fn copy(&mut self, from: &Pointer) -> Result<Value, PatchError> {
-        let missing = || absent(format!("copy operation does not apply: doc is missing from path: {from}"));
+        let missing = || absent(&format!("copy operation does not apply: doc is missing from path: {from}"));
         let (parent, key) = from.parent_mut(&mut self.value).ok_or_else(missing)?;
         let source = pointer::child_mut(parent, key)
             .map_err(|why| inapplicable(format!("error in copy for from: '{from}': {why}")))?;
@@ -258,7 +258,7 @@ impl Application {
     }
 
     fn test(&mut self, path: &Pointer, expected: &Value) -> Result<(), PatchError> {
-        let missing = || absent(format!("test operation does not apply: is missing path: {path}"));
+        let missing = || absent(&format!("test operation does not apply: is missing path: {path}"));
         let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
         // A missing field is treated as null.
         let found = pointer::child_mut(parent, key)
@@ -322,7 +322,7 @@ fn inapplicable(text: String) -> PatchError {
     PatchError::Inapplicable(text)
 }
 
-fn absent(text: String) -> PatchError {
+fn absent(text: &str) -> PatchError {
     inapplicable(format!("{text}: missing value"))
 }
 

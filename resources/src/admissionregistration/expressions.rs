@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::validation::{ErrorList, FieldErrorKind, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Age, ExpressionCompiler, ExpressionError, Returns, Uses};
 use serde_json::Value;
@@ -143,9 +143,14 @@ impl<'o> Expressions<'o> {
 }
 
 fn report(expression: &Field<'_, '_>, shown: &str, failure: Option<ExpressionError>, errors: &mut ErrorList) {
-    if let Some(failure) = failure {
-        errors.push(FieldError::invalid(expression.path(), shown, failure.to_string()));
-    }
+    let error = match failure {
+        None => return,
+        Some(ExpressionError::Invalid(why)) => FieldError::invalid(expression.path(), shown, why),
+        Some(ExpressionError::Internal(why)) => {
+            FieldError { kind: FieldErrorKind::Internal, ..FieldError::required(expression.path(), why) }
+        }
+    };
+    errors.push(error);
 }
 
 /// Collects all expressions below a value.

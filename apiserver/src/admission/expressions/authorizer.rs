@@ -62,17 +62,13 @@ impl Authorizer for RequestAuthorizer {
         if let Some(decision) = known(&self.state()) {
             return decision;
         }
-        match self.decide(check).now_or_never() {
-            Some(decision) => {
-                let decision = shown(decision);
-                self.state().decided.push((check.clone(), decision.clone()));
-                decision
-            }
-            None => {
-                self.state().pending.push(check.clone());
-                Decision { error: Some("not decided yet".to_owned()), ..Decision::default() }
-            }
-        }
+        let Some(decision) = self.decide(check).now_or_never() else {
+            self.state().pending.push(check.clone());
+            return Decision { error: Some("not decided yet".to_owned()), ..Decision::default() };
+        };
+        let decision = shown(decision);
+        self.state().decided.push((check.clone(), decision.clone()));
+        decision
     }
 }
 

@@ -140,7 +140,8 @@ impl MutatingPolicies {
             if invocation.policy.evaluator.needs.namespace && namespace.is_none() {
                 namespace = self.namespace(write).await?;
             }
-            let invoked = Invoked::new(&invocation.policy.name, &invocation.binding.name, &invocation.param);
+            let invoked =
+                Invoked::new(&invocation.policy.name, &invocation.binding.name, invocation.param.as_ref());
             let applied = self
                 .apply_one(write, invocation, object.as_deref(), old, namespace.as_ref(), refusals, || {
                     runs.is_due(&invoked)

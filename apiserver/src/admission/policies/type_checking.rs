@@ -11,7 +11,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use registry_core::api::Object;
 use registry_core::cel::admission::{ExpressionCompiler, Uses};
-use registry_core::cel::{DeclType, declare_kind};
+use registry_core::cel::{DeclType, Type, declare_kind};
 use registry_core::registry::{Compiled, InformerTask, InstalledApi, InstalledPath};
 use registry_core::resource::Resource as _;
 use resources::admissionregistration::policy_status::PolicyStatus;
@@ -43,7 +43,7 @@ pub(super) struct TypeChecking {
 struct Kind {
     group: &'static str,
     version: &'static str,
-    kind: &'static str,
+    name: &'static str,
 }
 
 // === impl TypeChecking ===
@@ -64,7 +64,7 @@ impl TypeChecking {
     }
 
     /// Returns the task that checks policies until it is dropped.
-    pub(super) fn task(&self, kinds: &Arc<dyn ServedKinds>) -> Option<BoxFuture<'static, ()>> {
+    pub(super) fn task(&self, kinds: &Arc<dyn ServedKinds>) -> BoxFuture<'static, ()> {
         let outdated = self.outdated.clone();
         let status = self.status.clone();
         let kinds = kinds.clone();
@@ -84,7 +84,7 @@ impl TypeChecking {
                 }
             }
         };
-        Some(task.boxed())
+        task.boxed()
     }
 }
 
@@ -119,7 +119,7 @@ fn check(policy: &Object, kinds: &dyn ServedKinds) -> Vec<(String, String)> {
         for variable in elements(spec, "variables") {
             // Of a variable with errors, the type is unknown.
             let of = compiler.check_types(text(variable, "expression"), uses);
-            compiler.declare_variable(text(variable, "name"), of.unwrap_or(registry_core::cel::Type::Dyn));
+            compiler.declare_variable(text(variable, "name"), &of.unwrap_or(Type::Dyn));
         }
         for ((_, expression), warning) in expressions.iter().zip(&mut warnings) {
             if bytes > MAX_WARNING_BYTES {
@@ -179,7 +179,7 @@ fn kinds_to_check(spec: &Value, kinds: &dyn ServedKinds) -> Vec<(Kind, Arc<Insta
         for (group, version, resource) in names_of(rule) {
             for path in paths_of(kinds, group, version, resource) {
                 let kind = path.capabilities.storage.kind();
-                let kind = Kind { group: kind.group, version: kind.version, kind: kind.kind };
+                let kind = Kind { group: kind.group, version: kind.version, name: kind.kind };
                 if !found.iter().any(|(other, _)| *other == kind) {
                     found.push((kind, path));
                 }
@@ -190,7 +190,7 @@ fn kinds_to_check(spec: &Value, kinds: &dyn ServedKinds) -> Vec<(Kind, Arc<Insta
             }
         }
     }
-    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    found.sort_by_key(|(kind, _)| *kind);
     found
 }
 
@@ -226,6 +226,6 @@ fn paths_of(kinds: &dyn ServedKinds, group: &str, version: &str, resource: &str)
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}, Kind={}", self.group, self.version, self.kind)
+        write!(f, "{}/{}, Kind={}", self.group, self.version, self.name)
     }
 }

@@ -210,7 +210,7 @@ impl AdmissionPlugin for ValidatingPolicies {
     }
 
     fn background(&self, kinds: &Arc<dyn ServedKinds>) -> Option<BoxFuture<'static, ()>> {
-        self.type_checking.task(kinds)
+        Some(self.type_checking.task(kinds))
     }
 }
 

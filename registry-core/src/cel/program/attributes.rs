@@ -3,7 +3,7 @@
 use super::evaluate::{Machine, Slot};
 use super::{Node, NodeId};
 use crate::cel::syntax::ast::Name;
-use crate::cel::value::{Evaluated, Value, fail};
+use crate::cel::value::{Evaluated, Map, Value, fail};
 
 // === impl Machine: attributes ===
 
@@ -46,6 +46,7 @@ impl<'a> Machine<'a, '_> {
             Some(value) if optional => Ok(Value::some(value)),
             Some(value) => Ok(value),
             None if optional => Ok(Value::Optional(None)),
+            None if is_text_of_patch(&target, field) => Ok(Value::string("")),
             None => fail(format!("no such key: {field}")),
         }
     }
@@ -103,6 +104,12 @@ impl<'a> Machine<'a, '_> {
             None => fail(format!("no such key: {index}")),
         }
     }
+}
+
+/// Whether a field is a text of a JSON patch's operation, which is empty if it is not set.
+fn is_text_of_patch(target: &Value<'_>, field: &str) -> bool {
+    matches!(target, Value::Map(Map::Object(_, of)) if of.name() == "JSONPatch")
+        && matches!(field, "op" | "path" | "from")
 }
 
 /// The place that an index names; `None` if it is below the first.

@@ -169,11 +169,11 @@ impl Warnings {
         }
         self.pod_affinity(&spec.get("affinity"));
         for nameserver in spec.get("dnsConfig").get("nameservers").elements() {
-            address::warn_of_address(&nameserver.path(), nameserver.text(), &mut self.0);
+            self.0.extend(address::warning(&nameserver.path(), nameserver.text()));
         }
         for alias in spec.get("hostAliases").elements() {
             let address = alias.get("ip");
-            address::warn_of_address(&address.path(), address.text(), &mut self.0);
+            self.0.extend(address::warning(&address.path(), address.text()));
         }
         self.0
     }

@@ -121,6 +121,8 @@ impl Mutator {
         };
         let patch = loop {
             let patch = self.evaluate(mutation, write, subject);
+            // Other tasks run between policies.
+            tokio::task::yield_now().await;
             if !write.decide_pending().await {
                 break patch.map_err(Failure::Refused)?;
             }

@@ -36,8 +36,8 @@ pub(super) struct Runs<'a> {
 // === impl Invoked ===
 
 impl Invoked {
-    pub(super) fn new(policy: &str, binding: &str, param: &Option<Object>) -> Self {
-        let param = param.as_ref().map(|param| (param.namespace().to_owned(), param.name().to_owned()));
+    pub(super) fn new(policy: &str, binding: &str, param: Option<&Object>) -> Self {
+        let param = param.map(|param| (param.namespace().to_owned(), param.name().to_owned()));
         Self { policy: policy.to_owned(), binding: binding.to_owned(), param }
     }
 }

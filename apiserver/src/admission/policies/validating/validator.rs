@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: `validator` in `k8s.io/apiserver/pkg/admission/plugin/policy/validating`.
 
+use std::time::{Duration, Instant};
+
 use registry_core::api::Reason;
 use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses, VARIABLES};
 use registry_core::cel::{
@@ -14,6 +16,9 @@ use crate::admission::expressions::{Needs, Subject, Write};
 
 /// Maximum length of a message that an expression makes, in bytes.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;
+
+/// Time that policies may take before other tasks run.
+const MAX_UNINTERRUPTED: Duration = Duration::from_millis(5);
 
 /// The compiled expressions of one policy.
 #[derive(Debug)]
@@ -44,13 +49,16 @@ struct Annotation {
     program: Compiled,
 }
 
+/// The key and the value of an audit annotation, or why there is none.
+type Annotated = Result<(String, String), String>;
+
 /// What a policy says about a write.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// Why the write is to be refused, with the index of each validation.
     pub(super) denials: Vec<(usize, Denial)>,
     /// Keys and values of audit annotations, or why there is none.
-    pub(super) annotations: Vec<Result<(String, String), String>>,
+    pub(super) annotations: Vec<Annotated>,
 }
 
 /// Why a validation refuses a write.
@@ -145,7 +153,12 @@ impl Validator {
             Verdict::Failed(message) => return Outcome::failed(message, ignores_failures),
         }
         loop {
+            let begun = Instant::now();
             let outcome = self.validate_once(write, subject, ignores_failures);
+            // Other tasks run between expensive policies.
+            if begun.elapsed() > MAX_UNINTERRUPTED {
+                tokio::task::yield_now().await;
+            }
             if !write.decide_pending().await {
                 return outcome;
             }
@@ -227,7 +240,7 @@ impl Validator {
         write: &Write<'_>,
         activation: &Activation<'v>,
         ignores_failures: bool,
-    ) -> Result<Vec<Result<(String, String), String>>, OutOfBudget> {
+    ) -> Result<Vec<Annotated>, OutOfBudget> {
         let mut remaining = RUNTIME_COST_BUDGET;
         let mut annotations = Vec::new();
         for annotation in &self.annotations {
@@ -321,3 +334,6 @@ fn reason(text: &str) -> Reason {
         _ => Reason::Invalid,
     }
 }
+
+#[cfg(test)]
+mod tests;
