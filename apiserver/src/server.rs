@@ -13,6 +13,7 @@ use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InformerTask, InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
 use registry_core::storage::shared_watch::SharedWatch;
+use resources::admission::AdmissionSettings;
 use resources::apiextensions::CustomResourceController;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -174,7 +175,8 @@ impl ServerBuilder {
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
-        let admission = admission(&installed, &self.options)?;
+        let settings = AdmissionSettings { access: dependencies.services.access.clone() };
+        let admission = admission(&installed, &self.options, &settings)?;
         let mut informers = admission.informers();
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
@@ -366,12 +368,16 @@ impl Dispatch for Api {
 }
 
 /// Returns the admission plug-ins that are installed and not disabled, in the order in which they are called.
-fn admission(installed: &InstalledApi, options: &Options) -> Result<AdmissionChain, OptionsError> {
+fn admission(
+    installed: &InstalledApi,
+    options: &Options,
+    settings: &AdmissionSettings,
+) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
-    let plugins = resources::admission::plugins(installed);
+    let plugins = resources::admission::plugins(installed, settings);
     chain.mutating.extend(plugins.mutating);
     chain.validating.extend(plugins.validating);
     options.admission.apply(&mut chain)?;

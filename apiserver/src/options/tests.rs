@@ -149,7 +149,7 @@ fn lists_are_read() {
 #[test]
 fn admission_plugins_are_switched_by_name() {
     let installed = Arc::new(InstalledApi::default());
-    let chain = || resources::admission::plugins(&installed);
+    let chain = || resources::admission::plugins(&installed, &AdmissionSettings::default());
     let apply = |flags: &[&str]| {
         let mut chain = chain();
         parse(flags).unwrap().admission.apply(&mut chain).map(|()| chain.names().collect::<Vec<_>>())

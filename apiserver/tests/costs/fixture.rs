@@ -78,7 +78,7 @@ impl Server {
         resources::attach_hooks(&installed, range);
         let mut admission = AdmissionChain::default();
         admission.mutating.push(Arc::new(NamespaceLifecycle::new(&installed).unwrap()));
-        let plugins = resources::admission::plugins(&installed);
+        let plugins = resources::admission::plugins(&installed, &Default::default());
         admission.mutating.extend(plugins.mutating);
         admission.validating.extend(plugins.validating);
         let config = ApiConfig { cbor: true, ..ApiConfig::default() };

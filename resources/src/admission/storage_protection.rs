@@ -1,5 +1,5 @@
-//! `StorageObjectInUseProtection`: adds the finalizers that delay the removal of volumes and claims while they are in
-//! use.
+//! `StorageObjectInUseProtection`: adds the finalizers that delay the removal of volumes, claims and volume
+//! attributes classes while they are in use.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
@@ -9,6 +9,7 @@ use registry_core::api::{Object, StatusError};
 use super::concerns;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::core::persistentvolumes::PersistentVolumes;
+use crate::storage::volumeattributesclasses::VolumeAttributesClasses;
 
 /// The plug-in.
 pub(super) struct StorageProtection;
@@ -32,6 +33,8 @@ impl MutatingAdmission for StorageProtection {
             "kubernetes.io/pv-protection"
         } else if concerns::<PersistentVolumeClaims>(attributes, &[Operation::Create]) {
             "kubernetes.io/pvc-protection"
+        } else if concerns::<VolumeAttributesClasses>(attributes, &[Operation::Create]) {
+            "kubernetes.io/vac-protection"
         } else {
             return Ok(());
         };

@@ -2,7 +2,9 @@
 
 pub mod approval;
 mod conditions;
+mod pem;
 mod strategy;
+pub(crate) mod x509;
 
 use registry_core::api::Object;
 use registry_core::resource::Column;

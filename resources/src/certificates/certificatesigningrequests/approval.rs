@@ -41,7 +41,8 @@ impl UpdateRules for ApprovalRules {
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        conditions::check(new, old, &mut errors);
+        conditions::check_each(new, &mut errors);
+        conditions::check_kept(new, old, &mut errors);
         errors
     }
 }

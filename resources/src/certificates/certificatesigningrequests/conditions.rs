@@ -12,6 +12,9 @@ use crate::support::field::Field;
 /// Decisions, which are final; their status is always true.
 const DECISIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
 
+/// Decisions that only the `approval` subresource may add or change.
+const OF_APPROVAL: [&str; 2] = ["Approved", "Denied"];
+
 /// Sets missing times of conditions; an unchanged condition keeps its times.
 pub(super) fn set_times(new: &mut Object, old: &Object) {
     let before = old.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -27,41 +30,56 @@ pub(super) fn set_times(new: &mut Object, old: &Object) {
     });
 }
 
-/// Restores approval and denial, which only the `approval` subresource may change.
+/// Restores the content of approval and denial, which only the `approval` subresource may change. If one of them was added
+/// or removed, validation refuses the update.
 pub(super) fn keep_decisions(new: &mut Object, old: &Object) {
-    let of = |object: &Object| {
-        object.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default()
-    };
-    let is_decision = |condition: &Value| {
-        matches!(condition.get("type").and_then(Value::as_str), Some("Approved" | "Denied"))
-    };
-    let mut conditions: Vec<Value> = of(old).into_iter().filter(is_decision).collect();
-    conditions.extend(of(new).into_iter().filter(|condition| !is_decision(condition)));
-    if conditions.is_empty() {
-        new.remove(&["status", "conditions"]);
-    } else {
-        new.set(&["status", "conditions"], conditions.into());
-    }
-}
-
-/// Checks the conditions of a changed request.
-pub(super) fn check(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let new_status = Field::of(new, "status");
-    let old_status = Field::of(old, "status");
-    let new = new_status.get("conditions");
-    let old = old_status.get("conditions");
-    check_each(&new, errors);
-    let count = |conditions: &Field<'_, '_>, kind: &str| {
-        conditions.elements().filter(|condition| condition.get("type").text() == kind).count()
-    };
-    for kind in DECISIONS {
-        if count(&new, kind) < count(&old, kind) {
-            errors.push(new.forbidden(format!("updates may not remove a condition of type \"{kind}\"")));
+    for kind in OF_APPROVAL {
+        let before: Vec<Value> = of_type(old, kind).cloned().collect();
+        if before.len() != of_type(new, kind).count() {
+            continue;
+        }
+        let conditions = new.0.get_mut("status").and_then(|status| status.get_mut("conditions"));
+        let conditions = conditions.and_then(Value::as_array_mut).into_iter().flatten();
+        let is_of_kind =
+            |condition: &&mut Value| condition.get("type").and_then(Value::as_str) == Some(kind);
+        for (condition, kept) in conditions.filter(is_of_kind).zip(before) {
+            *condition = kept;
         }
     }
 }
 
-fn check_each(conditions: &Field<'_, '_>, errors: &mut ErrorList) {
+/// Checks that an update removes no decision.
+pub(super) fn check_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let status = Field::of(new, "status");
+    for kind in DECISIONS {
+        if of_type(new, kind).count() < of_type(old, kind).count() {
+            let detail = format!("updates may not remove a condition of type \"{kind}\"");
+            errors.push(status.get("conditions").forbidden(detail));
+        }
+    }
+}
+
+/// Checks that an update neither approves nor denies.
+pub(super) fn check_undecided(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let status = Field::of(new, "status");
+    for kind in OF_APPROVAL {
+        if of_type(new, kind).count() > of_type(old, kind).count() {
+            let detail = format!("updates may not add a condition of type \"{kind}\"");
+            errors.push(status.get("conditions").forbidden(detail));
+        }
+    }
+}
+
+fn of_type<'o>(request: &'o Object, kind: &'o str) -> impl Iterator<Item = &'o Value> {
+    let conditions = request.get(&["status", "conditions"]).and_then(Value::as_array);
+    let is_of_type = move |condition: &&Value| condition.get("type").and_then(Value::as_str) == Some(kind);
+    conditions.into_iter().flatten().filter(is_of_type)
+}
+
+/// Checks each condition by itself.
+pub(super) fn check_each(request: &Object, errors: &mut ErrorList) {
+    let status = Field::of(request, "status");
+    let conditions = status.get("conditions");
     let mut seen: HashSet<&str> = HashSet::new();
     for condition in conditions.elements() {
         let kind = condition.get("type");
@@ -114,7 +132,8 @@ mod tests {
     fn decisions_stand() {
         let causes = |new: Value, old: Value| {
             let mut errors = ErrorList::default();
-            check(&request(&new), &request(&old), &mut errors);
+            check_each(&request(&new), &mut errors);
+            check_kept(&request(&new), &request(&old), &mut errors);
             errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
         };
         let of = |kind: &str| json!({"type": kind, "status": "True"});
@@ -127,8 +146,13 @@ mod tests {
             ["status.conditions[0].status"]
         );
         assert_eq!(causes(json!([of("X"), of("X")]), json!([])), ["status.conditions[1].type"]);
-        let mut new = request(&json!([of("X")]));
+        let mut changed = of("Approved");
+        changed["message"] = "forged".into();
+        let mut new = request(&json!([of("X"), changed]));
         keep_decisions(&mut new, &request(&json!([of("Approved")])));
-        assert_eq!(new.get(&["status", "conditions"]), Some(&json!([of("Approved"), of("X")])));
+        assert_eq!(new.get(&["status", "conditions"]), Some(&json!([of("X"), of("Approved")])));
+        let mut errors = ErrorList::default();
+        check_undecided(&request(&json!([of("Denied")])), &request(&json!([])), &mut errors);
+        assert_eq!(errors.0.len(), 1);
     }
 }

@@ -11,7 +11,7 @@ use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
-use super::conditions;
+use super::{conditions, x509};
 use crate::support::defaulting;
 use crate::support::field::Field;
 
@@ -83,8 +83,8 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
         let request = STANDARD.decode(spec.get("request").text()).unwrap_or_default();
-        if !holds_block(&request, "CERTIFICATE REQUEST") {
-            errors.push(spec.get("request").invalid("PEM block type must be CERTIFICATE REQUEST"));
+        if let Err(why) = x509::check_request(&request) {
+            errors.push(spec.get("request").invalid(why));
         }
         check_usages(&spec.get("usages"), &mut errors);
         check_signer(&spec.get("signerName"), &mut errors);
@@ -116,25 +116,23 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        conditions::check(new, old, &mut errors);
+        conditions::check_each(new, &mut errors);
         let status = Field::of(new, "status");
         let certificate = status.get("certificate");
         let pem = STANDARD.decode(certificate.text()).unwrap_or_default();
-        if certificate.exists() && !holds_block(&pem, "CERTIFICATE") {
-            let detail = "must contain at least one CERTIFICATE PEM block";
-            errors.push(FieldError::invalid(certificate.path(), "<certificate data>", detail));
+        if !certificate.text().is_empty()
+            && let Err(why) = x509::check_certificates(&pem)
+        {
+            errors.push(FieldError::invalid(certificate.path(), "<certificate data>", why));
         }
+        conditions::check_kept(new, old, &mut errors);
+        conditions::check_undecided(new, old, &mut errors);
         let before = old.get_str(&["status", "certificate"]).unwrap_or_default();
         if !before.is_empty() && before != certificate.text() {
             errors.push(certificate.forbidden("updates may not modify existing certificate content"));
         }
         errors
     }
-}
-
-/// Whether a PEM text contains a block of this type.
-fn holds_block(pem: &[u8], kind: &str) -> bool {
-    String::from_utf8_lossy(pem).contains(&format!("-----BEGIN {kind}-----"))
 }
 
 /// Checks key usages: known and unique.
