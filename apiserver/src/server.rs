@@ -175,7 +175,7 @@ impl ServerBuilder {
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
-        let settings = AdmissionSettings { access: dependencies.services.access.clone() };
+        let settings = admission_settings(&self.options, &dependencies)?;
         let admission = admission(&installed, &self.options, &settings)?;
         let mut informers = admission.informers();
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
@@ -365,6 +365,19 @@ impl Dispatch for Api {
     ) -> Response<Body> {
         Self::dispatch(self, info, context, request).await
     }
+}
+
+/// Returns what the admission plug-ins of resources need.
+fn admission_settings(
+    options: &Options,
+    dependencies: &ServerDependencies,
+) -> Result<AdmissionSettings, OptionsError> {
+    Ok(AdmissionSettings {
+        access: dependencies.services.access.clone(),
+        webhooks: dependencies.services.webhooks.clone(),
+        configuration: options.admission.configuration()?,
+        default_tolerations: options.admission.default_tolerations(),
+    })
 }
 
 /// Returns the admission plug-ins that are installed and not disabled, in the order in which they are called.

@@ -3,14 +3,27 @@
 //! Kubernetes concept: [admission
 //! controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
+mod always;
+mod always_pull;
+mod anti_affinity;
 mod certificate_signers;
 mod certificate_subject;
 mod claim_resize;
+mod configuration;
 mod declared_features;
 mod default_class;
+mod event_rate_limit;
+mod extended_toleration;
+mod external_addresses;
+mod image_policy;
 mod ingress_class;
 mod limit_ranger;
+mod namespaces;
+mod node_identity;
+mod node_restriction;
+mod node_selector;
 mod not_ready_taint;
+mod owner_references;
 mod pod_resize;
 mod pod_security;
 mod priority;
@@ -21,6 +34,7 @@ mod runtime_class;
 mod service_account;
 mod storage_class;
 mod storage_protection;
+mod toleration_restriction;
 mod toleration_seconds;
 mod tolerations;
 mod topology_labels;
@@ -34,14 +48,24 @@ use registry_core::admission::{
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use registry_core::rest::access::{AccessReviewer, NoAccess};
+use registry_core::rest::webhook::{NoWebhooks, WebhookCaller};
 
 use without_effect::WithoutEffect;
+
+pub use configuration::AdmissionConfiguration;
+pub use toleration_seconds::DefaultTolerations;
 
 /// What the plug-ins need beside the installed resources.
 #[derive(Clone)]
 pub struct AdmissionSettings {
     /// Decides what users may do, for plug-ins that require more permissions than that of the write.
     pub access: Arc<dyn AccessReviewer>,
+    /// Calls the service that decides about images.
+    pub webhooks: Arc<dyn WebhookCaller>,
+    /// The configuration of the plug-ins.
+    pub configuration: AdmissionConfiguration,
+    /// For how long pods stay on nodes that are not ready.
+    pub default_tolerations: DefaultTolerations,
 }
 
 // === impl AdmissionSettings ===
@@ -49,38 +73,57 @@ pub struct AdmissionSettings {
 impl Default for AdmissionSettings {
     /// Settings without a server: nobody has more permissions than that of the write.
     fn default() -> Self {
-        Self { access: Arc::new(NoAccess) }
+        Self {
+            access: Arc::new(NoAccess),
+            webhooks: Arc::new(NoWebhooks),
+            configuration: AdmissionConfiguration::default(),
+            default_tolerations: DefaultTolerations::default(),
+        }
     }
 }
 
-/// Returns all plug-ins for the installed resources, those too that are off by default. Plug-ins whose resources are not
-/// served are left out.
+/// Returns all plug-ins for the installed resources, those too that are off by default, in no particular order. Plug-ins
+/// whose resources are not served are left out.
 pub fn plugins(installed: &InstalledApi, settings: &AdmissionSettings) -> AdmissionChain {
     let mut plugins = Plugins::default();
-    plugins.add_for_pods(installed);
+    plugins.add_for_pods(installed, settings);
+    plugins.add_for_placement(installed, settings);
     plugins.add_for_storage(installed);
     plugins.add_for_certificates(settings);
-    plugins.add_others(installed);
+    plugins.add_others(installed, settings);
     plugins.0
 }
 
-/// The plug-ins, in no particular order.
+/// The plug-ins.
 #[derive(Default)]
 struct Plugins(AdmissionChain);
 
 // === impl Plugins ===
 
 impl Plugins {
-    fn add_for_pods(&mut self, installed: &InstalledApi) {
+    fn add_for_pods(&mut self, installed: &InstalledApi, settings: &AdmissionSettings) {
+        let configuration = &settings.configuration;
+        let pod_security = configuration.pod_security.clone();
+        let image_policy = configuration.image_policy.clone();
         self.both(limit_ranger::LimitRanger::new(installed));
         self.both(service_account::ServiceAccountAdmission::new(installed));
         self.both(priority::PriorityAdmission::new(installed));
         self.both(runtime_class::RuntimeClassAdmission::new(installed));
-        self.mutating(Some(toleration_seconds::TolerationSeconds));
-        self.mutating(topology_labels::TopologyLabels::new(installed));
-        self.validating(pod_security::PodSecurity::new(installed));
+        self.both(Some(always_pull::AlwaysPull));
+        self.validating(pod_security::PodSecurity::new(installed, pod_security));
         self.validating(pod_resize::PodResize::new(installed));
+        self.validating(Some(image_policy::ImagePolicy::new(image_policy, settings.webhooks.clone())));
+    }
+
+    fn add_for_placement(&mut self, installed: &InstalledApi, settings: &AdmissionSettings) {
+        let AdmissionConfiguration { tolerations, node_selector, .. } = settings.configuration.clone();
+        self.mutating(Some(toleration_seconds::TolerationSeconds(settings.default_tolerations)));
+        self.mutating(Some(extended_toleration::ExtendedToleration));
+        self.mutating(topology_labels::TopologyLabels::new(installed));
+        self.both(toleration_restriction::TolerationRestriction::new(installed, tolerations));
+        self.both(node_selector::NodeSelector::new(installed, node_selector));
         self.validating(declared_features::DeclaredFeatures::new(installed));
+        self.validating(Some(anti_affinity::AntiAffinityLimit));
     }
 
     fn add_for_storage(&mut self, installed: &InstalledApi) {
@@ -97,13 +140,22 @@ impl Plugins {
         self.validating(Some(certificate_subject::CertificateSubject));
     }
 
-    fn add_others(&mut self, installed: &InstalledApi) {
+    fn add_others(&mut self, installed: &InstalledApi, settings: &AdmissionSettings) {
+        let AdmissionConfiguration { event_rate_limits, limited_resources, .. } =
+            settings.configuration.clone();
         self.mutating(Some(not_ready_taint::NotReadyTaint));
+        self.mutating(node_restriction::NodeRestriction::new(installed, settings.access.clone()));
         self.mutating(ingress_class::DefaultIngressClass::new(installed));
+        self.mutating(namespaces::AutoProvision::new(installed));
+        self.mutating(Some(always::AlwaysDeny));
+        self.validating(namespaces::NamespaceExists::new(installed));
+        self.validating(Some(owner_references::OwnerReferences(settings.access.clone())));
+        self.validating(Some(external_addresses::ExternalAddresses));
+        self.validating(Some(event_rate_limit::EventRateLimit::new(event_rate_limits)));
+        self.validating(resource_quota::ResourceQuota::new(installed, limited_resources));
         for name in without_effect::NAMES {
             self.validating(Some(WithoutEffect(name)));
         }
-        self.validating(resource_quota::ResourceQuota::new(installed));
     }
 
     fn mutating(&mut self, plugin: Option<impl MutatingAdmission>) {
